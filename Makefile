@@ -1,0 +1,49 @@
+# Every target does its own set-up: the first run makes .venv, pinned by constraints.txt.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PYTEST := $(BIN)/python -m pytest -n 2 -q
+
+.PHONY: setup demo test test-slow test-all lint bench report docs constraints clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,docs,bench]'
+	touch $@
+
+demo: setup
+	$(BIN)/python examples/demo.py
+
+test: setup
+	$(PYTEST) -m 'not slow'
+
+test-slow: setup
+	$(PYTEST) -m slow
+
+test-all: test test-slow
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+report: setup
+	$(BIN)/discreet reproduce --out build/report
+
+docs: setup
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
+
+# Pins for everything the targets install: names and versions only.
+constraints:
+	rm -rf build/pins && $(PYTHON) -m venv build/pins
+	build/pins/bin/python -m pip install --quiet '.[test,lint,docs,bench]'
+	build/pins/bin/python -m pip freeze --exclude discreet --exclude-editable | grep -E '^[A-Za-z0-9._-]+==' > constraints.txt
+
+clean:
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,131 @@
+"""Every check of a caller's argument, in one place. Messages name the argument and the kind of value, never private data."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from math import isfinite
+from numbers import Integral, Rational, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import InvalidInputError
+
+__all__ = [
+    "LARGEST_COUNT",
+    "Counts",
+    "Number",
+    "check_categories",
+    "check_concentration",
+    "check_counts",
+    "check_parameters",
+    "check_positive",
+    "check_records",
+    "exact",
+]
+
+Number = int | float | Fraction | Decimal | str
+Counts = NDArray[np.int64]
+
+LARGEST_COUNT = 2**53
+"""Beyond this a count that came through a float may already have lost records."""
+
+
+def exact(value: Any, name: str) -> Fraction:
+    """The rational number a value stands for: a float means the decimal it prints as (DESIGN section 5)."""
+    if isinstance(value, (bool, np.bool_)):
+        raise InvalidInputError(f"{name} must be a number, not a truth value")
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    try:
+        if isinstance(value, Rational):
+            return Fraction(int(value.numerator), int(value.denominator))
+        if isinstance(value, (str, Decimal)):
+            return Fraction(value)
+        if isinstance(value, Real):
+            if not isfinite(value):
+                raise InvalidInputError(f"{name} must be finite, not {float(value)}")
+            return Fraction(str(value))
+    except (ValueError, InvalidOperation, OverflowError, ZeroDivisionError):
+        raise InvalidInputError(f"{name} must be a finite number such as 0.5, '1/3' or Fraction(1, 3)") from None
+    raise InvalidInputError(f"{name} must be a number (int, float, Fraction, Decimal or decimal string), not {type(value).__name__}")
+
+
+def check_positive(value: Any, name: str) -> Fraction:
+    """The exact value of a public parameter that must be above 0."""
+    number = exact(value, name)
+    if number <= 0:
+        raise InvalidInputError(f"{name} must be greater than 0, got {value}")
+    return number
+
+
+def check_concentration(values: Any, name: str = "concentration") -> tuple[Fraction, ...]:
+    """Two or more positive finite numbers, exactly."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray, Iterable)):
+        raise InvalidInputError(f"{name} must be a sequence of two or more positive numbers, not {type(values).__name__}")
+    items = list(values)
+    if len(items) < 2:
+        raise InvalidInputError(f"{name} must have an entry for each of at least two categories, got {len(items)}")
+    return tuple(check_positive(value, f"{name}[{i}]") for i, value in enumerate(items))
+
+
+def check_categories(categories: Iterable[Hashable], k: int) -> tuple[Hashable, ...]:
+    """Distinct labels, one for each of the k categories."""
+    if isinstance(categories, (str, bytes)):
+        raise InvalidInputError("categories must be a sequence of labels, not one string")
+    labels = tuple(categories)
+    if len(labels) != k:
+        raise InvalidInputError(f"categories must have one label for each of the {k} concentrations, got {len(labels)}")
+    if any(not isinstance(label, Hashable) for label in labels) or len(set(labels)) != k:
+        raise InvalidInputError("categories must be distinct, hashable labels")
+    return labels
+
+
+def check_records(n: Any, name: str = "n") -> int:
+    """A public number of records: a whole number from 1 to 2**53."""
+    value = exact(n, name)
+    if value.denominator != 1 or not 1 <= value <= LARGEST_COUNT:
+        raise InvalidInputError(f"{name} must be a whole number from 1 to 2**53, got {n}")
+    return int(value)
+
+
+def check_counts(counts: Any, k: int, n: int | None = None) -> Counts:
+    """Private counts of k categories, with total n if given. Messages say what is wrong and never how much or where."""
+    array = np.asarray(counts)
+    if array.dtype == object and array.ndim == 1 and all(isinstance(c, Integral) and not isinstance(c, bool) for c in array):
+        if any(abs(int(c)) > LARGEST_COUNT for c in array):
+            raise InvalidInputError("counts must be at most 2**53; got a larger number")
+        array = array.astype(np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iuf":
+        raise InvalidInputError("counts must be a one-dimensional sequence of whole numbers, one for each category")
+    if array.size != k:
+        raise InvalidInputError(f"counts must have one entry for each of the {k} categories, got {array.size}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise InvalidInputError("counts must be whole numbers; got one that is infinite or not a number")
+    if (array < 0).any():
+        raise InvalidInputError("counts must not be negative")
+    if array.dtype.kind == "f" and (array != np.floor(array)).any():
+        raise InvalidInputError("counts must be whole numbers; got one with a fraction")
+    if (array > LARGEST_COUNT).any() or sum(int(c) for c in array) > LARGEST_COUNT:
+        raise InvalidInputError("counts and their total must be at most 2**53; got a larger number")
+    result: Counts = array.astype(np.int64)
+    total = int(result.sum())
+    if total == 0:
+        raise InvalidInputError("counts must contain at least one record")
+    if n is not None and total != n:
+        raise InvalidInputError(f"counts must add up to the declared number of records, n = {n}; they do not")
+    return result
+
+
+def check_parameters(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """An array of Dirichlet parameters with the categories on its last axis, at the value its floats have."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"{name} must be a Dirichlet, a Beta or an array of positive numbers") from None
+    if array.ndim == 0 or array.shape[-1] < 2:
+        raise InvalidInputError(f"{name} must have two or more categories on its last axis, got shape {array.shape}")
+    if not (np.isfinite(array) & (array > 0)).all():
+        raise InvalidInputError(f"{name} must hold positive finite numbers only; got one that is zero, negative, infinite or NaN")
+    return array
