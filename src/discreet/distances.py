@@ -17,11 +17,11 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.special import betainc, digamma, expit
+from scipy.special import expit, gammaln
 
 from discreet.distributions import Beta, Dirichlet
 from discreet.errors import InvalidInputError
-from discreet.numerics import Floats, ball, bregman, bregman_ball, jensen, refine
+from discreet.numerics import Floats, ball, beta_cdf, bregman, bregman_ball, digamma_excess, jensen, log_gamma_ratio, refine
 from discreet.validation import Number, check_parameters, check_positive
 
 __all__ = [
@@ -172,8 +172,8 @@ def chi2(p: Distribution | ArrayLike, q: Distribution | ArrayLike) -> Floats | f
 def total_variation(p: Distribution | ArrayLike, q: Distribution | ArrayLike) -> Floats | float:
     """Total variation distance between two Betas: the densities cross at most twice, so it is a difference of two CDFs.
 
-    The absolute error is about 1e-11: that of the incomplete beta function. For more than two categories there is no such formula:
-    see `total_variation_bounds` and `total_variation_estimate`.
+    The absolute error is that of the incomplete beta function, below `5e-14 + 2e-16 sqrt(Σα)` (7e-9 at 10^15). For more than two
+    categories there is no such formula: see `total_variation_bounds` and `total_variation_estimate`.
     """
     pair = _pair(p, q)
     if pair.u.shape[-1] != 2:
@@ -181,36 +181,53 @@ def total_variation(p: Distribution | ArrayLike, q: Distribution | ArrayLike) ->
             f"total_variation is exact for two categories only, got {pair.u.shape[-1]}; "
             "use total_variation_bounds or total_variation_estimate"
         )
+    divergence = _divergence(pair, Fraction(1))
     result = np.empty(pair.u.shape[:-1])
     for index in np.ndindex(result.shape):
-        result[index] = _beta_total_variation(pair.u[index], pair.v[index], pair.step[index])
+        result[index] = _beta_total_variation(pair.u[index], pair.v[index], pair.step[index], float(divergence[index]))
     return _plain(result)
 
 
-def _beta_total_variation(p: Floats, q: Floats, step: Floats) -> float:
-    """|P - Q| of the interval between the crossings of the two densities, on the logit scale."""
-    power = -step  # ln p(θ)/q(θ) = constant + power_0 ln θ + power_1 ln(1-θ)
-    if not power.any():
+def _beta_total_variation(p: Floats, q: Floats, step: Floats, divergence: float) -> float:
+    """|P - Q| of the interval between the crossings of the two densities, on the logit scale, measured from the mean of p."""
+    if not step.any():
         return 0.0
+    (mean, rest), logit = p / p.sum(), float(np.log(p[0]) - np.log(p[1]))
+    excess = digamma_excess(np.append(p, p.sum()))
+    # ln p/q at the mean of p, where the large parts of the two ln B have cancelled; it grows by -step_i ln(θ_i/mean_i) from there.
+    offset = divergence + float(step @ excess[:2] - step.sum() * excess[2])
 
-    def log_ratio(logit: float) -> float:
-        return constant - float(power[0] * np.logaddexp(0.0, -logit) + power[1] * np.logaddexp(0.0, logit))
+    def log_ratio(shift: float) -> float:
+        return offset + float(step[0] * _log_average(rest, mean, -shift) + step[1] * _log_average(mean, rest, shift))
 
-    constant = float(_log_beta_difference(p, q, step))
-    if power[0] * power[1] > 0.0:
-        turn = float(np.log(power[0] / power[1]))
+    if step[0] * step[1] > 0.0:
+        turn = float(np.log(step[0] / step[1])) - logit
         crossings = [_crossing(log_ratio, turn, -1.0), _crossing(log_ratio, turn, 1.0)]
     else:
-        crossings = [_crossing(log_ratio, float(digamma(p[0]) - digamma(p[1])), 0.0)]
-    cdf = [betainc(p[0], p[1], expit(c)) - betainc(q[0], q[1], expit(c)) for c in crossings]
-    return abs(float(cdf[-1] - cdf[0] if len(cdf) == 2 else cdf[0]))
+        crossings = [_crossing(log_ratio, 0.0, 0.0)]
+    cdf = [_cdf_difference(p, q, logit + shift) for shift in crossings]
+    return abs(cdf[-1] - cdf[0] if len(cdf) == 2 else cdf[0])
 
 
-def _log_beta_difference(p: Floats, q: Floats, step: Floats) -> float:
-    """ln B(q) - ln B(p), through divergences so that close parameters do not cancel."""
-    parts = bregman(q, p, step) + step * digamma(p)
-    total = bregman(q.sum(), p.sum(), step.sum()) + step.sum() * digamma(p.sum())
-    return float(parts.sum() - total)
+def _log_average(weight: float, rest: float, shift: float) -> float:
+    """ln(rest + weight e^shift) with rest + weight = 1, to full relative accuracy: it is multiplied by as much as 10^15."""
+    if (weight <= 0.5 or abs(shift) < 1.0) and shift < _LARGE_EXPONENT:
+        return float(np.log1p(weight * np.expm1(shift)))
+    return float(np.logaddexp(np.log(rest), np.log(weight) + shift))
+
+
+def _cdf_difference(p: Floats, q: Floats, logit: float) -> float:
+    """P(θ <= x) - Q(θ <= x), by the nearer end of [0, 1]: a float next to 1 could not tell 1 - 1e-15 from 1."""
+    if logit <= 0.0:
+        return _lower_tail(p[0], p[1], logit) - _lower_tail(q[0], q[1], logit)
+    return _lower_tail(q[1], q[0], -logit) - _lower_tail(p[1], p[0], -logit)
+
+
+def _lower_tail(a: float, b: float, logit: float) -> float:
+    if logit > _TINY_LOGIT:
+        return float(beta_cdf(a, b, expit(logit)))
+    # So close to 0 that (1-θ)^b is 1, and perhaps closer than a float can be: the integral of θ^(a-1) / B(a, b).
+    return float(np.exp(a * logit - gammaln(a + 1.0) + log_gamma_ratio(b, a)))
 
 
 def _crossing(log_ratio: Callable[[float], float], start: float, direction: float) -> float:
@@ -225,6 +242,8 @@ def _crossing(log_ratio: Callable[[float], float], start: float, direction: floa
 
 
 _WIDEST_LOGIT = 2.0**40
+_TINY_LOGIT = -100.0
+_LARGE_EXPONENT = 600.0
 
 
 def total_variation_bounds(p: Distribution | ArrayLike, q: Distribution | ArrayLike) -> tuple[Floats | float, Floats | float]:

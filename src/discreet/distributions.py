@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaincc, betaincinv
 
 from discreet.errors import InvalidInputError
-from discreet.numerics import Floats, digamma_excess, log_gamma_excess, log_ratio_excess
+from discreet.numerics import Floats, beta_cdf, beta_quantile, beta_survival, digamma_excess, log_gamma_excess, log_ratio_excess
 from discreet.validation import (
     Number,
     check_categories,
@@ -79,8 +78,11 @@ class _Conjugate:
 
     def update(self, counts: ArrayLike) -> Self:
         """The posterior after observing these counts, one for each category. For the curator's eyes only: it is not private."""
-        observed = check_counts(counts, self.k)
-        return self._like(tuple(a + int(x) for a, x in zip(self.exact, observed, strict=True)))
+        return self.plus(check_counts(counts, self.k))
+
+    def plus(self, counts: Iterable[int]) -> Self:
+        """The member of the family with these counts added to the parameters; unlike `update`, they may all be 0."""
+        return self._like(tuple(a + int(x) for a, x in zip(self.exact, counts, strict=True)))
 
     def predictive(self, n: int) -> "DirichletMultinomial":
         """The distribution of the counts of n records before they are seen: Dirichlet-multinomial (Beta-binomial for two)."""
@@ -290,18 +292,18 @@ class Beta(_Conjugate):
 
     def cdf(self, x: ArrayLike) -> Floats:
         """Probability that the first category's probability is at most x."""
-        return cast(Floats, betainc(self.a, self.b, np.clip(x, 0.0, 1.0)))
+        return beta_cdf(self.a, self.b, np.clip(x, 0.0, 1.0))
 
     def sf(self, x: ArrayLike) -> Floats:
         """Probability that the first category's probability is above x."""
-        return cast(Floats, betaincc(self.a, self.b, np.clip(x, 0.0, 1.0)))
+        return beta_survival(self.a, self.b, np.clip(x, 0.0, 1.0))
 
     def ppf(self, q: ArrayLike) -> Floats:
         """Quantile: the point with probability q at or below it."""
         levels = np.asarray(q, dtype=np.float64)
         if not ((levels >= 0.0) & (levels <= 1.0)).all():
             raise InvalidInputError("q must lie in [0, 1]")
-        return betaincinv(self.a, self.b, levels)
+        return beta_quantile(self.a, self.b, levels)
 
     def interval(self, mass: float = 0.95) -> tuple[float, float]:
         """The equal-tailed interval that holds this much probability."""

@@ -11,3 +11,27 @@ class InvalidInputError(DiscreetError, ValueError):
 
 class TooLargeError(DiscreetError):
     """The exact answer needs more work than is allowed; the message says how much."""
+
+
+class RefusedError(DiscreetError):
+    """A release without a guarantee, or without an exact sampler, was asked for; nothing was spent or drawn."""
+
+
+class EntropyError(DiscreetError):
+    """The source of random bits failed, ran dry or returned something else; nothing was released."""
+
+
+class InternalError(DiscreetError):
+    """A proven bound was found broken, which is a defect of discreet; nothing was released."""
+
+
+class SourceError(DiscreetError, ValueError):
+    """A table or file could not be counted as asked; the message says why without any value, and nothing was spent."""
+
+
+class LedgerError(DiscreetError):
+    """The ledger could not be opened, read or written; whoever wanted to spend must not release."""
+
+
+class BudgetError(LedgerError):
+    """The dataset's budget does not allow this spend; nothing was spent."""

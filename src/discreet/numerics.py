@@ -18,16 +18,21 @@ The difference `v - u` is an argument of its own: counts differ by exact integer
 from collections.abc import Callable
 from fractions import Fraction
 from math import comb
+from typing import Any, cast
 
 import numpy as np
 from flint import arb, ctx, fmpq
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import digamma, gammaln
+from scipy.special import betainc, betaincc, betainccinv, betaincinv, digamma, gammaln
 
 __all__ = [
     "RELATIVE_ERROR",
     "Floats",
+    "GapTable",
     "ball",
+    "beta_cdf",
+    "beta_quantile",
+    "beta_survival",
     "bregman",
     "bregman_ball",
     "digamma_excess",
@@ -35,6 +40,7 @@ __all__ = [
     "gap_ball",
     "jensen",
     "log_gamma_excess",
+    "log_gamma_ratio",
     "log_ratio_excess",
     "refine",
 ]
@@ -149,6 +155,12 @@ def log_gamma_excess(z: ArrayLike) -> Floats:
     return np.where(large, 0.5 * np.log(2.0 * np.pi / far) + remainder, small)
 
 
+def log_gamma_ratio(z: ArrayLike, shift: ArrayLike) -> Floats:
+    """lnΓ(z + shift) - lnΓ(z), which keeps its digits when z is large and the shift is not."""
+    z, shift = np.asarray(z, dtype=np.float64), np.asarray(shift, dtype=np.float64)
+    return np.asarray(bregman(z + shift, z, shift) + shift * (np.log(z) + digamma_excess(z)))
+
+
 def digamma_excess(z: ArrayLike) -> Floats:
     """ψ(z) - ln z, which tends to 0 as -1/(2z)."""
     z = np.asarray(z, dtype=np.float64)
@@ -167,6 +179,72 @@ def log_ratio_excess(tau: ArrayLike, ratio: ArrayLike) -> Floats:
     Where weights w and w' have the same total, `Σ w ln(w'/w) = Σ w λ(w'/w - 1)`: a sum of one sign, with nothing to cancel.
     """
     return _lambda(np.asarray(tau, dtype=np.float64), np.asarray(ratio, dtype=np.float64))
+
+
+def beta_cdf(a: float, b: float, x: ArrayLike) -> Floats:
+    """The regularised incomplete beta function I_x(a, b), also where SciPy's is not right.
+
+    For a = b exactly, SciPy 1.17 is wrong below the mean from about 5e10 on (measured: by as much as 0.04 near 10^15). There
+    `I_x(a, a) = ½ P(θ' > (1-2x)²)` with θ' ~ Beta(½, a), from the side of the mean that x is on, loses nothing.
+    """
+    x = np.asarray(x, dtype=np.float64)
+    return _symmetric_tail(a, x, x <= 0.5) if a == b >= _SYMMETRIC_FROM else cast(Floats, betainc(a, b, x))
+
+
+def beta_survival(a: float, b: float, x: ArrayLike) -> Floats:
+    """1 - I_x(a, b), without subtracting."""
+    x = np.asarray(x, dtype=np.float64)
+    return _symmetric_tail(a, x, x >= 0.5) if a == b >= _SYMMETRIC_FROM else cast(Floats, betaincc(a, b, x))
+
+
+def _symmetric_tail(a: float, x: Floats, outer: NDArray[np.bool_]) -> Floats:
+    tail = 0.5 * betaincc(0.5, a, (1.0 - 2.0 * x) ** 2)
+    return np.where(outer, tail, 1.0 - tail)
+
+
+def beta_quantile(a: float, b: float, q: ArrayLike) -> Floats:
+    """The x with I_x(a, b) = q."""
+    q = np.asarray(q, dtype=np.float64)
+    if a != b or a < _SYMMETRIC_FROM:
+        return cast(Floats, betaincinv(a, b, q))
+    from_mean: Floats = 0.5 * np.sqrt(betainccinv(0.5, a, 2.0 * np.minimum(q, 1.0 - q)))
+    return np.where(q <= 0.5, 0.5 - from_mean, 0.5 + from_mean)
+
+
+_SYMMETRIC_FROM = 1e3  # below it SciPy is right, and θ may be close enough to 0 for ½ - ... to lose it
+
+
+class GapTable:
+    """`gap(a + x, a + r)` for all integers x, r in [0, n]: O(n) to build, a few additions to look up, `RELATIVE_ERROR` as elsewhere.
+
+    ln Γ at the half-integers a + j/2, less a straight line that no gap sees, is split into a multiple of a power of two, whose sums
+    are exact in floats and cancel exactly, and a remainder below it that has 50 bits more than the sum needs.
+    """
+
+    def __init__(self, a: Fraction, n: int) -> None:
+        with ctx.workprec(256):
+            slope = arb(float(ball(a + Fraction(n, 2)).digamma()))
+            base = ball(a).lgamma()
+            values = [ball(a + Fraction(j, 2)).lgamma() - base - slope * j / 2 for j in range(2 * n + 1)]
+            rounded = np.array([float(value) for value in values])
+            unit = 2.0 ** (int(np.ceil(np.log2(np.abs(rounded).max() + 1e-300))) - 49)
+            self._high = np.rint(rounded / unit) * unit
+            self._low = np.array([float(value - arb(high)) for value, high in zip(values, self._high, strict=True)])
+        self.n = n
+
+    def __call__(self, x: NDArray[np.integer[Any]], r: NDArray[np.integer[Any]]) -> Floats:
+        """The gaps, broadcasting."""
+        high = 0.5 * (self._high[2 * x] + self._high[2 * r]) - self._high[x + r]
+        low = 0.5 * (self._low[2 * x] + self._low[2 * r]) - self._low[x + r]
+        return np.where(x == r, 0.0, high + low)
+
+    def row(self, x: int) -> Floats:
+        """The gaps from x to every r in [0, n], several times faster than by index."""
+        high = 0.5 * (self._high[2 * x] + self._high[::2]) - self._high[x : x + self.n + 1]
+        low = 0.5 * (self._low[2 * x] + self._low[::2]) - self._low[x : x + self.n + 1]
+        result: Floats = high + low
+        result[x] = 0.0
+        return result
 
 
 # --- enclosures -------------------------------------------------------------------------------------------------------

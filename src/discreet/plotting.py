@@ -2,32 +2,85 @@
 
 from collections.abc import Hashable, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+
+from discreet.errors import TooLargeError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from discreet.distributions import Beta
+    from discreet.mixtures import BetaMixture
+    from discreet.numerics import Floats
+    from discreet.release import Release
 
-__all__ = ["plot_marginals"]
+__all__ = ["plot_marginals", "plot_release"]
 
 _LINES = ("-", "--", "-.", ":")
 _TAIL = 1e-4
 _POINTS = 400
+_NOISE_AWARE = {"marker": "o", "markersize": 7, "linestyle": "-", "linewidth": 3, "color": "C0"}
+_AS_REPORTED = {"marker": "s", "markersize": 6, "linestyle": "--", "linewidth": 1, "color": "0.35", "markerfacecolor": "white"}
+"""Told apart by marker and line as well as by colour."""
+_TALLEST = 40.0
 
 
-def plot_marginals(marginals: "Sequence[tuple[Hashable, Beta]]", ax: "Axes | None" = None) -> "Axes":
+def plot_marginals(marginals: "Sequence[tuple[Hashable, Beta | BetaMixture]]", ax: "Axes | None" = None) -> "Axes":
     """The densities of the categories' probabilities, told apart by line style as well as by colour."""
     ax = plt.subplots(layout="constrained")[1] if ax is None else ax
     for (category, beta), line in zip(marginals, cycle(_LINES), strict=False):
         low, high = beta.ppf([_TAIL, 1.0 - _TAIL])
         grid = np.linspace(low, high, _POINTS)
-        ax.plot(grid, beta.pdf(grid), line, label=str(category))
+        ax.plot(grid, beta.pdf(grid), line, label=_label(category))
     ax.set_xlabel("probability")
     ax.set_ylabel("density")
     ax.set_ylim(bottom=0.0)
     ax.legend()
     return ax
+
+
+def plot_release(release: "Release", ax: "Axes | None" = None, mass: float = 0.95) -> "Axes":
+    """Each category's mean and interval, a row each: noise-aware above, as reported below it.
+
+    Where the noise-aware posterior is out of reach, the legend says so and the reported one stands alone.
+    """
+    categories = release.prior.categories
+    if ax is None:
+        ax = plt.subplots(figsize=(6.4, min(_TALLEST, 1.8 + 0.55 * len(categories))), layout="constrained")[1]
+    rows = np.arange(len(categories), dtype=np.float64)
+    try:
+        aware = release.noise_aware()
+        _draw_intervals(ax, rows - 0.15, [aware.marginal(c) for c in categories], mass, "noise-aware", _NOISE_AWARE)
+        label = "as reported"
+    except TooLargeError:
+        label = "as reported (noise-aware not available)"
+    _draw_intervals(ax, rows + 0.15, [release.reported.marginal(c) for c in categories], mass, label, _AS_REPORTED)
+    ax.set_yticks(rows, [_label(c) for c in categories])
+    ax.set_ylim(len(categories) - 0.5, -0.5)
+    ax.set_xlabel(f"probability: mean and {100.0 * mass:g} % interval")
+    ax.set_title(f"n = {release.n}, {release.guarantee}", fontsize="medium", wrap=True)
+    ax.legend()
+    return ax
+
+
+def _draw_intervals(
+    ax: "Axes",
+    rows: "Floats",
+    marginals: "Sequence[Beta | BetaMixture]",
+    mass: float,
+    label: str,
+    look: dict[str, Any],
+) -> None:
+    for i, (row, marginal) in enumerate(zip(rows, marginals, strict=True)):
+        low, high = marginal.interval(mass)
+        named = label if i == 0 else None
+        ax.plot([low, marginal.mean(), high], [row] * 3, markevery=[1], label=named, **look)
+
+
+def _label(category: Hashable) -> str:
+    """A category as plain text: no mathematics between dollars, and no leading underscore, which Matplotlib hides."""
+    text = str(category).replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text

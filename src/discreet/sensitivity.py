@@ -46,7 +46,7 @@ _TIE = 1e-9
 
 @dataclass(frozen=True)
 class Step:
-    """One replacement at the end of `distance` others: parameters (s, t) of the categories that give and take the record."""
+    """One replacement, `distance` others away: the parameters (s, t) of its two categories without the record that moves."""
 
     s: Fraction
     t: Fraction
@@ -159,20 +159,20 @@ class _LegEnds:
         """Records to replace before the step, and whether the path exists, for every end (last axis)."""
         gives, takes = counts[..., self.giver], counts[..., self.taker]
         held, spare = gives >= 1, np.maximum(gives - 1, 0)
-        both = np.where(held, spare + takes, np.maximum(takes, 1))
-        distance = np.choose(self.kind, [np.zeros_like(gives), spare, takes, both, np.ones_like(gives)])
+        # With both emptied, the record that moves is one of theirs; if they have none, it is first brought from elsewhere.
+        both = np.where(gives + takes >= 1, gives + takes - 1, 1)
+        distance = np.choose(self.kind, [np.zeros_like(gives), spare, both])
         always = np.ones_like(held)
-        needs_record = always & held
-        exists = np.choose(self.kind, [needs_record, needs_record | (counts.shape[-1] == 2), needs_record, always, ~held & (takes >= 1)])
+        exists = np.choose(self.kind, [held, held | (counts.shape[-1] == 2), always])
         return distance, exists
 
 
 @lru_cache(maxsize=64)
 def _leg_ends(k: int) -> _LegEnds:
-    """Kinds: 0 no move; 1 giver lowered; 2 taker lowered; 3 both lowered; 4 an empty giver fed by the taker."""
+    """Kinds: 0 the data as they are; 1 giver emptied; 2 both emptied. The taker emptied alone is kind 1 of the reversed pair."""
     low, source, target, full = 0, k, 2 * k, 3 * k
     giver, taker = np.nonzero(~np.eye(k, dtype=bool))
-    kinds = [(source, target), (low, full)] if k == 2 else [(source, target), (low, target), (source, low), (low, low), (low, source)]
+    kinds = [(source, target), (low, full)] if k == 2 else [(source, target), (low, target), (low, low)]
     return _LegEnds(
         np.tile(giver, len(kinds)),
         np.tile(taker, len(kinds)),

@@ -5,7 +5,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from math import isfinite
 from numbers import Integral, Rational, Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +19,11 @@ __all__ = [
     "check_categories",
     "check_concentration",
     "check_counts",
+    "check_moderate",
     "check_parameters",
     "check_positive",
     "check_records",
+    "check_unit",
     "exact",
 ]
 
@@ -60,6 +62,14 @@ def check_positive(value: Any, name: str) -> Fraction:
     return number
 
 
+def check_moderate(value: Any, name: str) -> Fraction:
+    """The exact value of a public parameter that floats must be able to follow: from 1e-15 to 1e15."""
+    number = check_positive(value, name)
+    if not Fraction(1, 10**15) <= number <= 10**15:
+        raise InvalidInputError(f"{name} must be from 1e-15 to 1e15, got {value}")
+    return number
+
+
 def check_concentration(values: Any, name: str = "concentration") -> tuple[Fraction, ...]:
     """Two or more positive finite numbers, exactly."""
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray, Iterable)):
@@ -92,7 +102,10 @@ def check_records(n: Any, name: str = "n") -> int:
 
 def check_counts(counts: Any, k: int, n: int | None = None) -> Counts:
     """Private counts of k categories, with total n if given. Messages say what is wrong and never how much or where."""
-    array = np.asarray(counts)
+    try:
+        array = np.asarray(counts)
+    except (TypeError, ValueError):
+        raise InvalidInputError("counts must be a one-dimensional sequence of whole numbers, one for each category") from None
     if array.dtype == object and array.ndim == 1 and all(isinstance(c, Integral) and not isinstance(c, bool) for c in array):
         if any(abs(int(c)) > LARGEST_COUNT for c in array):
             raise InvalidInputError("counts must be at most 2**53; got a larger number")
@@ -116,6 +129,18 @@ def check_counts(counts: Any, k: int, n: int | None = None) -> Counts:
     if n is not None and total != n:
         raise InvalidInputError(f"counts must add up to the declared number of records, n = {n}; they do not")
     return result
+
+
+def check_unit(given: Any, known: Any = None) -> Literal["record", "person"]:
+    """What one of the n stands for: as given, or as the counts know it; they must not disagree."""
+    unit = known if given is None else given
+    if known is not None and unit != known:
+        raise InvalidInputError(f"unit is {unit!r}, but these counts are counts of another unit: {known!r}")
+    if unit is None or unit == "record":
+        return "record"
+    if unit == "person":
+        return "person"
+    raise InvalidInputError(f"unit must be 'record' or 'person', got {unit!r}")
 
 
 def check_parameters(values: ArrayLike, name: str) -> NDArray[np.float64]:

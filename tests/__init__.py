@@ -1,0 +1,1 @@
+"""Tests: each one reads like the claim it checks, and names its oracle."""

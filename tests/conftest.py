@@ -1,0 +1,8 @@
+"""Settings for every test: no windows, no wall-clock limits, the same examples in every run."""
+
+import matplotlib
+from hypothesis import settings
+
+matplotlib.use("Agg")
+settings.register_profile("discreet", deadline=None, derandomize=True, max_examples=100, print_blob=True)
+settings.load_profile("discreet")

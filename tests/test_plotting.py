@@ -1,0 +1,38 @@
+"""Pictures: what is drawn, and on which axes."""
+
+from collections.abc import Iterator
+
+import matplotlib.pyplot as plt
+import pytest
+
+import discreet as dc
+
+
+@pytest.fixture(autouse=True)
+def _closed_figures() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def test_every_category_has_its_own_labelled_line() -> None:
+    ax = dc.Dirichlet([3, 2, 5], categories=["low", "mid", "high"]).plot()
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["low", "mid", "high"]
+    assert len({str(line.get_linestyle()) for line in ax.get_lines()}) == 3  # told apart without colour
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("probability", "density")
+
+
+def test_plots_draw_on_the_axes_they_are_given() -> None:
+    _, ax = plt.subplots()
+    assert dc.Beta(2, 3).plot(ax) is ax
+    assert dc.Beta(5, 3).plot(ax) is ax
+    assert len(ax.get_lines()) == 2
+    assert len(plt.get_fignums()) == 1
+
+
+@pytest.mark.parametrize("posterior", [dc.Beta(10**15, 10**15), dc.Beta(1, 10**12), dc.Beta(0.5, 0.5), dc.Beta(1e-3, 2)])
+def test_extreme_densities_can_be_drawn(posterior: dc.Beta) -> None:
+    ax = posterior.plot()
+    ax.figure.canvas.draw()
+    assert ax.get_ylim()[0] == 0.0
