@@ -1,0 +1,20 @@
+"""Exact random draws: what is released has exactly the law that was proved private (DESIGN section 5, docs/exactness.md)."""
+
+from discreet.sampling.bits import BitSource, SeededBits, SystemBits
+from discreet.sampling.candidates import CandidateSampler, candidate_sampler, draw_candidate
+from discreet.sampling.discrete import discrete_laplace, floored_laplace, geometric, rounded_laplace
+from discreet.sampling.lattice import lattice_noise
+
+__all__ = [
+    "BitSource",
+    "CandidateSampler",
+    "SeededBits",
+    "SystemBits",
+    "candidate_sampler",
+    "discrete_laplace",
+    "draw_candidate",
+    "floored_laplace",
+    "geometric",
+    "lattice_noise",
+    "rounded_laplace",
+]

@@ -1,0 +1,73 @@
+"""Random bits, the only randomness a release ever uses, and exact uniform integers made of them (DESIGN section 5)."""
+
+import os
+from hashlib import blake2b
+from typing import Protocol
+
+from discreet.errors import EntropyError, InternalError
+
+__all__ = ["BitSource", "SeededBits", "SystemBits", "take", "uniform"]
+
+
+class BitSource(Protocol):
+    """Anything that gives independent fair bits."""
+
+    def bits(self, count: int) -> int:
+        """A uniform integer of `count` bits, 0 <= value < 2**count; raises if it has none to give."""
+        ...
+
+
+class SystemBits:
+    """The operating system's randomness. Keeps no buffer: nothing to leak, and nothing that a forked process would share."""
+
+    def bits(self, count: int) -> int:
+        """A uniform integer of `count` bits."""
+        size = (count + 7) >> 3
+        try:
+            data = os.urandom(size)
+        except (OSError, NotImplementedError) as error:
+            raise EntropyError("the operating system gave no random bits; nothing was released") from error
+        if len(data) != size:
+            raise EntropyError("the operating system gave too few random bits; nothing was released")
+        return int.from_bytes(data) >> (8 * size - count)
+
+
+class SeededBits:
+    """A reproducible stream for tests and demonstrations, never for a release: BLAKE2b of (seed, counter)."""
+
+    def __init__(self, seed: int) -> None:
+        self._key = blake2b(str(seed).encode()).digest()
+        self._counter = 0
+        self._pool = 0
+        self._left = 0
+
+    def bits(self, count: int) -> int:
+        """The next `count` bits of the stream."""
+        while self._left < count:
+            block = blake2b(self._counter.to_bytes(16), key=self._key).digest()
+            self._pool = (self._pool << 8 * len(block)) | int.from_bytes(block)
+            self._left += 8 * len(block)
+            self._counter += 1
+        self._left -= count
+        value = self._pool >> self._left
+        self._pool &= (1 << self._left) - 1
+        return value
+
+
+def take(source: BitSource, count: int) -> int:
+    """`count` bits of the source, refused unless they are an integer in range."""
+    value = source.bits(count)
+    if not isinstance(value, int) or value >> count:
+        raise EntropyError("the bit source returned something other than an integer of the size asked for; nothing was released")
+    return value
+
+
+def uniform(source: BitSource, bound: int) -> int:
+    """An exactly uniform integer in [0, bound): draw as many bits as bound - 1 has, and again while they are out of range."""
+    if bound < 1:
+        raise InternalError("a uniform integer needs a positive bound; nothing was released")
+    count = (bound - 1).bit_length()
+    while True:
+        value = take(source, count) if count else 0
+        if value < bound:
+            return value

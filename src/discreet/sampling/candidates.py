@@ -1,0 +1,31 @@
+"""The exponential mechanism's candidate: which exact sampler draws it."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Protocol
+
+from flint import arb
+
+from discreet.sampling.bits import BitSource
+from discreet.sampling.envelope import Envelope
+from discreet.sampling.mixture import Mixture
+
+__all__ = ["CandidateSampler", "candidate_sampler", "draw_candidate"]
+
+
+class CandidateSampler(Protocol):
+    """An exact sampler of candidates for one dataset."""
+
+    def draw(self, source: BitSource) -> tuple[int, ...]:
+        """Counts r with probability proportional to exp(-c H(x, r)), exactly."""
+        ...
+
+
+def candidate_sampler(prior: tuple[Fraction, ...], counts: tuple[int, ...], rate: Callable[[], arb]) -> CandidateSampler:
+    """A sampler built once for one dataset; `rate()` must enclose c at the working precision in force when it is called."""
+    return Envelope(prior, counts, rate) if len(prior) == 2 else Mixture(prior, counts, rate)
+
+
+def draw_candidate(source: BitSource, prior: tuple[Fraction, ...], counts: tuple[int, ...], rate: Callable[[], arb]) -> tuple[int, ...]:
+    """One draw of counts r with probability proportional to exp(-c H(x, r)), exactly."""
+    return candidate_sampler(prior, counts, rate).draw(source)

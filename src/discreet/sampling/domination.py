@@ -1,0 +1,124 @@
+"""A sum of exponentials that is certainly above g(D) = exp(-c sqrt(1 - e^-D)): the bound behind the sampler of `mixture`.
+
+g is a mixture of exponentials, g(D) = Σ_m p_m e^{-mD} with p_m >= 0 (DESIGN section 5), so it is well matched by few of them: here 1 and
+e^{-MD} for powers of two M. Which weights are *good* is left to a floating-point linear program, which minimises the total mass of the
+proposal. Whether they are *right* is not: `certify` finds in ball arithmetic by how much any given weights must be raised so that
+their sum is at least g at 0 and everywhere from the nearest candidate on. A program that went wrong would cost time, never exactness.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil, exp, expm1, floor, log1p, log2, nextafter, sqrt
+
+import numpy as np
+from flint import arb, ctx
+from scipy.optimize import linprog
+
+from discreet.errors import InternalError
+
+__all__ = ["Target", "certify", "cheapest_weights", "plan"]
+
+_FAR = 40.0  # from here on e^-D is below 2^-57 and g is flat
+_FLOOR = 7.0  # the constant term may hold e^-7, a thousandth, of the mass of r = x alone
+_BEND = 0.004  # how far ln g may leave its chord between neighbouring points of the grid
+_PRECISION = 96
+_SEPARATED = 12.0  # at the nearest candidate the last exponential is e^-12 of g, so that it can hold the mass of r = x alone
+_TAIL = 2.0**12  # Σ_{m > M} p_m <= c/√(πM): about 1 % of the weight lies beyond M = 4096 c²
+
+
+@dataclass(frozen=True)
+class Target:
+    """g on {0} and [grid[0], ∞), with the powers used to bound it: 0 for the constant, then powers of two."""
+
+    rate: arb
+    grid: tuple[float, ...]
+    powers: tuple[int, ...]
+    depth: float
+    """What falls below e^-depth may be left to the constant: all candidates together then hold little of the mass of r = x."""
+
+
+def plan(rate: arb, nearest: arb, log_candidates: float) -> Target:
+    """Where to compare and which exponentials to use; `nearest` > 0 bounds every D but 0 from below, and grid[0] is at most that."""
+    c = float(rate.mid())
+    first = float(nearest.lower())
+    first = first if arb(first) <= nearest.lower() else nextafter(first, 0.0)
+    depth = log_candidates + _FLOOR
+    height = depth / c
+    last = max(first, min(_FAR, -log1p(-height * height)) if height < 1.0 else _FAR)
+    grid = [first]
+    while grid[-1] < last:
+        grid.append(min(last, grid[-1] + _step(c, grid[-1])))
+    separated = (_SEPARATED + min(depth, c * sqrt(-expm1(-first)))) / first
+    highest = max(0, ceil(log2(min(separated, _TAIL * (c * c + 1.0)))))
+    lowest = min(highest, max(0, floor(log2(0.25 / last))))
+    return Target(rate, tuple(grid), (0, *(1 << j for j in range(lowest, highest + 1))), depth)
+
+
+def _step(c: float, divergence: float) -> float:
+    """A step over which ln g leaves its chord by about `_BEND`: a chord over a step s errs by s²/8 times the second derivative."""
+    fall, squared = exp(-divergence), -expm1(-divergence)
+    curvature = c * fall / (2.0 * sqrt(squared)) * (1.0 + fall / (2.0 * squared))
+    return min(0.5 * divergence, sqrt(8.0 * _BEND / curvature)) if curvature > 0.0 else 0.5 * divergence
+
+
+def cheapest_weights(target: Target, log_masses: Sequence[float]) -> list[float]:
+    """Weights whose sum is at least about g on the grid and whose proposal Σ weight × mass is about the smallest: logarithms."""
+    c = float(target.rate.mid())
+    points = np.concatenate([[0.0], target.grid])
+    # ln (e^{-M D} / g(D)), then each column divided by its largest entry so that the program is well scaled.
+    log_ratio = -np.outer(points, np.array(target.powers, dtype=np.float64))
+    log_ratio += np.minimum(target.depth, c * np.sqrt(-np.expm1(-points)))[:, None]
+    log_scale = -log_ratio.max(axis=0)
+    log_cost = log_scale + np.array(log_masses)
+    bounds = [(1.0, None)] + [(0.0, None)] * (len(target.powers) - 1)  # the constant alone must cover what lies beyond the grid
+    solution = linprog(np.exp(log_cost - log_cost.max()), A_ub=-np.exp(log_ratio + log_scale), b_ub=-np.ones(points.size), bounds=bounds)
+    shares = solution.x if solution.x is not None else np.ones(len(target.powers))
+    with np.errstate(divide="ignore"):
+        return [float(w) for w in log_scale + np.log(np.maximum(shares, 0.0))]
+
+
+def certify(target: Target, log_weights: Sequence[float], scale: int) -> list[int]:
+    """Whole numbers w_M with Σ_M w_M e^{-MD} >= 2^scale g(D) at D = 0 and for every D >= grid[0]. The proof is in docs/exactness.md."""
+    with ctx.workprec(_PRECISION):
+        weights = [arb(w).exp() if w > float("-inf") else arb(0) for w in log_weights]
+        excess = _deficit(target, weights).exp() * arb(2) ** scale
+        return [_ceiling(excess * w) for w in weights]
+
+
+def _deficit(target: Target, weights: list[arb]) -> arb:
+    """An upper bound of max ln g(D) - ln Σ_M w_M e^{-MD}, by chords above the convex ln g and tangents below the convex ln Σ."""
+    curves = [(arb(point), *_curve(target, weights, arb(point))) for point in target.grid]
+    worst = -sum(weights, arb(0)).log()  # D = 0, where g = 1
+    worst = worst.max(curves[-1][1] - weights[0].log())  # beyond the grid g is below its last value, the sum above its constant
+    for (left, g_left, sum_left, slope_left), (right, g_right, sum_right, slope_right) in pairwise(curves):
+        split = ((slope_right * (right - left) - (sum_right - sum_left)) / (slope_right - slope_left)).mid()  # where the tangents meet
+        split = split if 0 < split < right - left else (right - left) / 2
+        chord = g_left + (g_right - g_left) * split / (right - left)
+        for deficit in (g_left - sum_left, chord - sum_left - slope_left * split):
+            worst = worst.max(deficit)
+        for deficit in (g_right - sum_right, chord - sum_right + slope_right * (right - left - split)):
+            worst = worst.max(deficit)
+    worst = worst.max(curves[0][1] - curves[0][2]).upper()
+    if not worst.is_finite():
+        raise InternalError("the bound of the proposal could not be certified; nothing was released")
+    return worst
+
+
+def _curve(target: Target, weights: list[arb], point: arb) -> tuple[arb, arb, arb]:
+    """ln g, ln Σ_M w_M e^{-MD} and the derivative of the latter at one D."""
+    decay = (-point).exp()
+    total, slope = weights[0], arb(0)
+    power, value = 1, decay
+    for exponent, weight in zip(target.powers[1:], weights[1:], strict=True):
+        while power < exponent:
+            power, value = 2 * power, value * value
+        term = weight * value
+        total += term
+        slope -= term * exponent
+    return -target.rate * (1 - decay).sqrt(), total.log(), slope / total
+
+
+def _ceiling(value: arb) -> int:
+    """The upper end, rounded up to a whole number."""
+    return int(value.upper().ceil().upper().fmpz())

@@ -1,0 +1,249 @@
+"""Three categories or more: exact draws without a list of candidates. Oracle: the whole law by brute force."""
+
+from fractions import Fraction
+from itertools import chain
+from types import SimpleNamespace
+
+import pytest
+from flint import arb, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import InternalError, TooLargeError
+from discreet.numerics import ball, gap_ball
+from discreet.sampling import SeededBits, domination
+from discreet.sampling import mixture as module
+from discreet.sampling.bernoulli import ladder
+from discreet.sampling.domination import Target, certify, cheapest_weights, plan
+from discreet.sampling.mixture import Mixture, affinities
+from tests.sampling_support import FALSE_ALARM, POWER, WRONG, World
+from tests.support import reference_hellinger
+
+ONES = ("1", "1", "1")
+QUICK = [
+    World(ONES, (3, 2, 1), "1", "smooth"),
+    World(("0.01", "1", "100"), (0, 4, 1), "20", "global"),
+    World(("0.5", "0.5", "0.5"), (4, 4, 4), "20", "smooth"),
+    World(("100", "100", "100"), (5, 0, 1), "5", "local"),
+    World(ONES, (2, 2, 2), "0.05", "global"),
+    World(ONES, (10, 5, 5), "20", "local"),
+    World(("1", "1", "1", "1"), (2, 1, 1, 0), "5", "smooth"),
+    World(("0.01", "0.1", "10", "100"), (1, 1, 1, 1), "20", "smooth"),
+    World(("1", "1", "1", "1"), (3, 3, 3, 2), "20", "smooth"),
+]
+SLOW = [
+    World(prior, counts, epsilon, mechanism)
+    for prior, counts in [
+        (("0.01", "0.01", "0.01"), (5, 1, 0)),
+        (("1", "2", "3"), (7, 7, 6)),
+        (("100", "0.1", "5"), (2, 6, 4)),
+        (("0.5", "0.5", "0.5", "0.5"), (3, 2, 2, 1)),
+        (("0.01", "100", "1", "10"), (4, 0, 2, 0)),
+    ]
+    for epsilon, mechanism in [("0.05", "local"), ("1", "global"), ("5", "smooth"), ("20", "smooth"), ("20", "local")]
+]
+
+
+def draws(sampler: Mixture, size: int, seed: int) -> list[tuple[int, ...]]:
+    source = SeededBits(seed)
+    return [sampler.draw(source) for _ in range(size)]
+
+
+def _sampler(world: World) -> Mixture:
+    return Mixture(world.exact_prior, world.counts, world.ball)
+
+
+def _check(world: World, size: int) -> bool:
+    law = world.law()
+    assert law.p_value(draws(_sampler(world), size, seed=1)) > FALSE_ALARM
+    powerful = law.power(world.law(WRONG), size) > POWER
+    if powerful:
+        assert law.p_value(draws(Mixture(world.exact_prior, world.counts, world.wrong_ball), size, seed=2)) < FALSE_ALARM
+    return powerful
+
+
+@pytest.mark.parametrize("world", QUICK, ids=str)
+def test_draws_fit_the_law_and_not_a_rate_ten_percent_off(world: World) -> None:
+    _check(world, 15_000)
+
+
+def test_the_test_has_power_in_several_worlds() -> None:
+    assert sum(world.law().power(world.law(WRONG), 15_000) > POWER for world in QUICK) >= 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", SLOW, ids=str)
+def test_many_draws_fit_the_law_and_not_a_rate_ten_percent_off(world: World) -> None:
+    _check(world, 60_000)
+
+
+# --- structure --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("world", QUICK + SLOW, ids=str)
+def test_the_bound_is_above_the_weight_of_every_candidate(world: World) -> None:
+    sampler = _sampler(world)
+    with ctx.workprec(200):
+        total, bound = arb(0), Fraction(0)
+        for point in world.points:
+            candidate = tuple(int(c) for c in point)
+            weight = sampler.weight(candidate)
+            assert weight <= ball(sampler.bound(candidate))
+            total, bound = total + weight, bound + sampler.bound(candidate)
+        claimed = Fraction(sampler._bound, 1 << 3 * sampler._bits)
+        assert bound <= claimed <= bound * (1 + Fraction(1, 2**20))  # the surplus that is drawn as "start again"
+        assert total / ball(claimed) >= 0.9
+
+
+PARAMETERS = st.sampled_from([Fraction(s) for s in ("1e-9", "0.01", "0.3", "1", "7/3", "100", "0.1234567890123")])
+
+
+@settings(max_examples=40)
+@given(PARAMETERS, st.integers(1, 40), st.integers(0, 40), st.integers(30, 150))
+def test_affinities_are_right_to_two_units(a: Fraction, n: int, x: int, bits: int) -> None:
+    x = min(x, n)
+    table = affinities(a, x, n, bits)
+    assert len(table) == n + 1
+    with ctx.workprec(400):
+        for r, entry in enumerate(table):
+            scaled = (-gap_ball(a + x, a + r)).exp() * arb(2) ** bits
+            assert scaled <= arb(entry)
+            assert arb(entry) - 2 <= scaled
+
+
+@pytest.mark.parametrize("world", [QUICK[2], QUICK[8]], ids=str)
+def test_every_node_claims_at_least_what_its_parts_hold(world: World) -> None:
+    sampler = _sampler(world)
+    n = sum(world.counts)
+    for component in sampler._components:
+        assert component.mass == component.root.coefficient(n)
+        waiting = list(component.root.parts or ())
+        while waiting:
+            node = waiting.pop()
+            assert min(node.mass) >= 1
+            if node.parts:
+                waiting += node.parts
+                for records in range(n + 1):
+                    held, claimed = node.coefficient(records), node.mass[records] << sampler._bits
+                    assert held <= claimed <= held + (1 << sampler._bits)
+
+
+@pytest.mark.parametrize("world", QUICK, ids=str)
+def test_the_weight_is_that_of_the_definition_and_so_is_the_first_enclosure(world: World) -> None:
+    sampler = _sampler(world)
+    posterior = [a + x for a, x in zip(world.exact_prior, world.counts, strict=True)]
+    for point in world.points:
+        candidate = tuple(int(c) for c in point)
+        with ctx.workprec(256):
+            other = [a + r for a, r in zip(world.exact_prior, candidate, strict=True)]
+            distance = arb(0) if candidate == world.counts else reference_hellinger(posterior, other)
+            reference = (-world.ball() * distance).exp()
+            assert sampler.weight(candidate).overlaps(reference)
+            quick = sampler._table_weight(candidate)
+        assert quick.overlaps(reference)
+        assert quick.rel_accuracy_bits() > 20
+
+
+# --- the bound by exponentials ----------------------------------------------------------------------------------------
+
+
+@st.composite
+def targets(draw: st.DrawFn) -> Target:
+    rate = draw(st.floats(1e-3, 1e3))
+    nearest = 10.0 ** draw(st.floats(-8.0, 1.0))
+    return plan(arb(rate), arb(nearest), draw(st.floats(0.1, 60.0)))
+
+
+def _bounded(target: Target, weights: list[int], scale: int, divergence: arb) -> bool:
+    with ctx.workprec(256):
+        bound = sum((arb(w) * (-divergence * M).exp() for w, M in zip(weights, target.powers, strict=True)), arb(0))
+        return bool((-target.rate * (-(-divergence).expm1()).sqrt()).exp() * arb(2) ** scale <= bound)
+
+
+@settings(max_examples=60)
+@given(targets(), st.floats(-50.0, 50.0), st.data())
+def test_the_exponentials_lie_above_the_target_whatever_weights_they_started_from(target: Target, mass: float, data: st.DataObject) -> None:
+    log_masses = [mass * 0.9**i for i in range(len(target.powers))]
+    good = cheapest_weights(target, log_masses)
+    poor = data.draw(st.lists(st.floats(-20.0, 5.0), min_size=len(target.powers), max_size=len(target.powers)))
+    for start in (good, poor):
+        weights = certify(target, start, 120)
+        assert sum(weights) >= 1 << 120  # at D = 0
+        for _ in range(8):
+            share = data.draw(st.floats(0.0, 1.0))
+            divergence = target.grid[0] * (200.0 / target.grid[0]) ** share if target.grid[0] < 200.0 else target.grid[0]
+            assert _bounded(target, weights, 120, arb(max(divergence, target.grid[0])))
+
+
+def test_the_certificate_needs_the_constant() -> None:
+    target = plan(arb(2), arb("0.01"), 5.0)
+    with pytest.raises(InternalError):
+        certify(target, [float("-inf")] * len(target.powers), 64)
+
+
+# --- enclosures, sizes ------------------------------------------------------------------------------------------------
+
+
+def test_a_wide_first_enclosure_changes_no_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = QUICK[2]
+    expected = draws(_sampler(world), 500, seed=4)
+    sampler = _sampler(world)
+    exact: list[int] = []
+
+    def counted(compute: object, precision: int) -> chain[arb]:
+        exact.append(precision)
+        return chain([arb("0.5", "0.5")], ladder(compute, 10))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "ladder", counted)
+    monkeypatch.setattr(sampler, "_table_weight", lambda _: arb("0.5", "0.5"))
+    assert draws(sampler, 500, seed=4) == expected
+    assert len(exact) >= 500
+
+
+def test_a_first_enclosure_that_is_not_a_number_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = QUICK[0]
+    expected = draws(_sampler(world), 200, seed=4)
+    sampler = _sampler(world)
+    monkeypatch.setattr(sampler, "_table_weight", lambda _: arb.nan())
+    assert draws(sampler, 200, seed=4) == expected
+
+
+def test_a_broken_bound_raises_instead_of_being_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    sampler = _sampler(QUICK[0])
+    monkeypatch.setattr(sampler, "_bound_units", lambda _: 1)
+    with pytest.raises(InternalError, match="nothing was released"):
+        sampler.draw(SeededBits(0))
+
+
+def test_many_categories_draw_candidates() -> None:
+    counts = (400, 300, 200, 90, 10, 0, 0, 0, 0, 0)
+    sampler = Mixture((Fraction(1, 2),) * 10, counts, lambda: ball(Fraction(30)))
+    for candidate in draws(sampler, 5, seed=1):
+        assert sum(candidate) == 1000
+        assert min(candidate) >= 0
+
+
+@pytest.mark.parametrize("rate", [10**3, 10**4, 10**5, 10**7])
+def test_a_law_that_is_nearly_one_point_is_proposed_as_such(rate: int) -> None:
+    """All the mass is at the data, so what the proposal claims, in units of its weight, is the number of attempts per draw."""
+    prior = tuple(Fraction(a) for a in ("0.3", "1e-9", "1", "1e-9", "0.3", "1"))
+    sampler = Mixture(prior, (35, 153, 210, 124, 164, 343), lambda: ball(Fraction(rate)))
+    assert Fraction(sampler._bound, 1 << 3 * sampler._bits) < Fraction(11, 10)
+
+
+def test_a_linear_program_that_fails_costs_time_and_not_exactness(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(domination, "linprog", lambda *_, **__: SimpleNamespace(x=None))
+    for world in (QUICK[1], QUICK[2], QUICK[8]):
+        assert world.law().p_value(draws(_sampler(world), 8000, seed=5)) > FALSE_ALARM
+
+
+def test_what_does_not_fit_in_memory_is_refused_by_public_numbers_alone() -> None:
+    for counts in ((10**7, 0, 0), (10**6, 10**6, 8 * 10**6)):
+        with pytest.raises(TooLargeError) as caught:
+            Mixture((Fraction(1),) * 3, counts, lambda: ball(Fraction(1)))
+        assert "n = 10000000 " in str(caught.value)
+
+
+def test_few_records() -> None:
+    for world in (World(ONES, (1, 0, 0), "20", "global"), World(("1e-9", "1", "1"), (1, 1, 0), "1", "smooth")):
+        assert world.law().p_value(draws(_sampler(world), 3000, seed=6)) > FALSE_ALARM
