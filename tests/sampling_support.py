@@ -14,7 +14,7 @@ from scipy.stats import chi2, ncx2
 
 from discreet.errors import EntropyError
 from discreet.numerics import ball
-from discreet.sampling import BitSource
+from discreet.sampling import BitSource, SeededBits
 from tests.support import lattice
 
 T = TypeVar("T", bound=Hashable)
@@ -41,6 +41,8 @@ class ScriptedBits:
         self._words = list(words)
         self.taken = 0
 
+    secret = False
+
     def bits(self, count: int) -> int:
         if self.taken == len(self._words):
             raise EntropyError("the script is over")
@@ -50,11 +52,19 @@ class ScriptedBits:
         return value
 
 
+class PretendedSecret(SeededBits):
+    """Seeded bits that claim to be secret: for tests of what a record says."""
+
+    secret = True
+
+
 class StringBits:
     """Plays back one string of bits, whatever the widths asked for; raises when it runs dry."""
 
     def __init__(self, value: int, length: int) -> None:
         self._value, self._left = value, length
+
+    secret = False
 
     def bits(self, count: int) -> int:
         if count > self._left:

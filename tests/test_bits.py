@@ -19,8 +19,8 @@ from discreet.sampling import (
     BitSource,
     SeededBits,
     SystemBits,
+    candidate_sampler,
     discrete_laplace,
-    draw_candidate,
     floored_laplace,
     geometric,
     lattice_noise,
@@ -39,8 +39,8 @@ def draw_everything(source: BitSource) -> list[object]:
         floored_laplace(source, scale),
         rounded_laplace(source, scale),
         tuple(lattice_noise(source, 4, Fraction(1, 2))),
-        draw_candidate(source, one[:2], (4, 5), lambda: ball(Fraction(3))),
-        draw_candidate(source, one, (4, 5, 1), lambda: ball(Fraction(3))),
+        candidate_sampler(one[:2], (4, 5), lambda: ball(Fraction(3))).draw(source),
+        candidate_sampler(one, (4, 5, 1), lambda: ball(Fraction(3))).draw(source),
     ]
 
 
@@ -125,6 +125,8 @@ def test_a_system_that_gives_too_little_raises(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("value", [4, -1, 0.5, None, "1"])
 def test_a_source_that_returns_something_else_raises(value: object) -> None:
     class Broken:
+        secret = False
+
         def bits(self, count: int) -> int:
             return value  # type: ignore[return-value]
 

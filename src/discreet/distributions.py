@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Beta", "Dirichlet", "DirichletMultinomial"]
 
 _SIMPLEX_TOLERANCE = 1e-8
+_UNNAMED = ("success", "failure")
+"""What the two categories of a Beta are called when they are not named."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -55,6 +57,11 @@ class _Conjugate:
     def k(self) -> int:
         """Number of categories."""
         return len(self.exact)
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether the categories were named, and not only numbered."""
+        return self.categories not in (tuple(range(self.k)), _UNNAMED)
 
     @property
     def exact_total(self) -> Fraction:
@@ -243,7 +250,7 @@ class Beta(_Conjugate):
     (0.43562581171077036, 0.8649245270803587)
     """
 
-    def __init__(self, a: Number, b: Number, categories: Iterable[Hashable] = ("success", "failure")) -> None:
+    def __init__(self, a: Number, b: Number, categories: Iterable[Hashable] = _UNNAMED) -> None:
         self._set((check_positive(a, "a"), check_positive(b, "b")), check_categories(categories, 2))
 
     @property

@@ -1,7 +1,7 @@
 """Exact random draws: what is released has exactly the law that was proved private (DESIGN section 5, docs/exactness.md)."""
 
 from discreet.sampling.bits import BitSource, SeededBits, SystemBits
-from discreet.sampling.candidates import CandidateSampler, candidate_sampler, draw_candidate
+from discreet.sampling.candidates import CandidateSampler, candidate_sampler, check_drawable
 from discreet.sampling.discrete import discrete_laplace, floored_laplace, geometric, rounded_laplace
 from discreet.sampling.lattice import lattice_noise
 
@@ -11,8 +11,8 @@ __all__ = [
     "SeededBits",
     "SystemBits",
     "candidate_sampler",
+    "check_drawable",
     "discrete_laplace",
-    "draw_candidate",
     "floored_laplace",
     "geometric",
     "lattice_noise",

@@ -12,6 +12,11 @@ __all__ = ["BitSource", "SeededBits", "SystemBits", "take", "uniform"]
 class BitSource(Protocol):
     """Anything that gives independent fair bits."""
 
+    @property
+    def secret(self) -> bool:
+        """Whether nobody can know or repeat the bits. A release from bits that are not secret has no guarantee."""
+        ...
+
     def bits(self, count: int) -> int:
         """A uniform integer of `count` bits, 0 <= value < 2**count; raises if it has none to give."""
         ...
@@ -19,6 +24,8 @@ class BitSource(Protocol):
 
 class SystemBits:
     """The operating system's randomness. Keeps no buffer: nothing to leak, and nothing that a forked process would share."""
+
+    secret = True
 
     def bits(self, count: int) -> int:
         """A uniform integer of `count` bits."""
@@ -34,6 +41,8 @@ class SystemBits:
 
 class SeededBits:
     """A reproducible stream for tests and demonstrations, never for a release: BLAKE2b of (seed, counter)."""
+
+    secret = False
 
     def __init__(self, seed: int) -> None:
         self._key = blake2b(str(seed).encode()).digest()

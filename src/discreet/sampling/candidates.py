@@ -8,9 +8,9 @@ from flint import arb
 
 from discreet.sampling.bits import BitSource
 from discreet.sampling.envelope import Envelope
-from discreet.sampling.mixture import Mixture
+from discreet.sampling.mixture import Mixture, check_size
 
-__all__ = ["CandidateSampler", "candidate_sampler", "draw_candidate"]
+__all__ = ["CandidateSampler", "candidate_sampler", "check_drawable"]
 
 
 class CandidateSampler(Protocol):
@@ -26,6 +26,7 @@ def candidate_sampler(prior: tuple[Fraction, ...], counts: tuple[int, ...], rate
     return Envelope(prior, counts, rate) if len(prior) == 2 else Mixture(prior, counts, rate)
 
 
-def draw_candidate(source: BitSource, prior: tuple[Fraction, ...], counts: tuple[int, ...], rate: Callable[[], arb]) -> tuple[int, ...]:
-    """One draw of counts r with probability proportional to exp(-c H(x, r)), exactly."""
-    return candidate_sampler(prior, counts, rate).draw(source)
+def check_drawable(prior: tuple[Fraction, ...], n: int) -> None:
+    """Refuse a size that no sampler can draw exactly, by public numbers alone: before anything is spent."""
+    if len(prior) > 2:
+        check_size(prior, n)

@@ -26,7 +26,7 @@ from discreet.sampling.bits import BitSource, uniform
 from discreet.sampling.domination import certify, cheapest_weights, plan
 from discreet.sampling.lattice import composition
 
-__all__ = ["Mixture", "affinities"]
+__all__ = ["Mixture", "affinities", "check_size"]
 
 _SPARE_BITS = 40
 """Rounding adds a few units of 2^-bits to the mass of each of the N candidates: with log2 N + 40 bits, a share of about 2^-35."""
@@ -45,8 +45,8 @@ class Mixture:
         """`rate()` encloses c at the working precision in force when it is called."""
         self._prior, self._counts, self._rate = prior, counts, rate
         self._total = sum(counts)
+        check_size(prior, self._total)
         size = self._total + int(sum(prior)) + 1
-        _check_size(len(prior), self._total, size)
         self._precision = 3 * size.bit_length() + 64
         self._at_precision: dict[int, tuple[arb, list[arb]]] = {}
         self._candidates = comb(self._total + len(prior) - 1, len(prior) - 1)
@@ -151,8 +151,9 @@ class Mixture:
         return (-self._constants()[0] * (1 - affinity).sqrt()).exp()
 
 
-def _check_size(k: int, n: int, size: int) -> None:
+def check_size(prior: tuple[Fraction, ...], n: int) -> None:
     """Refuse by public numbers alone what would not fit in memory."""
+    k, size = len(prior), n + int(sum(prior)) + 1
     entries = 2 * k * (n + 1) * (size.bit_length() + 8)
     if entries > _MOST_ENTRIES:
         raise TooLargeError(

@@ -1,0 +1,137 @@
+"""What `release()` returns has the law that was proved private, for every mechanism, and comes from the bit source alone."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, ncx2
+
+import discreet as dc
+from discreet.mechanisms.base import Mechanism
+from discreet.sampling import SeededBits
+
+DRAWS = 4_000
+FALSE_ALARM = 1e-6
+"""Of each test; fewer than 100 are made here, so one run in ten thousand at most is a false alarm."""
+CERTAIN = 0.999
+LEAST_EXPECTED = 8.0
+
+BETA, DIRICHLET = dc.Beta(1, "0.4"), dc.Dirichlet([1, "0.3", 2])
+TWO, THREE = [7, 3], [2, 4, 2]
+FAMILIES: dict[str, Callable[[Any, int, Any], Mechanism]] = {
+    "LaplaceZhang": dc.LaplaceZhang,
+    "LaplaceDimension": dc.LaplaceDimension,
+    "LaplaceHistogram": dc.LaplaceHistogram,
+    "LaplaceHistogram, literal": lambda prior, n, epsilon: dc.LaplaceHistogram(prior, n, epsilon, consistent=False),
+    "LaplaceHistogram, nearest": lambda prior, n, epsilon: dc.LaplaceHistogram(prior, n, epsilon, rounding="nearest"),
+    "HellingerGlobal": dc.HellingerGlobal,
+    "HellingerLocal": dc.HellingerLocal,
+    "HellingerSmooth": dc.HellingerSmooth,
+    "HellingerSmoothDelta": lambda prior, n, epsilon: dc.HellingerSmoothDelta(prior, n, epsilon, delta="1e-4"),
+    "LatticeGeometric": dc.LatticeGeometric,
+    "LatticeGeometric, cut": lambda prior, n, epsilon: dc.LatticeGeometric(prior, n, epsilon, projection="cut"),
+    "Remapped": lambda prior, n, epsilon: dc.Remapped(dc.LatticeGeometric(prior, n, epsilon)),
+    "Calibrated": lambda prior, n, epsilon: dc.Calibrated(dc.HellingerSmooth(prior, n, epsilon)),
+}
+
+
+def probabilities(mechanism: Mechanism, counts: list[int]) -> dict[tuple[int, ...], float]:
+    law = mechanism.law(counts)
+    return {tuple(row): float(p) for row, p in zip(law.counts.tolist(), law.probability, strict=True)}
+
+
+def pooled(expected: dict[tuple[int, ...], float], other: dict[tuple[int, ...], float]) -> list[tuple[set[tuple[int, ...]], float, float]]:
+    """Cells of outcomes with enough expected draws each, and their probabilities under both laws."""
+    cells, cell, p, q = [], set(), 0.0, 0.0
+    for outcome in sorted(expected, key=lambda o: -expected[o]):
+        cell.add(outcome)
+        p, q = p + expected[outcome], q + other.get(outcome, 0.0)
+        if p * DRAWS >= LEAST_EXPECTED:
+            cells.append((cell, p, q))
+            cell, p, q = set(), 0.0, 0.0
+    if cell:
+        last, last_p, last_q = cells.pop()
+        cells.append((last | cell, last_p + p, last_q + q))
+    return cells
+
+
+def statistic(draws: list[tuple[int, ...]], cells: list[tuple[set[tuple[int, ...]], float, float]]) -> float:
+    total = 0.0
+    for cell, p, _ in cells:
+        seen = sum(draw in cell for draw in draws)
+        total += (seen - DRAWS * p) ** 2 / (DRAWS * p)
+    return total
+
+
+def released(mechanism: Mechanism, counts: list[int], seed: int) -> list[tuple[int, ...]]:
+    source = SeededBits(seed)
+    return [mechanism.release(counts, source=source, allow_nonprivate=True).counts for _ in range(DRAWS)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(("prior", "counts"), [(BETA, TWO), (DIRICHLET, THREE)], ids=["k=2", "k=3"])
+def test_released_counts_have_the_law_and_a_scale_off_by_a_tenth_is_caught(name: str, prior: Any, counts: list[int]) -> None:
+    mechanism, off = (FAMILIES[name](prior, sum(counts), epsilon) for epsilon in ("2", "2.2"))
+    cells = pooled(probabilities(mechanism, counts), probabilities(off, counts))
+    limit = float(chi2.ppf(1 - FALSE_ALARM, len(cells) - 1))
+    assert statistic(released(mechanism, counts, seed=1), cells) < limit
+    noncentrality = DRAWS * sum((q - p) ** 2 / p for _, p, q in cells)
+    if ncx2.sf(limit, len(cells) - 1, noncentrality) > CERTAIN:
+        assert statistic(released(off, counts, seed=2), cells) > limit
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_release_uses_no_other_randomness_than_the_bit_source(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanisms = [(FAMILIES[name](prior, sum(counts), 1), counts) for prior, counts in ((BETA, TWO), (DIRICHLET, THREE))]
+    for mechanism, _ in mechanisms:
+        _ = mechanism.guarantee
+
+    def forbidden(*_: Any, **__: Any) -> None:
+        raise AssertionError("a release asked for randomness that is not exact")
+
+    for function in ("random", "randrange", "getrandbits", "randint", "choice", "choices", "shuffle", "gauss"):
+        monkeypatch.setattr(random, function, forbidden)
+    for function in ("default_rng", "random", "rand", "randint", "choice", "laplace", "geometric", "seed"):
+        monkeypatch.setattr(np.random, function, forbidden)
+    for mechanism, counts in mechanisms:
+        first = mechanism.release(counts, source=SeededBits(5), allow_nonprivate=True)
+        second = mechanism.release(counts, source=SeededBits(5), allow_nonprivate=True)
+        assert first == second
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_source_that_runs_dry_releases_nothing(name: str) -> None:
+    class Dry:
+        secret = False
+
+        def bits(self, count: int) -> int:
+            raise dc.EntropyError(f"no {count} bits left")
+
+    with pytest.raises(dc.EntropyError):
+        FAMILIES[name](BETA, 10, 1).release(TWO, source=Dry(), allow_nonprivate=True)
+
+
+def test_what_is_too_large_to_draw_is_refused_before_it_is_drawn() -> None:
+    mechanism = dc.HellingerSmooth(dc.Dirichlet.uniform(10), 10**6, 1)
+    counts = [10**5] * 10
+    with pytest.raises(dc.TooLargeError, match="LatticeGeometric"):
+        mechanism.check_release(counts)
+    assert dc.LatticeGeometric(dc.Dirichlet.uniform(10), 10**6, 1).check_release(counts).epsilon == 1.0
+
+
+def test_a_mechanism_that_is_copied_or_pickled_leaves_the_data_behind() -> None:
+    import pickle
+
+    mechanism = dc.HellingerSmooth(dc.Dirichlet.uniform(3), 12345, 1)
+    mechanism.release([11111, 1111, 123])
+    assert "_held" not in pickle.loads(pickle.dumps(mechanism)).__dict__  # noqa: S301
+    assert "11111" not in repr(mechanism)
+
+
+def test_a_release_from_bits_that_are_not_secret_says_that_nothing_is_promised() -> None:
+    mechanism = dc.LatticeGeometric(dc.Beta(1, 1), 10, 1)
+    assert mechanism.release(TWO).guarantee.basis == "proof"
+    assert mechanism.release(TWO, source=SeededBits(1)).guarantee.basis == "none"
