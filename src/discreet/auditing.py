@@ -1,0 +1,83 @@
+"""A black-box auditor: from draws alone, a statistical lower bound on the ε that a mechanism really has.
+
+Half of the draws choose an event that tells two neighbouring datasets apart; the other half, which did not choose it, bounds its two
+probabilities by Clopper and Pearson's exact intervals. If P_x(S) >= p and P_x'(S) <= q then ε >= ln((p - δ)/q). A bound above the
+claimed ε refutes the claim at the stated confidence; a bound below it proves nothing.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv
+
+from discreet.errors import InvalidInputError
+from discreet.validation import check_records
+
+__all__ = ["Audit", "audit"]
+
+Draws = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """A lower bound on ε, true with at least the stated confidence whatever the mechanism."""
+
+    epsilon: float
+    confidence: float
+    draws: int
+
+    def refutes(self, claimed: float) -> bool:
+        """Whether the claim of this ε is refuted at the stated confidence."""
+        return self.epsilon > claimed
+
+
+def audit(
+    draw: Callable[[ArrayLike, int], ArrayLike],
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    draws: int = 100_000,
+    confidence: float = 0.99,
+    delta: float = 0.0,
+) -> Audit:
+    """Bound from below the ε of `draw(counts, size)`, any mechanism with discrete outcomes, from `draws` draws at each of two neighbours.
+
+    Outcomes are rows of an array. They must repeat to be told apart: round a continuous one first.
+    """
+    if not 0.0 < confidence < 1.0:
+        raise InvalidInputError(f"confidence must lie strictly between 0 and 1, got {confidence}")
+    if not 0.0 <= delta < 1.0:
+        raise InvalidInputError(f"delta must be at least 0 and below 1, got {delta}")
+    size = check_records(draws, "draws")
+    left, right = (np.asarray(draw(counts, size)).reshape(size, -1) for counts in (first, second))
+    kinds, owner = np.unique(np.concatenate([left, right]), axis=0, return_inverse=True)
+    owner = owner.ravel()
+    half = size // 2
+    choosing = [np.bincount(part[:half], minlength=len(kinds)) for part in (owner[:size], owner[size:])]
+    testing = [np.bincount(part[half:], minlength=len(kinds)) for part in (owner[:size], owner[size:])]
+    alpha = (1.0 - confidence) / 4.0  # two directions, and two probabilities in each
+    found = [
+        _bound(testing[a][event].sum(), testing[b][event].sum(), size - half, alpha, delta)
+        for a, b in ((0, 1), (1, 0))
+        for event in [_best_event(choosing[a], choosing[b], half, alpha, delta)]
+    ]
+    return Audit(max(0.0, *found), confidence, size)
+
+
+def _best_event(likely: Draws, unlikely: Draws, size: int, alpha: float, delta: float) -> Draws:
+    """The outcomes, most telling first, cut where the bound they would give is largest."""
+    order = np.argsort(-(likely + 1.0) / (unlikely + 1.0), kind="stable")
+    inside, outside = np.cumsum(likely[order]), np.cumsum(unlikely[order])
+    cuts = np.unique(np.linspace(0, len(order) - 1, 512).astype(np.intp))
+    bounds = [_bound(int(inside[cut]), int(outside[cut]), size, alpha, delta) for cut in cuts]
+    return order[: cuts[int(np.argmax(bounds))] + 1]
+
+
+def _bound(hits: int, misses: int, size: int, alpha: float, delta: float) -> float:
+    """ln((p - δ)/q) with p a lower and q an upper confidence limit at level alpha each."""
+    lower = float(betaincinv(hits, size - hits + 1, alpha)) if hits else 0.0
+    upper = float(betaincinv(misses + 1, size - misses, 1.0 - alpha)) if misses < size else 1.0
+    return log((lower - delta) / upper) if lower > delta else float("-inf")
