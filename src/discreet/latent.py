@@ -1,0 +1,257 @@
+"""What a raw outcome says about the true counts: their posterior law, by listing it or by convolution (DESIGN section 8).
+
+`w_x ∝ P(z | x) · DirMult(x; n, a)` for counts x of total n.
+
+- Few possible counts (`MOST_LISTED`): all of them, for any mechanism.
+- Two categories and an exponential mechanism: all n + 1 of them up to `MOST_RECORDS`; every normaliser is a sum over n + 1 candidates.
+- Noise that is independent by category, any n: windows (`tilting`) and convolutions. Sums are of positive floats; short ones are
+  added up directly, to a relative error of 1e-12, long ones by Fourier transform, to 1e-16 of the largest term times the length.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Protocol
+
+import numpy as np
+from scipy.signal import fftconvolve
+from scipy.special import logsumexp
+
+from discreet.enumeration import candidate_count, simplex_points
+from discreet.errors import TooLargeError
+from discreet.mechanisms import Mechanism, Remapped
+from discreet.mechanisms.hellinger import Exponential
+from discreet.numerics import Floats
+from discreet.tilting import Run, Tilted, tilt
+from discreet.validation import Counts
+
+__all__ = ["MOST_LISTED", "MOST_RECORDS", "ConvolvedCounts", "LatentCounts", "ListedCounts", "latent_counts"]
+
+MOST_LISTED = 4_000
+"""Up to this many possible counts the posterior lists them all, whatever the mechanism."""
+MOST_RECORDS = 10_000
+"""Up to this many records an exponential mechanism's normalisers for two categories are added up: n² terms, some seconds."""
+_DIRECT = 1 << 26
+"""Longest convolution, in products, that is added up directly."""
+_FEWEST_ACCEPTED = 1e-3
+
+
+class LatentCounts(Protocol):
+    """The posterior law of the true counts."""
+
+    @property
+    def omitted(self) -> float:
+        """Upper bound on the probability that is left out."""
+
+    def marginal(self, category: int) -> Run:
+        """Probabilities of one category's count."""
+
+    def sample(self, size: int, rng: np.random.Generator) -> Counts:
+        """Draws, one a row."""
+
+
+@dataclass(frozen=True, eq=False)
+class ListedCounts:
+    """A law given by all its points and their log weights."""
+
+    points: Counts
+    log_weight: Floats
+    omitted: float = 0.0
+
+    @cached_property
+    def probability(self) -> Floats:
+        """Of every point."""
+        return np.exp(self.log_weight - logsumexp(self.log_weight))
+
+    def marginal(self, category: int) -> Run:
+        """Probabilities of one category's count."""
+        return Run(0, np.asarray(np.bincount(self.points[:, category], weights=self.probability), dtype=np.float64))
+
+    def sample(self, size: int, rng: np.random.Generator) -> Counts:
+        """Draws, one a row."""
+        return self.points[rng.choice(len(self.points), size=size, p=self.probability / self.probability.sum())]
+
+
+@dataclass(frozen=True, eq=False)
+class ConvolvedCounts:
+    """The law of independent windows and a pivot given that their total is n."""
+
+    n: int
+    laws: Tilted
+
+    @cached_property
+    def _order(self) -> list[int]:
+        return sorted(self.laws.windows)
+
+    @cached_property
+    def _before(self) -> list[Run]:
+        """For m = 0, 1, ...: the law of the total of the first m windows, cut to what the rest can complete."""
+        last = self.laws.rest.high
+
+        def add(total: Run, category: int) -> Run:
+            window = self.laws.windows[category]
+            return Run(total.low + window.low, _convolve(total.value, window.value)[: last - total.low - window.low + 1])
+
+        return list(accumulate(self._order, add, initial=Run(0, np.ones(1))))
+
+    @cached_property
+    def _after(self) -> list[Run]:
+        """For m = 0, 1, ...: the probability that the other windows and the pivot complete each total of the first m to n."""
+        rest = self.laws.rest
+        end = self._before[-1]
+        messages = [Run(end.low, rest.value[end.low - rest.low :][: len(end.value)])]
+        for category, total in reversed(list(zip(self._order, self._before, strict=False))):
+            messages.append(_completed(messages[-1], self.laws.windows[category], total))
+        return messages[::-1]
+
+    @cached_property
+    def _completion(self) -> float:
+        """P_λ(Σ X = n)."""
+        return float(self._before[-1].value @ self._after[-1].value)
+
+    @property
+    def omitted(self) -> float:
+        """Upper bound on the probability of counts outside the windows."""
+        return self.laws.outside * float(self.laws.rest.value.max()) / self._completion
+
+    def marginal(self, category: int) -> Run:
+        """Probabilities of one category's count."""
+        if category == self.laws.pivot:
+            value = self._before[-1].value * self._after[-1].value
+            return Run(self.n - self._before[-1].high, _normalised(value[::-1]))
+        m = self._order.index(category)
+        window = self.laws.windows[category]
+        completed = _completed(self._after[m + 1], self._before[m], window)
+        return Run(window.low, _normalised(window.value * completed.value))
+
+    def sample(self, size: int, rng: np.random.Generator) -> Counts:
+        """Draws, one a row: by rejection where that is quick, else one category after the other."""
+        if self._completion > _FEWEST_ACCEPTED * self.laws.rest.value.max():
+            return _filled(self._by_rejection(rng), size, len(self._order) + 1)
+        return self._in_turn(size, rng)
+
+    def _by_rejection(self, rng: np.random.Generator) -> Iterator[Counts]:
+        """Independent windows, accepted in proportion to the pivot's probability of what they leave."""
+        rest = self.laws.rest
+        ceiling = float(rest.value.max())
+        size = 4096
+        while True:
+            x = np.empty((size, len(self._order) + 1), dtype=np.int64)
+            for category, window in self.laws.windows.items():
+                x[:, category] = window.low + _inverse(window.value, rng.random(size))
+            x[:, self.laws.pivot] = 0
+            total = x.sum(axis=1)
+            chance = np.where(total <= rest.high, rest.value[np.minimum(total - rest.low, len(rest.value) - 1)], 0.0)
+            x[:, self.laws.pivot] = self.n - total
+            yield x[rng.random(size) * ceiling < chance]
+
+    def _in_turn(self, size: int, rng: np.random.Generator) -> Counts:
+        """Each category given the total of those before it, weighted by how well the rest can complete it."""
+        x = np.zeros((size, len(self._order) + 1), dtype=np.int64)
+        for m, category in enumerate(self._order):
+            window, after = self.laws.windows[category], self._after[m + 1]
+            total = x.sum(axis=1)
+            for value in np.unique(total):
+                rows = np.nonzero(total == value)[0]
+                weight = window.value * _at(after, int(value) + window.low, len(window.value))
+                x[rows, category] = window.low + _inverse(weight, rng.random(len(rows)))
+        x[:, self.laws.pivot] = self.n - x.sum(axis=1)
+        return x
+
+
+def _convolve(left: Floats, right: Floats) -> Floats:
+    if len(left) * len(right) <= _DIRECT:
+        return np.convolve(left, right)
+    return np.maximum(fftconvolve(left, right), 0.0)
+
+
+def _completed(target: Run, step: Run, start: Run) -> Run:
+    """For each s of `start`: Σ_t step(t) target(s + t)."""
+    value = _convolve(target.value, step.value[::-1])
+    return Run(start.low, _at(Run(target.low - step.high, value), start.low, len(start.value)))
+
+
+def _at(run: Run, low: int, size: int) -> Floats:
+    """The run's values at `size` integers from `low` on; 0 where it has none."""
+    result = np.zeros(size)
+    first, last = max(low, run.low), min(low + size - 1, run.high)
+    if first <= last:
+        result[first - low : last - low + 1] = run.value[first - run.low : last - run.low + 1]
+    return result
+
+
+def _normalised(value: Floats) -> Floats:
+    return np.asarray(value / value.sum())
+
+
+def _inverse(weight: Floats, level: Floats) -> Counts:
+    """Indices drawn with these weights by inverting their cumulative sums at uniform levels."""
+    cumulative = np.cumsum(weight)
+    found = np.searchsorted(cumulative, level * cumulative[-1], side="right")
+    return np.asarray(np.minimum(found, len(weight) - 1), dtype=np.int64)
+
+
+def _filled(batches: Iterator[Counts], size: int, k: int) -> Counts:
+    result = np.empty((size, k), dtype=np.int64)
+    done = 0
+    while done < size:
+        batch = next(batches)[: size - done]
+        result[done : done + len(batch)] = batch
+        done += len(batch)
+    return result
+
+
+# --- from an outcome to the law ---------------------------------------------------------------------------------------
+
+
+def latent_counts(mechanism: Mechanism, raw: tuple[int, ...]) -> LatentCounts:
+    """The posterior law of the true counts given the raw outcome of a mechanism."""
+    while isinstance(mechanism, Remapped):
+        mechanism = mechanism.mechanism
+    if mechanism.has_product_form:
+        # outside [0, n] the likelihoods of all datasets shrink alike
+        return _from_product(mechanism, np.array([min(max(z, -1), mechanism.n + 1) for z in raw], dtype=np.int64))
+    if not isinstance(mechanism, Exponential):
+        raise TooLargeError(f"the noise-aware posterior is not available for {type(mechanism).__name__}")
+    return _from_laws(mechanism, raw)
+
+
+def _from_product(mechanism: Mechanism, outcome: Counts) -> LatentCounts:
+    n, k = mechanism.n, mechanism.k
+    if candidate_count(n, k) <= MOST_LISTED:
+        points = simplex_points(n, k)
+        log_weight = mechanism.prior.predictive(n).logpmf(points)
+        for category, column in enumerate(points.T):
+            log_weight = log_weight + mechanism._log_factor(outcome, category, column.astype(np.float64))
+        return ListedCounts(points, log_weight)
+    return convolved(mechanism, outcome)
+
+
+def convolved(mechanism: Mechanism, outcome: Counts) -> ConvolvedCounts:
+    """The law by windows and convolutions, whatever the number of possible counts."""
+    n, k = mechanism.n, mechanism.k
+
+    def log_factor(category: int, x: Floats) -> Floats:
+        return mechanism._log_factor(outcome, category, x)
+
+    centres = np.zeros(k)
+    centres[: len(outcome)] = outcome
+    slopes = np.array([float(np.diff(log_factor(i, np.array([c - 3.0, c - 2.0])))[0]) for i, c in enumerate(centres)])
+    return ConvolvedCounts(n, tilt(mechanism.prior.concentration, n, centres, slopes, log_factor))
+
+
+def _from_laws(mechanism: Exponential, raw: tuple[int, ...]) -> ListedCounts:
+    """Every dataset's probability of this outcome; the laws are made and dropped one after the other."""
+    n, k = mechanism.n, mechanism.k
+    size, limit = candidate_count(n, k), MOST_RECORDS + 1 if k == 2 else MOST_LISTED
+    if size > limit:
+        shown = f"{size:,}" if size < 10**15 else "more than 10^15"
+        raise TooLargeError(
+            f"there is no noise-aware posterior of {type(mechanism).__name__} with {shown} possible counts: its likelihood needs a sum "
+            f"over all of them for each of them, done up to {limit:,}. LatticeGeometric and the Laplace family have one at any n"
+        )
+    points = simplex_points(n, k)
+    where = int(np.nonzero((points == np.array(raw)).all(axis=-1))[0][0])
+    log_likelihood = np.array([law[where] for _, _, law in mechanism.log_laws()])
+    return ListedCounts(points, mechanism.prior.predictive(n).logpmf(points) + log_likelihood)

@@ -1,0 +1,77 @@
+"""Coverage by exact enumeration: how often an interval holds the probability, over the prior, the data and the noise.
+
+Σ_x DirMult(x) Σ_z P(z | x) P(θ in interval(z) | θ ~ Beta(a + x, b + n - x)), two categories. The laws come from `_raw_law`, which shares
+no code with the likelihood that the noise-aware posterior uses.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import betainc
+from scipy.stats import kstest
+
+import discreet as dc
+from discreet.mechanisms import Mechanism
+from discreet.numerics import Floats
+from discreet.validation import Number
+
+
+@dataclass(frozen=True)
+class Coverage:
+    noise_aware: float
+    naive: float
+    worst: float
+    """The largest |coverage - mass| of the noise-aware interval given any one outcome."""
+
+
+def make(cls: type[Mechanism], prior: dc.Dirichlet | dc.Beta, n: int, epsilon: Number, **options: Any) -> Mechanism:
+    """A mechanism by its class, with epsilon written in any way."""
+    return dc.mechanism(cls.__name__, prior, n, epsilon, **options)
+
+
+def ks_p_value(draws: Floats, cdf: Any) -> float:
+    """Of draws against a distribution function, by Kolmogorov and Smirnov."""
+    return float(kstest(draws, cdf).pvalue)
+
+
+def release_of(mechanism: Mechanism, raw: tuple[int, ...]) -> dc.Release:
+    """The record that a draw of this raw outcome would give."""
+    counts = tuple(mechanism.report(np.array([raw]))[0].tolist())
+    return dc.Release(type(mechanism).__name__, mechanism.parameters, mechanism.prior, mechanism.n, mechanism.guarantee, raw, counts)
+
+
+def _all_outcomes(mechanism: Mechanism, predictive: Floats) -> Iterator[tuple[float, tuple[int, ...], Floats]]:
+    """Every outcome with its probability and the posterior of the first count given it."""
+    n = mechanism.n
+    laws = [mechanism._raw_law(np.array([i, n - i])) for i in range(n + 1)]
+    joint = predictive[:, None] * np.stack([law.probability for law in laws])
+    chance = joint.sum(axis=0)
+    for z in np.nonzero(chance > 1e-12)[0]:
+        yield float(chance[z]), tuple(laws[0].counts[z].tolist()), joint[:, z] / chance[z]
+
+
+def _drawn_outcomes(mechanism: Mechanism, predictive: Floats, size: int) -> Iterator[tuple[float, tuple[int, ...], Floats]]:
+    """As many outcomes as asked for, drawn, each with the exact posterior given it."""
+    n, rng = mechanism.n, np.random.default_rng(0)
+    for first in rng.choice(n + 1, size=size, p=predictive / predictive.sum()):
+        raw = tuple(mechanism._simulate(np.array([first, n - first]), 1, rng)[0].tolist())
+        given = predictive * np.exp([mechanism.log_prob([i, n - i], raw) for i in range(n + 1)])
+        yield 1.0 / size, raw, given / given.sum()
+
+
+def coverage(mechanism: Mechanism, mass: float = 0.95, drawn: int | None = None) -> Coverage:
+    """Over all outcomes, or over this many drawn ones where there are too many."""
+    n, (a, b) = mechanism.n, mechanism.prior.concentration
+    x = np.arange(n + 1)
+    predictive = mechanism.prior.predictive(n).pmf(np.stack([x, n - x], axis=-1))
+    aware = naive = worst = 0.0
+    outcomes = _all_outcomes(mechanism, predictive) if drawn is None else _drawn_outcomes(mechanism, predictive, drawn)
+    for chance, raw, given in outcomes:
+        release = release_of(mechanism, raw)
+        ends = [p.marginal(mechanism.prior.categories[0]).interval(mass) for p in (release.noise_aware(), release.reported)]
+        inside = [float(given @ (betainc(a + x, b + n - x, high) - betainc(a + x, b + n - x, low))) for low, high in ends]
+        aware, naive = aware + chance * inside[0], naive + chance * inside[1]
+        worst = max(worst, abs(inside[0] - mass))
+    return Coverage(aware, naive, worst)
