@@ -1,0 +1,337 @@
+"""Accuracy, computed: the law of the error of a release, and its mean over datasets (DESIGN section 7).
+
+The error is `distance(truth, reported)`, from the posterior of the true counts to the one that is reported. For given counts its law is
+a finite distribution, so means, quantiles and probabilities are sums. Averaged over the prior predictive, or at the worst dataset, the
+mean error is public; the error of the private counts is not, and choosing a mechanism or ε by it leaks.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.interpolate import CubicSpline
+
+from discreet.convolution import SUMMATION_ERROR, exponential_mean, laplace_mean, lattice_mean
+from discreet.distances import hellinger
+from discreet.enumeration import MOST_OUTCOMES, candidate_count, simplex_points
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.hellinger import Exponential
+from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram
+from discreet.mechanisms.lattice import LatticeGeometric
+from discreet.mechanisms.remap import MOST_CANDIDATES
+from discreet.mechanisms.wrappers import Remapped
+from discreet.numerics import Floats
+from discreet.survey import Distance, Errors, dataset_laws, fits
+from discreet.validation import Counts, check_counts
+
+__all__ = ["ErrorLaw", "ErrorSummary", "ExpectedError", "error_law", "error_summary", "expected_error", "predictive_error_law"]
+
+Method = Literal["enumeration", "convolution", "interpolation", "Monte Carlo"]
+
+_FEW_CANDIDATES = 200_000
+"""Up to here listing the candidates is as fast as the convolutions."""
+_NEGLIGIBLE_BOUNDARY = 1e-9
+"""A lattice mean is taken from outcomes that need no projection if the others have no more probability than this."""
+_DRAWS, _SEARCHED_DRAWS = 20_000, 1_000  # fewer where every report is a search of its own
+_DATASETS = 200
+_MOST_INTERPOLATED = 200_000
+_MOST_TABLED = 20_000  # records up to which tables of gaps are worth building
+_DENSE, _GROWTH = 64, 1.06  # nodes of the interpolation: all counts this near an end, and further ones in geometric progression
+_BATCH = 2_000_000
+_BINS_PER_UNIT = 10_000  # of ln(error): quantiles to a relative 1e-4 where the law is too long to be kept
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ErrorLaw:
+    """The distribution of an error: finitely many values with their probabilities."""
+
+    support: Floats
+    """The values, ascending."""
+    probability: Floats
+    """Their probabilities."""
+
+    @classmethod
+    def of(cls, errors: Floats, probability: Floats) -> Self:
+        """The law of these errors, equal ones merged."""
+        support, owner = np.unique(errors, return_inverse=True)
+        return cls(support, np.bincount(owner.ravel(), weights=probability).astype(np.float64))
+
+    @property
+    def mean(self) -> float:
+        """Expected error."""
+        return float(self.support @ self.probability)
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the error; not a number where the mean is infinite."""
+        return float(np.sqrt((self.support - self.mean) ** 2 @ self.probability)) if np.isfinite(self.mean) else float("nan")
+
+    @cached_property
+    def _cumulative(self) -> Floats:
+        return np.cumsum(self.probability)
+
+    def cdf(self, t: ArrayLike) -> Floats | float:
+        """P(error <= t)."""
+        position = np.searchsorted(self.support, np.asarray(t, dtype=np.float64), side="right")
+        result = np.minimum(1.0, np.concatenate([[0.0], self._cumulative])[position])
+        return result if result.ndim else float(result)
+
+    def quantile(self, q: ArrayLike) -> Floats | float:
+        """The smallest error t with P(error <= t) >= q."""
+        level = np.asarray(q, dtype=np.float64)
+        if not ((level >= 0.0) & (level <= 1.0)).all():
+            raise InvalidInputError("q must lie in [0, 1]")
+        # The last bit of a cumulative sum must not push a quantile to the next value.
+        position = np.searchsorted(self._cumulative, level * self._cumulative[-1] * (1.0 - 1e-12), side="left")
+        result = self.support[np.minimum(position, len(self.support) - 1)]
+        return result if result.ndim else float(result)
+
+    def __repr__(self) -> str:
+        return f"ErrorLaw(mean={self.mean:.4g}, std={self.std:.4g}, 95 % quantile={self.quantile(0.95):.4g})"
+
+
+class ExpectedError(float):
+    """A mean error: a float that also says how it was found and how far it may be off."""
+
+    method: Method
+    standard_error: float
+    """Of a Monte Carlo estimate; otherwise 0."""
+    bound: float
+    """How far a sum may be from the truth by what it leaves out (interpolation: an estimate, from half the nodes)."""
+    at: tuple[int, ...] | None
+    """The dataset where a worst case is reached."""
+
+    def __new__(
+        cls, value: float, method: Method, *, standard_error: float = 0.0, bound: float = 0.0, at: tuple[int, ...] | None = None
+    ) -> Self:
+        """A float with a history."""
+        self = super().__new__(cls, value)
+        self.method, self.standard_error, self.bound, self.at = method, standard_error, bound, at
+        return self
+
+    def over(self, other: float) -> "ExpectedError":
+        """The ratio to another error that is known exactly."""
+        return ExpectedError(
+            float(self) / other, self.method, standard_error=self.standard_error / other, bound=self.bound / other, at=self.at
+        )
+
+    def __getnewargs_ex__(self) -> tuple[tuple[float, Method], dict[str, Any]]:
+        return (float(self), self.method), {"standard_error": self.standard_error, "bound": self.bound, "at": self.at}
+
+    def __repr__(self) -> str:
+        off = f" ± {self.standard_error:.2g}" if self.standard_error else ""
+        return f"{float(self):.6g}{off} (by {self.method})"
+
+
+def error_law(mechanism: Mechanism, counts: ArrayLike, distance: Distance = hellinger) -> ErrorLaw:
+    """The exact law of the error for these counts. A function of the private counts: for study, never for choosing a mechanism."""
+    checked = check_counts(counts, mechanism.k, mechanism.n)
+    [law] = dataset_laws(mechanism, checked[None, :])
+    errors = Errors(mechanism.prior, mechanism.n, distance)(checked, law.reported)
+    return ErrorLaw.of(errors, law.probability)
+
+
+def expected_error(
+    mechanism: Mechanism,
+    counts: ArrayLike | None = None,
+    *,
+    over: Literal["predictive", "worst"] | None = None,
+    distance: Distance = hellinger,
+    rng: np.random.Generator | int = 0,
+) -> ExpectedError:
+    """The mean error for these counts, or `over` the prior predictive, or at the worst dataset.
+
+    The last two are functions of public parameters: choose a mechanism or ε by them. The error of the private counts is private, and a
+    choice made by looking at it leaks.
+
+    By enumeration while the outcomes can be listed. Beyond, mean Hellinger errors of the exponential family and of consistent Laplace
+    noise are found by convolution, as is that of `LatticeGeometric` where projections have next to no probability; other distances
+    and mechanisms (`LaplaceZhang` and literal Laplace noise, whose totals vary; `Remapped`, whose report does not factor) by Monte Carlo.
+    Over the predictive, large worlds are interpolated between datasets (two categories) or sampled (more): see `method`.
+    """
+    if (counts is None) == (over is None):
+        raise InvalidInputError('give either counts or over="predictive" or over="worst"')
+    generator = np.random.default_rng(rng)
+    if counts is not None:
+        checked = check_counts(counts, mechanism.k, mechanism.n)
+        return _given(mechanism, checked, Errors(mechanism.prior, mechanism.n, distance), generator)
+    if over not in ("predictive", "worst"):
+        raise InvalidInputError(f'over must be "predictive" or "worst", got {over!r}')
+    if fits(mechanism):
+        return _every_dataset(mechanism, over, distance)
+    if mechanism.k == 2 and mechanism.n <= _MOST_INTERPOLATED:
+        return _between_datasets(mechanism, over, distance)
+    if over == "worst":
+        raise TooLargeError("the worst dataset is found by going through all of them, and there are too many; use fewer records")
+    return _sampled_datasets(mechanism, distance, generator)
+
+
+# --- given counts -----------------------------------------------------------------------------------------------------
+
+
+def _given(mechanism: Mechanism, counts: Counts, errors: Errors, rng: np.random.Generator, datasets: int = 1) -> ExpectedError:
+    """The mean error for these counts, which are one of so many datasets: draws, where they are needed, are shared out among them."""
+    listable = fits(mechanism, datasets)
+    few = candidate_count(mechanism.n, mechanism.k) <= (MOST_OUTCOMES if mechanism.k == 2 else _FEW_CANDIDATES)
+    if not (few and listable) and errors.distance is hellinger and mechanism.k > 2:
+        found = _convolved(mechanism, counts)
+        if found is not None:
+            return found
+    if listable or isinstance(mechanism, Exponential):  # where those cannot be listed they cannot be simulated either
+        [law] = dataset_laws(mechanism, counts[None, :])
+        return ExpectedError(errors.mean(law), "enumeration")
+    searched = isinstance(mechanism, Remapped) and candidate_count(mechanism.n, mechanism.k) > MOST_CANDIDATES
+    draws = _SEARCHED_DRAWS if searched else _DRAWS
+    return _simulated(mechanism, counts, errors, rng, max(2, draws // datasets))
+
+
+def _convolved(mechanism: Mechanism, counts: Counts) -> ExpectedError | None:
+    """The mean Hellinger error without enumeration, where there is a way."""
+    bound = 0.0
+    if isinstance(mechanism, Exponential):
+        mean = exponential_mean(mechanism.prior, counts, float(mechanism.rate(counts)))
+    elif isinstance(mechanism, (LaplaceDimension, LaplaceHistogram)) and mechanism.consistent:
+        mean = laplace_mean(mechanism, counts)
+    elif isinstance(mechanism, LatticeGeometric):
+        mean, bound = lattice_mean(mechanism, counts, _NEGLIGIBLE_BOUNDARY)
+        if bound > _NEGLIGIBLE_BOUNDARY:
+            return None
+    else:
+        return None
+    return ExpectedError(mean, "convolution", bound=bound + SUMMATION_ERROR * mean)
+
+
+def _simulated(mechanism: Mechanism, counts: Counts, errors: Errors, rng: np.random.Generator, size: int) -> ExpectedError:
+    values = errors(counts, mechanism.simulate(counts, size, rng))
+    return ExpectedError(float(values.mean()), "Monte Carlo", standard_error=float(values.std(ddof=1) / np.sqrt(size)))
+
+
+# --- over datasets ----------------------------------------------------------------------------------------------------
+
+
+def _means(mechanism: Mechanism, distance: Distance, datasets: Counts | None = None) -> Floats:
+    """The mean error of every dataset, or of these."""
+    errors = Errors(mechanism.prior, mechanism.n, distance, tables=mechanism.n <= _MOST_TABLED)
+    return np.array([errors.mean(law) for law in dataset_laws(mechanism, datasets)])
+
+
+def _every_dataset(mechanism: Mechanism, over: str, distance: Distance) -> ExpectedError:
+    points, means = simplex_points(mechanism.n, mechanism.k), _means(mechanism, distance)
+    return _over(points, means, mechanism.prior.predictive(mechanism.n).pmf(points), over, "enumeration")
+
+
+def _over(points: Counts, means: Floats, weight: Floats, over: str, method: Method, bound: float = 0.0) -> ExpectedError:
+    if over == "worst":
+        worst = int(means.argmax())
+        return ExpectedError(float(means[worst]), method, at=tuple(points[worst].tolist()), bound=bound)
+    return ExpectedError(float(weight @ means), method, bound=bound)
+
+
+def _nodes(n: int) -> NDArray[np.int64]:
+    """Counts of the first category, dense at both ends and geometrically spaced between."""
+    steps = np.arange(int(log(max(n, _DENSE + 1) / _DENSE) / log(_GROWTH)) + 1)
+    offsets = np.concatenate([np.arange(_DENSE), np.rint(_DENSE * _GROWTH**steps)])
+    low = offsets[offsets <= n // 2].astype(np.int64)
+    return np.unique(np.concatenate([low, [n // 2], n - low]))
+
+
+def _between_datasets(mechanism: Mechanism, over: str, distance: Distance) -> ExpectedError:
+    """Two categories, many records: the mean error changes slowly from one dataset to the next, so a spline is drawn through some."""
+    n, nodes = mechanism.n, _nodes(mechanism.n)
+    means = _means(mechanism, distance, np.stack([nodes, n - nodes], axis=-1))
+    if not np.isfinite(means).all():
+        raise TooLargeError("the mean error is not finite for some datasets, and there are too many to go through all of them")
+    points = np.stack([np.arange(n + 1), n - np.arange(n + 1)], axis=-1)
+
+    def interpolated(step: int) -> Floats:
+        dense = np.nonzero(np.minimum(nodes, n - nodes) < _DENSE)[0]
+        kept = np.unique(np.concatenate([dense, np.arange(0, len(nodes), step)]))
+        scale = np.log((nodes[kept] + 1.0) / (n - nodes[kept] + 1.0))
+        return np.asarray(CubicSpline(scale, means[kept])(np.log((points[:, 0] + 1.0) / (points[:, 1] + 1.0))))
+
+    weight = mechanism.prior.predictive(n).pmf(points)
+    fine, coarse = (_over(points, interpolated(step), weight, over, "interpolation") for step in (1, 2))
+    return ExpectedError(float(fine), "interpolation", bound=abs(float(fine) - float(coarse)), at=fine.at)
+
+
+def _sampled_datasets(mechanism: Mechanism, distance: Distance, rng: np.random.Generator) -> ExpectedError:
+    """The mean error of every dataset, if they are few and only their laws are too long, else of datasets drawn from the predictive."""
+    predictive = mechanism.prior.predictive(mechanism.n)
+    errors = Errors(mechanism.prior, mechanism.n, distance, tables=mechanism.n <= _MOST_TABLED)
+    if candidate_count(mechanism.n, mechanism.k) <= _DATASETS:
+        points = simplex_points(mechanism.n, mechanism.k)
+        found = [_given(mechanism, counts, errors, rng, len(points)) for counts in points]
+        weight, spread = predictive.pmf(points), np.array([each.standard_error for each in found])
+        return ExpectedError(float(weight @ np.array(found)), "Monte Carlo", standard_error=float(np.sqrt(weight**2 @ spread**2)))
+    datasets = predictive.sample(_DATASETS, rng)
+    means = np.array([_given(mechanism, counts, errors, rng, len(datasets)) for counts in datasets])
+    return ExpectedError(float(means.mean()), "Monte Carlo", standard_error=float(means.std(ddof=1) / np.sqrt(len(means))))
+
+
+@dataclass(frozen=True)
+class ErrorSummary:
+    """Public figures of a mechanism's error: none of them depends on the data."""
+
+    predictive: ExpectedError
+    """Mean over the prior predictive."""
+    worst: ExpectedError | None
+    """Mean at the worst dataset; None where there are too many datasets."""
+    law: ErrorLaw | None
+    """The law over the prior predictive; None where it has too many terms."""
+
+
+def error_summary(mechanism: Mechanism, distance: Distance = hellinger) -> ErrorSummary:
+    """Mean over the prior predictive, worst case and law of the error, in one pass over the datasets where they can be gone through."""
+    if fits(mechanism):
+        law, means = _law_and_means(mechanism, distance)
+        points = simplex_points(mechanism.n, mechanism.k)
+        weight = mechanism.prior.predictive(mechanism.n).pmf(points)
+        predictive, worst = (_over(points, means, weight, over, "enumeration") for over in ("predictive", "worst"))
+        return ErrorSummary(predictive, worst, law)
+    predictive = expected_error(mechanism, over="predictive", distance=distance)
+    try:
+        return ErrorSummary(predictive, expected_error(mechanism, over="worst", distance=distance), None)
+    except TooLargeError:
+        return ErrorSummary(predictive, None, None)
+
+
+def predictive_error_law(mechanism: Mechanism, distance: Distance = hellinger) -> ErrorLaw:
+    """The law of the error of a release of data drawn from the prior predictive. Public.
+
+    Where it has too many values to be kept, they are rounded to a relative 1e-4.
+    """
+    if not fits(mechanism):
+        raise TooLargeError("the law of the error over all datasets has too many terms; use fewer records")
+    return _law_and_means(mechanism, distance)[0]
+
+
+def _law_and_means(mechanism: Mechanism, distance: Distance) -> tuple[ErrorLaw, Floats]:
+    errors = Errors(mechanism.prior, mechanism.n, distance, tables=True)
+    weights = mechanism.prior.predictive(mechanism.n).pmf(simplex_points(mechanism.n, mechanism.k))
+    law, means, kept = ErrorLaw(np.zeros(0), np.zeros(0)), np.empty(len(weights)), 0
+    values, probabilities = [law.support], [law.probability]
+    for i, dataset in enumerate(dataset_laws(mechanism)):
+        values.append(errors(dataset.counts, dataset.reported))
+        probabilities.append(weights[i] * dataset.probability)
+        means[i] = (values[-1] * dataset.probability).sum()
+        kept += len(values[-1])
+        if kept > _BATCH:
+            law, kept = _binned(np.concatenate(values), np.concatenate(probabilities)), 0
+            values, probabilities = [law.support], [law.probability]
+    support, probability = np.concatenate(values), np.concatenate(probabilities)
+    return (_binned if len(law.support) else ErrorLaw.of)(support, probability), means
+
+
+def _binned(support: Floats, probability: Floats) -> ErrorLaw:
+    """The law with its finite non-zero values rounded on a logarithmic scale."""
+    inside = (support > 0.0) & np.isfinite(support)
+    bins = np.rint(np.log(support[inside]) * _BINS_PER_UNIT).astype(np.int64)
+    lowest = int(bins.min(initial=0))
+    mass = np.bincount(bins - lowest, weights=probability[inside])
+    held = np.nonzero(mass)[0]
+    rounded = np.exp((held + lowest) / _BINS_PER_UNIT)
+    return ErrorLaw.of(np.concatenate([rounded, support[~inside]]), np.concatenate([mass[held], probability[~inside]]))

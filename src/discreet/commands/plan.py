@@ -1,0 +1,62 @@
+"""`discreet plan`: the ε, or the number of records, that a target error asks for."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from discreet.commands.options import JsonOption, PriorOption, errors_in_one_line, parse_prior, print_json
+from discreet.commands.progress import progress_bar
+from discreet.errors import InvalidInputError
+
+__all__ = ["plan"]
+
+
+def plan(
+    target_error: Annotated[float, typer.Argument(help="Mean Hellinger error to aim for, between 0 and 1.")],
+    n: Annotated[int | None, typer.Option("--n", "-n", help="Number of records: find epsilon.")] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", "-e", help="Privacy parameter: find the number of records.")] = None,
+    prior: PriorOption = "1,1",
+    mechanism: Annotated[
+        str, typer.Option("--mechanism", "-m", help="By any of its names, also as Remapped(...) or Calibrated(...).")
+    ] = "LatticeGeometric",
+    worst: Annotated[bool, typer.Option("--worst", help="Aim at the worst dataset instead of the prior predictive.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the epsilon (given --n) or the number of records (given --epsilon) at which a mechanism reaches a target error.
+
+    No data are looked at, so choosing by the answer is public.
+
+    Example: discreet plan 0.05 --n 1000
+    """
+    from discreet.comparison import PUBLIC_CHOICE
+    from discreet.comparison import plan as compute
+
+    with errors_in_one_line(), progress_bar(not as_json) as progress:
+        if (n is None) == (epsilon is None):
+            raise InvalidInputError("give either --n, to find epsilon, or --epsilon, to find n")
+        found = compute(
+            parse_prior(prior),
+            target_error,
+            n=n,
+            epsilon=epsilon,
+            mechanism=mechanism,
+            over="worst" if worst else "predictive",
+            progress=progress,
+        )
+    if as_json:
+        print_json(found.to_dict())
+        return
+    table = Table(show_header=False, title=f"{found.mechanism}, prior {prior}", caption=PUBLIC_CHOICE)
+    kind = "worst-case mean error" if worst else "mean error over the prior predictive"
+    needed, given = ("epsilon", "n") if found.sought == "epsilon" else ("n", "epsilon")
+    values = {"n": str(found.n), "epsilon": f"{float(found.epsilon):g}"}
+    for label, value in (
+        (f"needed: {needed}", values[needed]),
+        (f"given: {given}", values[given]),
+        (kind, repr(found.error)),
+        ("target", f"{found.target_error:g}"),
+    ):
+        table.add_row(label, value)
+    Console(highlight=False).print(table)

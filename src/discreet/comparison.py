@@ -1,0 +1,370 @@
+"""Every mechanism side by side, and the ε or n that a target error asks for.
+
+Both look at errors averaged over the prior predictive or at the worst dataset: functions of public parameters, so choosing by them costs
+no privacy. Choosing by the error of the private counts would.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from functools import partial
+from html import escape
+from math import ceil, floor, log10
+from re import fullmatch
+from typing import TYPE_CHECKING, Any, Literal
+
+from discreet.accuracy import ExpectedError, error_summary, expected_error
+from discreet.distances import hellinger
+from discreet.distributions import Beta, Dirichlet
+from discreet.enumeration import candidate_count
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
+from discreet.mechanisms import MECHANISMS, Calibrated, Exponential, HellingerSmooth, LatticeGeometric, Mechanism, Remapped, mechanism
+from discreet.optimum import optimal
+from discreet.survey import Distance
+from discreet.validation import Number, check_positive, check_records
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["PUBLIC_CHOICE", "Comparison", "Plan", "Row", "compare", "plan"]
+
+PUBLIC_CHOICE = (
+    "Choosing by these errors is public: they depend on the prior, n and ε alone. "
+    "Looking at the error of the private counts before choosing is not."
+)
+
+Prior = Dirichlet | Beta
+Maker = Callable[[Prior, int, Fraction], Mechanism]
+Progress = Callable[[int, int, str], None]
+"""Called with the steps done, the steps in all and what comes next."""
+
+_SOLVED_CANDIDATES = 110
+"""Up to here `compare` solves the linear program; it takes seconds."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One mechanism of a comparison."""
+
+    mechanism: str
+    guarantee: str
+    loss: float | None
+    """Computed privacy loss; None where it cannot be computed at this size."""
+    error: ExpectedError | None
+    """Mean error over the prior predictive; None where it cannot be computed at this size."""
+    worst: ExpectedError | None
+    """Mean error at the worst dataset."""
+    quantile: float | None
+    """The error that is not exceeded with probability 95 %, data drawn from the prior predictive."""
+    ratio: ExpectedError | None
+    """Mean error over the optimum's, where that is known. Below 1 only without an ε guarantee, or within the error of a simulation."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The mechanisms of one (prior, n, ε) side by side, the most accurate first."""
+
+    prior: Prior
+    n: int
+    epsilon: Fraction
+    rows: tuple[Row, ...]
+    optimum: float | None
+    """The least mean error of any ε-DP mechanism that reports counts of total n, where it is known."""
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The rows as dictionaries of plain values."""
+        return [
+            {
+                **{
+                    name: None if value is None else (str(value) if isinstance(value, str) else float(value)) for name, value in row.items()
+                },
+                "method": None if row["error"] is None else row["error"].method,
+                "standard_error": None if row["error"] is None else row["error"].standard_error,
+            }
+            for row in ({field.name: getattr(r, field.name) for field in fields(r)} for r in self.rows)
+        ]
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        return _optional("pandas").DataFrame(self.to_dicts())
+
+    def to_polars(self) -> Any:
+        """The rows as a polars DataFrame."""
+        return _optional("polars").DataFrame(self.to_dicts())
+
+    def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Headings and formatted cells, for printing."""
+        headings = ("mechanism", "guarantee", "computed loss", "mean error", "worst case", "95 % quantile", "over optimum")
+        shown: list[tuple[str, ...]] = [
+            (r.mechanism, r.guarantee, *(_shown(value) for value in (r.loss, r.error, r.worst, r.quantile, r.ratio))) for r in self.rows
+        ]
+        return headings, shown
+
+    @property
+    def caption(self) -> str:
+        """What is compared."""
+        known = "" if self.optimum is None else f"; least mean error of any ε-DP mechanism reporting counts of total n: {self.optimum:.4g}"
+        return f"{self.prior}, n = {self.n}, ε = {float(self.epsilon):g}{known}"
+
+    def __str__(self) -> str:
+        headings, rows = self.cells()
+        widths = [max(len(row[i]) for row in [headings, *rows]) for i in range(len(headings))]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [headings, *rows]]
+        return "\n".join([self.caption, *lines, PUBLIC_CHOICE])
+
+    def _repr_html_(self) -> str:
+        headings, rows = self.cells()
+        head = "".join(f"<th>{escape(h)}</th>" for h in headings)
+        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        table = f"<table><caption>{escape(self.caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"{table}<p>{escape(PUBLIC_CHOICE)}</p>"
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Mean and 95 % quantile of the error of every mechanism, the most accurate on top."""
+        import matplotlib.pyplot as plt
+
+        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
+        rows = [row for row in reversed(self.rows) if row.error is not None]
+        names = [row.mechanism for row in rows]
+        ax.barh(names, [float(row.error or 0.0) for row in rows], color="tab:blue", label="mean over the prior predictive")
+        known = [(row.quantile, row.mechanism) for row in rows if row.quantile is not None]
+        if known:
+            ax.plot(*zip(*known, strict=True), "k|", markersize=10, label="95 % quantile")
+        if self.optimum is not None:
+            ax.axvline(self.optimum, color="tab:red", linestyle="--", label="least possible mean")
+        ax.set_xlabel("error")
+        ax.set_title(f"n = {self.n}, ε = {float(self.epsilon):g}")
+        ax.legend()
+        return ax
+
+
+def _shown(value: float | None) -> str:
+    if value is None:
+        return "-"
+    spread = getattr(value, "standard_error", 0.0)
+    return f"{float(value):.4f}" + (f" ± {spread:.4f}" if spread else "")
+
+
+def _optional(name: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError:
+        raise ImportError(f"to_{name}() needs {name}, which is not installed: pip install {name}") from None
+
+
+# --- compare ----------------------------------------------------------------------------------------------------------
+
+
+def _makers(delta: Number) -> dict[str, Maker]:
+    """Every mechanism that is compared, by the name it is shown under."""
+    makers: dict[str, Maker] = {cls.__name__: partial(_made, cls) for cls in MECHANISMS}
+    makers["HellingerSmoothDelta"] = lambda prior, n, epsilon: mechanism("HellingerSmoothDelta", prior, n, epsilon, delta=delta)
+    makers["Calibrated(HellingerSmooth)"] = lambda prior, n, epsilon: Calibrated(HellingerSmooth(prior, n, epsilon))
+    makers["Remapped(LatticeGeometric)"] = lambda prior, n, epsilon: Remapped(LatticeGeometric(prior, n, epsilon))
+    return makers
+
+
+def _made(cls: type[Mechanism], prior: Prior, n: int, epsilon: Fraction) -> Mechanism:
+    return cls(prior, n, epsilon)
+
+
+def compare(
+    prior: Prior,
+    n: int,
+    epsilon: Number,
+    *,
+    delta: Number = "1e-8",
+    distance: Distance = hellinger,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Every mechanism side by side: mean error over the prior predictive, worst case, 95 % quantile, computed loss, ratio to the optimum.
+
+    All of it is public. The optimum is that of the linear program where it is small enough to be solved; `delta` is that of
+    `HellingerSmoothDelta`. What cannot be computed at this size is None.
+    """
+    records, level = check_records(n), check_positive(epsilon, "epsilon")
+    tell = progress or (lambda *_: None)
+    makers = _makers(delta)
+    steps = len(makers) + 1
+    tell(0, steps, "optimum")
+    solvable = candidate_count(records, prior.k) <= _SOLVED_CANDIDATES
+    optimum = optimal(prior, records, level, distance=distance).value if solvable else None
+    rows = []
+    for done, (name, make) in enumerate(makers.items(), start=1):
+        tell(done, steps, name)
+        try:
+            rows.append(_row(name, make(prior, records, level), distance, optimum))
+        except (TooLargeError, RefusedError):  # such as Calibrated, which needs the exact loss
+            rows.append(Row(name, "not available at this size", None, None, None, None, None))
+    tell(steps, steps, "done")
+    rows.sort(key=lambda row: float("inf") if row.error is None else float(row.error))
+    return Comparison(prior, records, level, tuple(rows), optimum)
+
+
+def _row(name: str, made: Mechanism, distance: Distance, optimum: float | None) -> Row:
+    from discreet.privacy import privacy_loss
+
+    try:
+        loss: float | None = privacy_loss(made).value
+    except TooLargeError:
+        loss = None
+    guarantee = made.guarantee
+    if guarantee.basis == "none":
+        promise = "none"
+    else:
+        limit = f"ε = {guarantee.epsilon:g}" if guarantee.delta == 0 else f"ε = {guarantee.epsilon:g}, δ = {guarantee.delta:g}"
+        promise = f"{limit} by {guarantee.basis}"
+    try:
+        summary = error_summary(made, distance)
+    except TooLargeError:
+        return Row(name, promise, loss, None, None, None, None)
+    quantile = None if summary.law is None else float(summary.law.quantile(0.95))
+    ratio = None if optimum is None else summary.predictive.over(optimum)
+    return Row(name, promise, loss, summary.predictive, summary.worst, quantile, ratio)
+
+
+# --- plan -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a target error asks for."""
+
+    mechanism: str
+    target_error: float
+    n: int
+    epsilon: Fraction
+    error: ExpectedError
+    """The mean error with this n and ε."""
+    over: Literal["predictive", "worst"]
+    sought: Literal["epsilon", "n"]
+    """Which of the two was looked for; the other was given."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain values."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        found = {"error": float(self.error), "method": self.error.method, "standard_error": self.error.standard_error}
+        return plain | {"epsilon": float(self.epsilon)} | found
+
+    def __str__(self) -> str:
+        need = f"ε = {float(self.epsilon):g}" if self.sought == "epsilon" else f"n = {self.n}"
+        given = f"n = {self.n}" if self.sought == "epsilon" else f"ε = {float(self.epsilon):g}"
+        kind = "mean error over the prior predictive" if self.over == "predictive" else "worst-case mean error"
+        return f"{self.mechanism} with {given} needs {need} for a {kind} of {self.target_error:g}: it is {self.error!r}. {PUBLIC_CHOICE}"
+
+
+_SMALLEST_EPSILON, _LARGEST_EPSILON = Fraction(1, 1024), Fraction(1024)
+_DIGITS = 3  # significant digits of the ε that is found
+_MOST_RECORDS = 2**17
+_LEVEL_FROM, _LEVEL = 1024, 0.005
+"""A worst-case error tends to a limit, that of a few records in a category: from this n on, one that hardly falls is not followed."""
+
+
+def _maker(chosen: str | Maker) -> tuple[str, Maker]:
+    """A mechanism by name, with `Remapped(...)` or `Calibrated(...)` around it, or a class or function of (prior, n, epsilon)."""
+    if not isinstance(chosen, str):
+        return getattr(chosen, "__name__", str(chosen)), chosen
+    wrapped = fullmatch(r"\s*(remapped|calibrated)\s*\((.*)\)\s*", chosen.casefold())
+    if wrapped is None:
+        return chosen, lambda prior, n, epsilon: mechanism(chosen, prior, n, epsilon)
+    wrapper, name = wrapped.groups()
+
+    def make(prior: Prior, n: int, epsilon: Fraction) -> Mechanism:
+        inner = mechanism(name, prior, n, epsilon)
+        if wrapper == "remapped":
+            return Remapped(inner)
+        if not isinstance(inner, Exponential):
+            raise InvalidInputError(f"Calibrated takes a Hellinger mechanism, not {type(inner).__name__}")
+        return Calibrated(inner)
+
+    return chosen, make
+
+
+def plan(
+    prior: Prior,
+    target_error: float,
+    *,
+    n: int | None = None,
+    epsilon: Number | None = None,
+    mechanism: str | Maker = "LatticeGeometric",
+    over: Literal["predictive", "worst"] = "predictive",
+    distance: Distance = hellinger,
+    progress: Progress | None = None,
+) -> Plan:
+    """The ε (given n) or the n (given ε) at which this mechanism's mean error reaches the target. Public: no data are looked at.
+
+    `mechanism` is a name, also wrapped as in "Remapped(LatticeGeometric)", or a class. ε is the least to three significant digits; n is
+    the least from which the error falls below the target and, at every doubling tried, stays there (it can rise first while the prior
+    outweighs the data). By bisection on computed mean errors. A worst-case error does not fall to 0 as n grows, since a category with a
+    record or two stays as hard as it was: plan ε for it.
+    """
+    if (n is None) == (epsilon is None):
+        raise InvalidInputError("give either n, to find epsilon, or epsilon, to find n")
+    target = float(check_positive(target_error, "target_error"))
+    name, make = _maker(mechanism)
+    tried = 0
+
+    def error_at(records: int, level: Fraction) -> ExpectedError:
+        nonlocal tried
+        tried += 1
+        if progress is not None:
+            progress(tried, 0, f"n = {records}, ε = {float(level):g}")
+        return expected_error(make(prior, records, level), over=over, distance=distance)
+
+    if n is not None:
+        records = check_records(n)
+        level, error = _least_epsilon(lambda candidate: error_at(records, candidate), target)
+        return Plan(name, target, records, level, error, over, "epsilon")
+    level = check_positive(epsilon, "epsilon")
+    records, error = _least_records(lambda candidate: error_at(candidate, level), target)
+    return Plan(name, target, records, level, error, over, "n")
+
+
+def _rounded_up(value: Fraction) -> Fraction:
+    """The value rounded up to a decimal of `_DIGITS` significant digits, which prints as what it is."""
+    unit = Fraction(10) ** (floor(log10(value)) - _DIGITS + 1)
+    return ceil(value / unit) * unit
+
+
+def _least_epsilon(error_at: Callable[[Fraction], ExpectedError], target: float) -> tuple[Fraction, ExpectedError]:
+    low, high = Fraction(0), Fraction(1)
+    while (error := error_at(high)) > target:
+        low, high = high, 2 * high
+        if high > _LARGEST_EPSILON:
+            raise InvalidInputError(f"the error stays at {float(error):.4g} however large epsilon is; aim for more, or use more records")
+    if not low:
+        low = high / 2
+        while low >= _SMALLEST_EPSILON and (smaller := error_at(low)) <= target:
+            low, high, error = low / 2, low, smaller
+    while (middle := _rounded_up((low + high) / 2)) < high:
+        found = error_at(middle)
+        if found <= target:
+            high, error = middle, found
+        else:
+            low = middle
+    return high, error
+
+
+def _least_records(error_at: Callable[[int], ExpectedError], target: float) -> tuple[int, ExpectedError]:
+    tried = [(1, error_at(1))]
+    while len(tried) < 2 or not (tried[-1][1] <= target and tried[-1][1] < tried[-2][1]):
+        n, error = tried[-1]
+        level = n >= _LEVEL_FROM and error > target and abs(error - tried[-3][1]) <= _LEVEL * error
+        if level or 2 * n > _MOST_RECORDS:
+            ends = "levels off at" if level else "is still"
+            raise InvalidInputError(f"the error {ends} {float(error):.4g} at n = {n}; aim for more, or use a larger epsilon")
+        tried.append((2 * n, error_at(2 * n)))
+    above = [i for i, (_, error) in enumerate(tried) if error > target]
+    if not above:
+        return tried[0]
+    (low, _), (high, error) = tried[above[-1]], tried[above[-1] + 1]
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = error_at(middle)
+        if found <= target:
+            high, error = middle, found
+        else:
+            low = middle
+    return high, error

@@ -1,0 +1,154 @@
+"""The best any ε-differentially private mechanism could do: a linear program over all of them (DESIGN section 7).
+
+A mechanism that reports counts of total n, as the papers' candidates are, is a table P(r | x), one row of probabilities for each dataset.
+Privacy says `P(r|x) <= e^ε P(r|x')` for neighbours and the error is linear in P, so the least mean or worst-case error is a linear
+program; HiGHS solves it. What it returns is a yardstick and not a mechanism to release with: some cells are exactly 0 beside others that
+are not.
+"""
+
+from dataclasses import dataclass, field
+from math import exp
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sparse
+from scipy.optimize import linprog
+
+from discreet.distances import hellinger
+from discreet.distributions import Beta, Dirichlet
+from discreet.enumeration import candidate_count, check_outcomes, simplex_points
+from discreet.errors import InternalError, InvalidInputError, RefusedError
+from discreet.mechanisms.base import Law, Mechanism
+from discreet.numerics import Floats
+from discreet.release import NO_GUARANTEE, Guarantee
+from discreet.sampling import BitSource
+from discreet.survey import Distance, Errors
+from discreet.validation import Counts, Number, check_positive, check_records
+
+__all__ = ["MOST_CANDIDATES", "Optimum", "Yardstick", "neighbouring_pairs", "optimal"]
+
+MOST_CANDIDATES = 160
+"""The program has this number squared of variables: half a minute for two categories, a few minutes for three."""
+TOLERANCE = 1e-10
+"""Feasibility tolerance of the solver, for the constraints and for their duals."""
+
+
+@dataclass(frozen=True)
+class Yardstick(Mechanism):
+    """**No guarantee**: the solution of the linear program, to compare with. It refuses to release."""
+
+    table: Floats = field(default_factory=lambda: np.zeros((0, 0)), repr=False, compare=False)
+    """Probabilities of candidates (columns) for datasets (rows), both in lexicographic order."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """None: the table comes from a floating-point solver and keeps ε up to its tolerance only."""
+        return NO_GUARANTEE
+
+    def _row(self, counts: Counts) -> Floats:
+        points = simplex_points(self.n, self.k)
+        row: Floats = self.table[np.nonzero((points == counts).all(axis=-1))[0][0]]
+        return row
+
+    def _raw_law(self, counts: Counts) -> Law:
+        with np.errstate(divide="ignore"):
+            return Law(simplex_points(self.n, self.k), np.log(self._row(counts)))
+
+    def _log_prob(self, counts: Counts, raw: Counts) -> Floats:
+        law = self._raw_law(counts)
+        return np.array([np.logaddexp.reduce(law.log_probability[(law.counts == outcome).all(axis=-1)]) for outcome in raw])
+
+    def _simulate(self, counts: Counts, size: int, rng: np.random.Generator) -> Counts:
+        points = simplex_points(self.n, self.k)
+        return points[rng.choice(len(points), size=size, p=self._row(counts))]
+
+    def _draw(self, counts: tuple[int, ...], source: BitSource) -> tuple[int, ...]:  # noqa: ARG002
+        raise RefusedError("the optimum of the linear program is a yardstick without a guarantee; release with LatticeGeometric instead")
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The least error any ε-DP mechanism reporting counts of total n can have, and a mechanism that has it."""
+
+    value: float
+    objective: Literal["mean", "worst"]
+    mechanism: Yardstick
+
+    def __float__(self) -> float:
+        return self.value
+
+
+def neighbouring_pairs(points: Counts) -> Counts:
+    """Indices of all ordered pairs of neighbouring datasets."""
+    where = {tuple(point): i for i, point in enumerate(points.tolist())}
+    pairs = []
+    for i, point in enumerate(points.tolist()):
+        for give in range(len(point)):
+            for take in range(len(point)):
+                if give != take and point[give]:
+                    moved = point.copy()
+                    moved[give] -= 1
+                    moved[take] += 1
+                    pairs.append((i, where[tuple(moved)]))
+    return np.array(pairs, dtype=np.int64)
+
+
+def optimal(
+    prior: Dirichlet | Beta,
+    n: int,
+    epsilon: Number,
+    objective: Literal["mean", "worst"] = "mean",
+    *,
+    distance: Distance = hellinger,
+) -> Optimum:
+    """The least mean error under the prior predictive, or the least worst-case mean error, of any ε-DP mechanism.
+
+    Any that reports counts of total n, that is: a report with another total (`LaplaceZhang` makes such) is outside the program. Solved to a
+    relative 1e-7 or so; two categories to n of a hundred or more, three to n of ten or more.
+    """
+    records, level = check_records(n), check_positive(epsilon, "epsilon")
+    if objective not in ("mean", "worst"):
+        raise InvalidInputError(f'objective must be "mean" or "worst", got {objective!r}')
+    size = candidate_count(records, prior.k)
+    check_outcomes(size, "the linear program", MOST_CANDIDATES)
+    points = simplex_points(records, prior.k)
+    errors = Errors(prior, records, distance, tables=True)
+    cost = np.stack([errors(counts, points) for counts in points])
+    if not np.isfinite(cost).all():
+        raise InvalidInputError("distance must be finite between all candidates; this one is not")
+    weight = prior.predictive(records).pmf(points) if objective == "mean" else None
+    table, value = _solve(cost, neighbouring_pairs(points), float(level), weight, "highs-ds" if prior.k == 2 else "highs-ipm")
+    return Optimum(value, objective, Yardstick(prior, records, level, table=table))
+
+
+def _solve(cost: Floats, pairs: Counts, epsilon: float, weight: Floats | None, method: str) -> tuple[Floats, float]:
+    """The best table and its error; without weights, the worst row's error is minimised through one more variable that bounds all."""
+    size, rows = len(cost), len(pairs)
+    place = np.arange(rows)
+    # Both sides of P(r|x) <= e^ε P(r|x') are scaled by e^{-ε/2}, so that coefficients stay near 1.
+    ratio = sparse.coo_array(
+        (np.repeat([exp(-epsilon / 2.0), -exp(epsilon / 2.0)], rows), (np.tile(place, 2), pairs.T.ravel())), shape=(rows, size)
+    )
+    privacy: Any = sparse.kron(ratio, sparse.eye_array(size), format="csr")
+    total: Any = sparse.kron(sparse.eye_array(size), np.ones((1, size)), format="csr")
+    if weight is not None:
+        objective = (weight[:, None] * cost).ravel()
+    else:
+        objective = np.append(np.zeros(size * size), 1.0)
+        each: Any = sparse.block_diag([row[None, :] for row in cost], format="csr")
+        privacy = sparse.block_array([[privacy, None], [each, sparse.csr_array(-np.ones((size, 1)))]], format="csr")
+        total = sparse.hstack([total, sparse.csr_array((size, 1))], format="csr")
+    solve: Any = linprog  # its stubs know no sparse matrices
+    result = solve(
+        objective,
+        A_ub=privacy,
+        b_ub=np.zeros(privacy.shape[0]),
+        A_eq=total,
+        b_eq=np.ones(size),
+        method=method,
+        options={"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE},
+    )
+    if result.status != 0:
+        raise InternalError(f"the solver did not finish the linear program: {result.message}")
+    table = np.maximum(result.x[: size * size].reshape(size, size), 0.0)
+    return table / table.sum(axis=1, keepdims=True), float(result.fun)

@@ -1,0 +1,1 @@
+"""The source documents, held against exact computation."""

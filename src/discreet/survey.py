@@ -1,0 +1,206 @@
+"""Every dataset in turn: the law of what is reported for it, and how far each report is from the truth.
+
+This is what errors averaged over the prior predictive, and worst-case errors, are added up from. Reports are made once for all
+datasets where the raw outcomes are the same for all, and Hellinger distances come from tables of gaps.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property, lru_cache
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from discreet.distances import hellinger
+from discreet.distributions import Beta, Dirichlet
+from discreet.enumeration import candidate_count, simplex_points
+from discreet.errors import TooLargeError
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.laplace import LaplaceZhang
+from discreet.mechanisms.remap import MOST_CANDIDATES
+from discreet.mechanisms.wrappers import Remapped
+from discreet.numerics import Floats, GapTable, gap
+from discreet.validation import Counts
+
+__all__ = ["MOST_PAIRS", "DatasetLaw", "Distance", "Errors", "dataset_laws", "fits"]
+
+Distance = Callable[[Any, Any], Any]
+"""`distance(truth, reported)` for arrays of parameters with the categories on the last axis, such as `discreet.kl`."""
+
+MOST_PAIRS = 150_000_000
+"""Pairs of a dataset and an outcome that are gone through; some seconds."""
+
+MOST_REPORTS = 10_000_000
+"""The same where every dataset has outcomes of its own, each of which must be reported."""
+
+_NEGLIGIBLE_PRODUCT = 1e-18
+"""The same for an outcome of two independent counts, of which there are 10^4 or so."""
+_NEGLIGIBLE = 1e-24
+"""Probability of an outcome that is left out: of 10^8 outcomes, nothing that a float would show."""
+
+
+class DatasetLaw(NamedTuple):
+    """One dataset, all reports for it (rows) and their probabilities."""
+
+    counts: Counts
+    reported: Counts
+    probability: Floats
+
+
+class Errors:
+    """Distances from the posterior of the true counts to those of reported counts (rows)."""
+
+    def __init__(self, prior: Dirichlet | Beta, n: int, distance: Distance, *, tables: bool = False) -> None:
+        self.prior, self.n, self.distance, self.tables = prior, n, distance, tables
+
+    def __call__(self, counts: Counts, reported: Counts) -> Floats:
+        """The error of each report."""
+        if self.distance is hellinger:
+            return self._hellinger(counts, reported)
+        a = self.prior.concentration
+        return np.atleast_1d(np.asarray(self.distance(a + counts, a + reported), dtype=np.float64))
+
+    def mean(self, law: DatasetLaw) -> float:
+        """The mean error of a dataset. Hellinger distances are at most 1, so outcomes of next to no probability are left out."""
+        if self.distance is hellinger and law.probability.min() < _NEGLIGIBLE:
+            kept = law.probability >= _NEGLIGIBLE
+            law = DatasetLaw(law.counts, law.reported[kept], law.probability[kept])
+        return float((self(law.counts, law.reported) * law.probability).sum())  # short sums: threads would cost more than they save
+
+    def _hellinger(self, counts: Counts, reported: Counts) -> Floats:
+        """From the exact integer differences of the counts; where a report has another total, less the gap of the totals."""
+        divergence = np.zeros(len(reported))
+        for i, (x, column) in enumerate(zip(counts, reported.T, strict=True)):
+            divergence += self._gaps(i, int(x), column)
+        totals = reported.sum(axis=-1)
+        if (totals != self.n).any():
+            divergence = np.maximum(0.0, divergence - self._total_gaps[totals])
+        return np.sqrt(-np.expm1(-divergence))
+
+    def _gaps(self, category: int, x: int, column: Counts) -> Floats:
+        if self.tables:
+            return self._gap_tables[category].row(x)[column]
+        a = self.prior.concentration[category]
+        values, where = np.unique(column, return_inverse=True)
+        return gap(a + x, a + values, (values - x).astype(np.float64))[where.ravel()]
+
+    @cached_property
+    def _gap_tables(self) -> list[GapTable]:
+        return [GapTable(a, self.n) for a in self.prior.exact]
+
+    @cached_property
+    def _total_gaps(self) -> Floats:
+        total = float(self.prior.exact_total)
+        s = np.arange(self.prior.k * self.n + 1)
+        return gap(total + self.n, total + s, (s - self.n).astype(np.float64))
+
+
+def fits(mechanism: Mechanism, datasets: int | None = None) -> bool:
+    """Whether the laws of so many datasets (of all, if not said) can be gone through."""
+    number = candidate_count(mechanism.n, mechanism.k) if datasets is None else datasets
+    if number > MOST_PAIRS:
+        return False
+    inner = _inside(mechanism)
+    if inner is not mechanism and mechanism.k > 2 and candidate_count(mechanism.n, mechanism.k) > MOST_CANDIDATES:
+        return False  # every report is a search of its own
+    if mechanism.k == 2 or hasattr(inner, "log_laws"):
+        width = candidate_count(mechanism.n, mechanism.k)
+        if isinstance(inner, LaplaceZhang):
+            width = (_reach(inner) if inner is mechanism else mechanism.n + 3) ** 2
+        return number * width <= MOST_PAIRS
+    return number * _law_size(inner) <= MOST_REPORTS
+
+
+@lru_cache(maxsize=64)
+def _law_size(mechanism: Mechanism) -> float:
+    """How many raw outcomes a law lists; infinite if too many."""
+    try:
+        return len(mechanism._raw_law(_first(mechanism)).counts)
+    except TooLargeError:
+        return inf
+
+
+def _inside(mechanism: Mechanism) -> Mechanism:
+    return mechanism.mechanism if isinstance(mechanism, Remapped) else mechanism
+
+
+def _first(mechanism: Mechanism) -> Counts:
+    """The first dataset in lexicographic order."""
+    counts = np.zeros(mechanism.k, dtype=np.int64)
+    counts[-1] = mechanism.n
+    return counts
+
+
+def dataset_laws(mechanism: Mechanism, datasets: Counts | None = None) -> Iterator[DatasetLaw]:
+    """The law of the reported counts of every dataset, or of these (rows), in turn."""
+    inner = _inside(mechanism)
+    if datasets is None and hasattr(inner, "log_laws"):
+        reported = mechanism.report(simplex_points(mechanism.n, mechanism.k))
+        for counts, _, log_law in inner.log_laws():
+            yield DatasetLaw(counts, reported, np.exp(log_law))
+        return
+    points = simplex_points(mechanism.n, mechanism.k) if datasets is None else datasets
+    if isinstance(mechanism, LaplaceZhang) and mechanism.k == 2:
+        yield from (_product_law(mechanism, counts) for counts in points)
+    else:
+        yield from _listed_laws(mechanism, points)
+
+
+def _listed_laws(mechanism: Mechanism, points: Counts) -> Iterator[DatasetLaw]:
+    """Many mechanisms list the same raw outcomes for every dataset: then one report serves all."""
+    reports = _KnownReports(mechanism)
+    raw = reported = np.zeros((0, mechanism.k), dtype=np.int64)
+    for counts in points:
+        law = mechanism._raw_law(counts)
+        if not np.array_equal(law.counts, raw):
+            raw = law.counts
+            reported = reports(raw)
+        yield DatasetLaw(counts, reported, law.probability)
+
+
+class _KnownReports:
+    """Reports of a mechanism, kept where they are dear: those of `Remapped`, which depend on outcomes clamped to [-1, n + 1]."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+        self.kept = isinstance(mechanism, Remapped) and (mechanism.n + 3) ** mechanism.k < 2**62
+        self.keys: Counts = np.zeros(0, dtype=np.int64)
+        self.reports: Counts = np.zeros((0, mechanism.k), dtype=np.int64)
+
+    def __call__(self, raw: Counts) -> Counts:
+        if not self.kept:
+            return self.mechanism.report(raw)
+        n = self.mechanism.n
+        clamped = np.clip(raw, -1, n + 1)
+        key = (clamped + 1) @ ((n + 3) ** np.arange(raw.shape[-1], dtype=np.int64))
+        new, first = np.unique(key, return_index=True)
+        unseen = ~np.isin(new, self.keys)
+        if unseen.any():
+            keys = np.concatenate([self.keys, new[unseen]])
+            reports = np.concatenate([self.reports, self.mechanism.report(clamped[first[unseen]])])
+            order = np.argsort(keys)
+            self.keys, self.reports = keys[order], reports[order]
+        return self.reports[np.searchsorted(self.keys, key)]
+
+
+def _reach(mechanism: LaplaceZhang) -> int:
+    """How many values a noised count takes with more than negligible probability."""
+    return int(min(mechanism.n + 1, 2 * np.ceil(-np.log(_NEGLIGIBLE_PRODUCT) * float(mechanism.scale)) + 1))
+
+
+def _product_law(mechanism: LaplaceZhang, counts: Counts) -> DatasetLaw:
+    """Independent clamped counts, each cut to the values that carry its probability: the grid of all values is far larger."""
+    offset, n = mechanism._offset, mechanism.n
+    values, probabilities = [], []
+    for x in counts:
+        r = np.arange(n + 1)
+        log_probability = mechanism._log_noise(r - x)
+        log_probability[0] = mechanism._log_at_least(2.0 * offset - 1.0 + float(x))
+        log_probability[-1] = mechanism._log_at_least(float(n - x))
+        kept = log_probability > np.log(_NEGLIGIBLE_PRODUCT)
+        values.append(r[kept])
+        probabilities.append(np.exp(log_probability[kept]))
+    probability = np.multiply.outer(*probabilities)
+    likely = np.nonzero(probability > _NEGLIGIBLE_PRODUCT)
+    reported = np.stack([value[index] for value, index in zip(values, likely, strict=True)], axis=-1)
+    return DatasetLaw(counts, reported, probability[likely])

@@ -1,0 +1,237 @@
+"""Mechanisms side by side, plans for a target error, and both as commands."""
+
+import json
+import sys
+from fractions import Fraction
+from types import ModuleType
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import typer
+from rich.progress import Progress
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet import comparison
+from discreet.accuracy import expected_error, predictive_error_law
+from discreet.commands import progress
+from discreet.commands.compare import compare as compare_command
+from discreet.commands.plan import plan as plan_command
+from discreet.commands.progress import progress_bar
+from discreet.comparison import PUBLIC_CHOICE, Comparison, compare, plan
+from discreet.mechanisms import MECHANISMS
+from discreet.optimum import optimal
+
+app = typer.Typer()
+app.command("compare")(compare_command)
+app.command("plan")(plan_command)
+runner = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def small() -> Comparison:
+    return compare(dc.Beta(1, 1), 20, 1)
+
+
+# --- compare ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_mechanism_is_there_with_the_figures_of_its_own_functions(small: Comparison) -> None:
+    rows = {row.mechanism: row for row in small.rows}
+    assert set(rows) == {*(cls.__name__ for cls in MECHANISMS), "Calibrated(HellingerSmooth)", "Remapped(LatticeGeometric)"}
+    for name in ("HellingerSmooth", "LaplaceZhang", "LatticeGeometric"):
+        mechanism = dc.mechanism(name, dc.Beta(1, 1), 20, 1)
+        assert rows[name].error == pytest.approx(expected_error(mechanism, over="predictive"), rel=1e-12)
+        assert rows[name].worst == pytest.approx(expected_error(mechanism, over="worst"), rel=1e-12)
+        assert rows[name].quantile == pytest.approx(predictive_error_law(mechanism).quantile(0.95))
+        assert rows[name].loss == dc.privacy_loss(mechanism).value
+    assert small.optimum == optimal(dc.Beta(1, 1), 20, 1).value
+
+
+def test_order_guarantees_and_ratios(small: Comparison) -> None:
+    errors = [float(row.error or 0.0) for row in small.rows]
+    assert errors == sorted(errors)
+    rows = {row.mechanism: row for row in small.rows}
+    assert rows["HellingerLocal"].guarantee == "none"
+    assert rows["Calibrated(HellingerSmooth)"].guarantee == "ε = 1 by computation"
+    assert rows["HellingerSmoothDelta"].guarantee == "ε = 1, δ = 1e-08 by computation"
+    assert all((row.ratio or 0.0) >= 1.0 - 1e-7 for row in small.rows if row.guarantee.startswith("ε = 1 by"))
+    assert rows["Remapped(LatticeGeometric)"].ratio == pytest.approx(1.0, abs=1e-6)
+    loss = {name: row.loss for name, row in rows.items() if row.loss is not None}
+    assert loss["LaplaceDimension"] == 0.5  # half of what it promises
+    assert 0.99 < loss["Calibrated(HellingerSmooth)"] <= 1.0
+    assert loss["HellingerSmooth"] < 0.5
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[int, int, str]] = []
+    compare(dc.Beta(1, 1), 3, 1, progress=lambda *step: told.append(step))
+    assert [done for done, _, _ in told] == list(range(12))
+    assert {total for _, total, _ in told} == {11}
+
+
+def test_what_cannot_be_computed_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise dc.TooLargeError("too many")
+
+    monkeypatch.setattr(comparison, "Calibrated", refuse)
+    monkeypatch.setattr(comparison, "_SOLVED_CANDIDATES", 3)
+    found = compare(dc.Beta(1, 1), 4, 1)
+    row = found.rows[-1]
+    assert row.mechanism == "Calibrated(HellingerSmooth)"
+    assert (row.error, row.loss, row.ratio, row.guarantee) == (None, None, None, "not available at this size")
+    assert found.optimum is None
+    assert all(row.ratio is None for row in found.rows)
+    assert "-" in str(found)
+    assert found.to_dicts()[-1]["error"] is None
+
+
+def test_shown_as_text_html_and_picture(small: Comparison) -> None:
+    assert PUBLIC_CHOICE in str(small)
+    html = small._repr_html_()
+    assert html.count("<tr>") == 1 + len(small.rows)
+    assert "Remapped(LatticeGeometric)" in html
+    assert PUBLIC_CHOICE in html
+    _, ax = plt.subplots()
+    assert small.plot(ax) is ax
+    assert [label.get_text() for label in ax.get_yticklabels()][-1] == small.rows[0].mechanism
+    widths = [float(patch.get_width()) for patch in ax.patches]  # type: ignore[attr-defined]
+    assert widths == [float(row.error or 0.0) for row in reversed(small.rows)]
+    plt.close("all")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_tables_for_other_libraries(library: str, small: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They get a list of dictionaries; a library that is missing is named with the way to install it."""
+    fake = ModuleType(library)
+    fake.DataFrame = list  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, library, fake)
+    rows = getattr(small, f"to_{library}")()
+    assert len(rows) == len(small.rows)
+    assert rows[0]["mechanism"] == small.rows[0].mechanism
+    assert rows[0]["method"] == "enumeration"
+    assert all(value is None or isinstance(value, (str, float)) for row in rows for value in row.values())
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=f"pip install {library}"):
+        getattr(small, f"to_{library}")()
+
+
+# --- plan -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["LatticeGeometric", "EHDS", "Remapped(lattice)", "calibrated(HellingerSmooth)"])
+def test_the_epsilon_is_the_least(name: str) -> None:
+    found = plan(dc.Beta(1, 1), 0.3, n=40, mechanism=name)
+    assert found.sought == "epsilon"
+    assert found.error <= 0.3
+    _, make = comparison._maker(name)
+    assert expected_error(make(dc.Beta(1, 1), 40, found.epsilon), over="predictive") == found.error
+    assert expected_error(make(dc.Beta(1, 1), 40, found.epsilon * Fraction(99, 100)), over="predictive") > 0.3
+    assert Fraction(str(float(found.epsilon))) == found.epsilon  # prints as what it is
+
+
+def test_the_number_of_records_is_the_least() -> None:
+    found = plan(dc.Beta(1, 1), 0.1, epsilon=2, mechanism=dc.LaplaceHistogram)
+    assert found.sought == "n"
+    assert found.mechanism == "LaplaceHistogram"
+    at = [expected_error(dc.mechanism("LaplaceHistogram", dc.Beta(1, 1), n, 2), over="predictive") for n in (found.n - 1, found.n)]
+    assert at[1] <= 0.1 < at[0]
+    assert found.error == at[1]
+
+
+def test_a_worst_case_error_levels_off() -> None:
+    """A category with a record or two stays as hard as it was, however many records the other has."""
+    with pytest.raises(dc.InvalidInputError, match=r"levels off at 0\.18"):
+        plan(dc.Beta(1, 1), 0.15, epsilon=1, over="worst")
+    found = plan(dc.Beta(1, 1), 0.15, n=50, over="worst")
+    assert expected_error(dc.mechanism("lattice", dc.Beta(1, 1), 50, found.epsilon), over="worst") <= 0.15
+
+
+def test_an_error_that_rises_first_is_followed_until_it_falls() -> None:
+    """With ε = 0.1 few records are drowned by the prior and look accurate; the answer is where the error has come down again."""
+    prior, target = dc.Beta(1, 1), 0.55
+    assert expected_error(dc.mechanism("lattice", prior, 2, "0.1"), over="predictive") < target
+    found = plan(prior, target, epsilon="0.1")
+    assert found.n > 60
+    assert all(expected_error(dc.mechanism("lattice", prior, n, "0.1"), over="predictive") <= target for n in (found.n, 2 * found.n))
+
+
+def test_targets_that_are_met_at_once_or_never() -> None:
+    assert plan(dc.Beta(1, 1), 0.999, n=10).epsilon < Fraction(1, 500)
+    assert plan(dc.Beta(1, 1), 0.9, epsilon=5).n == 1
+    with pytest.raises(dc.InvalidInputError, match="however large epsilon"):
+        plan(dc.Beta(1, 1), 0.01, n=10, mechanism="LaplaceHistogram")  # flooring alone moves a record half of the time
+    with pytest.raises(dc.InvalidInputError, match="levels off"):
+        comparison._least_records(lambda n: expected_error(dc.mechanism("lattice", dc.Beta(1, 1), 1, 1), over="predictive"), 0.01)
+
+
+def test_a_plan_needs_one_of_n_and_epsilon() -> None:
+    for options in ({}, {"n": 10, "epsilon": 1}):
+        with pytest.raises(dc.InvalidInputError, match="either n"):
+            plan(dc.Beta(1, 1), 0.1, **options)  # type: ignore[arg-type]
+    with pytest.raises(dc.InvalidInputError, match="Hellinger mechanism"):
+        plan(dc.Beta(1, 1), 0.1, n=10, mechanism="Calibrated(lattice)")
+    with pytest.raises(dc.InvalidInputError, match="did you mean"):
+        plan(dc.Beta(1, 1), 0.1, n=10, mechanism="latice")
+    with pytest.raises(dc.InvalidInputError, match="target_error"):
+        plan(dc.Beta(1, 1), 0.0, n=10)
+
+
+def test_a_plan_says_that_choosing_by_it_is_public() -> None:
+    assert PUBLIC_CHOICE in str(plan(dc.Beta(1, 1), 0.3, n=20))
+    assert "needs n =" in str(plan(dc.Beta(1, 1), 0.3, epsilon=1))
+
+
+# --- commands ---------------------------------------------------------------------------------------------------------
+
+
+def test_compare_command() -> None:
+    shown = runner.invoke(app, ["compare", "--n", "6", "--prior", "1,2"], env={"COLUMNS": "200"})
+    assert shown.exit_code == 0, shown.output
+    assert "Remapped(LatticeGeometric)" in shown.output
+    assert "is public" in shown.output
+    as_json = runner.invoke(app, ["compare", "--n", "6", "--prior", "1,2", "--json"])
+    found = json.loads(as_json.output)
+    assert (found["n"], found["epsilon"], len(found["rows"])) == (6, 1.0, 10)
+    assert found["optimum"] == pytest.approx(optimal(dc.Dirichlet([1, 2]), 6, 1).value)
+    assert np.isfinite([row["error"] for row in found["rows"]]).all()
+
+
+def test_plan_command() -> None:
+    shown = runner.invoke(app, ["plan", "0.3", "--n", "40"], env={"COLUMNS": "160"})
+    assert shown.exit_code == 0, shown.output
+    assert "needed: epsilon" in shown.output
+    assert "is public" in shown.output
+    as_json = runner.invoke(app, ["plan", "0.3", "--n", "30", "--worst", "--json"])
+    found = json.loads(as_json.output)
+    assert (found["sought"], found["over"], found["n"]) == ("epsilon", "worst", 30)
+    assert found["error"] <= 0.3
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["compare", "--n", "0"], ["compare", "--n", "5", "--prior", "1"], ["plan", "0.3"], ["plan", "0.3", "--n", "5", "--epsilon", "1"]],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str]) -> None:
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+def test_progress_bar_appears_after_a_second_and_only_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Progress] = []
+    clock = iter([0.0, 0.5, 1.5, 2.0, 3.0])
+    monkeypatch.setattr(progress, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(Progress, "start", lambda self: started.append(self))
+    with progress_bar() as tell:
+        assert tell is not None
+        tell(0, 3, "first")
+        assert not started
+        tell(1, 3, "second")
+        assert len(started) == 1
+        tell(2, 3, "third")
+        assert len(started) == 1
+    with progress_bar(False) as silent:
+        assert silent is None
