@@ -2,19 +2,24 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PYTEST := $(BIN)/python -m pytest -n 2 -q
+EXTRAS := accounting,arviz,bench,docs,lint,postgresql,spark,test
 
 .PHONY: setup demo test test-slow test-all lint bench report docs constraints clean
 
-setup: $(READY)
+setup: $(VENV)/.all
 
-$(READY): pyproject.toml constraints.txt
+$(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,docs,bench]'
+	$(PIP) -e '.[accounting]'
 	touch $@
 
-demo: setup
+$(VENV)/.all: $(VENV)/.core
+	$(PIP) -e '.[$(EXTRAS)]'
+	touch $@
+
+demo: $(VENV)/.core
 	$(BIN)/python examples/demo.py
 
 test: setup
@@ -33,7 +38,7 @@ lint: setup
 bench: setup
 	$(BIN)/python -m benchmarks
 
-report: setup
+report: $(VENV)/.core
 	$(BIN)/discreet reproduce --out build/report
 
 docs: setup
@@ -42,7 +47,7 @@ docs: setup
 # Pins for everything the targets install: names and versions only.
 constraints:
 	rm -rf build/pins && $(PYTHON) -m venv build/pins
-	build/pins/bin/python -m pip install --quiet '.[test,lint,docs,bench]'
+	build/pins/bin/python -m pip install --quiet '.[$(EXTRAS)]'
 	build/pins/bin/python -m pip freeze --exclude discreet --exclude-editable | grep -E '^[A-Za-z0-9._-]+==' > constraints.txt
 
 clean:

@@ -19,7 +19,7 @@ def draws(mechanism: Mechanism, rng: np.random.Generator, counts: ArrayLike, siz
 
 
 def lattice(epsilon: int) -> dc.LatticeGeometric:
-    return dc.LatticeGeometric(dc.Beta(1, 1), 100, epsilon)  # type: ignore[arg-type]
+    return dc.LatticeGeometric(dc.Beta(1, 1), 100, epsilon)
 
 
 def test_halved_noise_is_caught() -> None:

@@ -20,7 +20,7 @@ def composed_from_one_pair(mechanism: dc.HellingerSmooth, first_count: int, time
 
 
 def test_the_worst_loss_pair_alone_would_under_report() -> None:
-    mechanism = dc.HellingerSmooth(dc.Beta(1, 1), 100, 1)  # type: ignore[arg-type]
+    mechanism = dc.HellingerSmooth(dc.Beta(1, 1), 100, 1)
     worst_loss = dc.privacy_loss(mechanism).at[0][0]
     assert worst_loss == 1
     from_worst_loss = composed_from_one_pair(mechanism, worst_loss, 50)
@@ -32,14 +32,14 @@ def test_the_worst_loss_pair_alone_would_under_report() -> None:
 
 
 def test_laplace_noise_composes_as_the_accountants_own_does() -> None:
-    ours = dc.Accountant().add(dc.LatticeGeometric(dc.Beta(1, 1), 10, "0.5"), 20).epsilon(DELTA)  # type: ignore[arg-type]
+    ours = dc.Accountant().add(dc.LatticeGeometric(dc.Beta(1, 1), 10, "0.5"), 20).epsilon(DELTA)
     theirs = distributions.from_discrete_laplace_mechanism(0.5).self_compose(20).get_epsilon_for_delta(DELTA)
     assert ours == pytest.approx(theirs, rel=1e-2)
     assert ours >= theirs - 1e-9
 
 
 def test_a_single_release_costs_its_own_profile() -> None:
-    mechanism = dc.HellingerSmooth(dc.Beta(1, 1), 50, 1)  # type: ignore[arg-type]
+    mechanism = dc.HellingerSmooth(dc.Beta(1, 1), 50, 1)
     accountant = dc.Accountant().add(mechanism)
     assert accountant.delta("0.2") == pytest.approx(dc.delta_at(mechanism, "0.2").value, rel=1e-3)
     assert accountant.delta("0.2") >= dc.delta_at(mechanism, "0.2").value
@@ -48,19 +48,19 @@ def test_a_single_release_costs_its_own_profile() -> None:
 
 def test_different_mechanisms_compose() -> None:
     accountant = dc.Accountant()
-    accountant = accountant.add(dc.HellingerSmooth(dc.Beta(1, 1), 30, "0.4"), 10).add(dc.LaplaceHistogram(dc.Beta(1, 1), 30, "0.1"), 10)  # type: ignore[arg-type]
+    accountant = accountant.add(dc.HellingerSmooth(dc.Beta(1, 1), 30, "0.4"), 10).add(dc.LaplaceHistogram(dc.Beta(1, 1), 30, "0.1"), 10)
     assert accountant.basic == (Fraction(5), Fraction(0))
     assert 0.0 < accountant.epsilon(DELTA) < 5.0
     assert accountant.epsilon(DELTA) < accountant.epsilon(1e-9)
 
 
 def test_basic_sums_are_exact() -> None:
-    accountant = dc.Accountant().add(dc.LatticeGeometric(dc.Beta(1, 1), 10, 0.1), 10)  # type: ignore[arg-type]
+    accountant = dc.Accountant().add(dc.LatticeGeometric(dc.Beta(1, 1), 10, 0.1), 10)
     assert accountant.basic == (Fraction(1), Fraction(0))
 
 
 def test_where_no_law_can_be_listed_the_guarantee_alone_is_composed() -> None:
-    large = dc.HellingerSmooth(dc.Dirichlet.uniform(6), 10**6, "0.1")  # type: ignore[arg-type]
+    large = dc.HellingerSmooth(dc.Dirichlet.uniform(6), 10**6, "0.1")
     ours = dc.Accountant().add(large, 100).epsilon(DELTA)
     advanced = distributions.from_privacy_parameters(
         distributions.common.DifferentialPrivacyParameters(0.1, 0.0), value_discretization_interval=1e-4
@@ -70,7 +70,7 @@ def test_where_no_law_can_be_listed_the_guarantee_alone_is_composed() -> None:
 
 
 def test_basic_composition_is_the_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
-    accountant = dc.Accountant().add(dc.LatticeGeometric(dc.Beta(1, 1), 10, "0.5"), 4)  # type: ignore[arg-type]
+    accountant = dc.Accountant().add(dc.LatticeGeometric(dc.Beta(1, 1), 10, "0.5"), 4)
     monkeypatch.setattr("discreet.composition.find_spec", lambda _: None)
     assert not accountant.is_exact
     assert accountant.epsilon(DELTA) == 2.0
@@ -80,7 +80,7 @@ def test_basic_composition_is_the_fallback(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_what_has_no_guarantee_cannot_be_composed() -> None:
     with pytest.raises(dc.RefusedError, match="without a guarantee"):
-        dc.Accountant().add(dc.HellingerLocal(dc.Beta(1, 1), 10, 1))  # type: ignore[arg-type]
+        dc.Accountant().add(dc.HellingerLocal(dc.Beta(1, 1), 10, 1))
     with pytest.raises(dc.InvalidInputError, match="only mechanisms and guarantees"):
         dc.Accountant().add("lattice")  # type: ignore[arg-type]
 

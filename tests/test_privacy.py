@@ -182,7 +182,7 @@ def test_no_proof_is_refuted_in_2000_configurations() -> None:
 
 def test_the_papers_constant_would_break_the_promise_for_small_priors() -> None:
     prior, n, epsilon = dc.Beta("1e-4", "1e-4"), 5, 0.01
-    honest = dc.privacy_loss(dc.HellingerGlobal(prior, n, "0.01"))  # type: ignore[arg-type]
+    honest = dc.privacy_loss(dc.HellingerGlobal(prior, n, "0.01"))
     assert honest.bound <= epsilon
     distance = np.array([[dc.hellinger(prior.update([x, n - x]), prior.update([r, n - r])) for r in range(n + 1)] for x in range(n + 1)])
     log_law = -epsilon * distance / (2.0 * np.sqrt(1.0 - np.pi / 4.0))
@@ -191,13 +191,13 @@ def test_the_papers_constant_would_break_the_promise_for_small_priors() -> None:
 
 
 def test_the_local_mechanism_loses_more_than_epsilon_at_the_recorded_place() -> None:
-    mechanism = dc.HellingerLocal(dc.Beta("1e-4", "1e-4"), 400, 1)  # type: ignore[arg-type]
+    mechanism = dc.HellingerLocal(dc.Beta("1e-4", "1e-4"), 400, 1)
     assert dc.privacy_loss(mechanism).value == pytest.approx(1.12, abs=0.01)
-    assert dc.privacy_loss(dc.HellingerLocal(dc.Beta(1, 1), 400, 1)).bound < 1.0  # type: ignore[arg-type]
+    assert dc.privacy_loss(dc.HellingerLocal(dc.Beta(1, 1), 400, 1)).bound < 1.0
 
 
 def test_the_delta_mechanism_exceeds_epsilon_but_not_delta() -> None:
-    mechanism = dc.HellingerSmoothDelta(dc.Beta(396, "1e-5"), 8, 20, delta="1e-3")  # type: ignore[arg-type]
+    mechanism = dc.HellingerSmoothDelta(dc.Beta(396, "1e-5"), 8, 20, delta="1e-3")
     assert dc.privacy_loss(mechanism).value / 20 == pytest.approx(1.022, abs=0.0005)
     assert dc.delta_at(mechanism, 20).bound < 1e-8
     assert mechanism.guarantee.basis == "computation"
@@ -205,7 +205,7 @@ def test_the_delta_mechanism_exceeds_epsilon_but_not_delta() -> None:
 
 def test_the_smooth_mechanism_uses_less_than_half_of_its_budget_at_gamma_one() -> None:
     for n in (10, 100, 1000):
-        assert 0.30 < dc.privacy_loss(dc.HellingerSmooth(dc.Beta(1, 1), n, 1)).value < 0.46  # type: ignore[arg-type]
+        assert 0.30 < dc.privacy_loss(dc.HellingerSmooth(dc.Beta(1, 1), n, 1)).value < 0.46
 
 
 # --- calibration ------------------------------------------------------------------------------------------------------
@@ -214,11 +214,11 @@ def test_the_smooth_mechanism_uses_less_than_half_of_its_budget_at_gamma_one() -
 @pytest.mark.parametrize(
     "mechanism",
     [
-        dc.HellingerSmooth(dc.Beta(1, 1), 1000, 1),  # type: ignore[arg-type]
-        dc.HellingerSmooth(dc.Beta("0.3", 7), 60, "0.1"),  # type: ignore[arg-type]
-        dc.HellingerSmooth(dc.Dirichlet([1, 2, "0.5"]), 12, 5),  # type: ignore[arg-type]
-        dc.HellingerGlobal(dc.Beta(1, 1), 50, 1),  # type: ignore[arg-type]
-        dc.HellingerLocal(dc.Beta("1e-4", "1e-4"), 100, 1),  # type: ignore[arg-type]
+        dc.HellingerSmooth(dc.Beta(1, 1), 1000, 1),
+        dc.HellingerSmooth(dc.Beta("0.3", 7), 60, "0.1"),
+        dc.HellingerSmooth(dc.Dirichlet(["1", "2", "0.5"]), 12, 5),
+        dc.HellingerGlobal(dc.Beta(1, 1), 50, 1),
+        dc.HellingerLocal(dc.Beta("1e-4", "1e-4"), 100, 1),
     ],
     ids=lambda m: f"{type(m).__name__},n={m.n},k={m.k}",
 )
@@ -239,8 +239,8 @@ def mean_error(mechanism: Mechanism, counts: list[int]) -> float:
 
 
 def test_calibration_halves_the_error_and_then_beats_the_laplace_mechanism() -> None:
-    plain = dc.HellingerSmooth(dc.Beta(1, 1), 1000, 1)  # type: ignore[arg-type]
-    laplace = dc.LaplaceDimension(dc.Beta(1, 1), 1000, 1)  # type: ignore[arg-type]
+    plain = dc.HellingerSmooth(dc.Beta(1, 1), 1000, 1)
+    laplace = dc.LaplaceDimension(dc.Beta(1, 1), 1000, 1)
     before, after, rival = (mean_error(m, [500, 500]) for m in (plain, dc.Calibrated(plain), laplace))
     assert before > rival
     assert after <= before / 2
@@ -249,13 +249,13 @@ def test_calibration_halves_the_error_and_then_beats_the_laplace_mechanism() -> 
 
 def test_gamma_is_chosen_for_the_prior_predictive() -> None:
     prior = dc.Beta(1, 1)
-    best = dc.HellingerSmooth(prior, 60, 1, gamma="best")  # type: ignore[arg-type]
+    best = dc.HellingerSmooth(prior, 60, 1, gamma="best")
     predictive = prior.predictive(60).pmf(lattice(60, 2))
 
     def error(mechanism: dc.HellingerSmooth) -> float:
         return float(sum(p * mean_error(mechanism, x.tolist()) for p, x in zip(predictive, lattice(60, 2), strict=True)))
 
-    others = [dc.HellingerSmooth(prior, 60, 1, gamma=best.gamma * factor) for factor in (Fraction(1, 2), Fraction(2))]  # type: ignore[arg-type]
+    others = [dc.HellingerSmooth(prior, 60, 1, gamma=best.gamma * factor) for factor in (Fraction(1, 2), Fraction(2))]
     assert error(best) < min(error(other) for other in others)
     assert best.guarantee.basis == "proof"
     assert dc.privacy_loss(best).bound <= 1.0
@@ -265,18 +265,18 @@ def test_gamma_is_chosen_for_the_prior_predictive() -> None:
 
 
 def test_verify_says_what_is_claimed_and_what_is_true() -> None:
-    smooth = dc.verify(dc.HellingerSmooth(dc.Beta(1, 1), 100, 1))  # type: ignore[arg-type]
+    smooth = dc.verify(dc.HellingerSmooth(dc.Beta(1, 1), 100, 1))
     assert smooth.holds
     assert smooth.verdict == "holds"
     assert smooth.slack is not None
     assert 0.5 < smooth.slack < 0.7
-    local = dc.verify(dc.HellingerLocal(dc.Beta("1e-4", "1e-4"), 400, 1))  # type: ignore[arg-type]
+    local = dc.verify(dc.HellingerLocal(dc.Beta("1e-4", "1e-4"), 400, 1))
     assert not local.holds
     assert "nothing is claimed" in local.verdict
-    large = dc.verify(dc.HellingerSmooth(dc.Dirichlet.uniform(4), 600, 1))  # type: ignore[arg-type]
+    large = dc.verify(dc.HellingerSmooth(dc.Dirichlet.uniform(4), 600, 1))
     assert large.holds is None
     assert "not computed" in large.verdict
-    assert dc.verify(dc.Remapped(dc.LatticeGeometric(dc.Beta(1, 1), 50, 1))).holds  # type: ignore[arg-type]
+    assert dc.verify(dc.Remapped(dc.LatticeGeometric(dc.Beta(1, 1), 50, 1))).holds
 
 
 def test_verify_catches_a_mechanism_that_claims_too_much() -> None:
@@ -287,4 +287,4 @@ def test_verify_catches_a_mechanism_that_claims_too_much() -> None:
         def guarantee(self) -> Any:
             return dc.Guarantee(float(self.epsilon), 0.0, "proof")
 
-    assert dc.verify(Careless(dc.Beta("1e-4", "1e-4"), 400, 1)).verdict == "does not hold"  # type: ignore[arg-type]
+    assert dc.verify(Careless(dc.Beta("1e-4", "1e-4"), 400, 1)).verdict == "does not hold"

@@ -18,7 +18,7 @@ FALSE_ALARM = 1e-6
 CERTAIN = 0.999
 LEAST_EXPECTED = 8.0
 
-BETA, DIRICHLET = dc.Beta(1, "0.4"), dc.Dirichlet([1, "0.3", 2])
+BETA, DIRICHLET = dc.Beta(1, "0.4"), dc.Dirichlet(["1", "0.3", "2"])
 TWO, THREE = [7, 3], [2, 4, 2]
 FAMILIES: dict[str, Callable[[Any, int, Any], Mechanism]] = {
     "LaplaceZhang": dc.LaplaceZhang,

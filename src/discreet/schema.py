@@ -18,7 +18,7 @@ import numpy as np
 from discreet.distributions import Beta, Dirichlet
 from discreet.errors import DiscreetError, InvalidInputError
 
-__all__ = ["FORMAT", "VERSION", "guarded", "read", "written"]
+__all__ = ["FORMAT", "VERSION", "guarded", "read", "read_parameters", "written", "written_parameters"]
 
 FORMAT = "discreet release"
 VERSION = 1
@@ -49,7 +49,7 @@ def written(record: Mapping[str, Any]) -> str:
         "format": FORMAT,
         "version": VERSION,
         "mechanism": record["mechanism"],
-        "parameters": _written_parameters(record["parameters"]),
+        "parameters": written_parameters(record["parameters"]),
         "prior": {
             "family": type(prior).__name__,
             "concentration": [_written_number(a) for a in prior.exact],
@@ -73,13 +73,14 @@ def _written_number(value: Fraction) -> str:
         raise InvalidInputError("a number of more than 4,000 digits cannot be written to a release") from None
 
 
-def _written_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def written_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters with exact numbers as text."""
     return {name: _written_parameter(value) for name, value in parameters.items()}
 
 
 def _written_parameter(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return _written_parameters(value)
+        return written_parameters(value)
     return _written_number(value) if isinstance(value, Fraction) else value
 
 
@@ -110,7 +111,7 @@ def read(text: str | bytes) -> dict[str, Any]:
     _check_fields(body, _FIELDS, "a release")
     return {
         "mechanism": _text(body["mechanism"], "mechanism"),
-        "parameters": _parameters(body["parameters"]),
+        "parameters": read_parameters(body["parameters"]),
         "prior": _prior(body["prior"]),
         "n": _integer(body["n"], "n"),
         "guarantee": _guarantee(body["guarantee"]),
@@ -186,7 +187,8 @@ def _number(value: Any, name: str) -> Fraction:
         raise InvalidInputError(f"{name} must not be divided by 0") from None
 
 
-def _parameters(value: Any, wrappers: int = _MOST_WRAPPERS) -> dict[str, Any]:
+def read_parameters(value: Any, wrappers: int = _MOST_WRAPPERS) -> dict[str, Any]:
+    """Parameters as `written_parameters` wrote them, checked."""
     if not isinstance(value, dict) or wrappers < 0:
         raise InvalidInputError(f"parameters and options must be objects, at most {_MOST_WRAPPERS} options deep")
     return {name: _parameter(name, item, wrappers) for name, item in value.items()}
@@ -194,7 +196,7 @@ def _parameters(value: Any, wrappers: int = _MOST_WRAPPERS) -> dict[str, Any]:
 
 def _parameter(name: str, value: Any, wrappers: int) -> Any:
     if name == "options":
-        return _parameters(value, wrappers - 1)
+        return read_parameters(value, wrappers - 1)
     if name in _EXACT:
         return _number(value, name)
     if not isinstance(value, (str, bool)):

@@ -25,6 +25,7 @@ __all__ = [
     "check_records",
     "check_unit",
     "exact",
+    "shown",
 ]
 
 Number = int | float | Fraction | Decimal | str
@@ -32,6 +33,10 @@ Counts = NDArray[np.int64]
 
 LARGEST_COUNT = 2**53
 """Beyond this a count that came through a float may already have lost records."""
+
+
+_LONGEST_NUMBER = 1000
+"""Digits."""
 
 
 def exact(value: Any, name: str) -> Fraction:
@@ -44,7 +49,7 @@ def exact(value: Any, name: str) -> Fraction:
         if isinstance(value, Rational):
             return Fraction(int(value.numerator), int(value.denominator))
         if isinstance(value, (str, Decimal)):
-            return Fraction(value)
+            return _read(value)
         if isinstance(value, Real):
             if not isfinite(value):
                 raise InvalidInputError(f"{name} must be finite, not {float(value)}")
@@ -54,11 +59,35 @@ def exact(value: Any, name: str) -> Fraction:
     raise InvalidInputError(f"{name} must be a number (int, float, Fraction, Decimal or decimal string), not {type(value).__name__}")
 
 
+def _read(value: str | Decimal) -> Fraction:
+    """A decimal or a ratio; one with a huge exponent is refused before anyone tries to write it out."""
+    if isinstance(value, str) and len(value) > _LONGEST_NUMBER:
+        raise ValueError
+    if isinstance(value, str) and "/" in value:
+        return Fraction(value)
+    number = Decimal(value)
+    if not number.is_finite() or abs(number.adjusted()) > _LONGEST_NUMBER:
+        raise ValueError
+    return Fraction(number)
+
+
+def shown(value: Any) -> str:
+    """A public value as one short line of a message: Python writes out no integer of more than 4,300 digits, and no reader wants one."""
+    try:
+        text = " ".join(str(value).split())
+    except ValueError:
+        return "a number too long to show"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
+_LONGEST_SHOWN = 60
+
+
 def check_positive(value: Any, name: str) -> Fraction:
     """The exact value of a public parameter that must be above 0."""
     number = exact(value, name)
     if number <= 0:
-        raise InvalidInputError(f"{name} must be greater than 0, got {value}")
+        raise InvalidInputError(f"{name} must be greater than 0, got {shown(value)}")
     return number
 
 
@@ -66,18 +95,22 @@ def check_moderate(value: Any, name: str) -> Fraction:
     """The exact value of a public parameter that floats must be able to follow: from 1e-15 to 1e15."""
     number = check_positive(value, name)
     if not Fraction(1, 10**15) <= number <= 10**15:
-        raise InvalidInputError(f"{name} must be from 1e-15 to 1e15, got {value}")
+        raise InvalidInputError(f"{name} must be from 1e-15 to 1e15, got {shown(value)}")
     return number
 
 
 def check_concentration(values: Any, name: str = "concentration") -> tuple[Fraction, ...]:
-    """Two or more positive finite numbers, exactly."""
+    """Two or more positive numbers, exactly; from 1e-100 to 1e100, because posteriors are computed in floats, with squares of these."""
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray, Iterable)):
         raise InvalidInputError(f"{name} must be a sequence of two or more positive numbers, not {type(values).__name__}")
     items = list(values)
     if len(items) < 2:
         raise InvalidInputError(f"{name} must have an entry for each of at least two categories, got {len(items)}")
-    return tuple(check_positive(value, f"{name}[{i}]") for i, value in enumerate(items))
+    numbers = tuple(check_positive(value, f"{name}[{i}]") for i, value in enumerate(items))
+    for i, number in enumerate(numbers):
+        if not Fraction(1, 10**100) <= number <= 10**100:
+            raise InvalidInputError(f"{name}[{i}] must be from 1e-100 to 1e100, got {shown(items[i])}")
+    return numbers
 
 
 def check_categories(categories: Iterable[Hashable], k: int) -> tuple[Hashable, ...]:
@@ -96,7 +129,7 @@ def check_records(n: Any, name: str = "n") -> int:
     """A public number of records: a whole number from 1 to 2**53."""
     value = exact(n, name)
     if value.denominator != 1 or not 1 <= value <= LARGEST_COUNT:
-        raise InvalidInputError(f"{name} must be a whole number from 1 to 2**53, got {n}")
+        raise InvalidInputError(f"{name} must be a whole number from 1 to 2**53, got {shown(n)}")
     return int(value)
 
 

@@ -20,6 +20,8 @@ __all__ = ["FAILED", "EpsilonOption", "JsonOption", "PriorOption", "RecordsOptio
 FAILED = 1
 """Exit code of a command whose answer is no."""
 _BAD_INPUT = 2
+_LONGEST_SIZE = 6
+"""Digits of a number of categories."""
 
 PriorOption = Annotated[
     str, typer.Option("--prior", help="Concentrations such as 1,1,1, or uniform:K or jeffreys:K for K categories.", show_default=True)
@@ -36,7 +38,7 @@ def parse_prior(text: str) -> "Dirichlet":
     family, colon, size = text.partition(":")
     named = {"uniform": Dirichlet.uniform, "jeffreys": Dirichlet.jeffreys}
     if colon and family in named:
-        if not size.isdigit():
+        if not (size.isascii() and size.isdigit() and len(size) <= _LONGEST_SIZE):
             raise InvalidInputError(f"prior must name a number of categories after the colon, such as {family}:3; got {text!r}")
         return named[family](int(size))
     parts = [part.strip() for part in text.split(",")]
@@ -52,7 +54,8 @@ def errors_in_one_line() -> Iterator[None]:
     try:
         yield
     except DiscreetError as error:
-        Console(stderr=True, highlight=False).print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
+        message = " ".join(str(error).splitlines())
+        Console(stderr=True, highlight=False, emoji=False).print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
         raise typer.Exit(_BAD_INPUT) from None
 
 

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from discreet.distributions import Beta, Dirichlet
-from discreet.errors import InvalidInputError
+from discreet.errors import DiscreetError, InvalidInputError
 from discreet.mechanisms.base import Law, Mechanism
 from discreet.mechanisms.hellinger import (
     Exponential,
@@ -20,6 +20,7 @@ from discreet.mechanisms.lattice import LatticeGeometric
 from discreet.mechanisms.scores import MetricExponential
 from discreet.mechanisms.wrappers import Calibrated, Remapped, Scaled
 from discreet.release import Release
+from discreet.schema import read_parameters
 from discreet.validation import Number, check_positive
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "MetricExponential",
     "Remapped",
     "mechanism",
+    "mechanism_described",
     "mechanism_from",
 ]
 
@@ -84,6 +86,16 @@ def mechanism_from(release: Release) -> Mechanism:
     is safe was computed by whoever released, and a record is no proof of it.
     """
     return _described(release.mechanism, release.parameters, release.prior, release.n)
+
+
+def mechanism_described(description: Mapping[str, Any]) -> Mechanism | None:
+    """The mechanism of a ledger's line, or None if it describes none that can be made here."""
+    try:
+        parameters = read_parameters(description["parameters"])
+        found = _described(description["mechanism"], parameters, Dirichlet(description["prior"]), description["n"])
+        return Calibrated(found.mechanism) if isinstance(found, Scaled) else found
+    except (DiscreetError, KeyError, TypeError, ValueError):
+        return None
 
 
 def _described(name: str, parameters: Mapping[str, Any], prior: Dirichlet | Beta, n: int) -> Mechanism:

@@ -1,0 +1,35 @@
+"""The command line: one module for each command in `commands`, put together here."""
+
+from typing import Annotated
+
+import typer
+
+from discreet import __version__
+from discreet.commands import ledger
+from discreet.commands.compare import compare
+from discreet.commands.plan import plan
+from discreet.commands.release import release
+from discreet.commands.reproduce import reproduce
+from discreet.commands.verify import verify
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="discreet", no_args_is_help=True, pretty_exceptions_show_locals=False, context_settings={"help_option_names": ["-h", "--help"]}
+)
+for _command in (release, compare, plan, verify, reproduce):
+    app.command()(_command)
+app.add_typer(ledger.app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"discreet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")] = False,
+) -> None:
+    """Private posteriors for discrete data."""

@@ -1,0 +1,104 @@
+"""`discreet ledger`: budgets, and what has been spent of them."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from discreet.commands.options import JsonOption, errors_in_one_line, print_json
+
+if TYPE_CHECKING:
+    from discreet.ledger import Ledger
+
+__all__ = ["app"]
+
+app = typer.Typer(name="ledger", no_args_is_help=True, help="Budgets, and what has been spent of them.")
+
+_COMPOSED_AT = "1e-6"
+
+LedgerArgument = Annotated[str, typer.Argument(help="The ledger: a file, or a database URL.")]
+DatasetArgument = Annotated[str, typer.Argument(help="The ledger's name for the records.")]
+
+
+def _open(location: str) -> "Ledger":
+    from discreet.ledger import Ledger
+
+    return Ledger(location)
+
+
+@app.command()
+def create(
+    ledger: LedgerArgument,
+    dataset: DatasetArgument,
+    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="Total ε that may ever be spent on these records.")],
+    delta: Annotated[str, typer.Option(help="Total δ that may ever be spent.")] = "0",
+    unit: Annotated[str, typer.Option(help="Whose privacy the budget is about: record or person.")] = "record",
+) -> None:
+    """Open a dataset with a total budget, which cannot be changed later.
+
+    Example: discreet ledger create ledger.db survey --epsilon 3 --unit person
+    """
+    with errors_in_one_line():
+        budget = _open(ledger).create(dataset, epsilon, delta, unit=unit)  # type: ignore[arg-type]
+    Console(highlight=False, emoji=False).print(f"{escape(budget.dataset)}: {escape(str(budget.total))}, protecting each {budget.unit}")
+
+
+@app.command()
+def show(ledger: LedgerArgument, as_json: JsonOption = False) -> None:
+    """List the datasets with their budgets and what is left of them.
+
+    Example: discreet ledger show ledger.db
+    """
+    with errors_in_one_line():
+        book = _open(ledger)
+        rows: list[dict[str, Any]] = [
+            {"dataset": b.dataset, "unit": b.unit, "budget": str(b.total), "left": str(book.remaining(b.dataset))} for b in book.datasets()
+        ]
+    _print(rows, ["dataset", "unit", "budget", "left"], as_json=as_json)
+
+
+@app.command()
+def history(ledger: LedgerArgument, dataset: DatasetArgument, as_json: JsonOption = False) -> None:
+    """List what has been spent on a dataset, oldest first, and what it amounts to.
+
+    Example: discreet ledger history ledger.db survey
+    """
+    with errors_in_one_line():
+        book = _open(ledger)
+        rows: list[dict[str, Any]] = [
+            {
+                "number": line.number,
+                "time": line.time.isoformat(timespec="seconds"),
+                "spent": str(line.loss),
+                "mechanism": str(line.description.get("mechanism", "")),
+                "note": line.note,
+            }
+            for line in book.history(dataset)
+        ]
+        total = _totals(book, dataset)
+    _print(rows, ["number", "time", "spent", "mechanism", "note"], as_json=as_json)
+    if not as_json:
+        Console(highlight=False, emoji=False).print(total)
+
+
+def _totals(book: "Ledger", dataset: str) -> str:
+    """The sum, and what the exact composition of the releases makes of it."""
+    text = f"spent in all: {escape(str(book.spent(dataset)))}; left: {escape(str(book.remaining(dataset)))}"
+    accountant = book.accountant(dataset)
+    if accountant.is_exact and len(accountant.parts) > 1:
+        text += f"\nby exact composition: ε = {accountant.epsilon(_COMPOSED_AT):.4g} at δ = {_COMPOSED_AT}"
+    return text
+
+
+def _print(rows: list[dict[str, Any]], names: list[str], *, as_json: bool) -> None:
+    if as_json:
+        print_json(rows)
+        return
+    table = Table()
+    for name in names:
+        table.add_column(name)
+    for row in rows:
+        table.add_row(*(escape(str(row[name])) for name in names))
+    Console(highlight=False, emoji=False).print(table)

@@ -1,0 +1,478 @@
+"""Tables and files to private counts: one aggregation inside the engine that holds the data, and only the counts come back.
+
+Nothing of the data leaves through a message: engines quote values in their errors, so only the kind of such an error is passed on.
+"""
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import escape, glob
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import DiscreetError, InvalidInputError, SourceError
+from discreet.validation import Counts
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+__all__ = ["CategoryCounts", "count"]
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class CategoryCounts:
+    """Private counts of the declared categories, accepted wherever `counts` are. Its repr shows none of them."""
+
+    counts: Counts
+    """How many records (or persons) are in each category; private, and read-only."""
+    categories: tuple[Hashable, ...]
+    """The declared categories, in the order of the counts."""
+    unit: Literal["record", "person"]
+    """What is counted, and so what a release of the counts protects."""
+
+    @property
+    def total(self) -> int:
+        """The number of records or persons, which is public."""
+        return int(self.counts.sum())
+
+    def __len__(self) -> int:
+        return len(self.categories)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.counts, dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        return f"CategoryCounts({len(self)} categories, unit={self.unit!r})"
+
+
+def count(
+    source: Any,
+    column: str,
+    categories: Iterable[Hashable],
+    privacy_id: str | None = None,
+    nulls: Hashable = "error",
+    other: Hashable = "error",
+) -> CategoryCounts:
+    """Count the declared categories of a column, in the engine that holds the data.
+
+    `source` is any table narwhals knows (pandas, polars, pyarrow, DuckDB, Ibis, PySpark; eager or lazy) or the path of CSV, JSON or
+    Parquet files, with or without `*`. With `privacy_id`, the name of the column that says whose a row is, every person counts once: in
+    the first declared category that any of their rows has. A null, or a value outside the categories, is an error unless `nulls` or
+    `other` names the declared category that takes it; no option drops rows, because the public number of records would then depend on
+    the private answers.
+
+    >>> import pyarrow
+    >>> count(pyarrow.table({"risk": ["low", "high", "low"]}), "risk", ["low", "high"])
+    CategoryCounts(2 categories, unit='record')
+    """
+    question = _Question(column, privacy_id, _checked_labels(categories))
+    takes = {"other": question.position(other, "other"), "nulls": question.position(nulls, "nulls")}
+    with _opened(source, question) as table:
+        schema = _within_engine("reading the table's schema", table.collect_schema)
+        question.check_columns(schema)
+        written = question.written(schema[column])
+        rows = _within_engine("counting the table", _aggregated, table, question, written)
+    counts = _settled({int(code): int(records) for code, records in rows}, takes, question)
+    return CategoryCounts(counts, question.labels, "record" if privacy_id is None else "person")
+
+
+def _within_engine(doing: str, action: Callable[..., _Result], *arguments: Any, **options: Any) -> _Result:
+    """Run engine code. Raising after the handler, not in it, keeps the engine's error, which may quote data, out of the chain."""
+    try:
+        with _spark_loggers_off():
+            return action(*arguments, **options)
+    except DiscreetError:
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+    raise SourceError(f"{doing} failed with {kind}; the engine's message is withheld because it may quote data")
+
+
+@contextmanager
+def _spark_loggers_off() -> Iterator[None]:
+    """PySpark logs its errors, with the values they quote, before it raises them."""
+    loggers: list[logging.Logger] = []
+    if "pyspark.logger" in sys.modules:
+        from pyspark.logger import PySparkLogger
+
+        loggers = [PySparkLogger.getLogger(name) for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger")]
+    before = [logger.disabled for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.disabled = True
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
+
+
+# --- what the caller declared -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What is to be counted; all of it is public."""
+
+    column: str
+    privacy_id: str | None
+    labels: tuple[Hashable, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, str) or not isinstance(self.privacy_id, str | None):
+            raise InvalidInputError("column and privacy_id must be column names, which are text")
+        if any(name == "*" or (name.startswith("^") and name.endswith("$")) for name in self.names):
+            raise InvalidInputError("a column name that is '*' or '^...$' is a pattern to some engines: rename the column first")
+        if self.column == self.privacy_id:
+            raise InvalidInputError("privacy_id must be another column than the one to count")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        return (self.column,) if self.privacy_id is None else (self.column, self.privacy_id)
+
+    def position(self, choice: Hashable, option: str) -> int | None:
+        """The index of the category an option names; None for "error", which means itself even where a category is called so."""
+        if isinstance(choice, np.generic):
+            choice = choice.item()
+        if isinstance(choice, str) and choice == "error":
+            return None
+        for position, label in enumerate(self.labels):
+            if type(label) is type(choice) and label == choice:
+                return position
+        raise InvalidInputError(f"{option} must be 'error' or one of the declared categories, written the way it was declared")
+
+    def check_columns(self, schema: "Mapping[str, nw.dtypes.DType]") -> None:
+        """Refuse a table without the columns, or with one whose values have no plain equality."""
+        for name in self.names:
+            if name not in schema:
+                known = ", ".join(repr(known) for known in list(schema)[:_SHOWN_NAMES])
+                more = ", ..." if len(schema) > _SHOWN_NAMES else ""
+                raise InvalidInputError(f"there is no column {name!r}; the columns are {known}{more}")
+        if _kind(schema[self.column]) is None:
+            raise InvalidInputError(
+                f"column {self.column!r} has type {schema[self.column]}; text, whole numbers and truth values can be counted: "
+                "convert the column to one of these first (in pandas, convert_dtypes() may do)"
+            )
+        if self.privacy_id is not None and schema[self.privacy_id].is_nested():
+            raise InvalidInputError(f"privacy_id {self.privacy_id!r} has type {schema[self.privacy_id]}; an id must be one plain value")
+
+    def written(self, dtype: "nw.dtypes.DType") -> dict[int, Any]:
+        """For each label's index the value it matches in a column of this type; none for a label that no such value is written as."""
+        values = {position: _value(_spelling(label), dtype) for position, label in enumerate(self.labels)}
+        written = {position: value for position, value in values.items() if value is not None}
+        if not written:
+            raise InvalidInputError(
+                f"column {self.column!r} holds {_kind(dtype)}, and no declared category is written like one: check column and categories"
+            )
+        return written
+
+
+_SHOWN_NAMES = 20
+
+
+def _checked_labels(categories: Iterable[Hashable]) -> tuple[Hashable, ...]:
+    if isinstance(categories, (str, bytes)) or not isinstance(categories, Iterable):
+        raise InvalidInputError("categories must be a sequence of labels, such as ['low', 'mid', 'high']")
+    labels = tuple(label.item() if isinstance(label, np.generic) else label for label in categories)
+    if len(labels) < 2:
+        raise InvalidInputError(f"categories must name at least two categories, got {len(labels)}")
+    for label in labels:
+        if not isinstance(label, (str, int)):
+            raise InvalidInputError(f"a category must be text, a whole number or a truth value, not {type(label).__name__}")
+    if len({_spelling(label) for label in labels}) < len(labels):
+        raise InvalidInputError("categories must be distinct; 1 and '1' are the same category, and so are True and 'true'")
+    return labels
+
+
+# --- how categories are written in a column ---------------------------------------------------------------------------
+
+
+def _spelling(label: Hashable) -> str:
+    """How a label is written, which is what it must have in common with a value to match it, whatever the column's type."""
+    return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+def _kind(dtype: "nw.dtypes.DType") -> str | None:
+    """What values of this type are, in the words of a message; None where equality with a label would be a guess."""
+    import narwhals.stable.v2 as nw
+
+    if isinstance(dtype, (nw.String, nw.Categorical, nw.Enum)):
+        return "text"
+    if isinstance(dtype, nw.Boolean):
+        return "truth values"
+    return "whole numbers" if dtype.is_integer() else "floating-point numbers" if dtype.is_float() else None
+
+
+def _value(spelling: str, dtype: "nw.dtypes.DType") -> str | float | None:
+    """The value of this type that is written in exactly this way, if there is one."""
+    kind = _kind(dtype)
+    if kind == "text":
+        return spelling
+    if kind == "truth values":
+        return {"true": True, "false": False}.get(spelling)
+    digits = spelling.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST_INTEGER) or str(int(spelling)) != spelling:
+        return None  # '7' and '-7' are whole numbers; '07', '+7' and '7.0' are not written as any
+    number = int(spelling)
+    low, high = _whole_numbers(dtype)
+    return None if not low <= number <= high else float(number) if dtype.is_float() else number
+
+
+def _whole_numbers(dtype: "nw.dtypes.DType") -> tuple[int, int]:
+    """The least and the greatest number up to which a column of this type holds every whole number exactly."""
+    bits = int("".join(character for character in type(dtype).__name__ if character.isdigit()))
+    if dtype.is_float():
+        digits = {16: 11, 32: 24}.get(bits, 53)
+        return -(2**digits), 2**digits
+    return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if dtype.is_signed_integer() else (0, 2**bits - 1)
+
+
+_LONGEST_INTEGER = 19
+"""Digits of 2**63 - 1, the largest number that every engine can be asked about."""
+
+
+# --- the one aggregation ----------------------------------------------------------------------------------------------
+
+_NAMELESS = -1
+"""The code of a row whose privacy id is null."""
+
+
+def _aggregated(table: "nw.LazyFrame[Any]", question: _Question, written: Mapping[int, Any]) -> list[tuple[Any, ...]]:
+    """How many records or persons have each code: a category's index, k for other values, k + 1 for nulls.
+
+    Values become codes inside the engine, so that none of them ever comes back.
+    """
+    import narwhals.stable.v2 as nw
+
+    schema = table.collect_schema()
+    dtype = schema[question.column]
+    code = _code(nw.col("value"), dtype, written, len(question.labels))
+    value = _comparable(nw.col(question.column), dtype)
+    if question.privacy_id is None:
+        # Coding the distinct values rather than the rows costs next to nothing on top of the plain group-by.
+        groups = table.select(value=value).group_by("value").agg(nw.len().alias("records"))
+        result = groups.select("records", code=code).group_by("code").agg(nw.col("records").sum())
+    else:
+        person = nw.col(question.privacy_id)
+        nameless = nw.when(_is_missing(nw.col("person"), schema[question.privacy_id])).then(nw.lit(_NAMELESS)).otherwise(code)
+        coded = table.select(value=value, person=person).select("person", code=nameless)
+        result = coded.group_by("person").agg(nw.col("code").min()).group_by("code").agg(nw.len().alias("records"))
+    # DuckDB adds up to 128-bit integers, which Arrow has no type for.
+    narrow = result.select(nw.col("code").cast(nw.Int64), nw.col("records").cast(nw.Int64))
+    streaming: dict[str, Any] = {"engine": "streaming"} if table.implementation.is_polars() else {}
+    return list(narrow.collect(**streaming).iter_rows())
+
+
+def _comparable(value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
+    import narwhals.stable.v2 as nw
+
+    if isinstance(dtype, (nw.Categorical, nw.Enum)):
+        # Some versions of pandas write a null as text when they cast it.
+        return nw.when(~value.is_null()).then(value.cast(nw.String))
+    return value
+
+
+def _is_missing(value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
+    """Null, or NaN: whether a table can tell them apart depends on the library it was made with."""
+    import narwhals.stable.v2 as nw
+
+    if not dtype.is_float():
+        return value.is_null()
+    return nw.when(value.is_null()).then(nw.lit(True)).otherwise(value.is_nan())
+
+
+def _code(value: "nw.Expr", dtype: "nw.dtypes.DType", written: Mapping[int, Any], k: int) -> "nw.Expr":
+    """The code of a value: found by bisection among a few, which every engine can do and does fastest, else in a table."""
+    import narwhals.stable.v2 as nw
+
+    def search(positions: list[int]) -> "nw.Expr":
+        half = len(positions) // 2
+        if half == 0:
+            return nw.when(value == written[positions[0]]).then(nw.lit(positions[0])).otherwise(nw.lit(k))
+        lower = value.is_in([written[position] for position in positions[:half]])
+        return nw.when(lower).then(search(positions[:half])).otherwise(search(positions[half:]))
+
+    if len(written) <= _FEW:
+        declared = search(list(written))
+    else:
+        declared = value.replace_strict(list(written.values()), list(written), default=nw.lit(k), return_dtype=nw.Int64)
+    return nw.when(_is_missing(value, dtype)).then(nw.lit(k + 1)).otherwise(declared)
+
+
+_FEW = 32
+"""Categories up to which an expression that spells out the bisection is planned in no time."""
+
+
+def _settled(tally: Mapping[int, int], takes: Mapping[str, int | None], question: _Question) -> Counts:
+    """The counts, with nulls and other values where the caller wanted them; an error, without numbers, where nothing was said."""
+    if not tally:
+        raise SourceError("there are no records to count")
+    if _NAMELESS in tally:
+        raise SourceError(f"privacy_id {question.privacy_id!r} is null in some rows; every row must say whose it is")
+    k = len(question.labels)
+    counts = np.array([tally.get(code, 0) for code in range(k)], dtype=np.int64)
+    found = {"other": (k, "values outside the declared categories"), "nulls": (k + 1, "nulls (missing values)")}
+    for option, (code, what) in found.items():
+        position = takes[option]
+        if code in tally and position is None:
+            raise SourceError(
+                f"column {question.column!r} has {what}; declare categories for them, or name the declared category that takes them "
+                f"with {option}=... (rows are never dropped)"
+            )
+        if position is not None:
+            counts[position] += tally.get(code, 0)
+    counts.setflags(write=False)
+    return counts
+
+
+# --- tables and files -------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _opened(source: Any, question: _Question) -> "Iterator[nw.LazyFrame[Any]]":
+    """The source as a lazy table."""
+    import narwhals.stable.v2 as nw
+
+    if not isinstance(source, (str, os.PathLike)):
+        table = _within_engine("opening the table", nw.from_native, source, pass_through=True)
+        if not isinstance(table, (nw.DataFrame, nw.LazyFrame)):
+            raise InvalidInputError(
+                "source must be a path, or a table of pandas, polars, pyarrow, DuckDB, Ibis, PySpark or another library that narwhals "
+                f"knows, not {type(source).__name__}"
+            )
+        yield table.lazy()
+        return
+    files, reader = _files(os.fspath(source))
+    with TemporaryDirectory(prefix="discreet-") as scratch:
+        connection = _within_engine("starting DuckDB", _connected, scratch)
+        try:
+            yield nw.from_native(reader(connection, files, question))
+        finally:
+            connection.close()
+
+
+def _connected(scratch: str) -> "DuckDBPyConnection":
+    """A DuckDB that spills only to a directory no one else can read, and that fetches no extensions from anywhere."""
+    import duckdb
+
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "temp_directory": scratch,
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "preserve_insertion_order": False,
+    }
+    connection = duckdb.connect(":memory:", config=settings)
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+_Reader = Callable[["DuckDBPyConnection", list[str], _Question], "DuckDBPyRelation"]
+
+
+def _files(path: str) -> tuple[list[str], _Reader]:
+    """The files a path or pattern stands for, safe to hand to DuckDB, and what reads them."""
+    if "://" in path:
+        raise SourceError("only local files are read; open a remote one with a library that can, and pass the table")
+    try:
+        expanded = str(Path(path).expanduser())
+    except RuntimeError:
+        raise SourceError("the path begins with the home directory of a user who is not known here") from None
+    if Path(expanded).is_dir():
+        raise SourceError(f"{path!r} is a directory; name its files with a pattern, such as 'directory/*.parquet'")
+    matches = [expanded] if Path(expanded).is_file() else sorted(glob(expanded, recursive=True))  # noqa: PTH207 - absolute patterns
+    found = [name for name in matches if Path(name).is_file()]
+    if not found:
+        raise SourceError(f"no file matches {path!r}" if any(c in path for c in "*?[") else f"there is no file {path!r}")
+    endings = {_ending(name) for name in found}
+    readers = {reader for ending in endings for reader, known in _READERS.items() if ending in known}
+    if len(readers) != 1 or not all(any(ending in known for known in _READERS.values()) for ending in endings):
+        allowed = " ".join(ending for known in _READERS.values() for ending in known)
+        raise SourceError(f"files must be all of one format, told by their ending: {allowed} (text formats also with .gz or .zst)")
+    return [escape(name) for name in found], readers.pop()
+
+
+def _ending(name: str) -> str:
+    path = Path(name)
+    return Path(path.stem).suffix.lower() if path.suffix.lower() in (".gz", ".zst") else path.suffix.lower()
+
+
+def _parquet(connection: "DuckDBPyConnection", files: list[str], question: _Question) -> "DuckDBPyRelation":
+    for file in files if len(files) > 1 else ():
+        one = _within_engine("reading a Parquet file", connection.read_parquet, file)
+        _check_header(one, question, " in one of the files")
+    return _within_engine("reading Parquet files", connection.read_parquet, files, union_by_name=True, hive_partitioning=False)
+
+
+def _csv(connection: "DuckDBPyConnection", files: list[str], question: _Question) -> "DuckDBPyRelation":
+    """Every cell as the text it is, with a header, no comments and no skipped lines: nothing that a sniffer might drop or convert."""
+
+    def read(names: str | list[str], delimiter: str) -> "DuckDBPyRelation":
+        return connection.read_csv(
+            names,  # type: ignore[arg-type]
+            sep=delimiter,
+            header=True,
+            all_varchar=True,
+            quotechar='"',
+            escapechar='"',
+            comment="",
+            skiprows=0,
+            union_by_name=True,
+            hive_partitioning=False,
+        )
+
+    delimiter = _delimiter(read, files[0], question)
+    for file in files:
+        one = _within_engine("reading a CSV file", read, file, delimiter)
+        _check_header(one, question, " in the first line of the file")
+    return _within_engine("reading CSV files", read, files, delimiter)
+
+
+def _delimiter(read: "Callable[[str, str], DuckDBPyRelation]", file: str, question: _Question) -> str:
+    """The first delimiter that finds the columns in the header; a header is public, so the choice does not depend on the data."""
+    headers = {delimiter: _header(read, file, delimiter) for delimiter in (",", ";", "\t", "|")}
+    for delimiter, header in headers.items():
+        if header is not None and set(question.names) <= set(header):
+            return delimiter
+    if all(header is None for header in headers.values()):
+        raise SourceError("the file cannot be read as CSV: it must be UTF-8 text with a header and as many cells in every line")
+    # Unlike a Parquet file's, a CSV file's "column names" are data if it has no header, so they are not shown.
+    raise InvalidInputError(f"the first line of the CSV file does not name the column {' and the column '.join(map(repr, question.names))}")
+
+
+def _header(read: "Callable[[str, str], DuckDBPyRelation]", file: str, delimiter: str) -> list[str] | None:
+    try:
+        return list(read(file, delimiter).columns)
+    except Exception:  # whatever the engine says, the file is not written with this delimiter
+        return None
+
+
+def _json(connection: "DuckDBPyConnection", files: list[str], question: _Question) -> "DuckDBPyRelation":
+    """Values as text, before any of them can be taken for a date or a number."""
+    for file in files:
+        one = _within_engine("reading a JSON file", connection.read_json, file)
+        _check_header(one, question, " among the fields of the file's first records")
+    return _within_engine("reading JSON files", connection.read_json, files, columns=dict.fromkeys(question.names, "VARCHAR"))
+
+
+def _check_header(relation: "DuckDBPyRelation", question: _Question, where: str) -> None:
+    """Every file must have the columns: a file without one would be read as nulls."""
+    for name in question.names:
+        if name not in relation.columns:
+            raise InvalidInputError(f"there is no column {name!r}{where}")
+
+
+_READERS: Mapping[_Reader, tuple[str, ...]] = {
+    _csv: (".csv", ".tsv", ".txt"),
+    _json: (".json", ".jsonl", ".ndjson"),
+    _parquet: (".parquet", ".pq"),
+}

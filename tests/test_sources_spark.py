@@ -1,0 +1,112 @@
+"""Counting a Spark table, in a real local Spark session. Needs pyspark (the extra `spark`) and Java 17 or later."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.errors import InvalidInputError, SourceError
+from discreet.sources import count
+from tests.test_sources import ANSWERS, CATEGORIES, SECRET, everything_said
+
+pytestmark = [
+    pytest.mark.slow,
+    # Spark and py4j leave sockets to the garbage collector, and Spark asks pandas for what pandas has deprecated.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning:pyspark", "ignore::FutureWarning:pyspark"),
+]
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: pip install 'discreet[spark]'")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java 17 or later, and there is none on this machine")
+    builder = sql.SparkSession.builder.master("local[1]").appName("discreet")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+def frame(spark: Any, columns: dict[str, list[Any]], schema: str) -> Any:
+    return spark.createDataFrame(list(zip(*columns.values(), strict=True)), schema)
+
+
+def test_counts_a_column(spark: Any) -> None:
+    counts = count(frame(spark, {"risk": ANSWERS}, "risk string"), "risk", CATEGORIES)
+    assert counts.counts.tolist() == [3, 2, 1]
+    assert counts.unit == "record"
+
+
+def test_undeclared_values_and_nulls(spark: Any) -> None:
+    source = frame(spark, {"risk": [*ANSWERS, None, SECRET]}, "risk string")
+    assert count(source, "risk", CATEGORIES, nulls="mid", other="high").counts.tolist() == [3, 3, 2]
+    for option in ({"nulls": "low"}, {"other": "low"}):
+        with pytest.raises(SourceError) as caught:
+            count(source, "risk", CATEGORIES, **option)
+        assert SECRET not in everything_said(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "schema", "categories", "expected"),
+    [
+        ([1, 2, 1], "x tinyint", ["1", "2", "300"], [2, 1, 0]),
+        ([1, 2, 1], "x bigint", [1, 2], [2, 1]),
+        ([1.0, float("nan"), None], "x double", [1, 2], [1, 2]),
+        ([True, False, True], "x boolean", [True, False], [2, 1]),
+        (list(range(100)), "x int", range(100), [1] * 100),
+    ],
+)
+def test_types(spark: Any, values: list[Any], schema: str, categories: list[Any], expected: list[int]) -> None:
+    source = frame(spark, {"x": values}, schema)
+    assert count(source, "x", categories, nulls=list(categories)[1]).counts.tolist() == expected
+
+
+def test_one_record_per_person(spark: Any) -> None:
+    columns: dict[str, list[Any]] = {"who": ["a", "b", "a", "c"], "risk": ["high", "mid", "low", None]}
+    source = frame(spark, columns, "who string, risk string")
+    counts = count(source, "risk", CATEGORIES, privacy_id="who", nulls="high")
+    assert counts.counts.tolist() == [1, 1, 1]
+    assert counts.unit == "person"
+    nameless = frame(spark, {"who": ["a", None], "risk": ["low", "low"]}, "who string, risk string")
+    with pytest.raises(SourceError, match="every row must say whose it is"):
+        count(nameless, "risk", CATEGORIES, privacy_id="who")
+
+
+@pytest.mark.parametrize("name", ["ri sk", "a.b", "ri`sk", "risk'; --", "value", "person"])
+def test_any_column_name_is_only_a_name(spark: Any, name: str) -> None:
+    source = frame(spark, {"x": ANSWERS, "who": list(range(6))}, "x string, who int").toDF(name, "who")
+    try:
+        assert count(source, name, CATEGORIES).counts.tolist() == [3, 2, 1]
+        assert count(source, name, CATEGORIES, privacy_id="who").counts.tolist() == [3, 2, 1]
+    except SourceError:
+        assert "." in name or "`" in name  # Spark reads these names as paths; refused, never counted wrongly
+
+
+def test_engine_errors_stay_inside(spark: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    source = frame(spark, {"risk": [SECRET]}, "risk string").selectExpr("CAST(risk AS INT) AS risk")
+    with pytest.raises(SourceError) as caught:
+        count(source, "risk", [1, 2])
+    said = capfd.readouterr()
+    assert SECRET not in everything_said(caught.value) + said.out + said.err
+
+
+def test_missing_columns_and_files(spark: Any, tmp_path: Path) -> None:
+    frame(spark, {"risk": ANSWERS}, "risk string").write.parquet(str(tmp_path / "survey"))
+    source = spark.read.parquet(str(tmp_path / "survey"))
+    assert count(source, "risk", CATEGORIES).counts.tolist() == [3, 2, 1]
+    assert count(tmp_path / "survey" / "*.parquet", "risk", CATEGORIES).counts.tolist() == [3, 2, 1]
+    with pytest.raises(InvalidInputError, match="no column 'Risk'"):
+        count(source, "Risk", CATEGORIES)
