@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from fractions import Fraction
 from statistics import median
-from time import process_time
+from time import perf_counter, process_time
 
 import numpy as np
 
@@ -37,6 +37,16 @@ def seconds(action: Callable[[], object], repeats: int) -> float:
         action()
         times.append(process_time() - start)
     return median(times)
+
+
+def shortest(action: Callable[[], object], repeats: int) -> float:
+    """Shortest wall-clock time of one call: for code that runs on several threads, whose processor time would count against it."""
+    times = []
+    for _ in range(repeats):
+        start = perf_counter()
+        action()
+        times.append(perf_counter() - start)
+    return min(times)
 
 
 def _release(counts: tuple[int, ...], epsilon: str = "1") -> Callable[[], object]:
@@ -72,7 +82,7 @@ def _opendp() -> dict[str, float]:
         ("exponential noise", dp.max_divergence()),
     ):
         choose = dp.m.make_noisy_max(*space, measure, scale=scale)
-        result[name] = seconds(lambda choose=choose: choose(scores), 5)  # type: ignore[misc]
+        result[name] = shortest(lambda choose=choose: choose(scores), 15)  # type: ignore[misc]
     return result
 
 
@@ -88,7 +98,11 @@ def _two_categories() -> list[str]:
         lines.append(
             f"| 10^{len(str(n)) - 1} | {1e3 * t:.2f} | {t / cost[10**3]:.2f} | {_peak_memory((2 * n // 5, n - 2 * n // 5), '1')} |"
         )
-    lines += ["", f"Against OpenDP given {SCORES:,} precomputed scores of n = 10⁶ (the list itself is not counted):", ""]
+    lines += [
+        "",
+        f"Against OpenDP given {SCORES:,} precomputed scores of n = 10⁶ (the list itself is not counted), its shortest of 15 calls:",
+        "",
+    ]
     lines += ["| OpenDP | ms | OpenDP / discreet |", "|---|---|---|"]
     lines += [f"| {name} | {1e3 * t:.0f} | {t / cost[10**6]:.0f} |" for name, t in _opendp().items()]
     return lines
