@@ -1,0 +1,37 @@
+"""What the papers say, what is computed, and whether the two agree: all claims together.
+
+Each claim is a function that computes its numbers and takes its verdict from them; nothing here is copied from a run. Documents are
+named by number: 000 report, 001 short paper, 002 draft, 003 poster, 004 notes.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from discreet.errors import InvalidInputError
+from discreet.paper.claim import HOLDS, HOLDS_NOT, Claim
+from discreet.paper.claims_accuracy import CLAIMS as ACCURACY
+from discreet.paper.claims_privacy import CLAIMS as PRIVACY
+from discreet.paper.claims_sensitivity import CLAIMS as SENSITIVITY
+from discreet.paper.claims_theory import CLAIMS as THEORY
+
+__all__ = ["HOLDS", "HOLDS_NOT", "Claim", "claim_ids", "compute_claims"]
+
+_CLAIMS: Mapping[str, Callable[[], Claim]] = {
+    **SENSITIVITY,
+    **PRIVACY,
+    **ACCURACY,
+    **THEORY,
+}
+
+
+def claim_ids() -> list[str]:
+    """The claims there are, in the order they are reported."""
+    return list(_CLAIMS)
+
+
+def compute_claims(only: Iterable[str] | None = None) -> list[Claim]:
+    """Compute the claims, or only those named."""
+    wanted = claim_ids() if only is None else list(only)
+    unknown = [name for name in wanted if name not in _CLAIMS]
+    if unknown:
+        raise InvalidInputError(f"only must name claims; there is no {', '.join(unknown)}, there are {', '.join(_CLAIMS)}")
+    return [_CLAIMS[name]() for name in wanted]

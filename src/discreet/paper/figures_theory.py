@@ -1,0 +1,169 @@
+"""001's theorems with both sides drawn: 4.1 to 4.4 and Corollary 4.4.1, Theorem 4.5, and its corollaries on LSHist against EHD."""
+
+from math import ceil, log
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.accuracy import error_law
+from discreet.distances import hellinger
+from discreet.distributions import Beta
+from discreet.mechanisms import LaplaceHistogram
+from discreet.paper import theory
+from discreet.paper.contenders import balanced
+from discreet.paper.data import Data, Value
+from discreet.paper.figure import Figure, Panel
+from discreet.paper.style import INK, LOOKS, Dash, line
+from discreet.sensitivity import local_sensitivity
+from discreet.survey import Errors
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["FIGURES", "error_ratio", "reach_ratio"]
+
+
+def error_ratio(n: int, epsilon: float, gamma: float) -> float:
+    """001 Theorems 4.1 and 4.3: the (1 - γ)-quantile of LSHist's error, in local sensitivities, on balanced data."""
+    counts, prior = balanced(n, 2), Beta(1, 1)
+    law = error_law(LaplaceHistogram(prior, n, repr(epsilon)), counts)
+    return float(law.quantile(1.0 - gamma)) / local_sensitivity(prior, counts)
+
+
+def reach_ratio(n: int, epsilon: float, gamma: float, *, up: bool) -> float:
+    """001 Theorem 4.3: the largest distance within ln(1/γ)/ε steps, in local sensitivities; steps rounded up or down."""
+    counts, prior = balanced(n, 2), Beta(1, 1)
+    reach = log(1.0 / gamma) / epsilon
+    steps = ceil(reach) if up else int(reach)
+    places = np.clip(counts[0] + np.array([-steps, steps]), 0, n)
+    far = Errors(prior, n, hellinger)(counts, np.stack([places, n - places], axis=-1)).max()
+    return float(far) / local_sensitivity(prior, counts)
+
+
+_GAMMA = 0.05
+_EPSILONS = (0.5, 1.0, 2.0)
+_RATIO_LOOKS = {0.5: ("#2f7fd0", "o"), 1.0: ("#d5541c", "^"), 2.0: ("#16936b", "D")}
+
+
+def quantile_ratios(quick: bool) -> Data:
+    """Both sides of Theorem 4.3 against n."""
+    sizes = (2, 10, 100, 1000) if quick else (2, 3, 5, 8, 12, 20, 30, 50, 100, 200, 500, 1000, 2000, 5000, 15_000)
+    return Data.of(
+        {
+            "epsilon": e,
+            "n": n,
+            "quantile": error_ratio(n, e, _GAMMA),
+            "within_reach": reach_ratio(n, e, _GAMMA, up=True),
+            "limit": log(1.0 / _GAMMA) / e,
+        }
+        for e in _EPSILONS
+        for n in sizes
+    )
+
+
+def _draw_ratios(ax: "Axes", data: Data) -> None:
+    for e in _EPSILONS:
+        own, (colour, marker) = data.where(epsilon=e), _RATIO_LOOKS[e]
+        hollow: dict[str, Any] = {"markersize": 10, "markerfacecolor": "none", "linestyle": (0, (4, 2)), "linewidth": 1.0}
+        ax.plot(own["n"], own["within_reach"], color=colour, marker=marker, label=f"ε = {e:g}, right side", **hollow)
+        ax.plot(own["n"], own["quantile"], color=colour, marker=marker, label=f"ε = {e:g}, left side")
+    ax.set_xscale("log")
+    ax.set_xlabel("records, n")
+    ax.set_ylabel("in local sensitivities, LS(x)")
+    ax.set_ylim(bottom=0.0)
+
+
+# --- Theorem 4.5 ------------------------------------------------------------------------------------------------------
+
+_ROWS = ("LSZhang", "LSHist", "EHD", "EHDL")
+
+
+def theorem_rows(quick: bool) -> Data:
+    """P(H < t) of each mechanism with what the theorem says, by the number of steps k, for n = 100 and 1,000 and ε = 1."""
+    rows: list[dict[str, Value]] = []
+    for n in (100,) if quick else (100, 1000):
+        for steps in range(0, 11, 2 if quick else 1):
+            found = theory.theorem_4_5(Beta(1, 1), balanced(n, 2), 1, steps)
+            for name in _ROWS:
+                first, second = found[name]
+                rows.append({"n": n, "steps": steps, "mechanism": name, "exact": first.left, "first": first.right, "second": second.right})
+    return Data.of(rows)
+
+
+_SIDES: dict[str, tuple[str, Dash]] = {
+    "value": ("the theorem's value", (0, (5, 2))),
+    "lower": ("its lower bound", (0, (1, 1.5))),
+    "upper": ("its upper bound", (0, (5, 1, 1, 1))),
+}
+_COLUMNS = {"LSZhang": ("value", "lower"), "LSHist": ("value", "lower"), "EHD": ("lower", "upper"), "EHDL": ("lower", "upper")}
+
+
+def _draw_theorem(ax: "Axes", data: Data, name: str) -> None:
+    rows = data.where(n=100, mechanism=name)
+    ax.plot(rows["steps"], rows["exact"], **line(name))
+    for column, side in zip(("first", "second"), _COLUMNS[name], strict=True):
+        label, dash = _SIDES[side]
+        if rows[column].max() > 1.2:
+            ax.annotate(f"{label} is above 1", (0.98, 0.5), xycoords="axes fraction", ha="right", fontsize=8)
+        else:
+            ax.plot(rows["steps"], rows[column], color=INK, linestyle=dash, linewidth=1.2, label=label)
+    ax.set_xlabel("steps k that t allows")
+    ax.set_ylabel("P(H < t)")
+    ax.set_ylim(bottom=0.0)
+
+
+# --- LSHist against EHD -----------------------------------------------------------------------------------------------
+
+
+def histogram_against_global(quick: bool) -> Data:
+    """P(H < t) of LSHist and EHD for t of two steps, against n, with the sizes the corollaries name."""
+    rows: list[dict[str, Value]] = []
+    for e in (0.5, 1.0, 2.0):
+        for n in (6, 10, 20, 50, 200) if quick else (6, 8, 10, 14, 20, 30, 50, 80, 120, 200, 400, 1000):
+            found = theory.corollary_4_5_1(Beta(1, 1), balanced(n, 2), repr(e), 2)
+            rows.append({"epsilon": e, "n": n, "LSHist": found.left, "EHD": found.right, "size": float(found.crossover or 0.0)})
+    return Data.of(rows)
+
+
+def _draw_against(ax: "Axes", data: Data, e: float) -> None:
+    rows = data.where(epsilon=e)
+    for name in ("LSHist", "EHD"):
+        ax.plot(rows["n"], rows[name], **line(name))
+    ax.axvline(rows["size"][0], color=INK, linestyle=(0, (1, 1.5)), linewidth=1.1, label="size named by Corollary 4.5.1")
+    ax.set_xscale("log")
+    ax.set_xlabel("records, n")
+    ax.set_ylabel("P(H < t), t allowing 2 steps")
+    ax.set_ylim(0.0, 1.03)
+
+
+FIGURES = (
+    Figure(
+        "001-theorem-4.1-4.4",
+        "001, Theorems 4.1 to 4.4",
+        "LSHist's error in local sensitivities",
+        "Filled: the distance that LSHist exceeds with probability γ = 0.05, divided by the local sensitivity, on balanced data "
+        "under beta(1,1). "
+        "Hollow: the largest distance within ln(1/γ)/ε steps, rounded up. Both are bounded in n.",
+        quantile_ratios,
+        (Panel("", _draw_ratios),),
+    ),
+    Figure(
+        "001-theorem-4.5",
+        "001, Theorem 4.5",
+        "Probability of a small error, and what the theorem says",
+        "Exact probabilities for t between k and k + 1 steps, against the theorem's value or bounds; prior beta(1,1), balanced "
+        "data, n = 100, "
+        "ε = 1. LSDim is not in the theorem.",
+        theorem_rows,
+        tuple(Panel(LOOKS[name].label, lambda ax, data, name=name: _draw_theorem(ax, data, name)) for name in _ROWS),  # type: ignore[misc]
+    ),
+    Figure(
+        "001-corollaries",
+        "001, Corollaries 4.5.1 to 4.5.3",
+        "LSHist against EHD for large n",
+        "P(H < t) for t that allows two steps; prior beta(1,1), balanced data. The dotted line is where Corollary 4.5.1 says "
+        "LSHist is ahead.",
+        histogram_against_global,
+        tuple(Panel(f"ε = {e:g}", lambda ax, data, e=e: _draw_against(ax, data, e)) for e in (0.5, 1.0, 2.0)),  # type: ignore[misc]
+    ),
+)
