@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import chain
 from math import exp
+from threading import Event, Thread
 
 import pytest
 from flint import arb, ctx
@@ -126,6 +127,14 @@ def test_certain_events_are_certain() -> None:
         assert not bernoulli(SeededBits(seed), [arb(0)])
 
 
+@pytest.mark.parametrize("exponent", ["1e7", "1e12", "1e15"])
+def test_a_probability_with_billions_of_leading_zeros_needs_no_memory_for_them(exponent: str) -> None:
+    for seed in range(5):
+        assert not bernoulli(SeededBits(seed), [(-arb(exponent)).exp()])
+    with pytest.raises(InternalError, match="ran out"):  # 64 zeros cannot tell it from 0: more bits are asked for, then more precision
+        bernoulli(ScriptedBits([(64, 0)] * 5000), [(-arb(exponent)).exp()])
+
+
 def test_an_enclosure_that_only_touches_one_is_used() -> None:
     assert bernoulli(ScriptedBits([(64, 0)]), [arb(1, "1e-9")])
 
@@ -140,6 +149,27 @@ def test_enclosures_that_run_out_raise() -> None:
 def test_the_ladder_skips_what_is_not_finite() -> None:
     enclosures = ladder(lambda: arb.nan() if ctx.prec < 300 else arb(1) / 3, 64)
     assert next(enclosures).rel_accuracy_bits() >= 500
+
+
+def test_another_thread_cannot_change_the_precision_of_this_one() -> None:
+    inside, done = Event(), Event()
+
+    def rough() -> arb:
+        inside.set()
+        done.wait(5)
+        return arb(1) / 3
+
+    def fine() -> arb:
+        other.start()
+        inside.wait(0.3)
+        return arb(1) / 3
+
+    other = Thread(target=lambda: next(ladder(rough, 64)))
+    accuracy = next(ladder(fine, 500)).rel_accuracy_bits()
+    done.set()
+    other.join()
+    assert accuracy >= 490
+    assert ctx.prec == 53
 
 
 @given(st.fractions(-10, 10), st.integers(-300, 300), st.integers(2, 200))

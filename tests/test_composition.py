@@ -91,3 +91,11 @@ def test_a_guarantee_alone_can_be_added() -> None:
     assert accountant.delta(1) <= 2e-8
     assert accountant.epsilon(0) == float("inf")
     assert accountant.delta("0.99") < 1.0 - exp(-0.1)
+
+
+@pytest.mark.parametrize("epsilon", [2000, 10**5])
+def test_an_epsilon_whose_exponential_is_no_float_is_composed(epsilon: int) -> None:
+    for mechanism in (dc.HellingerGlobal(dc.Beta(1, 1), 10, epsilon), dc.LatticeGeometric(dc.Dirichlet([1, 1, 1]), 10, epsilon)):
+        accountant = dc.Accountant().add(mechanism, times=2)
+        assert 0 < accountant.epsilon("1e-6") <= 2 * epsilon
+        assert 0 < accountant.delta(epsilon) <= 1

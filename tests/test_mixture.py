@@ -17,7 +17,7 @@ from discreet.sampling.bernoulli import ladder
 from discreet.sampling.domination import Target, certify, cheapest_weights, plan
 from discreet.sampling.mixture import Mixture, affinities
 from tests.sampling_support import FALSE_ALARM, POWER, WRONG, World
-from tests.support import reference_hellinger
+from tests.support import lattice, reference_hellinger
 
 ONES = ("1", "1", "1")
 QUICK = [
@@ -93,6 +93,21 @@ def test_the_bound_is_above_the_weight_of_every_candidate(world: World) -> None:
         claimed = Fraction(sampler._bound, 1 << 3 * sampler._bits)
         assert bound <= claimed <= bound * (1 + Fraction(1, 2**20))  # the surplus that is drawn as "start again"
         assert total / ball(claimed) >= 0.9
+
+
+@pytest.mark.parametrize(("prior", "rate"), [(("1e30", "1e30", "1e30"), "1e15"), (("1e100", "1e-9", "1e100"), "0.5")], ids=str)
+def test_priors_whose_candidates_nearly_coincide_can_be_drawn_from(prior: tuple[str, ...], rate: str) -> None:
+    sampler = Mixture(tuple(Fraction(a) for a in prior), (2, 1, 2), lambda: arb(rate))
+    with ctx.workprec(1500):
+        for point in lattice(5, 3):
+            candidate = tuple(int(c) for c in point)
+            assert sampler.weight(candidate) <= ball(sampler.bound(candidate))
+    assert len(set(draws(sampler, 100, seed=1))) > 10
+
+
+def test_a_huge_rate_neither_fills_the_memory_nor_takes_long() -> None:
+    sampler = _sampler(World(ONES, (3, 3, 4), "1e15", "global"))
+    assert set(draws(sampler, 8_000, seed=0)) == {(3, 3, 4)}
 
 
 PARAMETERS = st.sampled_from([Fraction(s) for s in ("1e-9", "0.01", "0.3", "1", "7/3", "100", "0.1234567890123")])

@@ -13,6 +13,7 @@ from scipy.stats import norm
 from discreet import numerics
 from discreet.numerics import (
     RELATIVE_ERROR,
+    GapTable,
     beta_cdf,
     beta_quantile,
     beta_survival,
@@ -218,3 +219,15 @@ def test_working_precision_is_left_as_it_was() -> None:
     before: Any = ctx.prec
     refine(lambda: gap_ball(Fraction(10**15), Fraction(10**15 + 1)), 200)
     assert ctx.prec == before
+
+
+@pytest.mark.parametrize("a", ["1e-100", "1e-9", "1", "1e15", "1e30", "1e100"])
+def test_a_table_of_gaps_keeps_its_bound_for_every_prior(a: str) -> None:
+    exact, n = Fraction(a), 9
+    table = GapTable(exact, n)
+    for x in range(n + 1):
+        row = table.row(x)
+        for r in set(range(n + 1)) - {x}:
+            truth = refine(lambda x=x, r=r: gap_ball(exact + x, exact + r), 80)  # type: ignore[misc]
+            with ctx.workprec(200):
+                assert abs(arb(float(row[r])) - truth) <= RELATIVE_ERROR * truth

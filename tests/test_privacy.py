@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flint import arb, ctx
 
 import discreet as dc
 from discreet.mechanisms.base import Mechanism
@@ -288,3 +289,30 @@ def test_verify_catches_a_mechanism_that_claims_too_much() -> None:
             return dc.Guarantee(float(self.epsilon), 0.0, "proof")
 
     assert dc.verify(Careless(dc.Beta("1e-4", "1e-4"), 400, 1)).verdict == "does not hold"
+
+
+def test_levels_whose_exponential_is_no_float_have_a_delta() -> None:
+    mechanism = dc.HellingerGlobal(dc.Beta(1, 1), 10, 2000)
+    profile = privacy_profile(mechanism, np.linspace(-1500, 1500, 7))
+    assert (np.diff(profile) <= 0.0).all()
+    assert profile[0] == 1.0
+    assert profile[-1] == 0.0
+    assert dc.HellingerSmoothDelta(dc.Beta(1, 1), 10, "1e15", delta="1e-3").guarantee.basis == "computation"
+
+
+@pytest.mark.parametrize("epsilon", ["1e-15", "1", "10"])
+def test_lattice_losses_keep_their_digits_with_many_categories(epsilon: str) -> None:
+    k = 3000
+
+    def squares(m: int, q: arb) -> arb:
+        term = total = arb(1)
+        for j in range(m):
+            term = term * (m - j) ** 2 / (j + 1) ** 2 * q
+            total += term
+        return total
+
+    atoms = dc.LatticeGeometric(dc.Dirichlet([1] * k), 10, epsilon)._loss_atoms()
+    with ctx.workprec(200):
+        q = (-arb(epsilon)).exp()
+        grows = squares(k - 2, q) / squares(k - 1, q)
+        assert abs(arb(float(atoms.probability[0])) - grows) <= 2.0**-50 * grows

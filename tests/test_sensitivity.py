@@ -323,3 +323,26 @@ def test_steps_are_real_datasets_at_the_distance_they_say() -> None:
                         hit = (world.points[:, i] == y) & (world.points[:, j] == z) & (i != j) & (u >= 1) & (v >= 0)
                         found.update(replaced(counts, world.points[hit]).tolist())
             assert min(found) == step.distance
+
+
+def test_too_many_categories_are_refused_before_anything_is_drawn() -> None:
+    prior = dc.Dirichlet([1] * 2000)
+    counts = [3] + [0] * 1999
+    with pytest.raises(dc.TooLargeError, match="at most 1024 categories"):
+        dc.smooth_sensitivity(prior, counts, gamma=1)
+    with pytest.raises(dc.TooLargeError, match="at most 1024 categories"):
+        dc.HellingerSmooth(prior, 3, 1).check_release(counts)
+
+
+def test_many_datasets_are_gone_through_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    prior, points = dc.Dirichlet([1, 0.1, 3]), lattice(6, 3)
+    whole = smooth_sensitivities(prior, points, Smoothing(gamma=Fraction(1)))
+    monkeypatch.setattr(sensitivity, "_MOST_ENDS", 100)
+    assert (smooth_sensitivities(prior, points, Smoothing(gamma=Fraction(1))) == whole).all()
+
+
+def test_a_delta_of_a_thousand_digits_loses_none_of_beta() -> None:
+    numerator = 10**400 - 3
+    mechanism = dc.HellingerSmoothDelta(dc.Beta(1, 1), 5, 1, delta=Fraction(numerator, numerator + 10**395))
+    with ctx.workprec(200):
+        assert abs(arb(mechanism.beta) - mechanism._beta_ball()) <= 2.0**-52 * mechanism._beta_ball()

@@ -6,6 +6,8 @@ valid privacy profile: with Google's `dp-accounting` (extra `accounting`), throu
 adding up ε and δ, needs nothing and always holds.
 """
 
+from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -60,7 +62,8 @@ class Accountant:
         basic_epsilon, basic_delta = self.basic
         found = rounded_up(basic_epsilon) if basic_delta <= level else float("inf")
         if self.is_exact and self.parts and level > 0:
-            found = min(found, float(self._distribution().get_epsilon_for_delta(float(level))))
+            with suppress(OverflowError):  # beyond ε of about 700, where e^ε is no float, basic composition has to do
+                found = min(found, float(self._distribution().get_epsilon_for_delta(float(level))))
         return found
 
     def delta(self, epsilon: Number) -> float:
@@ -69,7 +72,8 @@ class Accountant:
         basic_epsilon, basic_delta = self.basic
         found = rounded_up(basic_delta) if basic_epsilon <= level else 1.0
         if self.is_exact and self.parts:
-            found = min(found, float(self._distribution().get_delta_for_epsilon(float(level))))
+            with suppress(OverflowError):
+                found = min(found, float(self._distribution().get_delta_for_epsilon(float(level))))
         return found
 
     def _distribution(self) -> Any:
@@ -78,7 +82,7 @@ class Accountant:
         interval = 2.0 ** -ceil(log2(_GRID_STEPS / largest))
         composed = None
         for part, times in self.parts:
-            distribution = _loss_distribution(part, interval)
+            distribution = _loss_distribution(copy(part), interval)  # a copy, which no data hang on, is kept
             distribution = distribution.self_compose(times) if times > 1 else distribution
             composed = distribution if composed is None else composed.compose(distribution)
         return composed

@@ -15,9 +15,12 @@ The two Jensen gaps that follow from it are sums of non-negative divergences, so
 The difference `v - u` is an argument of its own: counts differ by exact integers even where `a + x` has been rounded.
 """
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from math import comb
+from threading import RLock
 from typing import Any, cast
 
 import numpy as np
@@ -43,6 +46,7 @@ __all__ = [
     "log_gamma_ratio",
     "log_ratio_excess",
     "refine",
+    "working_precision",
 ]
 
 Floats = NDArray[np.float64]
@@ -222,8 +226,8 @@ class GapTable:
     """
 
     def __init__(self, a: Fraction, n: int) -> None:
-        with ctx.workprec(256):
-            slope = arb(float(ball(a + Fraction(n, 2)).digamma()))
+        with working_precision(256 + 3 * (int(a) + n + 1).bit_length()):  # the gaps are about 1/m, of ln Γ about m ln m
+            slope = ball(a + Fraction(n, 2)).digamma().mid()
             base = ball(a).lgamma()
             values = [ball(a + Fraction(j, 2)).lgamma() - base - slope * j / 2 for j in range(2 * n + 1)]
             rounded = np.array([float(value) for value in values])
@@ -248,6 +252,27 @@ class GapTable:
 
 
 # --- enclosures -------------------------------------------------------------------------------------------------------
+
+
+class _Turn:
+    """Whose turn it is to set the working precision; a forked process begins with its own."""
+
+    lock = RLock()
+
+    @classmethod
+    def begin(cls) -> None:
+        cls.lock = RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Turn.begin)
+
+
+@contextmanager
+def working_precision(bits: int) -> Iterator[None]:
+    """FLINT's working precision, which all threads share: one at a time has it, or another would change it under its hands."""
+    with _Turn.lock, ctx.workprec(bits):
+        yield
 
 
 def ball(value: Fraction | int) -> arb:
@@ -277,7 +302,7 @@ def refine(compute: Callable[[], arb], bits: int = 64) -> arb:
     """
     precision = bits + 64
     while True:
-        with ctx.workprec(precision):
+        with working_precision(precision):
             result = compute()
             if result.is_finite() and (result.is_zero() or result.rel_accuracy_bits() >= bits):
                 return result

@@ -31,6 +31,8 @@ __all__ = ["LossProfile", "Verification", "delta_at", "loss_profile", "privacy_l
 
 _ATOM_ERROR = 1e-12
 """Relative error of the closed-form probabilities: a few dozen roundings, with room to spare."""
+_LARGEST_EXPONENT = 700.0
+"""Beyond it e^ε is not a float; a smaller ε only makes a δ larger."""
 
 
 def _enumerable(mechanism: Mechanism) -> Enumerable:
@@ -47,7 +49,7 @@ def _any_pair(mechanism: Mechanism) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def privacy_loss(mechanism: Mechanism) -> Bounded:
-    """The largest |ln P_x(z)/P_x'(z)| over all neighbouring datasets and outcomes, and where it is reached."""
+    """The largest `|ln P_x(z)/P_x'(z)|` over all neighbouring datasets and outcomes, and where it is reached."""
     atoms = mechanism._loss_atoms()
     if atoms is None:
         return enumerated_loss(_enumerable(mechanism))
@@ -67,7 +69,7 @@ def delta_at(mechanism: Mechanism, epsilon: Number) -> Bounded:
 
 
 def _atom_deltas(atoms: LossAtoms, epsilons: Floats) -> Floats:
-    excess = np.maximum(0.0, -np.expm1(epsilons[:, None] - atoms.loss))
+    excess = -np.expm1(np.minimum(0.0, epsilons[:, None] - atoms.loss))
     return cast(Floats, excess @ atoms.probability)
 
 
@@ -115,7 +117,7 @@ def _hockey_stick_bounds(log_law: Floats, loss: Floats, epsilons: Floats, error:
     other = np.concatenate([[0.0], np.cumsum(np.exp(log_law[order] - loss[order]))])
     above = np.searchsorted(falling, -epsilons, side="left")
     may_enter = mass[np.searchsorted(falling, 2.0 * error - epsilons, side="right")]
-    value = np.maximum(0.0, mass[above] - np.exp(epsilons) * other[above])
+    value = np.maximum(0.0, mass[above] - np.exp(np.minimum(epsilons, _LARGEST_EXPONENT)) * other[above])
     return np.asarray(value + 4.0 * error * may_enter)
 
 

@@ -21,13 +21,14 @@ from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.distributions import Beta, Dirichlet
-from discreet.errors import InvalidInputError
+from discreet.errors import InvalidInputError, TooLargeError
 from discreet.numerics import Floats, gap, gap_ball
 from discreet.validation import Counts, Number, check_counts, check_positive, check_records
 
 __all__ = [
     "Smoothing",
     "Step",
+    "check_smooth",
     "global_sensitivity",
     "global_steps",
     "local_sensitivities",
@@ -42,6 +43,10 @@ __all__ = [
 Prior = Dirichlet | Beta
 # Candidates closer than this in float cannot be told apart by it (its error is below 1e-12), so all of them go to the enclosure.
 _TIE = 1e-9
+_MOST_CATEGORIES = 1024
+"""A smooth sensitivity looks at 3k² leg ends: above this many categories they would fill gigabytes."""
+_MOST_ENDS = 1 << 22
+"""Leg ends looked at together, where there are many datasets."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,17 @@ def local_sensitivities(prior: Prior, counts: Counts) -> Floats:
 
 def smooth_sensitivities(prior: Prior, counts: Counts, smoothing: Smoothing) -> Floats:
     """Smooth sensitivity of every dataset: the best of the leg ends."""
+    together = max(1, _MOST_ENDS // _leg_ends(prior.k).kind.size)
+    if counts.ndim == 2 and len(counts) > together:
+        parts = [counts[start : start + together] for start in range(0, len(counts), together)]
+        return np.concatenate([smooth_sensitivities(prior, part, smoothing) for part in parts])
     return cast(Floats, _discounted(prior, counts, smoothing).max(axis=-1))
+
+
+def check_smooth(k: int) -> None:
+    """Refuse, by the number of categories alone, what would not fit in memory."""
+    if k > _MOST_CATEGORIES:
+        raise TooLargeError(f"a smooth sensitivity is computed for at most {_MOST_CATEGORIES} categories, not for {k}")
 
 
 def _discounted(prior: Prior, counts: Counts, smoothing: Smoothing) -> Floats:
@@ -170,6 +185,7 @@ class _LegEnds:
 @lru_cache(maxsize=64)
 def _leg_ends(k: int) -> _LegEnds:
     """Kinds: 0 the data as they are; 1 giver emptied; 2 both emptied. The taker emptied alone is kind 1 of the reversed pair."""
+    check_smooth(k)
     low, source, target, full = 0, k, 2 * k, 3 * k
     giver, taker = np.nonzero(~np.eye(k, dtype=bool))
     kinds = [(source, target), (low, full)] if k == 2 else [(source, target), (low, target), (low, low)]

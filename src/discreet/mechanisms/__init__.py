@@ -21,7 +21,7 @@ from discreet.mechanisms.scores import MetricExponential
 from discreet.mechanisms.wrappers import Calibrated, Remapped, Scaled
 from discreet.release import Release
 from discreet.schema import read_parameters
-from discreet.validation import Number, check_positive
+from discreet.validation import Number, check_positive, shown
 
 __all__ = [
     "MECHANISMS",
@@ -61,9 +61,9 @@ def mechanism(name: str, prior: Dirichlet | Beta, n: int, epsilon: Number, **opt
     """The mechanism of this name, ours or one of the papers', whatever its case; `options` are those of its class."""
     cls = _BY_NAME.get(name.casefold()) if isinstance(name, str) else None
     if cls is None:
-        close = get_close_matches(str(name).casefold(), _BY_NAME, n=1, cutoff=0.0)[0]
+        close = get_close_matches(shown(name).casefold(), _BY_NAME, n=1, cutoff=0.0)[0]
         known = ", ".join(found.__name__ for found in MECHANISMS)
-        raise InvalidInputError(f"no mechanism is called {name!r}; did you mean {_spelled(close)}? All of them: {known}")
+        raise InvalidInputError(f"no mechanism is called {shown(name)!r}; did you mean {_spelled(close)}? All of them: {known}")
     allowed = [option.name for option in fields(cls) if option.name not in ("prior", "n", "epsilon")]
     for option in options:
         if option not in allowed:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import log, log1p
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -22,7 +21,7 @@ from discreet.enumeration import candidate_count, check_outcomes, simplex_points
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Law, Mechanism
 from discreet.mechanisms.losses import MOST_PAIRED_CANDIDATES, enumerated_delta
-from discreet.numerics import Floats, GapTable, ball, gap
+from discreet.numerics import Floats, GapTable, ball, gap, refine
 from discreet.release import NO_GUARANTEE, Guarantee, rounded_down, rounded_up
 from discreet.sampling import BitSource, CandidateSampler, candidate_sampler, check_drawable
 from discreet.sensitivity import Smoothing
@@ -197,6 +196,10 @@ class HellingerSmooth(Exponential):
     def _loss_factor(self) -> Fraction:
         return 2 * (1 + self.gamma)
 
+    def _check_size(self) -> None:
+        super()._check_size()
+        sensitivity.check_smooth(self.k)
+
     def _sensitivity(self, counts: Counts) -> Floats:
         return sensitivity.smooth_sensitivities(self.prior, counts, Smoothing(gamma=self.gamma))
 
@@ -247,8 +250,7 @@ class HellingerSmoothDelta(Exponential):
     @cached_property
     def beta(self) -> float:
         """How fast the smooth sensitivity may change between neighbours, on the log scale. Public."""
-        size = candidate_count(self.n, self.k)
-        return log1p(float(self.epsilon) / (2.0 * (log(2 * size) - log(self.delta.numerator) + log(self.delta.denominator))))
+        return float(refine(self._beta_ball))
 
     def _beta_ball(self) -> arb:
         size = candidate_count(self.n, self.k)

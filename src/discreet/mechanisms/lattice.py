@@ -11,6 +11,7 @@ from math import ceil, exp, expm1, log
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
+from flint import arb
 from scipy.special import gammaln, logsumexp
 
 from discreet.distributions import Beta, Dirichlet
@@ -18,7 +19,7 @@ from discreet.enumeration import grid_points
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Law, LossAtoms, Mechanism
 from discreet.mechanisms.laplace import cut_to_total
-from discreet.numerics import Floats
+from discreet.numerics import Floats, ball, refine
 from discreet.sampling import BitSource, lattice_noise
 from discreet.validation import Counts, Number
 
@@ -143,10 +144,17 @@ class LatticeGeometric(Mechanism):
 
         P(noise_i >= 0 >= noise_j) = Σ_j C(k-2, j)² q^j / Σ_j C(k-1, j)² q^j, by the same count of pairs as the normaliser.
         """
-        grows = exp(_log_square_sum(self.k - 2, float(self.epsilon)) - _log_square_sum(self.k - 1, float(self.epsilon)))
+        grows = float(refine(self._growth))
         shrinks = grows * exp(-float(self.epsilon))
         loss = float(self.epsilon) * np.array([1.0, 0.0, -1.0])
         return LossAtoms(self.epsilon, loss, np.array([grows, 1.0 - grows - shrinks, shrinks]))
+
+    def _growth(self) -> arb:
+        """That probability at the working precision: Σ_j C(m, j)² q^j = (1-q)^m P_m((1+q)/(1-q)), P_m Legendre's polynomial."""
+        epsilon = ball(self.epsilon)
+        rest = -(-epsilon).expm1()
+        z = (2 - rest) / rest
+        return z.legendre_p(self.k - 2) / (rest * z.legendre_p(self.k - 1))
 
     def _simulate(self, counts: Counts, size: int, rng: np.random.Generator) -> Counts:
         """G - G' for two uniform compositions of a common total S; a uniform composition is multinomial with uniform shares."""

@@ -74,13 +74,14 @@ class _Pair:
         return tuple(self.first.tolist()), tuple(self.second.tolist())
 
 
-def _error(rate: float, candidates: int) -> float:
+def _error(law: Floats, other: Floats) -> float:
     """Bound on the error of a log probability: of the exponent, again in the normaliser, and of adding up the normaliser.
 
-    The exponent is rate · H with H <= 1. H has at most the relative error of `numerics`, the rate (a ratio with one sensitivity)
-    at most 4 of those.
+    The exponent is rate · H, at most the spread of the log probabilities, since H = 0 for the data themselves. H has at most the
+    relative error of `numerics`, the rate (a ratio with one sensitivity) at most 4 of those; a sixth covers the spread's own error.
     """
-    return 2.0 * rate * 5.0 * RELATIVE_ERROR + candidates * 2.0**-52 + 2.0**-48
+    spread = float(max(np.ptp(law), np.ptp(other)))
+    return 2.0 * spread * 6.0 * RELATIVE_ERROR + len(law) * 2.0**-52 + 2.0**-48
 
 
 def neighbouring_laws(mechanism: Enumerable) -> Iterator[_Pair]:
@@ -89,26 +90,26 @@ def neighbouring_laws(mechanism: Enumerable) -> Iterator[_Pair]:
     if mechanism.k == 2:
         check_outcomes(size, "the privacy loss", MOST_PAIRED_RECORDS + 1)
         laws = mechanism.log_laws()
-        counts, rate, law = next(laws)
-        for other, other_rate, other_law in laws:
-            yield _Pair(counts, other, law, other_law, _error(max(rate, other_rate), size))
-            counts, rate, law = other, other_rate, other_law
+        counts, _, law = next(laws)
+        for other, _, other_law in laws:
+            yield _Pair(counts, other, law, other_law, _error(law, other_law))
+            counts, law = other, other_law
         return
     check_outcomes(size, "the privacy loss", MOST_PAIRED_CANDIDATES)
     listed = list(mechanism.log_laws())
     where = {tuple(counts.tolist()): i for i, (counts, _, _) in enumerate(listed)}
-    for counts, rate, law in listed:
+    for counts, _, law in listed:
         for i in np.nonzero(counts)[0]:
             for j in range(i + 1, mechanism.k):
                 other = counts.copy()
                 other[i] -= 1
                 other[j] += 1
-                _, other_rate, other_law = listed[where[tuple(other.tolist())]]
-                yield _Pair(counts, other, law, other_law, _error(max(rate, other_rate), size))
+                other_law = listed[where[tuple(other.tolist())]][2]
+                yield _Pair(counts, other, law, other_law, _error(law, other_law))
 
 
 def enumerated_loss(mechanism: Enumerable) -> Bounded:
-    """The largest |ln P_x(r) / P_x'(r)| over all neighbours and outcomes."""
+    """The largest `|ln P_x(r) / P_x'(r)|` over all neighbours and outcomes."""
     best = None
     for pair in neighbouring_laws(mechanism):
         value = float(np.abs(pair.log_first - pair.log_second).max())
@@ -143,7 +144,8 @@ def enumerated_delta(mechanism: Enumerable, epsilon: float) -> Bounded:
             enters = signed > epsilon - 2.0 * pair.error
             mass = np.exp(log_law[enters])
             value = float((mass * np.maximum(0.0, -np.expm1(epsilon - signed[enters]))).sum())
-            bound = value + 3.0 * expm1(pair.error) * exp(2.0 * pair.error) * float(mass.sum())
+            slack = 3.0 * expm1(pair.error) * exp(2.0 * pair.error) * float(mass.sum()) if pair.error < 1.0 else float(enters.any())
+            bound = value + slack
             if best is None or value > best.value:
                 best = Bounded(value, value if best is None else best.bound, pair.at)
             best = Bounded(best.value, max(best.bound, bound), best.at)

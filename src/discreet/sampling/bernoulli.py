@@ -7,9 +7,10 @@ docs/exactness.md). All comparisons are between integers.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from flint import arb, ctx
+from flint import arb
 
 from discreet.errors import InternalError
+from discreet.numerics import working_precision
 from discreet.sampling.bits import BitSource, take, uniform
 
 __all__ = ["bernoulli", "bernoulli_exp", "bernoulli_ratio", "endpoints", "ladder"]
@@ -18,6 +19,9 @@ WORD = 64
 """Bits of the uniform number drawn before the first comparison, and each time more are needed."""
 
 _MOST_PRECISION = 1 << 17
+
+_FINEST = 1 << 18
+"""Bits beyond which the ends of an enclosure are rounded outwards: written out, e^{-10^15} would fill any memory with zeros."""
 
 
 def bernoulli_ratio(source: BitSource, numerator: int, denominator: int) -> bool:
@@ -49,7 +53,7 @@ def _bernoulli_exp_below_one(source: BitSource, numerator: int, denominator: int
 def ladder(compute: Callable[[], arb], precision: int) -> Iterator[arb]:
     """Enclosures of one number: `compute()` at this working precision, then at twice as much, and so on; finite ones only."""
     while precision <= _MOST_PRECISION:
-        with ctx.workprec(precision):
+        with working_precision(precision):
             enclosure = compute()
         if enclosure.is_finite():
             yield enclosure
@@ -76,6 +80,8 @@ def bernoulli(source: BitSource, enclosures: Iterable[arb]) -> bool:
     word, bits = take(source, WORD), WORD
     for enclosure in enclosures:
         low, high, exponent = endpoints(enclosure)
+        if exponent < -_FINEST:
+            low, high, exponent = low >> -_FINEST - exponent, -(-high >> -_FINEST - exponent), -_FINEST
         shift = max(0, -exponent)
         low, high, unit = low << (exponent + shift), high << (exponent + shift), 1 << shift  # p lies in [low, high] / unit
         if low > unit or high < 0:

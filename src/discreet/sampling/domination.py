@@ -12,10 +12,11 @@ from itertools import pairwise
 from math import ceil, exp, expm1, floor, log1p, log2, nextafter, sqrt
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 from scipy.optimize import linprog
 
 from discreet.errors import InternalError
+from discreet.numerics import working_precision
 
 __all__ = ["Target", "certify", "cheapest_weights", "plan"]
 
@@ -80,7 +81,7 @@ def cheapest_weights(target: Target, log_masses: Sequence[float]) -> list[float]
 
 def certify(target: Target, log_weights: Sequence[float], scale: int) -> list[int]:
     """Whole numbers w_M with Σ_M w_M e^{-MD} >= 2^scale g(D) at D = 0 and for every D >= grid[0]. The proof is in docs/exactness.md."""
-    with ctx.workprec(_PRECISION):
+    with working_precision(_PRECISION + target.powers[-1].bit_length()):  # e^-D is squared once for each bit of the highest power
         weights = [arb(w).exp() if w > float("-inf") else arb(0) for w in log_weights]
         excess = _deficit(target, weights).exp() * arb(2) ** scale
         return [_ceiling(excess * w) for w in weights]
@@ -116,7 +117,7 @@ def _curve(target: Target, weights: list[arb], point: arb) -> tuple[arb, arb, ar
         term = weight * value
         total += term
         slope -= term * exponent
-    return -target.rate * (1 - decay).sqrt(), total.log(), slope / total
+    return -target.rate * (-(-point).expm1()).sqrt(), total.log(), slope / total
 
 
 def _ceiling(value: arb) -> int:

@@ -20,7 +20,7 @@ from operator import mul
 from flint import arb, ctx, fmpz, fmpz_poly
 
 from discreet.errors import InternalError, TooLargeError
-from discreet.numerics import ball, gap_ball
+from discreet.numerics import ball, gap_ball, working_precision
 from discreet.sampling.bernoulli import bernoulli, endpoints, ladder
 from discreet.sampling.bits import BitSource, uniform
 from discreet.sampling.domination import certify, cheapest_weights, plan
@@ -32,7 +32,7 @@ _SPARE_BITS = 40
 """Rounding adds a few units of 2^-bits to the mass of each of the N candidates: with log2 N + 40 bits, a share of about 2^-35."""
 
 _MOST_ENTRIES = 1 << 23
-"""Table entries; building at this limit was measured to take 250 to 450 MB."""
+"""Table entries; building at this limit was measured to take 250 to 450 MB, and up to 700 MB with hundreds of categories."""
 
 _ROUNDED = 2
 """An entry of `affinities` is above the true value by at most this many units."""
@@ -90,7 +90,7 @@ class Mixture:
 
     def _build(self) -> tuple[list["_Component"], int]:
         """The product forms that get a weight, and the weight of the uniform one."""
-        with ctx.workprec(self._precision):
+        with working_precision(self._precision):
             rate = self._constants()[0]
             target = plan(rate, self._nearest(), log(self._candidates))
         components = []
@@ -137,7 +137,7 @@ class Mixture:
         bound = self._bound_units(candidate)
         scale = self._bits * (1 + len(candidate))
         exact = ladder(lambda: self.weight(candidate) * arb(2) ** scale / bound, self._precision)
-        with ctx.workprec(self._precision):
+        with working_precision(self._precision):
             quick = self._table_weight(candidate) * arb(2) ** scale / bound
         return chain([quick] if quick.is_finite() else [], exact)
 
