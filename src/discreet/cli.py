@@ -1,5 +1,7 @@
 """The command line: one module for each command in `commands`, put together here."""
 
+import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -30,6 +32,11 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def main(
-    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")] = False,
+    version: Annotated[  # noqa: ARG001  its callback acts on it
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
 ) -> None:
     """Private posteriors for discrete data."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A terminal that has no ε must not turn a release that has been charged for into a traceback.
+        sys.stdout.reconfigure(errors="backslashreplace")

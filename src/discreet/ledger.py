@@ -111,7 +111,7 @@ class Ledger:
         """Open a dataset with a total budget; the ledger itself is made with its first dataset. A budget is never changed later."""
         name = _checked_text(dataset, "dataset", _LONGEST_NAME)
         if unit not in ("record", "person"):
-            raise InvalidInputError(f"unit must be 'record' or 'person', got {unit!r}")
+            raise InvalidInputError(f"unit must be 'record' or 'person', got {shown(unit)!r}")
         budget = Budget(name, _checked_loss(epsilon, delta, "the budget's "), unit, _now())
         with self._transaction("write", new=True) as connection:
             if _budget(connection, name) is not None:
@@ -150,6 +150,10 @@ class Ledger:
 
     def release(self, dataset: str, mechanism: "Mechanism", counts: "ArrayLike", *, unit: Unit | None = None, note: str = "") -> "Release":
         """Release counts and charge the dataset's budget for it: everything is checked, then the spend is durable, then it is drawn."""
+        if not hasattr(mechanism, "check_release"):
+            raise InvalidInputError(
+                f"mechanism must be a mechanism, such as LatticeGeometric(prior, n, epsilon), not {type(mechanism).__name__}"
+            )
         guarantee = mechanism.check_release(counts, unit=unit)
         self.spend(dataset, guarantee, note=note, description=described(mechanism))
         return mechanism.release(counts, unit=unit)
@@ -196,11 +200,15 @@ class Ledger:
         if self._is_server:
             return
         path = Path(self._where)
-        if path.is_dir():
+        try:
+            is_directory, has_parent, is_there = path.is_dir(), path.parent.is_dir(), path.exists()
+        except OSError as error:
+            raise LedgerError(f"the ledger {shown(self._where)!r} cannot be looked up: {error.strerror}") from None
+        if is_directory:
             raise LedgerError(f"the ledger {self._where!r} is a directory; name a file in it, such as {str(path / 'ledger.db')!r}")
-        if not path.parent.is_dir():
+        if not has_parent:
             raise LedgerError(f"the ledger's directory {str(path.parent)!r} does not exist")
-        if path.exists():
+        if is_there:
             with self._transaction("read", new=True):
                 pass
 
@@ -445,7 +453,7 @@ def _url(location: str) -> "URL":
         raise InvalidInputError(f"a ledger is an SQLite file or a PostgreSQL database; {backend!r} is not supported")
     if database in ("", ".", ":memory:") or database.startswith("file:"):
         raise InvalidInputError("a ledger must be an ordinary file: a budget kept in memory is forgotten")
-    return URL.create("sqlite", database=database)
+    return URL.create("sqlite", database=str(Path(database).absolute()))
 
 
 def _set_up_sqlite(connection: Any, _record: Any) -> None:

@@ -189,9 +189,15 @@ def _checked_labels(categories: Iterable[Hashable]) -> tuple[Hashable, ...]:
     for label in labels:
         if not isinstance(label, (str, int)):
             raise InvalidInputError(f"a category must be text, a whole number or a truth value, not {type(label).__name__}")
+        if isinstance(label, int) and label.bit_length() > _MOST_BITS:
+            raise InvalidInputError("a category that is a whole number must have fewer than 1,000 digits")
     if len({_spelling(label) for label in labels}) < len(labels):
         raise InvalidInputError("categories must be distinct; 1 and '1' are the same category, and so are True and 'true'")
     return labels
+
+
+_MOST_BITS = 3300
+"""Of a category: Python does not write out integers of more than 4,300 digits."""
 
 
 # --- how categories are written in a column ---------------------------------------------------------------------------
@@ -385,11 +391,13 @@ def _files(path: str) -> tuple[list[str], _Reader]:
         raise SourceError("only local files are read; open a remote one with a library that can, and pass the table")
     try:
         expanded = str(Path(path).expanduser())
+        matches = [expanded] if Path(expanded).exists() else sorted(glob(expanded, recursive=True))  # noqa: PTH207 - absolute patterns
     except RuntimeError:
         raise SourceError("the path begins with the home directory of a user who is not known here") from None
+    except (OSError, ValueError):
+        raise SourceError("the path cannot be looked up: it is too long or not a path, or its folder may not be read") from None
     if Path(expanded).is_dir():
         raise SourceError(f"{path!r} is a directory; name its files with a pattern, such as 'directory/*.parquet'")
-    matches = [expanded] if Path(expanded).is_file() else sorted(glob(expanded, recursive=True))  # noqa: PTH207 - absolute patterns
     found = [name for name in matches if Path(name).is_file()]
     if not found:
         raise SourceError(f"no file matches {path!r}" if any(c in path for c in "*?[") else f"there is no file {path!r}")

@@ -168,12 +168,12 @@ def check_unit(given: Any, known: Any = None) -> Literal["record", "person"]:
     """What one of the n stands for: as given, or as the counts know it; they must not disagree."""
     unit = known if given is None else given
     if known is not None and unit != known:
-        raise InvalidInputError(f"unit is {unit!r}, but these counts are counts of another unit: {known!r}")
+        raise InvalidInputError(f"unit is {shown(unit)!r}, but these counts are counts of another unit: {known!r}")
     if unit is None or unit == "record":
         return "record"
     if unit == "person":
         return "person"
-    raise InvalidInputError(f"unit must be 'record' or 'person', got {unit!r}")
+    raise InvalidInputError(f"unit must be 'record' or 'person', got {shown(unit)!r}")
 
 
 def check_parameters(values: ArrayLike, name: str) -> NDArray[np.float64]:

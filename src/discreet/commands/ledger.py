@@ -6,6 +6,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from discreet.commands.options import JsonOption, errors_in_one_line, print_json
 
@@ -100,5 +101,5 @@ def _print(rows: list[dict[str, Any]], names: list[str], *, as_json: bool) -> No
     for name in names:
         table.add_column(name)
     for row in rows:
-        table.add_row(*(escape(str(row[name])) for name in names))
+        table.add_row(*(Text(str(row[name])) for name in names))
     Console(highlight=False, emoji=False).print(table)

@@ -34,18 +34,19 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 def parse_prior(text: str) -> "Dirichlet":
     """The prior that a text such as `1,1`, `uniform:3` or `jeffreys:4` stands for."""
     from discreet.distributions import Dirichlet
+    from discreet.validation import shown
 
     family, colon, size = text.partition(":")
     named = {"uniform": Dirichlet.uniform, "jeffreys": Dirichlet.jeffreys}
     if colon and family in named:
         if not (size.isascii() and size.isdigit() and len(size) <= _LONGEST_SIZE):
-            raise InvalidInputError(f"prior must name a number of categories after the colon, such as {family}:3; got {text!r}")
+            raise InvalidInputError(f"prior must name a number of categories after the colon, such as {family}:3; got {shown(text)!r}")
         return named[family](int(size))
     parts = [part.strip() for part in text.split(",")]
     try:
         return Dirichlet(parts)
     except InvalidInputError as error:
-        raise InvalidInputError(f"prior must be numbers such as 1,1,1, or uniform:K or jeffreys:K; got {text!r} ({error})") from None
+        raise InvalidInputError(f"prior must be numbers such as 1,1,1, or uniform:K or jeffreys:K; got {shown(text)!r} ({error})") from None
 
 
 @contextmanager

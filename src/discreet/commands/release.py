@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from discreet.commands.options import JsonOption, errors_in_one_line
 from discreet.errors import DiscreetError, InvalidInputError, LedgerError
@@ -87,12 +88,14 @@ def _check_options(ledger: str | None, dataset: str | None, output: Path | None,
 
 def _check_place(path: Path) -> None:
     """Refuse a place that nothing can be written to. What is there and no file, such as a device, must not be replaced by one."""
-    if not path.absolute().parent.is_dir() or (path.exists() and not path.is_file()):
-        raise InvalidInputError(f"{path} must be a file in a folder that exists")
     try:
+        if not path.absolute().parent.is_dir() or (path.exists() and not path.is_file()):
+            raise InvalidInputError(f"{path} must be a file in a folder that exists")  # noqa: TRY301
         partial = _partial(path)
         partial.touch()
         partial.unlink()
+    except InvalidInputError:
+        raise
     except (OSError, ValueError):
         raise InvalidInputError(f"{path} cannot be written to: check the name, and who may write to its folder") from None
 
@@ -104,13 +107,14 @@ def _partial(path: Path) -> Path:
 
 def _prior(text: str, labels: list[str]) -> "Dirichlet":
     from discreet.distributions import Dirichlet
+    from discreet.validation import shown
 
     named = {"uniform": Dirichlet.uniform, "jeffreys": Dirichlet.jeffreys}
     if text in named:
         return named[text](categories=labels)
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != len(labels):
-        raise InvalidInputError(f"--prior must be uniform, jeffreys or {len(labels)} numbers, one for each category; got {text!r}")
+        raise InvalidInputError(f"--prior must be uniform, jeffreys or {len(labels)} numbers, one for each category; got {shown(text)!r}")
     return Dirichlet(parts, categories=labels)
 
 
@@ -187,7 +191,7 @@ def _table(found: "Release") -> Table:
         intervals = [f"{low:.4f} to {high:.4f}" for low, high in posterior.interval(0.95)]
     except DiscreetError as error:
         means = intervals = ["not available"] * len(found.counts)
-        table.caption = escape(str(error))
+        table.caption = Text(str(error))
     for row in zip(found.prior.categories, found.counts, means, intervals, strict=True):
-        table.add_row(*(escape(str(cell)) for cell in row))
+        table.add_row(*(Text(str(cell)) for cell in row))
     return table

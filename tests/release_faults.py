@@ -1,0 +1,143 @@
+"""Child of the kill tests: runs whole releases in processes that are killed, and prints what had reached a reader as JSON.
+
+It is a process of its own because the test runner has threads, and a forked child of theirs may hang.
+"""
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.cli import app
+from discreet.ledger import Ledger
+
+DATASET = "survey"
+EPSILON = "0.5"
+AFFORDABLE = 40
+"""Releases that the budget pays for; the releasers are killed often enough to run into its end."""
+LONGEST_LIFE = 4
+"""Times a release takes that a releaser lives at most: some are killed before, some within, some after their first output."""
+HEADER, ROWS = "risk\n", "low\n" * 30 + "high\n" * 20
+
+
+def forked(work: Callable[[], None]) -> int:
+    """Run work in a child that ends without cleaning up after its parent, and says nothing."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    return child
+
+
+def release_for_ever(folder: Path, turn: int) -> None:
+    """The command, again and again, each time to an output of its own, until killed or out of budget."""
+    for number in range(1000):
+        done = CliRunner().invoke(app, command(folder, f"{turn}-{number}.json"))
+        if done.exit_code != 0:
+            return
+
+
+def command(folder: Path, output: str) -> list[str]:
+    charged = ["--ledger", str(folder / "ledger.db"), "--dataset", DATASET]
+    asked = ["--column", "risk", "--categories", "low,high", "--epsilon", EPSILON]
+    return ["release", str(folder / "survey.csv"), *asked, *charged, "--output", str(folder / "out" / output), "--quiet"]
+
+
+def careless_for_ever(folder: Path, turn: int) -> None:
+    """What the command must not do: draw and write, and charge afterwards."""
+    mechanism, ledger = dc.LatticeGeometric(dc.Dirichlet([1, 1], categories=["low", "high"]), 50, EPSILON), Ledger(folder / "ledger.db")
+    for number in range(1000):
+        (folder / "out" / f"{turn}-{number}.json").write_text(mechanism.release([30, 20]).to_json())
+        ledger.spend(DATASET, mechanism.guarantee)
+
+
+def outcome(folder: Path) -> dict[str, int]:
+    """Outputs, spends and partial files, after making sure that the ledger is sound and every output whole."""
+    connection = sqlite3.connect(folder / "ledger.db")
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    connection.close()
+    ledger = Ledger(folder / "ledger.db")
+    spent = ledger.spent(DATASET).epsilon
+    assert spent <= ledger.datasets()[0].total.epsilon
+    outputs = [dc.Release.from_json(path.read_text()) for path in (folder / "out").glob("*.json")]
+    assert all(output.n == 50 for output in outputs)
+    return {"outputs": len(outputs), "spends": len(ledger.history(DATASET)), "partial": len(list((folder / "out").glob("*.partial")))}
+
+
+def kills(location: str, rounds: int, seed: int, *, careless: bool = False) -> dict[str, Any]:
+    """Kill a releaser at a random instant, many times, and look at what is there after each."""
+    folder = Path(location)
+    (folder / "out").mkdir()
+    (folder / "survey.csv").write_text(HEADER + ROWS)
+    ledger = Ledger(folder / "ledger.db")
+    ledger.create(DATASET, AFFORDABLE * float(EPSILON))
+    chance = random.Random(seed)  # noqa: S311 - instants of kills, not secrets
+    life = LONGEST_LIFE * seconds_for_a_release(folder)
+    work = careless_for_ever if careless else release_for_ever
+    seen = {"uncharged": 0, "journals": 0, "within": 0}
+    last = outcome(folder)
+    for turn in range(rounds):
+        if last["spends"] >= AFFORDABLE - 2:  # a budget for the next ones; what was released stays where it is
+            ledger = renewed(folder)
+            last = outcome(folder)
+        child = forked(partial(work, folder, turn))
+        time.sleep(chance.uniform(0, life))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        seen["journals"] += (folder / "ledger.db-journal").exists()
+        now = outcome(folder)
+        seen["uncharged"] += now["outputs"] > now["spends"]
+        seen["within"] += now["spends"] > now["outputs"] + (last["spends"] - last["outputs"])
+        last = now
+    return {**seen, **last}
+
+
+def renewed(folder: Path) -> Ledger:
+    """An empty ledger and an empty folder of outputs, so that the two can be compared again."""
+    for path in [*(folder / "out").iterdir(), *folder.glob("ledger.db*")]:
+        path.unlink()
+    ledger = Ledger(folder / "ledger.db")
+    ledger.create(DATASET, AFFORDABLE * float(EPSILON))
+    return ledger
+
+
+def seconds_for_a_release(folder: Path) -> float:
+    """How long the command takes here, once all that it needs has been imported (which the releasers then need not do)."""
+    start = 0.0
+    for number in range(2):
+        start = time.perf_counter()
+        assert CliRunner().invoke(app, command(folder, f"first-{number}.json")).exit_code == 0
+    return time.perf_counter() - start
+
+
+def exhaust(location: str) -> dict[str, Any]:
+    """Release until the budget is gone, without any kill."""
+    folder = Path(location)
+    (folder / "out").mkdir()
+    (folder / "survey.csv").write_text(HEADER + ROWS)
+    Ledger(folder / "ledger.db").create(DATASET, 3 * float(EPSILON))
+    release_for_ever(folder, 0)
+    return outcome(folder)
+
+
+MODES: dict[str, Callable[..., dict[str, Any]]] = {
+    "kills": kills,
+    "careless": lambda location, rounds, seed: kills(location, rounds, seed, careless=True),
+    "exhaust": exhaust,
+}
+
+if __name__ == "__main__":
+    mode, place, *numbers = sys.argv[1:]
+    sys.stdout.write(json.dumps(MODES[mode](place, *map(int, numbers))))

@@ -1,0 +1,476 @@
+"""`discreet release` and `discreet ledger`, as a data steward meets them, and the Python calls behind them."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner, Result
+
+import discreet as dc
+from discreet.cli import app
+from discreet.errors import BudgetError, DiscreetError, EntropyError, InvalidInputError, LedgerError, RefusedError, TooLargeError
+from discreet.ledger import Ledger, Loss
+from discreet.mechanisms.lattice import LatticeGeometric
+from discreet.sampling import BitSource
+from discreet.sources import CategoryCounts
+
+ANSWERS = ["never"] * 30 + ["former"] * 18 + ["current"] * 12
+LABELS = "never,former,current"
+SIGNATURES = {".png": b"\x89PNG\r\n", ".svg": b"<?xml", ".pdf": b"%PDF"}
+
+Invoke = Callable[..., Result]
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Path:
+    """60 rows of 45 persons: every third one answered twice."""
+    path = tmp_path / "survey.csv"
+    rows = [f"P{number % 45},{answer}" for number, answer in enumerate(ANSWERS)]
+    path.write_text("who,smoking\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Ledger:
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.create("survey", 2)
+    return ledger
+
+
+def invoke(*arguments: str | Path) -> Result:
+    return CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def release(survey: Path) -> Invoke:
+    """The command with what it cannot do without; later options win."""
+
+    def call(*arguments: str | Path, file: Path = survey, categories: str = LABELS, epsilon: str = "1") -> Result:
+        return invoke("release", file, "--column", "smoking", "--categories", categories, "--epsilon", epsilon, *arguments)
+
+    return call
+
+
+def assert_refused(result: Result, says: str) -> None:
+    """Exit code 2 and one line, on standard error alone."""
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("error: ")
+    assert says in result.stderr
+
+
+# --- what is printed --------------------------------------------------------------------------------------------------
+
+
+def test_the_promise_the_unit_the_neighbours_and_what_is_public(release: Invoke) -> None:
+    rows = release()
+    assert rows.exit_code == 0, rows.output
+    assert "ε = 1 differential privacy by proof; neighbours: replace one record" in rows.stdout
+    assert "n = 60 records, the categories, the prior and the mechanism" in rows.stdout
+    people = release("--privacy-id", "who")
+    assert "neighbours: replace one person" in people.stdout
+    assert "n = 45 persons" in people.stdout
+    assert all(label in rows.stdout for label in LABELS.split(","))
+
+
+def test_the_default_mechanism_says_why(release: Invoke) -> None:
+    assert "LatticeGeometric, the most accurate one with a proof" in release().stdout
+    assert "most accurate" not in release("--mechanism", "LaplaceHistogram").stdout
+
+
+def test_without_a_ledger_it_says_so(release: Invoke, book: Ledger, tmp_path: Path) -> None:
+    assert "none was named" in release().stdout
+    charged = release("--ledger", tmp_path / "ledger.db", "--dataset", "survey")
+    assert "spent before the draw; ε = 1 left for 'survey'" in charged.stdout
+
+
+def test_the_table_is_about_the_release(release: Invoke, tmp_path: Path) -> None:
+    result = release("--output", tmp_path / "out.json")
+    found = dc.Release.from_json((tmp_path / "out.json").read_text())
+    aware = found.noise_aware()
+    for label, count, mean, (low, high) in zip(found.prior.categories, found.counts, aware.mean(), aware.interval(), strict=True):
+        row = next(line for line in result.stdout.splitlines() if f" {label} " in line)
+        cells = [cell.strip() for cell in row.strip("│").split("│")]
+        assert cells == [str(label), str(count), f"{mean:.4f}", f"{low:.4f} to {high:.4f}"]
+
+
+def test_where_no_interval_allows_for_the_noise_it_says_so(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"x": ["a", "b", "c"] * 100}), tmp_path / "x.parquet")
+    result = invoke("release", tmp_path / "x.parquet", "-c", "x", "--categories", "a,b,c", "-e", "1", "-m", "EHDS")
+    assert result.exit_code == 0, result.output
+    assert "not available" in result.stdout
+    assert "no noise-aware posterior of HellingerSmooth" in result.stdout
+
+
+def test_labels_are_shown_as_they_are(release: Invoke) -> None:
+    odd = ["[bold]x", ":smile:", "back\\", "[/]", "🙂", "link=[url]"]
+    result = release(categories=f"{LABELS},{','.join(odd)}")
+    assert result.exit_code == 0, result.output
+    assert all(f" {label} " in result.stdout for label in odd)
+
+
+# --- what is written --------------------------------------------------------------------------------------------------
+
+
+def test_json_reads_back_as_the_release(release: Invoke, tmp_path: Path) -> None:
+    result = release("--json", "--output", tmp_path / "out.json", "--privacy-id", "who", "--prior", "jeffreys", "--epsilon", "1/3")
+    found = dc.Release.from_json(result.stdout)
+    assert found == dc.Release.from_json((tmp_path / "out.json").read_bytes())
+    assert (found.mechanism, found.n, found.guarantee.unit) == ("LatticeGeometric", 45, "person")
+    assert found.parameters["epsilon"] == Fraction(1, 3)
+    assert found.prior.exact == (Fraction(1, 2),) * 3
+    assert found.prior.categories == ("never", "former", "current")
+    assert found.guarantee.epsilon >= Fraction(1, 3)
+
+
+@pytest.mark.parametrize("mechanism", ["lattice", "LaplaceZhang", "laplacedimension", "LapHist", "EHD", "EHDS"])
+def test_mechanisms_by_any_of_their_names(release: Invoke, mechanism: str) -> None:
+    known = dc.mechanism(mechanism, dc.Dirichlet([1, 1, 1]), 60, 1) if mechanism != "LapHist" else None
+    result = release("--json", "--mechanism", mechanism)
+    if known is None:
+        assert_refused(result, "did you mean")
+    else:
+        assert dc.Release.from_json(result.stdout).mechanism == type(known).__name__
+
+
+def test_options_of_a_mechanism(release: Invoke) -> None:
+    found = dc.Release.from_json(release("--json", "--mechanism", "HellingerSmooth", "--gamma", "1/2").stdout)
+    assert found.parameters["gamma"] == Fraction(1, 2)
+    assert_refused(release("--gamma", "1"), "LatticeGeometric has no option 'gamma'")
+
+
+def test_a_prior_of_ones_own(release: Invoke) -> None:
+    found = dc.Release.from_json(release("--json", "--prior", "0.5, 2,1/3").stdout)
+    assert found.prior.exact == (Fraction(1, 2), Fraction(2), Fraction(1, 3))
+
+
+def test_nulls_and_undeclared_values_go_where_they_are_told(survey: Path, release: Invoke) -> None:
+    survey.write_text(survey.read_text() + "P90,\nP91,pipe\n")
+    found = dc.Release.from_json(release("--json", "--nulls", "never", "--other", "current").stdout)
+    assert found.n == 62
+
+
+@pytest.mark.parametrize("ending", SIGNATURES)
+def test_the_plot_is_a_picture(release: Invoke, tmp_path: Path, ending: str) -> None:
+    picture = tmp_path / f"posterior{ending}"
+    assert release("--plot", picture).exit_code == 0
+    assert picture.read_bytes().startswith(SIGNATURES[ending])
+    assert picture.stat().st_size > 2000
+
+
+def test_a_picture_of_a_thousand_categories_has_a_largest_size(release: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = LABELS + "".join(f",c{number}" for number in range(1000))
+    monkeypatch.setattr(dc.Release, "plot", lambda _self, ax: ax)  # a thousand intervals take a while, and are not in question
+    result = release("--quiet", "--output", tmp_path / "many.json", "--plot", tmp_path / "many.png", categories=labels)
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "many.png").exists()
+
+
+def test_quiet_prints_nothing(release: Invoke, tmp_path: Path) -> None:
+    for more in ([], ["--json"]):
+        result = release("--quiet", "--output", tmp_path / "out.json", *more)
+        assert (result.exit_code, result.output) == (0, "")
+        dc.Release.from_json((tmp_path / "out.json").read_text())
+    assert_refused(release("--quiet"), "--output")
+
+
+def test_an_output_is_whole_or_not_there(release: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output = tmp_path / "out.json"
+    output.write_text("the last release")
+
+    def interrupted(self: Path, _target: Path) -> Path:
+        assert dc.Release.from_json(self.read_text()).n == 60  # complete before it takes the old one's place
+        assert output.read_text() == "the last release"
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    assert_refused(release("--output", output), "was drawn and charged, but")
+    assert output.read_text() == "the last release"
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_nothing_is_left_beside_the_output(release: Invoke, tmp_path: Path) -> None:
+    before = set(tmp_path.iterdir())
+    release("--output", tmp_path / "out.json", "--plot", tmp_path / "out.svg")
+    assert set(tmp_path.iterdir()) - before == {tmp_path / "out.json", tmp_path / "out.svg"}
+
+
+# --- what is refused, before anything is spent ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--categories", "never,former"], "values outside the declared categories"),
+        (["--categories", "never"], "at least two"),
+        (["--categories", ""], "at least two"),
+        (["--categories", "never,former,never"], "distinct"),
+        (["--column", "Smoking"], "does not name the column 'Smoking'"),
+        (["--privacy-id", "person"], "'person'"),
+        (["--privacy-id", "smoking"], "privacy_id must be another column"),
+        (["--nulls", "pipe"], "nulls must be 'error' or one of the declared categories"),
+        (["--epsilon", "0"], "epsilon must be greater than 0"),
+        (["--epsilon=-1"], "epsilon must be greater than 0, got -1"),
+        (["--epsilon", "nan"], "epsilon must be a finite number"),
+        (["--epsilon", "1e999999999"], "epsilon must be a finite number"),
+        (["--prior", "1,1"], "3 numbers, one for each category"),
+        (["--prior", "1,1,none"], "concentration[2] must be a finite number"),
+        (["--prior", "1,1,1e1000"], "from 1e-100 to 1e100"),
+        (["--prior", "1,1,1e-1000"], "from 1e-100 to 1e100"),
+        (["--mechanism", "latice"], "did you mean lattice?"),
+        (["--mechanism", "EHDL"], "has no privacy guarantee"),
+        (["--output", "nowhere/out.json"], "a folder that exists"),
+        (["--output", "."], "must be a file"),
+        (["--output", "/dev/null"], "must be a file"),
+        (["--output", "x" * 300], "cannot be written to"),
+        (["--plot", "out.gif"], ".png, .svg or .pdf"),
+        (["--dataset", "other"], "'other' is not in the ledger; those in it: 'survey'"),
+        (["--epsilon", "2.0000001"], "'survey' has ε = 2 left of ε = 2; nothing was spent"),
+        (["--ledger", "~nobody-of-this-name/ledger.db"], "home directory"),
+        (["--ledger", "x" * 300], "cannot be looked up"),
+    ],
+)
+def test_a_refusal_leaves_the_ledger_untouched(
+    release: Invoke, book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert_refused(release("--ledger", tmp_path / "ledger.db", "--dataset", "survey", "--output", "out.json", *options), says)
+    assert book.history("survey") == ()
+    assert not (tmp_path / "out.json").exists()
+    assert not list(tmp_path.glob("*.partial"))
+
+
+@pytest.mark.parametrize(("row", "says"), [("P90,pipe", "--other"), ("P90,", "--nulls"), (",never", "every row must say whose it is")])
+def test_undeclared_missing_and_nameless_answers(survey: Path, release: Invoke, book: Ledger, tmp_path: Path, row: str, says: str) -> None:
+    survey.write_text(f"{survey.read_text()}{row}\n")
+    result = release("--ledger", tmp_path / "ledger.db", "--dataset", "survey", "--privacy-id", "who")
+    assert_refused(result, says.removeprefix("--"))
+    assert "pipe" not in result.output
+    assert book.history("survey") == ()
+
+
+def test_a_draw_that_is_too_large_is_refused_before_it_is_paid_for(tmp_path: Path, book: Ledger) -> None:
+    labels = [f"code {digit}" for digit in range(10)]
+    pq.write_table(pa.table({"code": pa.array(labels * 100_000).dictionary_encode()}), tmp_path / "codes.parquet")
+    base: list[str | Path] = ["release", tmp_path / "codes.parquet", "--column", "code", "--categories", ",".join(labels), "--epsilon", "1"]
+    charged: list[str | Path] = ["--ledger", tmp_path / "ledger.db", "--dataset", "survey"]
+    assert_refused(invoke(*base, *charged, "--mechanism", "EHDS"), "use LatticeGeometric or a Laplace mechanism")
+    assert book.history("survey") == ()
+    assert dc.Release.from_json(invoke(*base, *charged, "--json").stdout).n == 1_000_000
+    assert len(book.history("survey")) == 1
+
+
+def test_a_budget_for_persons_takes_no_release_about_rows(release: Invoke, book: Ledger, tmp_path: Path) -> None:
+    book.create("panel", 1, unit="person")
+    charged: list[str | Path] = ["--ledger", tmp_path / "ledger.db", "--dataset", "panel"]
+    assert_refused(release(*charged), "protects persons")
+    assert release(*charged, "--privacy-id", "who").exit_code == 0
+    assert [line.unit for line in book.history("panel")] == ["person"]
+
+
+def test_ledger_and_dataset_go_together(release: Invoke, tmp_path: Path) -> None:
+    assert_refused(release("--ledger", tmp_path / "ledger.db"), "go together")
+    assert_refused(release("--dataset", "survey"), "go together")
+
+
+def test_missing_options_are_usage_errors(survey: Path) -> None:
+    result = invoke("release", survey, "--column", "smoking")
+    assert result.exit_code == 2
+    assert "Missing option '--categories'" in result.output
+
+
+# --- the order of things ----------------------------------------------------------------------------------------------
+
+
+def test_the_ledger_is_charged_before_the_draw(release: Invoke, book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw, seen = LatticeGeometric._draw, []
+
+    def watched(self: LatticeGeometric, counts: tuple[int, ...], source: BitSource) -> tuple[int, ...]:
+        seen.append(len(book.history("survey")))
+        return draw(self, counts, source)
+
+    monkeypatch.setattr(LatticeGeometric, "_draw", watched)
+    charged: list[str | Path] = ["--ledger", tmp_path / "ledger.db", "--dataset", "survey"]
+    assert release(*charged, "--output", tmp_path / "out.json").exit_code == 0
+    assert seen == [1]
+    (line,) = book.history("survey")
+    assert (line.loss, line.note, line.description["mechanism"]) == (Loss(Fraction(1)), "smoking of survey.csv", "LatticeGeometric")
+
+
+def test_a_draw_that_fails_has_been_paid_for(release: Invoke, book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_self: LatticeGeometric, _counts: tuple[int, ...], _source: BitSource) -> tuple[int, ...]:
+        raise EntropyError("the operating system has no random bits")
+
+    monkeypatch.setattr(LatticeGeometric, "_draw", fails)
+    assert_refused(release("--ledger", tmp_path / "ledger.db", "--dataset", "survey", "--output", tmp_path / "out.json"), "random bits")
+    assert len(book.history("survey")) == 1
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_what_was_paid_for_is_printed_even_if_the_balance_cannot_be_read(
+    release: Invoke, book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(_self: Ledger, _dataset: str) -> Loss:
+        raise LedgerError("another process has held it for more than 30 seconds")
+
+    monkeypatch.setattr(Ledger, "remaining", locked)
+    result = release("--ledger", tmp_path / "ledger.db", "--dataset", "survey")
+    assert result.exit_code == 0
+    assert "what is left for 'survey' could not be read" in result.stdout
+
+
+def test_a_budget_runs_out(release: Invoke, book: Ledger, tmp_path: Path) -> None:
+    charged: list[str | Path] = ["--ledger", tmp_path / "ledger.db", "--dataset", "survey", "--json", "--epsilon", "0.5"]
+    assert [release(*charged).exit_code for _ in range(5)] == [0, 0, 0, 0, 2]
+    assert book.remaining("survey") == Loss(Fraction(0))
+
+
+# --- discreet ledger --------------------------------------------------------------------------------------------------
+
+
+def test_create_show_and_history(release: Invoke, tmp_path: Path) -> None:
+    ledger = tmp_path / "new.db"
+    made = invoke("ledger", "create", ledger, "survey [bold]", "--epsilon", "3", "--delta", "1e-6", "--unit", "person")
+    assert made.exit_code == 0, made.output
+    assert made.stdout.strip() == "survey [bold]: ε = 3, δ = 0.000001, protecting each person"
+    for _ in range(2):
+        assert release("--ledger", ledger, "--dataset", "survey [bold]", "--privacy-id", "who").exit_code == 0
+    shown = json.loads(invoke("ledger", "show", ledger, "--json").stdout)
+    left = "ε = 1, δ = 0.000001"
+    assert shown == [{"dataset": "survey [bold]", "unit": "person", "budget": "ε = 3, δ = 0.000001", "left": left}]
+    lines = json.loads(invoke("ledger", "history", ledger, "survey [bold]", "--json").stdout)
+    assert [(line["number"], line["spent"], line["mechanism"], line["note"]) for line in lines] == [
+        (number, "ε = 1", "LatticeGeometric", "smoking of survey.csv") for number in (1, 2)
+    ]
+    table = invoke("ledger", "history", ledger, "survey [bold]").stdout
+    assert f"spent in all: ε = 2; left: {left}" in table
+    assert "survey [bold]" in invoke("ledger", "show", ledger).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["create", "ledger.db", "survey", "--epsilon", "1"], "already in the ledger"),
+        (["create", "ledger.db", "new", "--epsilon", "0"], "greater than 0"),
+        (["create", "ledger.db", "new", "--epsilon", "1", "--delta", "1"], "below 1"),
+        (["create", "ledger.db", "new", "--epsilon", "1", "--unit", "household"], "'record' or 'person'"),
+        (["create", "ledger.db", "", "--epsilon", "1"], "printable text"),
+        (["create", "nowhere/ledger.db", "new", "--epsilon", "1"], "does not exist"),
+        (["show", "none.db"], "there is no ledger"),
+        (["show", "survey.csv"], "something else"),
+        (["history", "ledger.db", "Survey"], "those in it: 'survey'"),
+        (["show", "mysql://user@host/name"], "not supported"),
+    ],
+)
+def test_what_the_ledger_commands_refuse(
+    survey: Path, book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert_refused(invoke("ledger", *arguments), says)
+    assert [budget.dataset for budget in book.datasets()] == ["survey"]
+
+
+# --- a process of its own ---------------------------------------------------------------------------------------------
+
+
+def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-c", "from discreet.cli import app; app()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, check=False, timeout=120, env={**os.environ, **environment})  # noqa: S603
+
+
+def test_a_real_process(survey: Path, book: Ledger, tmp_path: Path) -> None:
+    charged = ["--ledger", str(tmp_path / "ledger.db"), "--dataset", "survey"]
+    base = ["release", str(survey), "-c", "smoking", "--categories", LABELS, "-e", "1", *charged]
+    done = run(*base, "--json")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert dc.Release.from_json(done.stdout).n == 60
+    # No ε in the terminal's alphabet: the release has been charged for, so it must be shown all the same.
+    ascii_only = run(*base, PYTHONIOENCODING="ascii")
+    assert ascii_only.returncode == 0, ascii_only.stderr
+    assert rb"\u03b5 = 1 differential privacy" in ascii_only.stdout
+    refused = run(*base)
+    assert (refused.returncode, refused.stdout) == (2, b"")
+    assert refused.stderr.count(b"\n") == 1
+    assert len(book.history("survey")) == 2
+
+
+# --- the Python calls -------------------------------------------------------------------------------------------------
+
+COUNTS = (30, 18, 12)
+PRIOR = dc.Dirichlet([1, 1, 1])
+
+
+def test_release_through_the_ledger(book: Ledger) -> None:
+    found = book.release("survey", dc.LatticeGeometric(PRIOR, 60, "0.5"), COUNTS, note="smoking")
+    assert isinstance(found, dc.Release)
+    (line,) = book.history("survey")
+    assert (line.loss.epsilon, line.unit, line.note) == (Fraction(1, 2), "record", "smoking")
+    assert line.description == {
+        "mechanism": "LatticeGeometric",
+        "parameters": {"epsilon": "1/2", "projection": found.parameters["projection"]},
+        "prior": ["1", "1", "1"],
+        "n": 60,
+    }
+
+
+def test_the_unit_of_the_counts_is_charged(book: Ledger) -> None:
+    counts = CategoryCounts(np.array(COUNTS), (0, 1, 2), "person")
+    found = book.release("survey", dc.LatticeGeometric(PRIOR, 60, 1), counts)
+    assert found.guarantee.unit == book.history("survey")[0].unit == "person"
+    with pytest.raises(InvalidInputError, match="another unit"):
+        book.release("survey", dc.LatticeGeometric(PRIOR, 60, 1), counts, unit="record")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "counts", "error"),
+    [
+        (dc.LatticeGeometric(PRIOR, 60, 1), (30, 18, 13), InvalidInputError),
+        (dc.LatticeGeometric(PRIOR, 60, 1), (30, 30), InvalidInputError),
+        (dc.LatticeGeometric(PRIOR, 60, 1), (30.5, 17.5, 12), InvalidInputError),
+        (dc.LatticeGeometric(PRIOR, 60, 1), None, InvalidInputError),
+        (dc.HellingerLocal(PRIOR, 60, 1), COUNTS, RefusedError),
+        (dc.HellingerSmooth(dc.Dirichlet([1] * 10), 10**6, 1), [10**5] * 10, TooLargeError),
+        (dc.LatticeGeometric(PRIOR, 60, 3), COUNTS, BudgetError),
+    ],
+)
+def test_a_refused_release_costs_nothing(book: Ledger, mechanism: Any, counts: Any, error: type[DiscreetError]) -> None:
+    with pytest.raises(error):
+        book.release("survey", mechanism, counts)
+    assert book.history("survey") == ()
+
+
+def test_the_accountant_knows_what_was_spent(book: Ledger) -> None:
+    pytest.importorskip("dp_accounting", reason="exact composition needs the extra `accounting`")
+    book.create("many", 1)
+    mechanism = dc.LatticeGeometric(PRIOR, 60, "0.1")
+    for _ in range(10):
+        book.release("many", mechanism, COUNTS)
+    found = book.accountant("many")
+    by_hand = dc.Accountant().add(mechanism, 10)
+    assert found.basic == by_hand.basic == (Fraction(1), Fraction(0))
+    assert book.remaining("many") == Loss(Fraction(0))
+    assert found.is_exact
+    assert found.epsilon("1e-6") == pytest.approx(by_hand.epsilon("1e-6"), rel=1e-3)
+    assert found.epsilon("1e-2") < 0.9 < found.epsilon(0) == 1.0
+    assert "by exact composition: ε = " in invoke("ledger", "history", book._where, "many").stdout
+
+
+def test_spends_that_describe_no_mechanism_are_composed_by_their_guarantees(book: Ledger) -> None:
+    book.spend("survey", "0.25", note="a table of means, by hand")
+    book.release("survey", dc.LaplaceHistogram(PRIOR, 60, "0.5"), COUNTS)
+    # A description that promises more than was charged is not believed.
+    forged = {"mechanism": "LatticeGeometric", "parameters": {"epsilon": "1/100"}, "prior": ["1", "1"], "n": 60}
+    book.spend("survey", "0.5", description=forged)
+    kinds = [type(part).__name__ for part, _ in book.accountant("survey").parts]
+    assert kinds == ["Guarantee", "LaplaceHistogram", "Guarantee"]
+    assert book.accountant("survey").basic == (Fraction(5, 4), Fraction(0))
