@@ -11,18 +11,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import cache
-from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from discreet.database import LONGEST_NAME, budgets, make_engine, prepare, spends
 from discreet.errors import BudgetError, DiscreetError, InvalidInputError, LedgerError
 from discreet.release import Guarantee, rounded_up
 from discreet.validation import Number, check_positive, exact, shown
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-    from sqlalchemy import URL, Connection, Engine, MetaData, Table
+    from sqlalchemy import Connection
 
     from discreet.composition import Accountant
     from discreet.mechanisms import Mechanism
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Budget", "Ledger", "Loss", "Spend"]
 
-_VERSION = 1
-"""Of the tables below; a ledger written by a later version of them is refused, not guessed at."""
-_LONGEST_NAME = 200
 _LONGEST_NOTE = 1000
 _LARGEST_NUMBER = 10**100
 """For the numerator and the denominator of an amount: far beyond any use, and sums stay fast."""
@@ -100,7 +96,7 @@ class Ledger:
 
     def __init__(self, location: str | os.PathLike[str], *, timeout: float = 30.0) -> None:
         self._timeout = float(check_positive(timeout, "timeout"))
-        self._engine = _engine(os.fspath(location), self._timeout)
+        self._engine = make_engine(os.fspath(location), self._timeout)
         self._where = self._engine.url.render_as_string(hide_password=True) if self._is_server else str(self._engine.url.database)
         self._check_file()
 
@@ -109,14 +105,14 @@ class Ledger:
 
     def create(self, dataset: str, epsilon: Number, delta: Number = 0, *, unit: Unit = "record") -> Budget:
         """Open a dataset with a total budget; the ledger itself is made with its first dataset. A budget is never changed later."""
-        name = _checked_text(dataset, "dataset", _LONGEST_NAME)
+        name = _checked_text(dataset, "dataset", LONGEST_NAME)
         if unit not in ("record", "person"):
             raise InvalidInputError(f"unit must be 'record' or 'person', got {shown(unit)!r}")
         budget = Budget(name, _checked_loss(epsilon, delta, "the budget's "), unit, _now())
         with self._transaction("write", new=True) as connection:
             if _budget(connection, name) is not None:
                 raise LedgerError(f"dataset {name!r} is already in the ledger; its budget cannot be changed")
-            connection.execute(_budgets().insert().values(_budget_row(budget)))
+            connection.execute(budgets().insert().values(_budget_row(budget)))
         return budget
 
     def spend(
@@ -143,7 +139,7 @@ class Ledger:
             if amount.epsilon > left.epsilon or amount.delta > left.delta:
                 raise BudgetError(f"the release needs {amount} and {dataset!r} has {left} left of {budget.total}; nothing was spent")
             row = _spend_row(dataset, amount, unit or budget.unit, text, public)
-            number = connection.execute(_spends().insert().values(row)).inserted_primary_key
+            number = connection.execute(spends().insert().values(row)).inserted_primary_key
         if number is None:
             raise LedgerError("the ledger did not say which line it wrote; do not release")
         return _spend_of({**row, "number": number[0]})
@@ -186,7 +182,7 @@ class Ledger:
     def datasets(self) -> tuple[Budget, ...]:
         """The budget of every dataset, by name."""
         with self._transaction("read") as connection:
-            rows = connection.execute(_budgets().select().order_by(_budgets().c.dataset)).mappings()
+            rows = connection.execute(budgets().select().order_by(budgets().c.dataset)).mappings()
             return tuple(_budget_of(cast("Mapping[str, Any]", row)) for row in rows)
 
     # --- access -------------------------------------------------------------------------------------------------------
@@ -221,7 +217,7 @@ class Ledger:
             raise LedgerError(f"there is no ledger {self._where!r}; make one by creating a dataset in it")
         try:
             with self._engine.connect().execution_options(discreet_mode=mode) as connection, connection.begin():
-                _prepare(connection, self._timeout, writing=mode == "write", new=new, where=self._where)
+                prepare(connection, self._timeout, writing=mode == "write", new=new, where=self._where)
                 yield connection
         except DiscreetError:
             raise
@@ -237,9 +233,9 @@ class Ledger:
         return f"the ledger {self._where!r} could not be used: {reason}; do not release"
 
     def _known(self, connection: "Connection", dataset: str) -> Budget:
-        budget = _budget(connection, _checked_text(dataset, "dataset", _LONGEST_NAME))
+        budget = _budget(connection, _checked_text(dataset, "dataset", LONGEST_NAME))
         if budget is None:
-            names = [str(name) for name in connection.scalars(_budgets().select().with_only_columns(_budgets().c.dataset))]
+            names = [str(name) for name in connection.scalars(budgets().select().with_only_columns(budgets().c.dataset))]
             known = ", ".join(repr(name) for name in sorted(names)) or "none"
             raise LedgerError(f"dataset {dataset!r} is not in the ledger; those in it: {known}")
         return budget
@@ -337,46 +333,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-# --- tables: amounts and times as text, which every database keeps exactly ----------------------------------------------
-
-
-@cache
-def _metadata() -> "MetaData":
-    from sqlalchemy import BigInteger, Column, ForeignKey, Integer, MetaData, String, Table, Text
-
-    metadata = MetaData()
-    number = BigInteger().with_variant(Integer, "sqlite")
-    Table("discreet_ledger", metadata, Column("version", Integer, primary_key=True))
-    Table(
-        "discreet_budget",
-        metadata,
-        Column("dataset", String(_LONGEST_NAME), primary_key=True),
-        Column("epsilon", Text, nullable=False),
-        Column("delta", Text, nullable=False),
-        Column("unit", Text, nullable=False),
-        Column("created", Text, nullable=False),
-    )
-    Table(
-        "discreet_spend",
-        metadata,
-        Column("number", number, primary_key=True, autoincrement=True),
-        Column("dataset", ForeignKey("discreet_budget.dataset"), nullable=False, index=True),
-        Column("epsilon", Text, nullable=False),
-        Column("delta", Text, nullable=False),
-        Column("unit", Text, nullable=False),
-        Column("note", Text, nullable=False),
-        Column("description", Text, nullable=False),
-        Column("time", Text, nullable=False),
-    )
-    return metadata
-
-
-def _budgets() -> "Table":
-    return _metadata().tables["discreet_budget"]
-
-
-def _spends() -> "Table":
-    return _metadata().tables["discreet_spend"]
+# --- rows: amounts and times as text, which every database keeps exactly ------------------------------------------------
 
 
 def _budget_row(budget: Budget) -> dict[str, Any]:
@@ -404,7 +361,7 @@ def _loss_of(row: Mapping[str, Any]) -> Loss:
 
 def _budget(connection: "Connection", dataset: str) -> Budget | None:
     """The budget of a dataset. In a writing transaction its row stays locked to the end, so that spends on it queue up."""
-    query = _budgets().select().where(_budgets().c.dataset == dataset)
+    query = budgets().select().where(budgets().c.dataset == dataset)
     if connection.get_execution_options().get("discreet_mode") == "write":
         query = query.with_for_update()
     row = connection.execute(query).mappings().one_or_none()
@@ -412,99 +369,5 @@ def _budget(connection: "Connection", dataset: str) -> Budget | None:
 
 
 def _history(connection: "Connection", dataset: str) -> tuple[Spend, ...]:
-    rows = connection.execute(_spends().select().where(_spends().c.dataset == dataset).order_by(_spends().c.number)).mappings()
+    rows = connection.execute(spends().select().where(spends().c.dataset == dataset).order_by(spends().c.number)).mappings()
     return tuple(_spend_of(cast("Mapping[str, Any]", row)) for row in rows)
-
-
-# --- databases --------------------------------------------------------------------------------------------------------
-
-
-def _engine(location: str, timeout: float) -> "Engine":
-    """An engine that keeps no connection open between transactions, so that a forked process shares none."""
-    from sqlalchemy import NullPool, create_engine, event
-
-    url = _url(location)
-    if url.get_backend_name() == "sqlite":
-        engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": timeout})
-        event.listen(engine, "connect", _set_up_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
-        return engine
-    try:
-        # Read committed: what others have spent must be seen once the budget's row is locked, not as of the transaction's start.
-        return create_engine(url, poolclass=NullPool, isolation_level="READ COMMITTED", connect_args={"connect_timeout": ceil(timeout)})
-    except ImportError:
-        raise LedgerError("a ledger on a PostgreSQL server needs the driver: pip install 'psycopg[binary]'") from None
-
-
-def _url(location: str) -> "URL":
-    from sqlalchemy import URL, make_url
-    from sqlalchemy.exc import SQLAlchemyError
-
-    try:
-        url = make_url(location) if "://" in location else URL.create("sqlite", database=str(Path(location).expanduser()))
-    except RuntimeError:
-        raise InvalidInputError("the ledger's path begins with the home directory of a user who is not known here") from None
-    except (SQLAlchemyError, ValueError):
-        raise InvalidInputError("the ledger's URL cannot be read; it should look like postgresql://user@host/database") from None
-    backend, database = url.get_backend_name(), url.database or ""
-    if backend == "postgresql":
-        return url.set(drivername="postgresql+psycopg")
-    if backend != "sqlite":
-        raise InvalidInputError(f"a ledger is an SQLite file or a PostgreSQL database; {backend!r} is not supported")
-    if database in ("", ".", ":memory:") or database.startswith("file:"):
-        raise InvalidInputError("a ledger must be an ordinary file: a budget kept in memory is forgotten")
-    return URL.create("sqlite", database=str(Path(database).absolute()))
-
-
-def _set_up_sqlite(connection: Any, _record: Any) -> None:
-    # The driver must not open transactions of its own: they would not hold the write lock.
-    connection.isolation_level = None
-    # EXTRA also syncs the directory after the journal is deleted, without which a power cut could undo a commit.
-    connection.execute("PRAGMA synchronous = EXTRA")
-    connection.execute("PRAGMA foreign_keys = ON")
-
-
-def _begin_sqlite(connection: "Connection") -> None:
-    # IMMEDIATE takes the write lock before anything is read, so that no one else can spend between our reading and our writing.
-    writing = connection.get_execution_options().get("discreet_mode") == "write"
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
-
-
-def _prepare(connection: "Connection", timeout: float, *, writing: bool, new: bool, where: str) -> None:
-    """Make sure that this is a ledger of a known version; a new one gets its tables in the transaction of its first dataset."""
-    from sqlalchemy import inspect
-
-    on_server = connection.dialect.name != "sqlite"
-    if on_server:
-        _prepare_server(connection, timeout, writing=writing, new=new)
-    names = inspect(connection).get_table_names()
-    version = _metadata().tables["discreet_ledger"]
-    if version.name in names:
-        if connection.scalars(version.select()).all() != [_VERSION]:
-            raise LedgerError(f"the ledger {where!r} was written by another version of discreet")
-        return
-    if names and not on_server:
-        raise LedgerError(f"{where!r} is a database, but not a ledger")
-    if not new:
-        raise LedgerError(f"there is no ledger in {where!r}; make one by creating a dataset in it")
-    if writing:
-        _metadata().create_all(connection)
-        connection.execute(version.insert().values(version=_VERSION))
-
-
-def _prepare_server(connection: "Connection", timeout: float, *, writing: bool, new: bool) -> None:
-    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {ceil(1000 * timeout)}")
-    if not writing:
-        return
-    fsync, commit = connection.exec_driver_sql("SELECT current_setting('fsync'), current_setting('synchronous_commit')").one()
-    if fsync == "off":
-        raise LedgerError("the server runs with fsync = off and may forget a spend; do not release")
-    if commit == "off":
-        connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
-    if new:
-        # Tables cannot be locked before they exist; this makes two first datasets wait for each other.
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_ADVISORY_LOCK})")
-
-
-_ADVISORY_LOCK = int.from_bytes(b"discreet", "big")
-"""A number that no other program is likely to lock."""
