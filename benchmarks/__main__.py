@@ -1,6 +1,7 @@
 """Run every benchmark module, or those named on the command line, and print their tables as Markdown.
 
-A benchmark module is a file in this folder with `run() -> str`. Adding one is all it takes to be listed.
+A benchmark module is a file in this folder with `run() -> str`. Adding one is all it takes to be listed. With `--write`, measure against
+other libraries and replace docs/benchmarks.json, .md and .png.
 """
 
 import sys
@@ -20,10 +21,15 @@ def modules() -> dict[str, ModuleType]:
 
 def main(names: list[str]) -> int:
     """Print the machine and the tables."""
+    if names == ["--write"]:
+        from benchmarks import page, peers
+
+        page.write(peers.measure())
+        return 0
     known = modules()
     unknown = [name for name in names if name not in known]
     if unknown:
-        print(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(known)}", file=sys.stderr)
+        print(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(known)}, or --write alone", file=sys.stderr)
         return 2
     print(f"# Benchmarks\n\n{machine()}\n")
     for name in names or list(known):

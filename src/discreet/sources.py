@@ -333,7 +333,7 @@ def _settled(tally: Mapping[int, int], takes: Mapping[str, int | None], question
         if code in tally and position is None:
             raise SourceError(
                 f"column {question.column!r} has {what}; declare categories for them, or name the declared category that takes them "
-                f"with {option}=... (rows are never dropped)"
+                f"with {option}=... (in the shell, --{option}); rows are never dropped"
             )
         if position is not None:
             counts[position] += tally.get(code, 0)

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import typer
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -35,9 +36,10 @@ def compare(
         print_json({"prior": prior, "n": n, "epsilon": float(found.epsilon), "optimum": optimum, "rows": found.to_dicts()})
         return
     headings, rows = found.cells()
-    table = Table(title=found.caption, caption=PUBLIC_CHOICE)
+    table = Table(title=found.caption, caption=PUBLIC_CHOICE, box=SIMPLE, padding=(0, 1, 0, 0))  # fits 80 columns
     for i, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if i < 2 else "right")
+        width = max(len(row[i]) for row in rows)  # at 80 columns headings and guarantees are broken over lines, names and numbers not
+        table.add_column(heading, justify="left" if i < 2 else "right", min_width=width if i != 1 else 6, max_width=width if i != 1 else 9)
     for row in rows:
         table.add_row(*row)
     Console(highlight=False).print(table)

@@ -4,6 +4,7 @@ The four mechanisms differ in the rate alone: `ε / (2Δ)` with Δ the global, l
 """
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -118,8 +119,8 @@ class Exponential(Mechanism):
         """The last sampler is kept: with three or more categories, building it is most of the cost of a draw."""
         held: tuple[tuple[int, ...], CandidateSampler] | None = self.__dict__.get("_held")
         if held is None or held[0] != counts:
-            private = np.array(counts, dtype=np.int64)
-            held = counts, candidate_sampler(self.prior.exact, counts, lambda: self._rate_ball(private))
+            private, bare = np.array(counts, dtype=np.int64), copy(self)  # a cycle through self would keep the data alive
+            held = counts, candidate_sampler(self.prior.exact, counts, lambda: bare._rate_ball(private))
             self._set("_held", held)
         return held[1]
 

@@ -1,0 +1,125 @@
+"""The documentation runs: every Python block is executed and every command is run, page by page, as a reader would."""
+
+import re
+import shlex
+import shutil
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import discreet
+from discreet.cli import app
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"(?:^ {4}\S.*\n(?: {4}.*\n)*)", re.MULTILINE)
+
+TOO_LONG = ("reproduce", "compare --n 1500")
+"""Commands that take minutes; they have tests of their own, and here only their options are looked at."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A block of Python, or one command line."""
+
+    line: int
+    kind: str
+    text: str
+
+
+def steps(page: Path) -> list[Step]:
+    """What a reader of this page would run, in the order of reading."""
+    text = page.read_text()
+    found = []
+    for match in FENCE.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        if match[1] == "python":
+            found.append(Step(line + 1, "python", match[2]))
+        if match[1] in ("sh", "console"):
+            found += [Step(line, "shell", command) for command in commands(match[2])]
+    plain = FENCE.sub(lambda match: re.sub(r"[^\n]", "", match[0]), text)
+    for match in INDENTED.finditer(plain):
+        found += [Step(plain.count("\n", 0, match.start()) + 1, "shell", command) for command in commands(match[0])]
+    return sorted(found, key=lambda step: step.line)
+
+
+def commands(block: str) -> list[str]:
+    """The lines that call discreet, continued ones joined, without prompts and comments."""
+    lines = [line.strip().removeprefix("$ ") for line in block.replace("\\\n", " ").splitlines()]
+    return [line for line in lines if line.startswith("discreet ")]
+
+
+def run(command: str) -> None:
+    words = shlex.split(command, comments=True)[1:]
+    if command.removeprefix("discreet ").startswith(TOO_LONG):
+        words = [*words, "--help"]
+    result = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert result.exit_code == 0, f"{command}\n{result.output}"
+
+
+def needs_spark(step: Step) -> bool:
+    return "pyspark" in step.text
+
+
+def walk(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *, spark: bool) -> None:
+    """Run a page in an empty folder that holds the survey. Spark takes long to start and is left out unless wanted."""
+    (folder / "examples").mkdir()
+    for place in (folder, folder / "examples"):
+        shutil.copy(ROOT / "examples" / "survey.csv", place)
+    monkeypatch.chdir(folder)
+    namespace: dict[str, object] = {"__name__": "__docs__"}
+    for step in steps(page):
+        if needs_spark(step) and not spark:
+            continue
+        if step.kind == "shell":
+            run(step.text)
+        else:
+            # Blank lines before the block, so that a failure names the line of the page.
+            exec(compile("\n" * (step.line - 1) + step.text, str(page), "exec"), namespace)  # noqa: S102 - our own pages
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_and_command_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    walk(page, tmp_path, monkeypatch, spark=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if any(map(needs_spark, steps(page)))], ids=lambda page: page.name)
+def test_pages_with_spark_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # of PySpark's own sockets
+        walk(page, tmp_path, monkeypatch, spark=True)
+
+
+def test_a_block_that_fails_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (page := tmp_path / "page.md").write_text("```python\nassert 1 == 2\n```\n")
+    (folder := tmp_path / "walk").mkdir()
+    with pytest.raises(AssertionError):
+        walk(page, folder, monkeypatch, spark=False)
+
+
+@pytest.mark.parametrize("page", ["```sh\ndiscreet plan\n```\n", "Type\n\n    discreet plan \\\n        --n\n"])
+def test_a_command_that_fails_is_noticed(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (path := tmp_path / "page.md").write_text(page)
+    (folder := tmp_path / "walk").mkdir()
+    with pytest.raises(AssertionError, match="discreet plan"):
+        walk(path, folder, monkeypatch, spark=False)
+
+
+def test_the_reference_has_every_public_name() -> None:
+    reference = (ROOT / "docs" / "reference.md").read_text()
+    listed = set(re.findall(r"\.\. auto(?:class|function):: discreet\.(?:\w+\.)*(\w+)", reference))
+    for module, members in re.findall(r"\.\. automodule:: discreet\.(\w+)\n   :members:([^\n]*)", reference):
+        room = {name for name, home in discreet._HOME.items() if home == module}
+        listed |= {name.strip() for name in members.split(",")} if members.strip() else room
+    assert set(discreet.__all__) <= listed
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    index = (ROOT / "docs" / "index.md").read_text().splitlines()
+    missing = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"} - set(index)
+    assert not missing

@@ -1,0 +1,101 @@
+"""What would be published: the wheel and the source archive build, pass `twine check`, hold what they should, and install by themselves."""
+
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS_ALONE = {
+    "arviz",
+    "diffprivlib",
+    "dp-accounting",
+    "mypy",
+    "opendp",
+    "pandas",
+    "polars",
+    "psycopg",
+    "pyspark",
+    "pytest",
+    "ruff",
+    "sphinx",
+    "xarray",
+}
+
+pytestmark = pytest.mark.slow
+
+
+def run(*command: object, folder: Path = ROOT) -> str:
+    """Without what this interpreter would lend: the point is what the package brings itself."""
+    done = subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    return done.stdout
+
+
+def bare(folder: Path) -> Path:
+    venv.create(folder, with_pip=True)
+    return folder / "bin" / "python"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the source archive, and the environment that built them."""
+    folder = tmp_path_factory.mktemp("built")
+    python = bare(folder / "tools")
+    run(python, "-m", "pip", "install", "--quiet", "hatchling", "twine")
+    run(python, "-m", "hatchling", "build", "-d", folder)
+    return folder
+
+
+def test_both_pass_twine(built: Path) -> None:
+    archives = [*built.glob("*.whl"), *built.glob("*.tar.gz")]
+    assert len(archives) == 2
+    assert run(built / "tools" / "bin" / "python", "-m", "twine", "check", "--strict", *archives).count("PASSED") == 2
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(built: Path) -> None:
+    with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
+        names = wheel.namelist()
+    inside = {name for name in names if name.startswith("discreet/")}
+    assert {"discreet/py.typed", "discreet/paper/report.html"} <= inside
+    assert all(re.match(r"discreet(-[^/]+\.dist-info)?/", name) for name in names)
+    sources = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    assert inside == sources
+    assert not [name for name in inside if Path(name).suffix in (".csv", ".json", ".parquet", ".png") or "test" in name]
+
+
+def test_the_source_archive_can_be_tested(built: Path) -> None:
+    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"pyproject.toml", "README.md", "LICENSE", "src/discreet/__init__.py", "tests/conftest.py"} <= names
+
+
+def test_it_installs_alone_with_its_core_dependencies(built: Path, tmp_path: Path) -> None:
+    python = bare(tmp_path / "bare")
+    run(python, "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt", next(built.glob("*.whl")))
+    installed = {line.partition("==")[0].lower() for line in run(python, "-m", "pip", "freeze").splitlines()}
+    core = {re.split(r"[<>=\[; ]", requirement)[0] for requirement in PROJECT["dependencies"]}
+    assert core <= installed
+    assert not installed & EXTRAS_ALONE
+    command = tmp_path / "bare" / "bin" / "discreet"
+    assert run(command, "--version", folder=tmp_path).startswith("discreet ")
+    release = [
+        command,
+        "release",
+        ROOT / "examples" / "survey.csv",
+        "--column",
+        "smoking",
+        "--categories",
+        "never,former,current",
+        "--epsilon",
+        "1",
+    ]
+    assert "Promise" in run(*release, folder=tmp_path)
+    assert sys.prefix not in run(python, "-c", "import discreet; print(discreet.__file__)", folder=tmp_path)

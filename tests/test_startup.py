@@ -1,0 +1,43 @@
+"""Starting is light: asking for help, for the version, or importing the package loads no numerical, plotting or database library."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = (
+    "numpy",
+    "scipy",
+    "matplotlib",
+    "duckdb",
+    "pyarrow",
+    "pandas",
+    "polars",
+    "flint",
+    "narwhals",
+    "sqlalchemy",
+    "pyspark",
+    "dp_accounting",
+)
+COMMANDS = ("release", "compare", "plan", "verify", "reproduce", "ledger", "ledger create")
+
+
+def loaded(code: str) -> set[str]:
+    """The heavy modules that a fresh interpreter has loaded after running some code."""
+    quiet = "import contextlib, io, sys\nwith contextlib.redirect_stdout(io.StringIO()):\n"
+    script = f"{quiet}    {code}\nprint(*set(sys.modules) & set({HEAVY!r}))"
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)  # noqa: S603
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_is_light() -> None:
+    assert loaded("import discreet") == set()
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", *(f"{command} --help" for command in COMMANDS)])
+def test_asking_for_help_is_light(words: str) -> None:
+    assert loaded(f"from discreet.cli import app; app({words.split()!r}, standalone_mode=False)") == set()
+
+
+def test_what_is_loaded_is_noticed() -> None:
+    assert "numpy" in loaded("import discreet; discreet.Beta")
