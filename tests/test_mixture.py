@@ -5,7 +5,7 @@ from itertools import chain
 from types import SimpleNamespace
 
 import pytest
-from flint import arb, ctx
+from flint import arb, ctx, fmpz
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,8 +15,8 @@ from discreet.sampling import SeededBits, domination
 from discreet.sampling import mixture as module
 from discreet.sampling.bernoulli import ladder
 from discreet.sampling.domination import Target, certify, cheapest_weights, plan
-from discreet.sampling.mixture import Mixture, affinities
-from tests.sampling_support import FALSE_ALARM, POWER, WRONG, World
+from discreet.sampling.mixture import Mixture, _leaves, _Table, affinities
+from tests.sampling_support import FALSE_ALARM, POWER, WRONG, Law, World
 from tests.support import lattice, reference_hellinger
 
 ONES = ("1", "1", "1")
@@ -31,6 +31,12 @@ QUICK = [
     World(("0.01", "0.1", "10", "100"), (1, 1, 1, 1), "20", "smooth"),
     World(("1", "1", "1", "1"), (3, 3, 3, 2), "20", "smooth"),
 ]
+CUT = [
+    World(ONES, (14, 12, 10), "20", "smooth"),
+    World(("1", "0.01", "1", "1"), (7, 0, 5, 2), "40", "smooth"),
+    World(ONES, (0, 36, 0), "5", "smooth"),
+]
+"""Worlds in which the tables of the higher powers end long before the range does."""
 SLOW = [
     World(prior, counts, epsilon, mechanism)
     for prior, counts in [
@@ -62,7 +68,7 @@ def _check(world: World, size: int) -> bool:
     return powerful
 
 
-@pytest.mark.parametrize("world", QUICK, ids=str)
+@pytest.mark.parametrize("world", QUICK + CUT, ids=str)
 def test_draws_fit_the_law_and_not_a_rate_ten_percent_off(world: World) -> None:
     _check(world, 15_000)
 
@@ -80,7 +86,7 @@ def test_many_draws_fit_the_law_and_not_a_rate_ten_percent_off(world: World) -> 
 # --- structure --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("world", QUICK + SLOW, ids=str)
+@pytest.mark.parametrize("world", QUICK + CUT + SLOW, ids=str)
 def test_the_bound_is_above_the_weight_of_every_candidate(world: World) -> None:
     sampler = _sampler(world)
     with ctx.workprec(200):
@@ -93,6 +99,60 @@ def test_the_bound_is_above_the_weight_of_every_candidate(world: World) -> None:
         claimed = Fraction(sampler._bound, 1 << 3 * sampler._bits)
         assert bound <= claimed <= bound * (1 + Fraction(1, 2**20))  # the surplus that is drawn as "start again"
         assert total / ball(claimed) >= 0.9
+
+
+def test_tables_that_end_far_too_early_cost_acceptance_and_not_exactness(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What no product form reaches is the uniform form's, whose weight must make up for it; without that the bound would be broken."""
+    world = CUT[0]
+    monkeypatch.setattr(module, "_CUT_BITS", 3 - world_bits(world))
+
+    def broken() -> bool:
+        sampler = _sampler(world)
+        assert min(table.end - table.start for component in sampler._components for table in _leaves(component.root)) < 10
+        with ctx.workprec(200):
+            candidates = [tuple(int(c) for c in point) for point in world.points]
+            return any(sampler.weight(candidate) > ball(sampler.bound(candidate)) for candidate in candidates)
+
+    assert not broken()
+    assert world.law().p_value(draws(_sampler(world), 2000, seed=3)) > FALSE_ALARM
+    monkeypatch.setattr(_Table, "beyond", fmpz(0))
+    assert broken()
+
+
+@pytest.mark.parametrize("world", CUT, ids=str)
+def test_the_tables_of_high_powers_end_before_the_range_does(world: World) -> None:
+    leaves = [leaf for component in _sampler(world)._components for leaf in _leaves(component.root)]
+    assert min(leaf.end - leaf.start for leaf in leaves) < sum(world.counts) // 2
+
+
+def world_bits(world: World) -> int:
+    """Bits of the number of candidates, which the depth of the tables is counted from."""
+    return len(world.points).bit_length()
+
+
+@pytest.mark.parametrize("counts", [(400_000, 350_000, 250_000), (600_000, 399_900, 100)], ids=str)
+def test_a_million_records_fit_the_law_of_the_neighbourhood(counts: tuple[int, ...]) -> None:
+    """Oracle: the weights by definition within 30 records, which hold all but a millionth of the mass."""
+    prior, n = (Fraction(1),) * 3, sum(counts)
+    with ctx.workprec(300):
+        first, second, third = (a + x for a, x in zip(prior, counts, strict=True))
+        rate = 2 / reference_hellinger([first, second, third], [first - 1, second + 1, third])
+        wrong = rate * ball(WRONG)
+    around = [
+        (counts[0] + i, counts[1] + j, counts[2] - i - j)
+        for i in range(-30, 31)
+        for j in range(-30, 31)
+        if min(counts[0] + i, counts[1] + j, counts[2] - i - j) >= 0
+    ]
+    sampler = Mixture(prior, counts, lambda: rate)
+    with ctx.workprec(300):
+        weights = {r: float(sampler.weight(r)) for r in around}
+    total = sum(weights.values())
+    law = Law({r: w / total for r, w in weights.items()})
+    found = draws(sampler, 4000, seed=2)
+    assert all(sum(r) == n for r in found)
+    assert law.p_value(found) > FALSE_ALARM
+    assert law.p_value(draws(Mixture(prior, counts, lambda: wrong), 4000, seed=2)) < FALSE_ALARM
 
 
 @pytest.mark.parametrize(("prior", "rate"), [(("1e30", "1e30", "1e30"), "1e15"), (("1e100", "1e-9", "1e100"), "0.5")], ids=str)
@@ -113,20 +173,40 @@ def test_a_huge_rate_neither_fills_the_memory_nor_takes_long() -> None:
 PARAMETERS = st.sampled_from([Fraction(s) for s in ("1e-9", "0.01", "0.3", "1", "7/3", "100", "0.1234567890123")])
 
 
-@settings(max_examples=40)
-@given(PARAMETERS, st.integers(1, 40), st.integers(0, 40), st.integers(30, 150))
-def test_affinities_are_right_to_two_units(a: Fraction, n: int, x: int, bits: int) -> None:
+@settings(max_examples=60)
+@given(PARAMETERS, st.integers(1, 40), st.integers(0, 40), st.integers(30, 150), st.floats(1e-6, 30.0))
+def test_affinities_are_right_to_two_units_as_far_as_they_go(a: Fraction, n: int, x: int, bits: int, depth: float) -> None:
     x = min(x, n)
-    table = affinities(a, x, n, bits)
-    assert len(table) == n + 1
+    table = affinities(a, x, n, bits, depth)
+    assert table.start <= max(0, x - 1)
+    assert table.end >= min(n, x + 1)
     with ctx.workprec(400):
-        for r, entry in enumerate(table):
+        for r in range(n + 1):
             scaled = (-gap_ball(a + x, a + r)).exp() * arb(2) ** bits
-            assert scaled <= arb(entry)
-            assert arb(entry) - 2 <= scaled
+            if table.start <= r <= table.end:
+                assert arb(table[r]) - 2 <= scaled <= arb(table[r])
+            else:
+                assert table[r] == 0
+                assert scaled <= arb(table.beyond)
+                assert scaled <= arb(2) ** (bits - depth) * (1 + arb(2) ** -20)  # not cut before it was time
 
 
-@pytest.mark.parametrize("world", [QUICK[2], QUICK[8]], ids=str)
+@settings(max_examples=60)
+@given(PARAMETERS, st.integers(1, 40), st.integers(0, 40), st.integers(0, 12), st.integers(0, 60))
+def test_a_trimmed_table_keeps_the_data_and_bounds_what_it_lost(a: Fraction, n: int, x: int, doublings: int, cut: int) -> None:
+    x, bits, negligible = min(x, n), 100, fmpz(1) << 100 - cut
+    table = affinities(a, x, n, bits, 1e9)
+    for _ in range(doublings):
+        table = table.squared(bits)
+    trimmed = table.trimmed(negligible)
+    assert trimmed[x] >= 1 << bits
+    for r in range(n + 1):
+        assert trimmed[r] in (0, table[r])
+        if trimmed[r] == 0:
+            assert table[r] <= trimmed.beyond <= negligible
+
+
+@pytest.mark.parametrize("world", [QUICK[2], QUICK[8], CUT[1]], ids=str)
 def test_every_node_claims_at_least_what_its_parts_hold(world: World) -> None:
     sampler = _sampler(world)
     n = sum(world.counts)
@@ -138,8 +218,8 @@ def test_every_node_claims_at_least_what_its_parts_hold(world: World) -> None:
             assert min(node.mass) >= 1
             if node.parts:
                 waiting += node.parts
-                for records in range(n + 1):
-                    held, claimed = node.coefficient(records), node.mass[records] << sampler._bits
+                for records, mass in enumerate(node.mass, start=node.start):
+                    held, claimed = node.coefficient(records), mass << sampler._bits
                     assert held <= claimed <= held + (1 << sampler._bits)
 
 
@@ -253,10 +333,35 @@ def test_a_linear_program_that_fails_costs_time_and_not_exactness(monkeypatch: p
 
 
 def test_what_does_not_fit_in_memory_is_refused_by_public_numbers_alone() -> None:
-    for counts in ((10**7, 0, 0), (10**6, 10**6, 8 * 10**6)):
+    for counts in ((10**9, 0, 0), (10**8, 10**8, 8 * 10**8)):
         with pytest.raises(TooLargeError) as caught:
             Mixture((Fraction(1),) * 3, counts, lambda: ball(Fraction(1)))
-        assert "n = 10000000 " in str(caught.value)
+        assert "n = 1000000000 " in str(caught.value)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(PARAMETERS, st.integers(0, 300)), min_size=3, max_size=9), st.floats(0.01, 100.0))
+def test_no_dataset_needs_more_entries_than_the_rule_for_refusals_says(world: list[tuple[Fraction, int]], rate: float) -> None:
+    prior, counts = tuple(a for a, _ in world), tuple(x for _, x in world)
+    if not sum(counts):
+        return
+    held = 0
+    with pytest.MonkeyPatch.context() as patch:
+        build = module._tree
+
+        def counted(tables: list[_Table], total: int, bits: int) -> object:
+            nonlocal held
+            tree = build(tables, total, bits)
+            held += sum(len(node.mass) for node in _nodes(tree))
+            return tree
+
+        patch.setattr(module, "_tree", counted)
+        Mixture(prior, counts, lambda: arb(rate))
+    assert held <= module.most_entries(prior, sum(counts))
+
+
+def _nodes(node: module._Node) -> list[module._Node]:
+    return [node, *chain.from_iterable(map(_nodes, node.parts or ()))]
 
 
 def test_few_records() -> None:

@@ -43,6 +43,8 @@ __all__ = [
 Prior = Dirichlet | Beta
 # Candidates closer than this in float cannot be told apart by it (its error is below 1e-12), so all of them go to the enclosure.
 _TIE = 1e-9
+_FEW_ENDS = 18
+"""So many leg ends, those of three categories, are compared by enclosures sooner than by floats."""
 _MOST_CATEGORIES = 1024
 """A smooth sensitivity looks at 3k² leg ends: above this many categories they would fill gigabytes."""
 _MOST_ENDS = 1 << 22
@@ -219,16 +221,18 @@ def local_steps(prior: Prior, counts: Counts) -> list[Step]:
 
 
 def smooth_steps(prior: Prior, counts: Counts, smoothing: Smoothing) -> list[Step]:
-    """Steps among which the smooth sensitivity of one dataset is reached: the leg ends that floats cannot rule out."""
+    """Steps among which the smooth sensitivity of one dataset is reached: the leg ends, without those that floats can rule out if many."""
     ends = _leg_ends(prior.k)
-    value = _discounted(prior, counts, smoothing)
-    distance, _ = ends.reach(counts)
+    distance, close = ends.reach(counts)
+    if close.size > _FEW_ENDS:
+        value = _discounted(prior, counts, smoothing)
+        close = value >= value.max() * (1.0 - _TIE)
     exact, n = prior.exact, int(counts.sum())
     pairs = list(zip(exact, (int(x) for x in counts), strict=True))
     table = [*exact, *(a + max(x - 1, 0) for a, x in pairs), *(a + x for a, x in pairs), *(a + n - 1 for a in exact)]
-    close = np.nonzero(value >= value.max() * (1.0 - _TIE))[0]
     return sorted(
-        {Step(table[ends.source[c]], table[ends.target[c]], int(distance[c])) for c in close}, key=lambda e: (e.distance, e.s, e.t)
+        {Step(table[ends.source[c]], table[ends.target[c]], int(distance[c])) for c in np.nonzero(close)[0]},
+        key=lambda e: (e.distance, e.s, e.t),
     )
 
 

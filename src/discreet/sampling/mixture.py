@@ -4,18 +4,21 @@ With equal totals 1 - H² = e^-D is a product over the categories, B(r) = Π b_i
 
     weight(r) = exp(-c sqrt(1 - B(r)))  <=  Σ_M w_M Π_i b_i(r_i)^M  <=  Σ_M w_M Π_i t_{M,i}(r_i) ,
 
-the first by `domination` (M = 0 and powers of two), the second by integer tables rounded up. The right side is a mixture of product forms.
+the first by `domination` (M = 0 and powers of two), the second by integer tables rounded up, which end where an entry would say next to
+nothing: there the term M = 0 is raised instead. The right side is a mixture of product forms.
 Convolving the tables two by two gives a tree that knows, for every group of categories and every number of records, an upper bound of
 the mass; a candidate is drawn by splitting the n records down that tree, and accepted with probability weight / bound. Where a node
 claims more than its parts (it is rounded up), the surplus is drawn as "start again". The proof is in docs/exactness.md.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from itertools import chain
-from math import comb, isqrt, log
-from operator import mul
+from math import comb, expm1, isqrt, log
+from operator import mul, neg
 
 from flint import arb, ctx, fmpz, fmpz_poly
 
@@ -23,7 +26,7 @@ from discreet.errors import InternalError, TooLargeError
 from discreet.numerics import ball, gap_ball, working_precision
 from discreet.sampling.bernoulli import bernoulli, endpoints, ladder
 from discreet.sampling.bits import BitSource, uniform
-from discreet.sampling.domination import certify, cheapest_weights, plan
+from discreet.sampling.domination import Target, certify, cheapest_weights, plan
 from discreet.sampling.lattice import composition
 
 __all__ = ["Mixture", "affinities", "check_size"]
@@ -31,15 +34,19 @@ __all__ = ["Mixture", "affinities", "check_size"]
 _SPARE_BITS = 40
 """Rounding adds a few units of 2^-bits to the mass of each of the N candidates: with log2 N + 40 bits, a share of about 2^-35."""
 
-_MOST_ENTRIES = 1 << 23
-"""Table entries; building at this limit was measured to take 250 to 450 MB, and up to 700 MB with hundreds of categories."""
+_CUT_BITS = 12
+"""Tables end where b^M is below 2^-12/N: beyond, the uniform form takes over, with about 2^-12 of the mass of r = x alone."""
+
+_MOST_MEGABYTES = 512
+_ENTRY_BYTES = 64
+"""Of an entry, beside its digits: the list's pointer, the Python object and FLINT's header."""
 
 _ROUNDED = 2
 """An entry of `affinities` is above the true value by at most this many units."""
 
 
 class Mixture:
-    """An exact sampler for one dataset: building it costs O(k n log² n), `draw` O(k n), any number of times."""
+    """An exact sampler for one dataset: `draw` may be called any number of times."""
 
     def __init__(self, prior: tuple[Fraction, ...], counts: tuple[int, ...], rate: Callable[[], arb]) -> None:
         """`rate()` encloses c at the working precision in force when it is called."""
@@ -50,9 +57,11 @@ class Mixture:
         self._precision = 3 * size.bit_length() + 64
         self._at_precision: dict[int, tuple[arb, list[arb]]] = {}
         self._candidates = comb(self._total + len(prior) - 1, len(prior) - 1)
-        self._bits = self._candidates.bit_length() + size.bit_length() + _SPARE_BITS
-        self._tables = [affinities(a, x, self._total, self._bits) for a, x in zip(prior, counts, strict=True)]
-        self._components, self._uniform_weight = self._build()
+        self._bits = _bits(self._candidates, size)
+        with working_precision(self._precision):
+            target = plan(self._constants()[0], self._nearest(), log(self._candidates))
+        self._tables = self._first_tables(target.powers[1])
+        self._components, self._uniform_weight = self._build(target)
         self._shares = [component.weight * component.mass for component in self._components]
         self._shares.append(self._uniform_weight * self._candidates << 2 * self._bits)
         self._bound = sum(self._shares)
@@ -88,31 +97,39 @@ class Mixture:
 
     # --- building -----------------------------------------------------------------------------------------------------
 
-    def _build(self) -> tuple[list["_Component"], int]:
+    def _nearest(self) -> arb:
+        """A lower bound of D(r) for r != x: some category has lost a record and some other has gained one, and each gap grows outwards."""
+        held = [(a + x, x) for a, x in zip(self._prior, self._counts, strict=True)]
+        down = [gap_ball(alpha, alpha - 1) for alpha, x in held if x]
+        up = [gap_ball(alpha, alpha + 1) for alpha, x in held if x < self._total]
+        nearest = reduce(arb.min, down) + reduce(arb.min, up)
+        if not nearest > 0:
+            raise InternalError("the nearest candidate could not be told from the data; nothing was released")
+        return nearest
+
+    def _first_tables(self, lowest: int) -> list["_Table"]:
+        """The tables of M = 1, as far out as the lowest power that is used needs them."""
+        depth = (self._candidates.bit_length() + _CUT_BITS) / lowest
+        return [affinities(a, x, self._total, self._bits, depth) for a, x in zip(self._prior, self._counts, strict=True)]
+
+    def _build(self, target: Target) -> tuple[list["_Component"], int]:
         """The product forms that get a weight, and the weight of the uniform one."""
-        with working_precision(self._precision):
-            rate = self._constants()[0]
-            target = plan(rate, self._nearest(), log(self._candidates))
+        negligible = fmpz(1) << self._bits - self._candidates.bit_length() - _CUT_BITS
         components = []
         tables, power = self._tables, 1
         for wanted in target.powers[1:]:
             while power < wanted:
-                tables, power = [_squared(table, self._bits) for table in tables], 2 * power
-            root = _tree(tables, self._bits)
-            components.append((root, root.coefficient(self._total)))
-        log_masses = [log(self._candidates), *(log(int(mass)) - 2 * self._bits * log(2) for _, mass in components)]
+                tables, power = [table.squared(self._bits) for table in tables], 2 * power
+            tables = [table.trimmed(negligible) for table in tables]
+            root = _tree(tables, self._total, self._bits)
+            components.append((root, root.coefficient(self._total), max(int(table.beyond) for table in tables)))
+        log_masses = [log(self._candidates), *(log(int(mass)) - 2 * self._bits * log(2) for _, mass, _ in components)]
         uniform_weight, *weights = certify(target, cheapest_weights(target, log_masses), self._bits)
-        kept = [_Component(root, int(mass), w) for (root, mass), w in zip(components, weights, strict=True) if w]
+        # A candidate that no product form reaches is left to the uniform one, which is raised by what the forms would have given it.
+        for (_, _, beyond), weight in zip(components, weights, strict=True):
+            uniform_weight += -(-weight * beyond >> self._bits)
+        kept = [_Component(root, int(mass), w) for (root, mass, _), w in zip(components, weights, strict=True) if w]
         return kept, uniform_weight
-
-    def _nearest(self) -> arb:
-        """A lower bound of D(r) for r != x: some category has lost a record and some other has gained one, and each gap grows outwards."""
-        down = max(table[x - 1] for table, x in zip(self._tables, self._counts, strict=True) if x)
-        up = max(table[x + 1] for table, x in zip(self._tables, self._counts, strict=True) if x < self._total)
-        nearest = -(arb(down * up) / arb(2) ** (2 * self._bits)).log()
-        if not nearest > 0:
-            raise InternalError("the nearest candidate could not be told from the data; nothing was released")
-        return nearest
 
     # --- drawing ------------------------------------------------------------------------------------------------------
 
@@ -133,7 +150,7 @@ class Mixture:
         return int(units)
 
     def _acceptances(self, candidate: tuple[int, ...]) -> chain[arb]:
-        """Enclosures of weight / bound: the first from the tables, the others from the definition."""
+        """Enclosures of weight / bound: the first from the tables if they reach that far, the others from the definition."""
         bound = self._bound_units(candidate)
         scale = self._bits * (1 + len(candidate))
         exact = ladder(lambda: self.weight(candidate) * arb(2) ** scale / bound, self._precision)
@@ -142,31 +159,86 @@ class Mixture:
         return chain([quick] if quick.is_finite() else [], exact)
 
     def _table_weight(self, candidate: tuple[int, ...]) -> arb:
-        """Enclosure of the weight from the tables of affinities, which are right to `_ROUNDED` units."""
+        """Enclosure of the weight from the tables of affinities, which are right to `_ROUNDED` units; not a number beyond them."""
         affinity, unit = arb(1), arb(2) ** -self._bits
         for table, x, r in zip(self._tables, self._counts, candidate, strict=True):
             if r != x:
                 entry = table[r]
+                if not entry:
+                    return arb("nan")
                 affinity *= (arb(entry) * unit).union(arb(entry - _ROUNDED) * unit)
         return (-self._constants()[0] * (1 - affinity).sqrt()).exp()
 
 
+def _bits(candidates: int, size: int) -> int:
+    """Bits after the point of all tables."""
+    return candidates.bit_length() + size.bit_length() + _SPARE_BITS
+
+
 def check_size(prior: tuple[Fraction, ...], n: int) -> None:
-    """Refuse by public numbers alone what would not fit in memory."""
+    """Refuse what would not fit in memory: by the worst dataset with these public numbers, so that a refusal says nothing of the data."""
     k, size = len(prior), n + int(sum(prior)) + 1
-    entries = 2 * k * (n + 1) * (size.bit_length() + 8)
-    if entries > _MOST_ENTRIES:
+    digits = _bits(comb(n + k - 1, k - 1), size) // 8
+    needed = most_entries(prior, n) * (digits + _ENTRY_BYTES) >> 20
+    if needed > _MOST_MEGABYTES:
         raise TooLargeError(
-            f"an exact draw for k = {k} categories and n = {n} records needs about {entries} table entries, more than {_MOST_ENTRIES}; "
+            f"an exact draw for k = {k} categories and n = {n} records may need {needed} MB, more than {_MOST_MEGABYTES} MB; "
             "use LatticeGeometric or a Laplace mechanism, which draw exactly at any size"
         )
+
+
+def most_entries(prior: tuple[Fraction, ...], n: int) -> int:
+    """No dataset needs more table entries.
+
+    gap(u, v) >= (u - v)²/8max(u, v), so where b^M is to be above e^-L, the table of one category has at most 2 sqrt(8Lu/M) + 8L/M + 3
+    entries, and all tables together, by Cauchy and Schwarz, 2 sqrt(8Lk Σu/M) + k(8L/M + 3). A level of the tree has no more.
+    """
+    k, size = len(prior), n + int(sum(prior)) + 1
+    depth = 6 * (comb(n + k - 1, k - 1).bit_length() + _CUT_BITS)  # 8 ln 2 < 6
+    nodes = [-(-k >> level) for level in range((k - 1).bit_length())]
+    leaves = (2 * isqrt(depth * k * size >> power) + k * ((depth >> power) + 3) for power in range(size.bit_length() + 8))
+    return sum(min(length, count * (n + 1)) for length in leaves for count in nodes)
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 
-def affinities(a: Fraction, x: int, n: int, bits: int) -> list[fmpz]:
-    """Whole numbers t(r) with t - 2 <= 2^bits b(r) <= t for r = 0..n, where b(r) = exp(-gap(a + x, a + r)).
+@dataclass(frozen=True)
+class _Table:
+    """Bounds of b(r)^M in units of 2^-bits, for r = start, start + 1, ...; elsewhere in 0..total b(r)^M is at most `beyond`."""
+
+    start: int
+    entries: list[fmpz]
+    x: int
+    total: int
+
+    def __getitem__(self, r: int) -> fmpz:
+        return self.entries[r - self.start] if self.start <= r <= self.end else fmpz(0)
+
+    @property
+    def end(self) -> int:
+        """The last r."""
+        return self.start + len(self.entries) - 1
+
+    @property
+    def beyond(self) -> fmpz:
+        """b falls as r leaves x, so what lies outside is below the entry at that end."""
+        return max(self.entries[0] if self.start > 0 else fmpz(0), self.entries[-1] if self.end < self.total else fmpz(0))
+
+    def squared(self, bits: int) -> "_Table":
+        """From bounds of b^M to bounds of b^2M: rounded up, and never 0."""
+        return _Table(self.start, [(entry * entry >> bits) + 1 for entry in self.entries], self.x, self.total)
+
+    def trimmed(self, negligible: fmpz) -> "_Table":
+        """Without what lies further out than the first negligible entry on either side of x."""
+        centre = self.x - self.start
+        low = max(0, bisect_right(self.entries, negligible, 0, centre) - 1)
+        high = bisect_left(self.entries, -negligible, centre + 1, key=neg) + 1
+        return _Table(self.start + low, self.entries[low:high], self.x, self.total)
+
+
+def affinities(a: Fraction, x: int, n: int, bits: int, depth: float) -> _Table:
+    """Whole numbers t(r) with t - 2 <= 2^bits b(r) <= t, where b(r) = exp(-gap(a + x, a + r)), out to where b is below 2^-depth.
 
     b(r+2)²/b(r)² = m²/(v(v+1)) with v = a + r, m = a + (x+r)/2 is rational, so b² follows from b(x) = 1 and b(x ± 1) by whole-number steps
     outwards. Each rounds down by less than one unit of 2^-2(bits + guard) and shrinks the errors before it.
@@ -174,25 +246,28 @@ def affinities(a: Fraction, x: int, n: int, bits: int) -> list[fmpz]:
     guard = n.bit_length() + 4
     work = bits + guard
     numerator, denominator = a.numerator, a.denominator
-    squares = [0] * (n + 1)
+    one = 1 << 2 * work
+    far = one - int(one * Fraction(-expm1(-2.0 * log(2.0) * depth)))  # 2^-2depth, which may be near 1
 
     def step(r: int) -> tuple[int, int]:
         """b(r+2)²/b(r)² as a fraction."""
         v = numerator + denominator * r
         return (2 * numerator + denominator * (x + r)) ** 2, 4 * v * (v + denominator)
 
-    squares[x] = 1 << 2 * work
-    for side in (x - 1, x + 1):
-        if 0 <= side <= n:
-            squares[side] = _neighbour_square(a + x, side - x, 2 * work)
-    for r in range(x, n - 1):
-        above, below = step(r)
-        squares[r + 2] = squares[r] * above // below
-    for r in range(x, 1, -1):
-        above, below = step(r - 2)
-        squares[r - 2] = squares[r] * below // above
+    up, down = [one], [one]
+    if x < n:
+        up.append(_neighbour_square(a + x, 1, 2 * work))
+    while up[-1] > far and x + len(up) <= n:
+        above, below = step(x + len(up) - 2)
+        up.append(up[-2] * above // below)
+    if x > 0:
+        down.append(_neighbour_square(a + x, -1, 2 * work))
+    while down[-1] > far and x - len(down) >= 0:
+        above, below = step(x - len(down))
+        down.append(down[-2] * below // above)
     slack = n + 2
-    return [fmpz((isqrt(square + slack) >> guard) + 1) if r != x else fmpz(1) << bits for r, square in enumerate(squares)]
+    low, high = ([fmpz((isqrt(square + slack) >> guard) + 1) for square in side[1:]] for side in (down, up))
+    return _Table(x - len(low), [*reversed(low), fmpz(1) << bits, *high], x, n)
 
 
 def _neighbour_square(alpha: Fraction, step: int, bits: int) -> int:
@@ -204,35 +279,45 @@ def _neighbour_square(alpha: Fraction, step: int, bits: int) -> int:
     raise InternalError("an affinity could not be enclosed; nothing was released")
 
 
-def _squared(table: list[fmpz], bits: int) -> list[fmpz]:
-    """From bounds of b^M to bounds of b^2M: rounded up, and never 0."""
-    return [(entry * entry >> bits) + 1 for entry in table]
-
-
 # --- the tree of convolutions -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Node:
-    """A group of categories; `mass[s]` bounds, in units of 2^-bits, the sum of the products over all ways to give them s records."""
+    """A group of categories; `mass[i]` bounds the sum of the products over all ways to give them start + i records, in units of 2^-bits."""
 
+    start: int
     mass: list[fmpz]
     parts: tuple["_Node", "_Node"] | None = None
+
+    @property
+    def end(self) -> int:
+        """The most records."""
+        return self.start + len(self.mass) - 1
 
     def coefficient(self, records: int) -> fmpz:
         """The mass of exactly this many records in the two parts together, in units of 2^-2bits."""
         left, right = self._halves()
-        return sum(map(mul, left.mass[: records + 1], reversed(right.mass[: records + 1])), fmpz(0))
+        first, last = self._shares(records)
+        mine = left.mass[first - left.start : last - left.start + 1]
+        other = right.mass[records - last - right.start : records - first - right.start + 1]
+        return sum(map(mul, mine, reversed(other)), fmpz(0))
 
     def split(self, source: BitSource, records: int, claimed: int) -> int | None:
         """How many records go to the left part: by their product, or None for what is claimed beyond the sum of the products."""
         left, right = self._halves()
         ticket = fmpz(uniform(source, claimed))
-        for given in range(records + 1):
-            ticket -= left.mass[given] * right.mass[records - given]
+        first, last = self._shares(records)
+        for given in range(first, last + 1):
+            ticket -= left.mass[given - left.start] * right.mass[records - given - right.start]
             if ticket < 0:
                 return given
         return None
+
+    def _shares(self, records: int) -> tuple[int, int]:
+        """The fewest and the most records that the left part can have."""
+        left, right = self._halves()
+        return max(left.start, records - right.end), min(left.end, records - right.start)
 
     def _halves(self) -> tuple["_Node", "_Node"]:
         if self.parts is None:
@@ -240,18 +325,31 @@ class _Node:
         return self.parts
 
 
-def _tree(tables: list[list[fmpz]], bits: int) -> _Node:
+def _tree(tables: list[_Table], total: int, bits: int) -> _Node:
     """The tree over all categories; its root has no table of its own, since only one entry of it is ever needed."""
+    return _Node(total, [], _parts(tables, total, total, bits))
+
+
+def _parts(tables: list[_Table], low: int, high: int, bits: int) -> tuple[_Node, _Node]:
+    """Both halves of a group that gets low to high records: what the other half cannot take, or leave, is out of reach."""
     middle = len(tables) // 2
-    return _Node([], (_branch(tables[:middle], bits), _branch(tables[middle:], bits)))
+    left, right = tables[:middle], tables[middle:]
+    (left_low, left_high), (right_low, right_high) = (
+        (sum(table.start for table in half), sum(table.end for table in half)) for half in (left, right)
+    )
+    return _branch(left, low - right_high, high - right_low, bits), _branch(right, low - left_high, high - left_low, bits)
 
 
-def _branch(tables: list[list[fmpz]], bits: int) -> _Node:
+def _branch(tables: list[_Table], low: int, high: int, bits: int) -> _Node:
     if len(tables) == 1:
-        return _Node(tables[0])
-    parts = _tree(tables, bits)._halves()
-    product = fmpz_poly(parts[0].mass).mul_low(fmpz_poly(parts[1].mass), len(tables[0]))
-    return _Node([(entry >> bits) + 1 for entry in product.coeffs()], parts)
+        [table] = tables
+        low, high = max(low, table.start), min(high, table.end)
+        return _Node(low, table.entries[low - table.start : high - table.start + 1])
+    left, right = parts = _parts(tables, low, high, bits)
+    start = left.start + right.start
+    low, high = max(low, start), min(high, left.end + right.end)
+    product = fmpz_poly(left.mass).mul_low(fmpz_poly(right.mass), high - start + 1)
+    return _Node(low, [(entry >> bits) + 1 for entry in product.coeffs()[low - start :]], parts)
 
 
 @dataclass(frozen=True)
@@ -271,19 +369,20 @@ class _Component:
             if node.parts is None:
                 counts.append(held)
                 continue
-            left, right = node.parts
             given = node.split(source, held, claimed)
             if given is None:
                 return None
-            waiting.append((right, held - given, int(right.mass[held - given]) << bits))
-            waiting.append((left, given, int(left.mass[given]) << bits))
+            for part, share in zip(reversed(node.parts), (held - given, given), strict=True):
+                waiting.append((part, share, int(part.mass[share - part.start]) << bits))
         return tuple(counts)
 
     def units(self, candidate: tuple[int, ...]) -> fmpz:
-        """Weight times the product of the table entries of a candidate."""
+        """Weight times the product of the table entries of a candidate; 0 if one of the tables does not reach it."""
         product = fmpz(self.weight)
         for leaf, r in zip(_leaves(self.root), candidate, strict=True):
-            product *= leaf.mass[r]
+            if not leaf.start <= r <= leaf.end:
+                return fmpz(0)
+            product *= leaf.mass[r - leaf.start]
         return product
 
 
