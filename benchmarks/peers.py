@@ -30,10 +30,10 @@ EPSILON = 1
 MOST_SECONDS, MOST_MEGABYTES = 30.0, 4096.0
 TWO = tuple(10**e for e in range(2, 10))
 LEAST_CALLS, CALLS = 4, 26
-SHORT, LONG = 0.5, 12.0
+SHORT, LONG = 0.5, 8.0
 """Seconds of calls to make at least, and at most."""
-MORE = (10, 32, 100, 316, 1000, 3162)
-CATEGORIES = (2, 3, 5, 10)
+MORE = (10, 32, 100, 316, 1000, *TWO[2:])
+CATEGORIES = range(2, 11)
 Action = Callable[[], object]
 
 
@@ -136,7 +136,7 @@ HISTOGRAMS: dict[str, Callable[[int, int], Action]] = {
 
 
 def timed(action: Action) -> dict[str, Any]:
-    """Quartiles of repeated calls: at least 25, or as many as fit 12 s, and never fewer than 4; the first does not count.
+    """Quartiles of repeated calls: at least 25, or as many as fit 8 s, and never fewer than 4; the first does not count.
 
     Few will not do: OpenDP's time for the very same call varies by a factor of ten and more. Of each call the lesser of wall-clock and
     processor time: waiting for a busy machine is not held against long calls.

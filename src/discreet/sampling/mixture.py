@@ -37,7 +37,7 @@ _SPARE_BITS = 40
 _CUT_BITS = 12
 """Tables end where b^M is below 2^-12/N: beyond, the uniform form takes over, with about 2^-12 of the mass of r = x alone."""
 
-_MOST_MEGABYTES = 512
+_MOST_MEGABYTES = 1024
 _ENTRY_BYTES = 64
 """Of an entry, beside its digits: the list's pointer, the Python object and FLINT's header."""
 
