@@ -56,6 +56,8 @@ RELATIVE_ERROR = 2.0**-45
 
 _STIRLING_FROM = 10.0
 _SERIES_BELOW = 0.5
+_CHUNK = 1 << 13
+"""Elements worked on together: few enough to stay near the processor, many enough that the calls do not count."""
 # B_2k / (2k (2k-1)) for the powers p = 2k-1 = 1, 3, ... 13. The first term left out, p = 15, is below 1e-15 of the sum.
 _STIRLING = ((1, 1 / 12), (3, -1 / 360), (5, 1 / 1260), (7, -1 / 1680), (9, 1 / 1188), (11, -691 / 360360), (13, 1 / 156))
 # v^-p - u^-p (1 - pτ) = v^-p τ² Σ_i τ^i [p C(p, i+1) - C(p, i+2)]: positive coefficients, so no cancellation for small τ.
@@ -71,28 +73,32 @@ def _log_ratio(tau: Floats, ratio: Floats) -> Floats:
 
 def _lambda(tau: Floats, ratio: Floats) -> Floats:
     """λ(τ) = ln(1 + τ) - τ <= 0."""
-    w = tau / (2.0 + tau)
-    w = np.where(np.abs(tau) <= _SERIES_BELOW, w, 0.0)
+    small = np.abs(tau) <= _SERIES_BELOW
+    w = np.where(small, tau / (2.0 + tau), 0.0)
     square = w * w
-    series = np.zeros_like(w)
-    for i in range(_ATANH_TERMS, 0, -1):
-        series = (series + 1.0 / (2 * i + 1)) * square
+    series = square / (2 * _ATANH_TERMS + 1)
+    for i in range(_ATANH_TERMS - 1, 0, -1):
+        series += 1.0 / (2 * i + 1)
+        series *= square
     near = 2.0 * (w * series - square / (1.0 - w))
-    return np.where(np.abs(tau) <= _SERIES_BELOW, near, _log_ratio(tau, ratio) - tau)
+    return near if small.all() else np.where(small, near, _log_ratio(tau, ratio) - tau)
 
 
 def _stirling_remainder(u: Floats, v: Floats, tau: Floats) -> Floats:
     """Bregman divergence of the part of ln Γ beyond (z - ½) ln z - z."""
     small = np.abs(tau) <= _SERIES_BELOW
     near = np.where(small, tau, 0.0)
-    total = np.zeros_like(tau)
+    total, far = np.zeros_like(tau), np.zeros_like(tau)
     for p, coefficient in reversed(_STIRLING):
-        polynomial = np.zeros_like(tau)
-        for factor in reversed(_POWER_POLYNOMIALS[p]):
-            polynomial = polynomial * near + factor
-        far = v**-p - u**-p * (1.0 - p * tau)
-        total += coefficient * np.where(small, v**-p * near * near * polynomial, far)
-    return total
+        power = v**-p
+        polynomial = np.full_like(tau, _POWER_POLYNOMIALS[p][-1])
+        for factor in reversed(_POWER_POLYNOMIALS[p][:-1]):
+            polynomial *= near
+            polynomial += factor
+        total += coefficient * power * polynomial
+        if not small.all():
+            far += coefficient * (power - u**-p * (1.0 - p * tau))
+    return np.where(small, total * near * near, far)
 
 
 def bregman(v: ArrayLike, u: ArrayLike, difference: ArrayLike | None = None) -> Floats:
@@ -102,7 +108,9 @@ def bregman(v: ArrayLike, u: ArrayLike, difference: ArrayLike | None = None) -> 
     v, u, step = np.broadcast_arrays(v, u, step)
     result = np.zeros(v.shape)
     moved = step != 0.0
-    result[moved] = _bregman(v[moved], u[moved], step[moved])
+    columns: list[Floats] = [column[moved] for column in (v, u, step)]
+    chunks = (slice(start, start + _CHUNK) for start in range(0, columns[0].size, _CHUNK))
+    result[moved] = np.concatenate([np.zeros(0), *(_bregman(*(column[chunk] for column in columns)) for chunk in chunks)])
     return result
 
 
@@ -110,11 +118,8 @@ def _bregman(v: Floats, u: Floats, step: Floats) -> Floats:
     total = np.zeros_like(v)
     small = np.minimum(u, v) < _STIRLING_FROM
     if small.any():
-        low_v, low_u, low_step = v[small], u[small], step[small]
-        shift = np.zeros_like(low_v)
-        for j in range(int(_STIRLING_FROM)):
-            shift -= _lambda(low_step / (low_u + j), (low_v + j) / (low_u + j))
-        total[small] = shift
+        raised_v, raised_u = (z[small] + np.arange(_STIRLING_FROM)[:, None] for z in (v, u))
+        total[small] = -_lambda(step[small] / raised_u, raised_v / raised_u).sum(axis=0)
         v, u = np.where(small, v + _STIRLING_FROM, v), np.where(small, u + _STIRLING_FROM, u)
     tau, ratio = step / u, v / u
     lam = _lambda(tau, ratio)
