@@ -1,9 +1,9 @@
 """A sum of exponentials that is certainly above g(D) = exp(-c sqrt(1 - e^-D)): the bound behind the sampler of `mixture`.
 
 g is a mixture of exponentials, g(D) = Σ_m p_m e^{-mD} with p_m >= 0 (DESIGN section 5), so it is well matched by few of them: here 1 and
-e^{-MD} for powers of two M. Which weights are *good* is left to a floating-point linear program, which minimises the total mass of the
-proposal. Whether they are *right* is not: `certify` finds in ball arithmetic by how much any given weights must be raised so that
-their sum is at least g at 0 and everywhere from the nearest candidate on. A program that went wrong would cost time, never exactness.
+e^{-MD} for powers of two M. Which weights are *good* is left to a floating-point least-squares fit. Whether they are *right* is not:
+`certify` finds in ball arithmetic by how much any given weights must be raised so that their sum is at least g at 0 and everywhere from
+the nearest candidate on. A fit that went wrong would cost time, never exactness.
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from math import ceil, exp, expm1, floor, log1p, log2, nextafter, sqrt
 
 import numpy as np
 from flint import arb
-from scipy.optimize import linprog
+from scipy.optimize import nnls
 
 from discreet.errors import InternalError
 from discreet.numerics import working_precision
 
-__all__ = ["Target", "certify", "cheapest_weights", "plan"]
+__all__ = ["Target", "certify", "close_weights", "plan"]
 
 _FAR = 40.0  # from here on e^-D is below 2^-57 and g is flat
 _FLOOR = 7.0  # the constant term may hold e^-7, a thousandth, of the mass of r = x alone
@@ -63,20 +63,21 @@ def _step(c: float, divergence: float) -> float:
     return min(0.5 * divergence, sqrt(8.0 * _BEND / curvature)) if curvature > 0.0 else 0.5 * divergence
 
 
-def cheapest_weights(target: Target, log_masses: Sequence[float]) -> list[float]:
-    """Weights whose sum is at least about g on the grid and whose proposal Σ weight × mass is about the smallest: logarithms."""
+def close_weights(target: Target) -> list[float]:
+    """Weights whose sum is close to g, in relative terms, on the grid: logarithms. Few of them are not zero."""
     c = float(target.rate.mid())
     points = np.concatenate([[0.0], target.grid])
-    # ln (e^{-M D} / g(D)), then each column divided by its largest entry so that the program is well scaled.
+    # ln (e^{-M D} / g(D)), then each column divided by its largest entry so that the problem is well scaled.
     log_ratio = -np.outer(points, np.array(target.powers, dtype=np.float64))
     log_ratio += np.minimum(target.depth, c * np.sqrt(-np.expm1(-points)))[:, None]
     log_scale = -log_ratio.max(axis=0)
-    log_cost = log_scale + np.array(log_masses)
-    bounds = [(1.0, None)] + [(0.0, None)] * (len(target.powers) - 1)  # the constant alone must cover what lies beyond the grid
-    solution = linprog(np.exp(log_cost - log_cost.max()), A_ub=-np.exp(log_ratio + log_scale), b_ub=-np.ones(points.size), bounds=bounds)
-    shares = solution.x if solution.x is not None else np.ones(len(target.powers))
+    try:
+        shares, _ = nnls(np.exp(log_ratio + log_scale), np.ones(points.size))
+    except RuntimeError:  # too many iterations
+        shares = np.ones(len(target.powers))
+    shares[0] = max(shares[0], 1.0)  # the constant alone must cover what lies beyond the grid
     with np.errstate(divide="ignore"):
-        return [float(w) for w in log_scale + np.log(np.maximum(shares, 0.0))]
+        return [float(w) for w in log_scale + np.log(shares)]
 
 
 def certify(target: Target, log_weights: Sequence[float], scale: int) -> list[int]:

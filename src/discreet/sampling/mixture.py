@@ -26,7 +26,7 @@ from discreet.errors import InternalError, TooLargeError
 from discreet.numerics import ball, gap_ball, working_precision
 from discreet.sampling.bernoulli import bernoulli, endpoints, ladder
 from discreet.sampling.bits import BitSource, uniform
-from discreet.sampling.domination import Target, certify, cheapest_weights, plan
+from discreet.sampling.domination import Target, certify, close_weights, plan
 from discreet.sampling.lattice import composition
 
 __all__ = ["Mixture", "affinities", "check_size"]
@@ -115,21 +115,19 @@ class Mixture:
     def _build(self, target: Target) -> tuple[list["_Component"], int]:
         """The product forms that get a weight, and the weight of the uniform one."""
         negligible = fmpz(1) << self._bits - self._candidates.bit_length() - _CUT_BITS
+        uniform_weight, *weights = certify(target, close_weights(target), self._bits)
         components = []
         tables, power = self._tables, 1
-        for wanted in target.powers[1:]:
+        for wanted, weight in zip(target.powers[1:], weights, strict=True):
             while power < wanted:
                 tables, power = [table.squared(self._bits) for table in tables], 2 * power
             tables = [table.trimmed(negligible) for table in tables]
-            root = _tree(tables, self._total, self._bits)
-            components.append((root, root.coefficient(self._total), max(int(table.beyond) for table in tables)))
-        log_masses = [log(self._candidates), *(log(int(mass)) - 2 * self._bits * log(2) for _, mass, _ in components)]
-        uniform_weight, *weights = certify(target, cheapest_weights(target, log_masses), self._bits)
-        # A candidate that no product form reaches is left to the uniform one, which is raised by what the forms would have given it.
-        for (_, _, beyond), weight in zip(components, weights, strict=True):
-            uniform_weight += -(-weight * beyond >> self._bits)
-        kept = [_Component(root, int(mass), w) for (root, mass, _), w in zip(components, weights, strict=True) if w]
-        return kept, uniform_weight
+            if weight:
+                root = _tree(tables, self._total, self._bits)
+                components.append(_Component(root, int(root.coefficient(self._total)), weight))
+                # A candidate that the tables do not reach is left to the uniform form, raised by what this one would have given it.
+                uniform_weight += -(-weight * max(int(table.beyond) for table in tables) >> self._bits)
+        return components, uniform_weight
 
     # --- drawing ------------------------------------------------------------------------------------------------------
 
