@@ -56,13 +56,19 @@ def project(z: Counts, n: int) -> Counts:
     return result
 
 
-def _noise_within(k: int, epsilon: float) -> Counts:
-    """All noise vectors out to a distance beyond which there is next to no probability.
+def _reach(k: int, epsilon: float) -> int:
+    """A distance beyond which there is next to no probability.
 
     Chernoff's bound: P(d >= t) <= e^{-st} E[e^{sd}], where E[e^{sd}] is a ratio of normalisers; the best of a few s is taken.
     """
     tilts = epsilon * (1.0 - 2.0 ** -np.arange(1.0, 12.0))
-    reach = ceil(min((_log_normaliser(k, epsilon - s) - _log_normaliser(k, epsilon) - log(_NEGLIGIBLE)) / s for s in tilts.tolist()))
+    reach: int = ceil(min((_log_normaliser(k, epsilon - s) - _log_normaliser(k, epsilon) - log(_NEGLIGIBLE)) / s for s in tilts.tolist()))
+    return reach
+
+
+def _noise_within(k: int, epsilon: float) -> Counts:
+    """All noise vectors out to that distance."""
+    reach = _reach(k, epsilon)
     free = grid_points(-reach, reach, k - 1)
     noise = np.concatenate([free, -free.sum(axis=-1, keepdims=True)], axis=-1)
     within: Counts = noise[np.maximum(noise, 0).sum(axis=-1) <= reach]
