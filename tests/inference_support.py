@@ -17,6 +17,12 @@ from discreet.mechanisms import Mechanism
 from discreet.numerics import Floats
 from discreet.validation import Number
 
+TOLERANCE = {"laws": 1e-12, "windows": 1e-11, "a million": 1e-10, "transforms": 1e-11, "mixtures": 1e-10, "quantiles": 1e-10} | {
+    "omitted": 1e-25,
+    "coverage": 1e-9,
+}
+"""What the tests allow and docs/inference.md quotes."""
+
 
 @dataclass(frozen=True)
 class Coverage:

@@ -278,7 +278,7 @@ def test_hellinger_ball_encloses() -> None:
 # --- total variation --------------------------------------------------------------------------------------------------
 
 
-def _reference_total_variation(p: tuple[float, float], q: tuple[float, float]) -> float:
+def reference_total_variation(p: tuple[float, float], q: tuple[float, float]) -> float:
     """|P - Q| of the set where p > q, its ends found by bisection in 320-bit arithmetic."""
     with ctx.workprec(PRECISION):
         (a, b), (c, d) = (tuple(arb(x) for x in pair) for pair in (p, q))
@@ -308,7 +308,7 @@ def _reference_total_variation(p: tuple[float, float], q: tuple[float, float]) -
         return abs(float(masses[-1] - masses[0] if len(masses) == 2 else masses[0]))
 
 
-def _beta_pairs(seed: int, size: int) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
+def beta_pairs(seed: int, size: int) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
     """Betas of every size at a distance that is neither 0 nor 1: some equal, some moved along, some sharpened."""
     rng = np.random.default_rng(seed)
     for index in range(size):
@@ -325,13 +325,16 @@ def _beta_pairs(seed: int, size: int) -> Iterator[tuple[tuple[float, float], tup
             yield (a, b), (a + move, b)
 
 
-def _total_variation_bound(p: tuple[float, float]) -> float:
+def total_variation_bound(p: tuple[float, float]) -> float:
     return 5e-14 + 2e-16 * float(np.sqrt(sum(p)))
 
 
+PAIRS = 400
+
+
 def test_total_variation_to_its_stated_error() -> None:
-    for p, q in _beta_pairs(13, 400):
-        assert float(dc.total_variation(p, q)) == pytest.approx(_reference_total_variation(p, q), abs=_total_variation_bound(p)), (p, q)
+    for p, q in beta_pairs(13, PAIRS):
+        assert float(dc.total_variation(p, q)) == pytest.approx(reference_total_variation(p, q), abs=total_variation_bound(p)), (p, q)
 
 
 @pytest.mark.parametrize(
@@ -351,9 +354,9 @@ def test_total_variation_in_known_cases(p: tuple[float, float], q: tuple[float, 
 
 
 def test_total_variation_lies_between_its_bounds() -> None:
-    for p, q in _beta_pairs(14, 200):
+    for p, q in beta_pairs(14, 200):
         low, high = dc.total_variation_bounds(p, q)
-        value, slack = float(dc.total_variation(p, q)), _total_variation_bound(p)
+        value, slack = float(dc.total_variation(p, q)), total_variation_bound(p)
         assert float(low) - slack <= value <= float(high) + slack
 
 

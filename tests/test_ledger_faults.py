@@ -22,6 +22,9 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the fault tests
 SAMPLE, WHOLE = 15, 300
 """Kills in the normal run and in the slow one."""
 
+RACERS = 16
+"""Processes that want the last of a budget."""
+
 
 def faults(mode: str, location: str | Path, *numbers: int) -> Any:
     """Run a mode of `ledger_faults` in a process of its own."""
@@ -47,8 +50,8 @@ def test_a_spender_that_outputs_first_is_found_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("affordable", [1, 5])
 def test_a_race_for_the_last_of_a_budget(tmp_path: Path, affordable: int) -> None:
-    seen = faults("race", tmp_path / "ledger.db", 16, affordable)
-    assert seen == {"spent": affordable, "refused": 16 - affordable, "failed": 0, "lines": affordable}
+    seen = faults("race", tmp_path / "ledger.db", RACERS, affordable)
+    assert seen == {"spent": affordable, "refused": RACERS - affordable, "failed": 0, "lines": affordable}
 
 
 def test_a_read_only_ledger(tmp_path: Path) -> None:
@@ -157,8 +160,8 @@ class TestServer:
 
     @pytest.mark.parametrize("affordable", [1, 5])
     def test_a_race_for_the_last_of_a_budget(self, database: str, affordable: int) -> None:
-        seen = faults("race", database, 16, affordable)
-        assert seen == {"spent": affordable, "refused": 16 - affordable, "failed": 0, "lines": affordable}
+        seen = faults("race", database, RACERS, affordable)
+        assert seen == {"spent": affordable, "refused": RACERS - affordable, "failed": 0, "lines": affordable}
 
     def test_no_kill_loses_a_spend(self, database: str) -> None:
         seen = faults("kills", database, 100, 20240607)
