@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 PYTEST := $(BIN)/python -m pytest -n 2 -q
 EXTRAS := accounting,arviz,bench,docs,lint,postgresql,spark,test
 
-.PHONY: setup demo test test-slow test-all lint bench report docs constraints clean
+.PHONY: setup demo test test-slow test-all lint bench numbers report docs constraints clean
 
 setup: $(VENV)/.all
 
@@ -37,6 +37,9 @@ lint: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+numbers: setup
+	$(BIN)/python -m benchmarks --write-numbers
 
 report: $(VENV)/.core
 	$(BIN)/discreet reproduce --out build/report

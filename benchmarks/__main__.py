@@ -1,7 +1,8 @@
 """Run every benchmark module, or those named on the command line, and print their tables as Markdown.
 
 A benchmark module is a file in this folder with `run() -> str`. Adding one is all it takes to be listed. With `--write`, measure against
-other libraries and replace docs/benchmarks.json, .md and .png.
+other libraries and replace docs/benchmarks.json, .md and .png; compute every other number that pages quote and replace docs/numbers.json;
+and put both into the pages. With `--write-numbers [source ...]`, do without the measuring.
 """
 
 import sys
@@ -21,15 +22,16 @@ def modules() -> dict[str, ModuleType]:
 
 def main(names: list[str]) -> int:
     """Print the machine and the tables."""
-    if names == ["--write"]:
-        from benchmarks import page, peers
+    if names == ["--write"] or names[:1] == ["--write-numbers"]:
+        from benchmarks import page, peers, quotes
 
-        page.write(peers.measure())
-        return 0
+        if names == ["--write"]:
+            page.write(peers.measure())
+        return quotes.write(names[1:])
     known = modules()
     unknown = [name for name in names if name not in known]
     if unknown:
-        print(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(known)}, or --write alone", file=sys.stderr)
+        print(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(known)}, or --write, or --write-numbers", file=sys.stderr)
         return 2
     print(f"# Benchmarks\n\n{machine()}\n")
     for name in names or list(known):

@@ -273,15 +273,18 @@ def measure() -> dict[str, Any]:
         "counts": counts,
         "accuracy": accuracy(dc.Dirichlet.uniform(2), 60) + accuracy(dc.Dirichlet.uniform(3), 8),
     }
-    return {**found, "quoted": _quoted(speed)}
+    return {**found, "quoted": quoted(speed)}
 
 
-def _quoted(speed: list[dict[str, Any]]) -> dict[str, float]:
-    """Numbers that pages quote: how many times as long the others take at n = 10^6, k = 2."""
-    at = {row["peer"]: row["seconds"] for row in speed if (row["k"], row["n"]) == (2, 10**6) and "seconds" in row}
+def quoted(speed: list[dict[str, Any]]) -> dict[str, float]:
+    """Numbers that pages quote, k = 2: how many times as long the others take at n = 10^6, and up to which n they are faster."""
+    at = {(row["peer"], row["n"]): row["seconds"] for row in speed if row["k"] == 2 and "seconds" in row}
+    ratio = {(peer, n): seconds / at["discreet HellingerSmooth", n] for (peer, n), seconds in at.items()}
     keys = {"papers": "papers, straightforward", "opendp": "OpenDP exponential mechanism", "noisy_max": "OpenDP noisy max"}
     keys["diffprivlib"] = "diffprivlib Exponential"
-    return {f"{key}_ratio": at[name] / at["discreet HellingerSmooth"] for key, name in keys.items()}
+    libraries = [keys[key] for key in ("opendp", "noisy_max", "diffprivlib")]
+    faster = [n for peer, n in ratio if peer == libraries[0] and all(ratio[name, n] < 1.0 for name in libraries)]
+    return {**{f"{key}_ratio": ratio[name, 10**6] for key, name in keys.items()}, "libraries_faster_to": max(faster, default=0)}
 
 
 def run() -> str:

@@ -1,15 +1,21 @@
 """The papers' claims: verdicts are computed, and come out as recorded."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.computed import claim_numbers
+from benchmarks.quotes import disagreements, load
 
 import discreet as dc
 from discreet.mechanisms.hellinger import HellingerLocal, HellingerSmooth, HellingerSmoothDelta
 from discreet.paper.catalogue import ITEMS
 from discreet.paper.claim import HOLDS, HOLDS_NOT, Claim
 from discreet.paper.claims import claim_ids, compute_claims
+
+NOISE = 1e-6
+"""How far a quoted number may be off, relatively."""
 
 # The start of every verdict, as computed from the exact mechanisms.
 VERDICTS = {
@@ -95,6 +101,19 @@ def test_verdicts(name: str, verdict: str) -> None:
     assert claim.numbers
     assert not any(math.isnan(value) for value in claim.numbers.values())
     assert claim.figure == "" or claim.figure in ITEMS
+    assert not disagreements(claim_numbers(claim), load(), NOISE), "run `python -m benchmarks --write-numbers claims`"
+
+
+def test_the_number_of_claims_of_each_verdict_is_the_one_quoted() -> None:
+    starts = ["holds when" if verdict not in (HOLDS, HOLDS_NOT) else verdict for verdict in VERDICTS.values()]
+    assert {key: starts.count(key) for key in set(starts)} == {key: load()[f"claims: {key}"] for key in (HOLDS, "holds when", HOLDS_NOT)}
+    assert load()["claims: all"] == len(VERDICTS)
+
+
+def test_a_claim_whose_quoted_number_changed_is_noticed() -> None:
+    claim = _claim("candidates")
+    changed = dict.fromkeys(claim.numbers, 90)
+    assert disagreements(claim_numbers(replace(claim, numbers=changed)), load(), NOISE)
 
 
 def test_the_published_edge_is_reproduced_with_its_slip() -> None:

@@ -1,0 +1,505 @@
+"""Every number that pages quote and that is no time: computed from the library, the same in every run.
+
+A source returns numbers by key, and a key begins with a word and a colon: `remap: LatticeGeometric, ...`. What pages quote of them is
+kept in docs/numbers.json; `benchmarks/quotes.py` puts it into the pages. A search over random worlds has a seed.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, comb, exp, log, log10, pi, sqrt
+
+import numpy as np
+from flint import arb
+from scipy.special import betainc, betaincinv, polygamma
+from tests import inference_support, test_concavity, test_distances, test_ledger_faults, test_privacy, test_remap
+from tests.test_lattice_sampling import log_choose
+
+import discreet as dc
+from benchmarks.core import POINTS, largest_errors, near_the_middle
+from discreet import accuracy, convolution, distances, inference, latent, sensitivity, tilting
+from discreet.accuracy import error_law, expected_error
+from discreet.enumeration import MOST_OUTCOMES
+from discreet.mechanisms import Mechanism, lattice, losses, remap, scores, wrappers
+from discreet.numerics import RELATIVE_ERROR, Floats, ball
+from discreet.optimum import MOST_CANDIDATES, optimal
+from discreet.paper import theory
+from discreet.paper.claim import Claim
+from discreet.paper.claims import compute_claims
+from discreet.paper.contenders import exact_mean
+from discreet.sampling.envelope import Envelope
+from discreet.survey import MOST_PAIRS
+
+__all__ = ["COVERED", "COVERED_AT", "ODDS", "REMAPPED", "REMAPPED_AT", "REMAPPED_BY", "SOURCES", "Numbers", "Source", "claim_numbers"]
+
+Numbers = dict[str, float | str]
+"""Whole numbers are kept as such, and are then quoted exactly."""
+
+ONES = dc.Beta(1, 1)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function that computes numbers."""
+
+    compute: Callable[[], Numbers]
+    slow: bool = False
+    """Takes more than a second or so: recomputed by `make test-all` alone."""
+    noise: float = 1e-6
+    """How far apart, relatively, two runs may be. Rounding errors differ from one processor to the next."""
+
+    @property
+    def name(self) -> str:
+        """What it is called on the command line."""
+        return self.compute.__name__
+
+
+# --- what ε means -----------------------------------------------------------------------------------------------------
+
+ODDS = ("0.1", "0.5", "1", "2", "5")
+
+
+def odds() -> Numbers:
+    """The factor by which odds can change, and what a belief of one half can become."""
+    found: Numbers = {}
+    for epsilon in ODDS:
+        factor = exp(float(epsilon))
+        found |= {f"odds: factor, ε = {epsilon}": factor, f"odds: belief, ε = {epsilon}": factor / (1.0 + factor)}
+    return found
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+def limits() -> Numbers:
+    """Sizes at which the library changes its method or refuses, from its own constants."""
+    return {
+        "limits: outcomes of a law": MOST_OUTCOMES,
+        "limits: candidates listed for a mean": accuracy._FEW_CANDIDATES,
+        "limits: records enumerated at k = 2": sqrt(MOST_PAIRS),
+        "limits: records interpolated": accuracy._MOST_INTERPOLATED,
+        "limits: moments added one by one": convolution._FROM,
+        "limits: quadrature nodes": convolution._NODES,
+        "limits: error of a convolution": convolution.SUMMATION_ERROR,
+        "limits: records of the linear program, k = 2": MOST_CANDIDATES - 1,
+        "limits: records of the linear program, k = 3": _largest(lambda n: comb(n + 2, 2) <= MOST_CANDIDATES),
+        "limits: candidates paired": losses.MOST_PAIRED_CANDIDATES,
+        "limits: records paired": losses.MOST_PAIRED_RECORDS,
+        "limits: candidates of a remap": remap.MOST_CANDIDATES,
+        "limits: candidates of another score": scores._MOST_CANDIDATES,
+        "limits: counts listed": latent.MOST_LISTED,
+        "limits: counts listed, k = 3": _largest(lambda n: comb(n + 2, 2) <= latent.MOST_LISTED),
+        "limits: records of a Hellinger likelihood": latent.MOST_RECORDS,
+        "limits: tail of a window": 2.0 * tilting._TAIL,
+        "limits: components of a mixture": inference._MOST_COMPONENTS,
+        "limits: share that cancels": distances._CANCELS_ABOVE,
+        "limits: slack of a calibration": 1.0 - wrappers._CLOSE_ENOUGH,
+        "limits: categories of a smooth sensitivity": sensitivity._MOST_CATEGORIES,
+        "limits: killed spenders": test_ledger_faults.WHOLE,
+        "limits: racing processes": test_ledger_faults.RACERS,
+        "limits: candidates of k = 4, n = 600, in millions": comb(603, 3) / 1e6,
+        "limits: candidates of k = 10, n = 1,000, in 10²¹": comb(1009, 9) / 1e21,
+        **{f"limits: least ε of a lattice law, k = {k}": _least_lattice_epsilon(k) for k in (3, 4, 5)},
+    }
+
+
+def _largest(fits: Callable[[int], bool]) -> int:
+    n = 1
+    while fits(n + 1):
+        n += 1
+    return n
+
+
+def _least_lattice_epsilon(k: int) -> float:
+    """The least ε at which the law of LatticeGeometric can be listed, to three digits, by bisection."""
+    low, high = 1e-3, 10.0
+    while high - low > 1e-4 * high:
+        middle = sqrt(low * high)
+        fits = (2 * lattice._reach(k, middle) + 1) ** (k - 1) <= MOST_OUTCOMES
+        low, high = (low, middle) if fits else (middle, high)
+    return high
+
+
+def tolerances() -> Numbers:
+    """What the tests of inference allow."""
+    return {f"tolerance: {what}": allowed for what, allowed in inference_support.TOLERANCE.items()}
+
+
+# --- coverage of naive intervals --------------------------------------------------------------------------------------
+
+_NOISY = ("LaplaceZhang", "LaplaceDimension", "LaplaceHistogram", "LatticeGeometric")
+_HELLINGER = ("HellingerGlobal", "HellingerLocal", "HellingerSmooth", "HellingerSmoothDelta")
+COVERED_AT = ("0.1", "0.5", "1")
+COVERED = dict.fromkeys(_NOISY, (50, 200, 1000)) | dict.fromkeys(_HELLINGER, (50, 200))
+"""Mechanisms, and the numbers of records they are looked at."""
+_MASS = 0.95
+_DRAWS_EACH = 400
+
+
+def coverage() -> Numbers:
+    """How often 95 % intervals of the reported posterior hold the probability, under the prior Beta(1, 1)."""
+    found: Numbers = {}
+    errors = []
+    inside = {n: _inside(n) for n in (50, 200, 1000)}
+    for name, sizes in COVERED.items():
+        for n in sizes:
+            for epsilon in COVERED_AT:
+                mechanism = dc.mechanism(name, ONES, n, epsilon)
+                if name == "LaplaceZhang" and n > 50:  # both counts are noisy: (n + 1)² reports
+                    covered, error = _drawn_coverage(mechanism)
+                    errors.append(error)
+                else:
+                    covered = _listed_coverage(mechanism, inside[n])
+                found[f"coverage: {name}, n = {n}, ε = {epsilon}"] = covered
+    aware = inference_support.coverage(dc.mechanism("LaplaceHistogram", ONES, 50, "0.1")).noise_aware
+    return found | {"coverage: largest standard error": max(errors), "coverage: noise-aware": aware}
+
+
+def _held(x: Floats | float, n: int, reports: Floats) -> Floats:
+    """P(θ in the interval of Beta(1 + report)) when θ ~ Beta(1 + x, 1 + n - x)."""
+    low, high = (betaincinv(1.0 + reports[..., 0], 1.0 + reports[..., 1], level) for level in ((1 - _MASS) / 2, (1 + _MASS) / 2))
+    return np.asarray(betainc(1.0 + x, 1.0 + n - x, high) - betainc(1.0 + x, 1.0 + n - x, low))
+
+
+def _inside(n: int) -> Floats:
+    """The same for every dataset (rows) and every report of total n (columns)."""
+    first = np.arange(n + 1.0)
+    return _held(first[:, None], n, np.stack([first, n - first], axis=-1))
+
+
+def _listed_coverage(mechanism: Mechanism, inside: Floats) -> float:
+    """Every dataset is equally likely under this prior."""
+    n, covered = mechanism.n, []
+    for x in range(n + 1):
+        law = mechanism.law([x, n - x])
+        usual = (law.counts.sum(axis=-1) == n).all()
+        held = inside[x, law.counts[:, 0]] if usual else _held(float(x), n, law.counts.astype(np.float64))
+        covered.append(float(law.probability @ held))
+    return float(np.mean(covered))
+
+
+def _drawn_coverage(mechanism: Mechanism) -> tuple[float, float]:
+    """The same from draws for every dataset, with its standard error."""
+    n, rng = mechanism.n, np.random.default_rng(1)
+    drawn = [mechanism.simulate([x, n - x], _DRAWS_EACH, rng).astype(np.float64) for x in range(n + 1)]
+    held = np.stack([_held(float(x), n, reports) for x, reports in enumerate(drawn)])
+    return float(held.mean()), float(np.sqrt(held.var(axis=1).sum() / _DRAWS_EACH) / len(held))
+
+
+# --- remapped reports -------------------------------------------------------------------------------------------------
+
+REMAPPED = {("1", "1", "1"): 40, ("10", "10", "10"): 40, ("1/2", "2", "5"): 40, ("1/2", "1/2", "1/2"): 40, ("0.2", "0.2", "0.2"): 30}
+REMAPPED_BY = ("LatticeGeometric", "LaplaceHistogram", "LaplaceZhang")
+REMAPPED_AT = ("0.1", "0.5", "2")
+
+
+def remapped() -> Numbers:
+    """How much larger than the least the mean error of reports for many candidates is, k = 3."""
+    found: Numbers = {
+        f"remap: {name}, {', '.join(prior)}, ε = {epsilon}": test_remap.mean_excess(name, prior, n, epsilon, draws=100)
+        for prior, n in REMAPPED.items()
+        for name in REMAPPED_BY
+        for epsilon in REMAPPED_AT
+    }
+    half = ("1/2",) * 3
+    plain = test_remap.mean_excess("LatticeGeometric", half, REMAPPED[half], "0.5", draws=100, plain=True)
+    return found | {"remap: plain LatticeGeometric, 1/2, 1/2, 1/2, ε = 0.5": plain}
+
+
+def remapped_two() -> Numbers:
+    """Two categories: what the tests ask for."""
+    return {
+        "remap two: worlds": test_remap.WORLDS,
+        "remap two: exact at least": test_remap.EXACT_AT_LEAST,
+        "remap two: excess": test_remap.LARGEST_EXCESS,
+    }
+
+
+# --- the best possible ------------------------------------------------------------------------------------------------
+
+
+def optimum_two() -> Numbers:
+    """LatticeGeometric against the linear program, two categories."""
+    excess, plain = 0.0, {}
+    for prior in (ONES, dc.Beta("1/2", "1/2"), dc.Beta(2, 5)):
+        for n in (5, 20, 60):
+            for epsilon in ("0.1", "0.5", "1", "2"):
+                mechanism, best = dc.mechanism("lattice", prior, n, epsilon), optimal(prior, n, epsilon).value
+                excess = max(excess, expected_error(dc.Remapped(mechanism), over="predictive") / best - 1.0)
+                plain[prior, n, epsilon] = expected_error(mechanism, over="predictive") / best
+    worst = max(plain, key=lambda key: plain[key])
+    return {
+        "optimum two: remapped within": 10.0 ** ceil(log10(excess)),  # the solver's own error: its order is all there is to know
+        "optimum two: as it is": plain[worst],
+        "optimum two: as it is, n": worst[1],
+        "optimum two: as it is, ε": worst[2],
+    }
+
+
+def optimum_three() -> Numbers:
+    """Mechanisms against the linear program, a = (1, 1, 1), ε = 1."""
+    prior = dc.Dirichlet.uniform(3)
+    found: Numbers = {}
+    for n in (6, 7, 8, 10):
+        best = optimal(prior, n, 1).value
+        plain = {name: dc.mechanism(name, prior, n, 1) for name in ("LatticeGeometric", "LaplaceZhang", "LaplaceHistogram")}
+        for name, mechanism in {**plain, "Remapped": dc.Remapped(plain["LatticeGeometric"])}.items():
+            found[f"optimum three: {name}, n = {n}"] = expected_error(mechanism, over="predictive") / best
+    return found
+
+
+def worst_case() -> Numbers:
+    """The worst mean error of LatticeGeometric."""
+    return {f"worst case: n = {n}": float(expected_error(dc.mechanism("lattice", ONES, n, 1), over="worst")) for n in (100, 1000)}
+
+
+# --- losses -----------------------------------------------------------------------------------------------------------
+
+
+def worst_loss() -> Numbers:
+    """The largest loss/ε in 2,000 random configurations, and where."""
+    found: Numbers = {}
+    for name, (ratio, at) in test_privacy.search_worst(test_privacy.SEARCHED, seed=11).items():
+        prior = ", ".join(f"{float(a):g}" for a in at.prior.exact)
+        gamma = f", γ = {at.gamma}" if name == "HellingerSmooth" else ""
+        found |= {f"worst_loss: {name}": ratio, f"worst_loss: {name}, where": f"({prior}); {at.n}; {at.epsilon}{gamma}"}
+    return found
+
+
+def loss() -> Numbers:
+    """Losses of configurations that pages name."""
+    smooth = [dc.privacy_loss(dc.HellingerSmooth(ONES, n, 1)).value for n in (1, 2, 5, 10, 30, 100, 300, 1000)]
+    delta = dc.HellingerSmoothDelta(dc.Beta(396, "1e-5"), 8, 20, delta="1e-3")
+    local = dc.HellingerLocal(dc.Dirichlet(["1.14", "11.6", "14.4"]), 45, "0.0263")
+    return {
+        "loss: searched": test_privacy.SEARCHED,
+        "loss: searched in the short run": test_privacy.SEARCHED_QUICKLY,
+        "loss: least of HellingerSmooth": min(smooth),
+        "loss: largest of HellingerSmooth": max(smooth),
+        "loss: HellingerSmoothDelta": dc.privacy_loss(delta).value,
+        "loss: HellingerSmoothDelta, δ(ε)": dc.delta_at(delta, 20).value,
+        "loss: HellingerLocal": dc.privacy_loss(local).value / float(local.epsilon),
+        "loss: the constant of the papers": test_privacy.loss_with_the_papers_constant(dc.Beta("1e-4", "1e-4"), 5, 0.01),
+    }
+
+
+def calibration() -> Numbers:
+    """Mean errors of balanced data before and after, and of the rivals."""
+    plain = dc.HellingerSmooth(ONES, 1000, 1)
+    contenders = {"before": plain, "after": dc.Calibrated(plain), "LaplaceDimension": dc.LaplaceDimension(ONES, 1000, 1)}
+    contenders["LatticeGeometric"] = dc.LatticeGeometric(ONES, 1000, 1)
+    return {f"calibration: {name}": error_law(mechanism, [500, 500]).mean for name, mechanism in contenders.items()}
+
+
+def composition() -> Numbers:
+    """Fifty releases together: by the pair with the largest loss alone, by a pair in the middle, and as composed."""
+    mechanism = dc.HellingerSmooth(ONES, 100, 1)
+    first, second = (tuple(int(c) for c in x) for x in dc.privacy_loss(mechanism).at)
+    return {
+        "composition: largest loss between": f"{first} and {second}",
+        "composition: that pair": _composed(mechanism, first, second),
+        "composition: the middle": _composed(mechanism, (49, 51), (50, 50)),
+        "composition: all pairs": dc.Accountant().add(mechanism, times=50).epsilon("1e-6"),
+    }
+
+
+def _composed(mechanism: Mechanism, first: tuple[int, ...], second: tuple[int, ...]) -> float:
+    """ε at δ = 1e-6 of fifty releases between two datasets, by dp-accounting from their laws; the worse direction."""
+    from dp_accounting.pld import privacy_loss_distribution as distributions
+
+    laws = [dict(enumerate(mechanism.law(x).log_probability.tolist())) for x in (first, second)]
+    found = [
+        distributions.from_two_probability_mass_functions(*pair, value_discretization_interval=1e-4).self_compose(50)
+        for pair in (laws, laws[::-1])
+    ]
+    return max(float(distribution.get_epsilon_for_delta(1e-6)) for distribution in found)
+
+
+# --- arithmetic and proofs --------------------------------------------------------------------------------------------
+
+
+def rounding() -> Numbers:
+    """Relative errors of distances, and of the obvious code."""
+    wrong, lost = near_the_middle(10**6), near_the_middle(10**9)
+    return {
+        **{f"rounding: {name}": error for name, error in largest_errors().items()},
+        "rounding: points": POINTS,
+        "rounding: promised": RELATIVE_ERROR,
+        "rounding: promised of hellinger": test_distances.BAR,
+        "rounding: promised of total variation at 10^15": test_distances.total_variation_bound((1e15, 1.0)),
+        "rounding: obvious code at 10^6": wrong[1],
+        "rounding: obvious code at 10^9": lost[1],
+        "rounding: zeros at 10^9": lost[2],
+        "rounding: total variation": _total_variation_error(test_distances.PAIRS),
+        "rounding: total variation, pairs": test_distances.PAIRS,
+    }
+
+
+def _total_variation_error(size: int) -> float:
+    """The largest share of what is promised."""
+    return max(
+        abs(float(dc.total_variation(p, q)) - test_distances.reference_total_variation(p, q)) / test_distances.total_variation_bound(p)
+        for p, q in test_distances.beta_pairs(13, size)
+    )
+
+
+def proofs() -> Numbers:
+    """What the proofs in numerics.md, sensitivity.md and mechanisms.md evaluate."""
+    s, q = 1.5, sqrt(pi / 32.0)
+    return {
+        "proof: share of R": 240.0 * (3617.0 / 122400.0) * 10.0**-17 / float(polygamma(1, 10)),
+        "proof: part i, left": 16.0 - 4.0 / s**2,
+        "proof: part i, right": (1.0 / s) * (0.25 + 1.0 / (64.0 * s)) + 12.0 / (1.0 - 1.0 / (24.0 * s**2)),
+        "proof: part ii, left": (2.0 - 16.0 / 32.0**2) * (1.0 - q),
+        "proof: part ii, right": 1.0 + q / 2.0,
+        "proof: pieces": test_concavity.pieces_of_part_three(),
+        "proof: 2 GS": 2.0 * theory.PAPER_SENSITIVITY,
+    }
+
+
+# --- exact sampling ---------------------------------------------------------------------------------------------------
+
+
+def acceptance() -> Numbers:
+    """Of the samplers for lattice noise and for two categories."""
+    return {
+        "acceptance: lattice, k = 2, small ε": _lattice_acceptance(2, 1e-3),
+        "acceptance: lattice, k = 1,000, ε = 0.1": _lattice_acceptance(1000, 0.1),
+        "acceptance: envelope, worlds": _ENVELOPES,
+        "acceptance: envelope, least": min(_envelope_acceptance(*world) for world in _envelope_worlds()),
+    }
+
+
+def _lattice_acceptance(k: int, epsilon: float) -> float:
+    """Σ NB² / max NB, NB the negative binomial law of the sum of k geometrics of scale 2/ε."""
+    total = np.arange(int(40 * k / epsilon))
+    log_law = log_choose(total + k - 1, np.full(1, k - 1)) - epsilon / 2.0 * total + k * log(-np.expm1(-epsilon / 2.0))
+    law = np.exp(log_law)
+    return float(law @ law / law.max())
+
+
+_ENVELOPES = 500
+
+
+def _envelope_worlds() -> Iterator[tuple[dc.Beta, int, int, float]]:
+    """A prior, a dataset and a rate of any size."""
+    rng = np.random.default_rng(6)
+    for _ in range(_ENVELOPES):
+        n = int(10.0 ** rng.uniform(0, 4))
+        prior = dc.Beta(*(f"{10.0 ** rng.uniform(-3, 3):.3g}" for _ in range(2)))
+        yield prior, n, int(rng.integers(0, n + 1)), 10.0 ** rng.uniform(-3, 4)
+
+
+def _envelope_acceptance(prior: dc.Beta, n: int, x: int, rate: float) -> float:
+    """The weights of all candidates over the bound."""
+    first = np.arange(n + 1.0)
+    candidates = np.stack([prior.a + first, prior.b + n - first], axis=-1)
+    exact = Fraction(str(rate))
+    sampler = Envelope(prior.exact, (x, n - x), lambda: ball(exact))
+    weight = np.exp(-rate * np.asarray(dc.hellinger(candidates[x], candidates)))
+    return float(arb(float(weight.sum())) * arb(2) ** sampler._scale / sampler._bound)
+
+
+# --- the papers -------------------------------------------------------------------------------------------------------
+
+
+def claims() -> Numbers:
+    """The numbers of every claim, and how many claims there are of each verdict."""
+    found = compute_claims()
+    kinds = [claim.kind for claim in found]
+    counts: Numbers = {f"claims: {kind}": kinds.count(kind) for kind in sorted(set(kinds))}
+    return {"claims: all": len(found), **counts, **{key: value for claim in found for key, value in claim_numbers(claim).items()}}
+
+
+def claim_numbers(claim: Claim) -> Numbers:
+    """A claim's numbers by key; whole ones as such."""
+    return {f"{claim.id}: {label}": int(value) if float(value).is_integer() else value for label, value in claim.numbers.items()}
+
+
+_WORLDS = 500
+
+
+def theorems() -> Numbers:
+    """In how many random worlds 001's statements fail, and of how many."""
+    rng = np.random.default_rng(1)
+    fails = {"LSHist": 0, "LSZhang": 0}
+    holds, met = {"4.4.1": 0, "4.5.1": 0, "4.5.3": 0}, {"4.5.1": 0, "4.5.3": 0}
+    for _ in range(_WORLDS):
+        prior = dc.Beta(*(f"{10.0 ** rng.uniform(-3, 1):.3g}" for _ in range(2)))
+        n = int(exp(rng.uniform(log(2), log(40))))
+        x, epsilon = int(rng.integers(0, n)), f"{10.0 ** rng.uniform(-1, 0.7):.3g}"
+        steps = int(rng.integers(0, min(n - x, 4)))
+        world = prior, [x, n - x], epsilon
+        rows = theory.theorem_4_5(*world, steps)
+        for name in ("LSHist", "LSZhang"):
+            fails[name] += not rows[name][1].holds
+        holds["4.4.1"] += all(row.holds for row in theory.corollary_4_4_1(*world))
+        for name, found in (("4.5.1", theory.corollary_4_5_1(*world, steps)), ("4.5.3", theory.corollary_4_5_3(*world))):
+            met[name] += found.premise
+            holds[name] += found.premise and found.true
+    return {
+        "theorems: worlds": _WORLDS,
+        **{f"theorems: {name} fails": count for name, count in fails.items()},
+        **{f"theorems: {name} holds": count for name, count in holds.items()},
+        **{f"theorems: premise of {name}": count for name, count in met.items()},
+    }
+
+
+def theory_examples() -> Numbers:
+    """The places where accuracy.md says that a statement fails."""
+    zhang = theory.theorem_4_5(ONES, [500, 500], 1, 1)["LSZhang"][0]
+    upper, lower = theory.theorem_4_5(ONES, [500, 500], "0.5", 0)["EHD"][1], theory.theorem_4_5(ONES, [1, 1], 1, 0)["EHD"][0]
+    small = theory.corollary_4_5_2(dc.Beta(20, 20), [1, 1], 3, 0)
+    corollary = theory.corollary_4_5_1(ONES, [8, 8], 1, 1)
+    steps = theory.theorem_4_5(ONES, [50, 50], 1, 2)["LSZhang"][0]
+    sizes = {row.rival: row.intervals for row in theory.more_likely_sizes(ONES, 1, most=60) if row.steps == 0}
+    at_five = [row.intervals for row in theory.more_likely_sizes(ONES, 5, most=60) if row.steps == 0]
+    return {
+        "theory: LSZhang, true": zhang.left,
+        "theory: LSZhang, claimed": zhang.right,
+        "theory: LSZhang at n = 100, true": steps.left,
+        "theory: LSZhang at n = 100, claimed": steps.right,
+        "theory: EHD, true": upper.left,
+        "theory: EHD, claimed": upper.right,
+        "theory: EHD, true over claimed": upper.left / upper.right,
+        "theory: EHD with two records, true": lower.left,
+        "theory: EHD with two records, claimed": lower.right,
+        "theory: 4.5.2, LSHist": small.left,
+        "theory: 4.5.2, EHD": small.right,
+        "theory: 4.5.1, ahead from": theory.actual_crossover(ONES, 1, 1, most=60) or 0,
+        "theory: 4.5.1, claimed from": ceil(corollary.crossover or 0.0),
+        "theory: expMech^smoo against lapMech, first": sizes["lapMech"][0][0],
+        "theory: expMech^smoo against lapMech, last": sizes["lapMech"][-1][1],
+        "theory: expMech^smoo against ilapMech, last": sizes["ilapMech"][-1][1],
+        "theory: sizes at ε = 5, first": max(runs[0][0] for runs in at_five),
+        "theory: sizes at ε = 5, last": min(runs[0][1] for runs in at_five),
+    }
+
+
+def poster() -> Numbers:
+    """Mean errors at k = 4, n = 600 with the poster's noise, rounded to the nearest integer."""
+    return {f"poster: {name}, k = 4, n = 600": exact_mean(name, 600, 4, rounding="nearest") for name in ("EHDS-delta", "LSDim")}
+
+
+SOURCES = (
+    Source(odds),
+    Source(limits),
+    Source(tolerances),
+    Source(coverage, slow=True),
+    Source(remapped, slow=True),
+    Source(remapped_two),
+    Source(optimum_two, slow=True),
+    Source(optimum_three, slow=True),
+    Source(worst_case),
+    Source(worst_loss, slow=True),
+    Source(loss),
+    Source(calibration),
+    Source(composition),
+    Source(rounding, slow=True, noise=0.5),
+    Source(proofs),
+    Source(acceptance),
+    Source(claims),
+    Source(theorems, slow=True),
+    Source(theory_examples),
+    Source(poster),
+)
