@@ -1,8 +1,12 @@
-"""The documentation runs: every Python block is executed and every command is run, page by page, as a reader would."""
+"""The documentation runs: every Python block is executed and every command is run, page by page, as a reader would.
+
+`print(...)  # → text` says how what is printed begins, and is checked.
+"""
 
 import re
 import shlex
 import shutil
+import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +21,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?:^ {4}\S.*\n(?: {4}.*\n)*)", re.MULTILINE)
+
+PRINTED = re.compile(r"^print\(.*\)  # (→ )?(.*)$", re.MULTILINE)
 
 TOO_LONG = ("reproduce", "compare --n 1500")
 """Commands that take minutes; they have tests of their own, and here only their options are looked at."""
@@ -61,6 +67,24 @@ def run(command: str) -> None:
     assert result.exit_code == 0, f"{command}\n{result.output}"
 
 
+def execute(step: Step, name: str, namespace: dict[str, object]) -> None:
+    """Run a block, and compare what it prints with what its comments say."""
+    printed: dict[int, str] = {}
+
+    def note(*values: object) -> None:
+        printed[sys._getframe(1).f_lineno] = " ".join(map(str, values))
+
+    namespace["print"] = note
+    # Blank lines before the block, so that a failure names the line of the page.
+    exec(compile("\n" * (step.line - 1) + step.text, name, "exec"), namespace)  # noqa: S102 - our own pages
+    for found in PRINTED.finditer(step.text):
+        line = step.line + step.text.count("\n", 0, found.start())
+        if found[1]:
+            assert printed[line].startswith(found[2]), f"line {line} prints {printed[line]}"
+        else:
+            assert not re.search("[0-9]", found[2]), f"line {line}: a number in the comment of a print is checked after an arrow, `# → ...`"
+
+
 def needs_spark(step: Step) -> bool:
     return "pyspark" in step.text
 
@@ -78,8 +102,7 @@ def walk(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *, spark: bo
         if step.kind == "shell":
             run(step.text)
         else:
-            # Blank lines before the block, so that a failure names the line of the page.
-            exec(compile("\n" * (step.line - 1) + step.text, str(page), "exec"), namespace)  # noqa: S102 - our own pages
+            execute(step, str(page), namespace)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -100,6 +123,16 @@ def test_a_block_that_fails_is_noticed(tmp_path: Path, monkeypatch: pytest.Monke
     (folder := tmp_path / "walk").mkdir()
     with pytest.raises(AssertionError):
         walk(page, folder, monkeypatch, spark=False)
+
+
+@pytest.mark.parametrize("comment", ["→ 4", "→ 2.5", "2"])
+def test_a_wrong_or_unchecked_number_in_a_comment_is_noticed(comment: str) -> None:
+    with pytest.raises(AssertionError):
+        execute(Step(1, "python", f"x = 1\nprint(x + 1)  # {comment}\n"), "page", {})
+
+
+def test_what_is_printed_is_compared_line_by_line() -> None:
+    execute(Step(7, "python", "x = 2.71\nprint(x)  # → 2.7\nprint(-x)  # the opposite\nprint(1, x)  # → 1 2.71\n"), "page", {})
 
 
 @pytest.mark.parametrize("page", ["```sh\ndiscreet plan\n```\n", "Type\n\n    discreet plan \\\n        --n\n"])
