@@ -13,6 +13,7 @@ import numpy as np
 from flint import arb
 from scipy.special import betainc, betaincinv, polygamma
 from tests import inference_support, test_concavity, test_distances, test_ledger_faults, test_privacy, test_remap
+from tests.support import PRECISION
 from tests.test_lattice_sampling import log_choose
 
 import discreet as dc
@@ -22,7 +23,7 @@ from discreet.accuracy import error_law, expected_error
 from discreet.enumeration import MOST_OUTCOMES
 from discreet.mechanisms import Mechanism, lattice, losses, remap, scores, wrappers
 from discreet.numerics import RELATIVE_ERROR, Floats, ball
-from discreet.optimum import MOST_CANDIDATES, optimal
+from discreet.optimum import MOST_CANDIDATES, TOLERANCE, optimal
 from discreet.paper import theory
 from discreet.paper.claim import Claim
 from discreet.paper.claims import compute_claims
@@ -92,6 +93,9 @@ def limits() -> Numbers:
         "limits: records of a Hellinger likelihood": latent.MOST_RECORDS,
         "limits: tail of a window": 2.0 * tilting._TAIL,
         "limits: components of a mixture": inference._MOST_COMPONENTS,
+        "limits: tolerance of the linear program": TOLERANCE,
+        "limits: boundary of a lattice mean": accuracy._NEGLIGIBLE_BOUNDARY,
+        "limits: counts interpolated near an end": accuracy._DENSE,
         "limits: share that cancels": distances._CANCELS_ABOVE,
         "limits: slack of a calibration": 1.0 - wrappers._CLOSE_ENOUGH,
         "limits: categories of a smooth sensitivity": sensitivity._MOST_CATEGORIES,
@@ -191,19 +195,20 @@ def _drawn_coverage(mechanism: Mechanism) -> tuple[float, float]:
 REMAPPED = {("1", "1", "1"): 40, ("10", "10", "10"): 40, ("1/2", "2", "5"): 40, ("1/2", "1/2", "1/2"): 40, ("0.2", "0.2", "0.2"): 30}
 REMAPPED_BY = ("LatticeGeometric", "LaplaceHistogram", "LaplaceZhang")
 REMAPPED_AT = ("0.1", "0.5", "2")
+_REMAPPED_DRAWS = 100
 
 
 def remapped() -> Numbers:
     """How much larger than the least the mean error of reports for many candidates is, k = 3."""
     found: Numbers = {
-        f"remap: {name}, {', '.join(prior)}, ε = {epsilon}": test_remap.mean_excess(name, prior, n, epsilon, draws=100)
+        f"remap: {name}, {', '.join(prior)}, ε = {epsilon}": test_remap.mean_excess(name, prior, n, epsilon, _REMAPPED_DRAWS)
         for prior, n in REMAPPED.items()
         for name in REMAPPED_BY
         for epsilon in REMAPPED_AT
     }
     half = ("1/2",) * 3
-    plain = test_remap.mean_excess("LatticeGeometric", half, REMAPPED[half], "0.5", draws=100, plain=True)
-    return found | {"remap: plain LatticeGeometric, 1/2, 1/2, 1/2, ε = 0.5": plain}
+    plain = test_remap.mean_excess("LatticeGeometric", half, REMAPPED[half], "0.5", _REMAPPED_DRAWS, plain=True)
+    return found | {"remap: plain LatticeGeometric, 1/2, 1/2, 1/2, ε = 0.5": plain, "remap: draws": _REMAPPED_DRAWS}
 
 
 def remapped_two() -> Numbers:
@@ -296,7 +301,6 @@ def composition() -> Numbers:
     mechanism = dc.HellingerSmooth(ONES, 100, 1)
     first, second = (tuple(int(c) for c in x) for x in dc.privacy_loss(mechanism).at)
     return {
-        "composition: largest loss between": f"{first} and {second}",
         "composition: that pair": _composed(mechanism, first, second),
         "composition: the middle": _composed(mechanism, (49, 51), (50, 50)),
         "composition: all pairs": dc.Accountant().add(mechanism, times=50).epsilon("1e-6"),
@@ -324,6 +328,7 @@ def rounding() -> Numbers:
     return {
         **{f"rounding: {name}": error for name, error in largest_errors().items()},
         "rounding: points": POINTS,
+        "rounding: bits of the reference": PRECISION,
         "rounding: promised": RELATIVE_ERROR,
         "rounding: promised of hellinger": test_distances.BAR,
         "rounding: promised of total variation at 10^15": test_distances.total_variation_bound((1e15, 1.0)),

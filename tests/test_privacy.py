@@ -173,16 +173,11 @@ def check_search(worst: dict[str, tuple[float, Configuration]]) -> None:
 
 
 SEARCHED_QUICKLY, SEARCHED = 150, 2000
-"""Configurations in the normal run and in the slow one."""
+"""Configurations in the normal run, and in the slow one of tests/test_quoted_numbers.py."""
 
 
 def test_no_proof_is_refuted_and_the_local_mechanism_is() -> None:
     check_search(search_worst(SEARCHED_QUICKLY, seed=7))
-
-
-@pytest.mark.slow
-def test_no_proof_is_refuted_in_many_configurations() -> None:
-    check_search(search_worst(SEARCHED, seed=11))
 
 
 def loss_with_the_papers_constant(prior: dc.Beta, n: int, epsilon: float) -> float:

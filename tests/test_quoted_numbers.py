@@ -73,6 +73,12 @@ def test_the_record_is_what_the_library_computes(source: Source) -> None:
     assert not disagreements(source.compute(), load(), source.noise), f"run `python -m benchmarks --write-numbers {source.name}`"
 
 
+def test_no_proof_is_refuted_by_the_search_on_record() -> None:
+    assert float(load()["worst_loss: HellingerGlobal"]) <= 1.0
+    assert float(load()["worst_loss: HellingerSmooth"]) <= 1.0
+    assert float(load()["worst_loss: HellingerLocal"]) > 1.0
+
+
 def test_a_record_that_is_out_of_date_is_noticed() -> None:
     recorded: Numbers = {"a: 1": 0.446, "a: 2": 4, "a: 3": "x", "a: gone": 1, "b: other": 2}
     found = disagreements({"a: 1": 0.445, "a: 2": 3, "a: 3": "y", "a: unquoted": 5}, recorded, 1e-6)
