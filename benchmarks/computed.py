@@ -20,7 +20,7 @@ import discreet as dc
 from benchmarks.core import POINTS, largest_errors, near_the_middle
 from discreet import accuracy, convolution, distances, inference, latent, sensitivity, tilting
 from discreet.accuracy import error_law, expected_error
-from discreet.enumeration import MOST_OUTCOMES
+from discreet.enumeration import MOST_OUTCOMES, simplex_points
 from discreet.mechanisms import Mechanism, lattice, losses, remap, scores, wrappers
 from discreet.numerics import RELATIVE_ERROR, Floats, ball
 from discreet.optimum import MOST_CANDIDATES, TOLERANCE, optimal
@@ -29,6 +29,7 @@ from discreet.paper.claim import Claim
 from discreet.paper.claims import compute_claims
 from discreet.paper.contenders import exact_mean
 from discreet.sampling.envelope import Envelope
+from discreet.sampling.mixture import Mixture, check_size
 from discreet.survey import MOST_PAIRS
 
 __all__ = ["COVERED", "COVERED_AT", "ODDS", "REMAPPED", "REMAPPED_AT", "REMAPPED_BY", "SOURCES", "Numbers", "Source", "claim_numbers"]
@@ -103,6 +104,7 @@ def limits() -> Numbers:
         "limits: racing processes": test_ledger_faults.RACERS,
         "limits: candidates of k = 4, n = 600, in millions": comb(603, 3) / 1e6,
         "limits: candidates of k = 10, n = 1,000, in 10²¹": comb(1009, 9) / 1e21,
+        **{f"limits: millions of records of an exact draw, k = {k}": _most_drawn(k) for k in (3, 10)},
         **{f"limits: least ε of a lattice law, k = {k}": _least_lattice_epsilon(k) for k in (3, 4, 5)},
     }
 
@@ -112,6 +114,19 @@ def _largest(fits: Callable[[int], bool]) -> int:
     while fits(n + 1):
         n += 1
     return n
+
+
+def _most_drawn(k: int) -> float:
+    """The most records that an exponential mechanism draws from under a prior of ones, in millions, to three digits, by bisection."""
+    low, high = 1, 10**12
+    while high - low > low // 1000:
+        middle = (low + high) // 2
+        try:
+            check_size((Fraction(1),) * k, middle)
+            low = middle
+        except dc.TooLargeError:
+            high = middle
+    return low / 1e6
 
 
 def _least_lattice_epsilon(k: int) -> float:
@@ -366,12 +381,15 @@ def proofs() -> Numbers:
 
 
 def acceptance() -> Numbers:
-    """Of the samplers for lattice noise and for two categories."""
+    """Of the samplers for lattice noise, for two categories and for more."""
+    rng = np.random.default_rng(7)
     return {
         "acceptance: lattice, k = 2, small ε": _lattice_acceptance(2, 1e-3),
         "acceptance: lattice, k = 1,000, ε = 0.1": _lattice_acceptance(1000, 0.1),
         "acceptance: envelope, worlds": _ENVELOPES,
         "acceptance: envelope, least": min(_envelope_acceptance(*world) for world in _envelope_worlds()),
+        "acceptance: mixture, worlds": _MIXTURES,
+        "acceptance: mixture, least": min(_mixture_acceptance(rng) for _ in range(_MIXTURES)),
     }
 
 
@@ -383,7 +401,7 @@ def _lattice_acceptance(k: int, epsilon: float) -> float:
     return float(law @ law / law.max())
 
 
-_ENVELOPES = 500
+_ENVELOPES, _MIXTURES = 500, 150
 
 
 def _envelope_worlds() -> Iterator[tuple[dc.Beta, int, int, float]]:
@@ -403,6 +421,19 @@ def _envelope_acceptance(prior: dc.Beta, n: int, x: int, rate: float) -> float:
     sampler = Envelope(prior.exact, (x, n - x), lambda: ball(exact))
     weight = np.exp(-rate * np.asarray(dc.hellinger(candidates[x], candidates)))
     return float(arb(float(weight.sum())) * arb(2) ** sampler._scale / sampler._bound)
+
+
+def _mixture_acceptance(rng: np.random.Generator) -> float:
+    """In a world of three to five categories, with a prior, a dataset and a rate of any size."""
+    k = int(rng.integers(3, 6))
+    n = int(rng.integers(1, {3: 40, 4: 16, 5: 9}[k]))
+    prior = dc.Dirichlet([f"{10.0 ** rng.uniform(-4, 3):.3g}" for _ in range(k)])
+    counts = rng.multinomial(n, rng.dirichlet(np.full(k, 10.0 ** rng.uniform(-1, 1))))
+    rate = 10.0 ** rng.uniform(-2, 4)
+    exact = Fraction(str(rate))
+    sampler = Mixture(prior.exact, tuple(counts.tolist()), lambda: ball(exact))
+    weight = np.exp(-rate * np.asarray(dc.hellinger(prior.concentration + counts, prior.concentration + simplex_points(n, k))))
+    return float(arb(float(weight.sum())) * arb(2) ** (3 * sampler._bits) / sampler._bound)
 
 
 # --- the papers -------------------------------------------------------------------------------------------------------

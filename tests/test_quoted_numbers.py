@@ -100,7 +100,6 @@ GIVEN = re.compile(
 
 DEFINITIONS = {
     ("exactness.md", "acceptance is at least 0.48 for any decreasing weight"): "a bound that is proved there",
-    ("exactness.md", "Acceptance was 0.91 or better in 4,100 random worlds"): "a search that is no longer run",
     ("CHANGELOG.md", "fits in 1 GB"): "a limit that was chosen",
     ("exactness.md", "What may take more than 1 GB is refused"): "a limit that was chosen",
     ("reproduction.md", "of 0.161 at the edge"): "as published",
