@@ -1,32 +1,23 @@
-"""Tables and files to private counts: one aggregation inside the engine that holds the data, and only the counts come back.
+"""Tables and files to private counts: one aggregation inside the engine that holds the data, and only the counts come back."""
 
-Nothing of the data leaves through a message: engines quote values in their errors, so only the kind of such an error is passed on.
-"""
-
-import logging
 import os
-import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from glob import escape, glob
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import DiscreetError, InvalidInputError, SourceError
+from discreet import files
+from discreet.engines import within_engine
+from discreet.errors import InvalidInputError, SourceError
 from discreet.validation import Counts
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
-    from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 __all__ = ["CategoryCounts", "count"]
-
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
@@ -78,42 +69,12 @@ def count(
     question = _Question(column, privacy_id, _checked_labels(categories))
     takes = {"other": question.position(other, "other"), "nulls": question.position(nulls, "nulls")}
     with _opened(source, question) as table:
-        schema = _within_engine("reading the table's schema", table.collect_schema)
+        schema = within_engine("reading the table's schema", table.collect_schema)
         question.check_columns(schema)
         written = question.written(schema[column])
-        rows = _within_engine("counting the table", _aggregated, table, question, written)
+        rows = within_engine("counting the table", _aggregated, table, question, written)
     counts = _settled({int(code): int(records) for code, records in rows}, takes, question)
     return CategoryCounts(counts, question.labels, "record" if privacy_id is None else "person")
-
-
-def _within_engine(doing: str, action: Callable[..., _Result], *arguments: Any, **options: Any) -> _Result:
-    """Run engine code. Raising after the handler, not in it, keeps the engine's error, which may quote data, out of the chain."""
-    try:
-        with _spark_loggers_off():
-            return action(*arguments, **options)
-    except DiscreetError:
-        raise
-    except Exception as error:
-        kind = type(error).__name__
-    raise SourceError(f"{doing} failed with {kind}; the engine's message is withheld because it may quote data")
-
-
-@contextmanager
-def _spark_loggers_off() -> Iterator[None]:
-    """PySpark logs its errors, with the values they quote, before it raises them."""
-    loggers: list[logging.Logger] = []
-    if "pyspark.logger" in sys.modules:
-        from pyspark.logger import PySparkLogger
-
-        loggers = [PySparkLogger.getLogger(name) for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger")]
-    before = [logger.disabled for logger in loggers]
-    try:
-        for logger in loggers:
-            logger.disabled = True
-        yield
-    finally:
-        for logger, disabled in zip(loggers, before, strict=True):
-            logger.disabled = disabled
 
 
 # --- what the caller declared -----------------------------------------------------------------------------------------
@@ -350,7 +311,7 @@ def _opened(source: Any, question: _Question) -> "Iterator[nw.LazyFrame[Any]]":
     import narwhals.stable.v2 as nw
 
     if not isinstance(source, (str, os.PathLike)):
-        table = _within_engine("opening the table", nw.from_native, source, pass_through=True)
+        table = within_engine("opening the table", nw.from_native, source, pass_through=True)
         if not isinstance(table, (nw.DataFrame, nw.LazyFrame)):
             raise InvalidInputError(
                 "source must be a path, or a table of pandas, polars, pyarrow, DuckDB, Ibis, PySpark or another library that narwhals "
@@ -358,129 +319,5 @@ def _opened(source: Any, question: _Question) -> "Iterator[nw.LazyFrame[Any]]":
             )
         yield table.lazy()
         return
-    files, reader = _files(os.fspath(source))
-    with TemporaryDirectory(prefix="discreet-") as scratch:
-        connection = _within_engine("starting DuckDB", _connected, scratch)
-        try:
-            yield nw.from_native(reader(connection, files, question))
-        finally:
-            connection.close()
-
-
-def _connected(scratch: str) -> "DuckDBPyConnection":
-    """A DuckDB that spills only to a directory no one else can read, and that fetches no extensions from anywhere."""
-    import duckdb
-
-    settings: dict[str, str | bool | int | float | list[str]] = {
-        "temp_directory": scratch,
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-        "preserve_insertion_order": False,
-    }
-    connection = duckdb.connect(":memory:", config=settings)
-    connection.execute("SET enable_progress_bar = false")
-    return connection
-
-
-_Reader = Callable[["DuckDBPyConnection", list[str], _Question], "DuckDBPyRelation"]
-
-
-def _files(path: str) -> tuple[list[str], _Reader]:
-    """The files a path or pattern stands for, safe to hand to DuckDB, and what reads them."""
-    if "://" in path:
-        raise SourceError("only local files are read; open a remote one with a library that can, and pass the table")
-    try:
-        expanded = str(Path(path).expanduser())
-        matches = [expanded] if Path(expanded).exists() else sorted(glob(expanded, recursive=True))  # noqa: PTH207 - absolute patterns
-    except RuntimeError:
-        raise SourceError("the path begins with the home directory of a user who is not known here") from None
-    except (OSError, ValueError):
-        raise SourceError("the path cannot be looked up: it is too long or not a path, or its folder may not be read") from None
-    if Path(expanded).is_dir():
-        raise SourceError(f"{path!r} is a directory; name its files with a pattern, such as 'directory/*.parquet'")
-    found = [name for name in matches if Path(name).is_file()]
-    if not found:
-        raise SourceError(f"no file matches {path!r}" if any(c in path for c in "*?[") else f"there is no file {path!r}")
-    endings = {_ending(name) for name in found}
-    readers = {reader for ending in endings for reader, known in _READERS.items() if ending in known}
-    if len(readers) != 1 or not all(any(ending in known for known in _READERS.values()) for ending in endings):
-        allowed = " ".join(ending for known in _READERS.values() for ending in known)
-        raise SourceError(f"files must be all of one format, told by their ending: {allowed} (text formats also with .gz or .zst)")
-    return [escape(name) for name in found], readers.pop()
-
-
-def _ending(name: str) -> str:
-    path = Path(name)
-    return Path(path.stem).suffix.lower() if path.suffix.lower() in (".gz", ".zst") else path.suffix.lower()
-
-
-def _parquet(connection: "DuckDBPyConnection", files: list[str], question: _Question) -> "DuckDBPyRelation":
-    for file in files if len(files) > 1 else ():
-        one = _within_engine("reading a Parquet file", connection.read_parquet, file)
-        _check_header(one, question, " in one of the files")
-    return _within_engine("reading Parquet files", connection.read_parquet, files, union_by_name=True, hive_partitioning=False)
-
-
-def _csv(connection: "DuckDBPyConnection", files: list[str], question: _Question) -> "DuckDBPyRelation":
-    """Every cell as the text it is, with a header, no comments and no skipped lines: nothing that a sniffer might drop or convert."""
-
-    def read(names: str | list[str], delimiter: str) -> "DuckDBPyRelation":
-        return connection.read_csv(
-            names,  # type: ignore[arg-type]
-            sep=delimiter,
-            header=True,
-            all_varchar=True,
-            quotechar='"',
-            escapechar='"',
-            comment="",
-            skiprows=0,
-            union_by_name=True,
-            hive_partitioning=False,
-        )
-
-    delimiter = _delimiter(read, files[0], question)
-    for file in files:
-        one = _within_engine("reading a CSV file", read, file, delimiter)
-        _check_header(one, question, " in the first line of the file")
-    return _within_engine("reading CSV files", read, files, delimiter)
-
-
-def _delimiter(read: "Callable[[str, str], DuckDBPyRelation]", file: str, question: _Question) -> str:
-    """The first delimiter that finds the columns in the header; a header is public, so the choice does not depend on the data."""
-    headers = {delimiter: _header(read, file, delimiter) for delimiter in (",", ";", "\t", "|")}
-    for delimiter, header in headers.items():
-        if header is not None and set(question.names) <= set(header):
-            return delimiter
-    if all(header is None for header in headers.values()):
-        raise SourceError("the file cannot be read as CSV: it must be UTF-8 text with a header and as many cells in every line")
-    # Unlike a Parquet file's, a CSV file's "column names" are data if it has no header, so they are not shown.
-    raise InvalidInputError(f"the first line of the CSV file does not name the column {' and the column '.join(map(repr, question.names))}")
-
-
-def _header(read: "Callable[[str, str], DuckDBPyRelation]", file: str, delimiter: str) -> list[str] | None:
-    try:
-        return list(read(file, delimiter).columns)
-    except Exception:  # whatever the engine says, the file is not written with this delimiter
-        return None
-
-
-def _json(connection: "DuckDBPyConnection", files: list[str], question: _Question) -> "DuckDBPyRelation":
-    """Values as text, before any of them can be taken for a date or a number."""
-    for file in files:
-        one = _within_engine("reading a JSON file", connection.read_json, file)
-        _check_header(one, question, " among the fields of the file's first records")
-    return _within_engine("reading JSON files", connection.read_json, files, columns=dict.fromkeys(question.names, "VARCHAR"))
-
-
-def _check_header(relation: "DuckDBPyRelation", question: _Question, where: str) -> None:
-    """Every file must have the columns: a file without one would be read as nulls."""
-    for name in question.names:
-        if name not in relation.columns:
-            raise InvalidInputError(f"there is no column {name!r}{where}")
-
-
-_READERS: Mapping[_Reader, tuple[str, ...]] = {
-    _csv: (".csv", ".tsv", ".txt"),
-    _json: (".json", ".jsonl", ".ndjson"),
-    _parquet: (".parquet", ".pq"),
-}
+    with files.opened(source, question.names) as relation:
+        yield nw.from_native(relation)
