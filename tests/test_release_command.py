@@ -215,7 +215,7 @@ def test_nothing_is_left_beside_the_output(release: Invoke, tmp_path: Path) -> N
         (["--categories", "never"], "at least two"),
         (["--categories", ""], "at least two"),
         (["--categories", "never,former,never"], "distinct"),
-        (["--column", "Smoking"], "does not name the column 'Smoking'"),
+        (["--column", "Smoking"], "no column 'Smoking'"),
         (["--privacy-id", "person"], "'person'"),
         (["--privacy-id", "smoking"], "privacy_id must be another column"),
         (["--nulls", "pipe"], "nulls must be 'error' or one of the declared categories"),

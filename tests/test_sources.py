@@ -302,9 +302,58 @@ def test_a_missing_column_names_those_there_are(table: Table) -> None:
 
 def test_the_first_line_of_a_csv_file_without_a_header_is_not_shown(tmp_path: Path) -> None:
     file = write_csv(tmp_path / "bare.csv", [(SECRET, "1"), ("low", "2")])
-    with pytest.raises(InvalidInputError, match="does not name the column 'risk'") as caught:
+    with pytest.raises(InvalidInputError, match="no column 'risk' in the first line of the CSV file") as caught:
         count(file, "risk", CATEGORIES)
     assert SECRET not in everything_said(caught.value)
+
+
+def test_only_the_columns_that_are_absent_are_named(tmp_path: Path) -> None:
+    file = write_csv(tmp_path / "survey.csv", [("who", "risk"), ("1", "low")])
+    for source in (file, pl.read_csv(file)):
+        with pytest.raises(InvalidInputError, match=r"^there is no column 'Who'[^R]*; capital letters matter$"):
+            count(source, "risk", CATEGORIES, privacy_id="Who")
+        with pytest.raises(InvalidInputError, match="no column 'Risk' and no column 'Who'"):
+            count(source, "Risk", CATEGORIES, privacy_id="Who")
+
+
+def test_a_column_that_is_named_twice_is_refused(tmp_path: Path) -> None:
+    for header in (("risk", "risk"), ("Risk", "risk"), ("risk", "x", "risk")):
+        file = write_csv(tmp_path / "twice.csv", [header, ("low", "mid", "high")[: len(header)]])
+        with pytest.raises(InvalidInputError, match="names the column 'risk' more than once"):
+            count(file, "risk", CATEGORIES)
+    unasked = write_csv(tmp_path / "unasked.csv", [("x", "risk", "x", "Risk"), ("1", "low", "2", "mid")])
+    assert count(unasked, "risk", CATEGORIES).counts.tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("risk,x\nlow,1\nmid,2,3\n", "more or fewer cells than the first"),
+        ("risk,x\nlow,1\nmid\n", "more or fewer cells than the first"),
+        ("risk,x\n" + "low,1\n" * 30000 + "mid,2,3\n", "more or fewer cells than the first"),
+        ('risk,x\n"low,1\nmid,2\n', "a quote that is not closed"),
+        ("risk,x\n" + "low,1\n" * 30000 + '"mid,2\n', "a quote in the CSV file is not closed"),
+        ("risk,x\nl\xf6w,1\n", "not UTF-8"),
+        ("risk,x\n" + "low,1\n" * 30000 + "l\xf6w,1\n", "not UTF-8"),
+        ("", "the CSV file is empty"),
+    ],
+    ids=["long line", "short line", "late line", "quote", "late quote", "encoding", "late encoding", "empty"],
+)
+def test_a_broken_csv_file_is_told_what_is_wrong_with_it(tmp_path: Path, content: str, why: str) -> None:
+    (tmp_path / "broken.csv").write_bytes(content.encode("latin-1"))
+    (tmp_path / "broken.csv.gz").write_bytes(gzip.compress(content.encode("latin-1")))
+    for name in ("broken.csv", "broken.csv.gz"):
+        with pytest.raises(SourceError, match=why) as caught:
+            count(tmp_path / name, "risk", CATEGORIES)
+        assert caught.value.__context__ is None
+
+
+def test_a_file_that_is_not_there_is_named_with_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, message in (("none.csv", "there is no file"), ("*.csv", "no file matches")):
+        with pytest.raises(SourceError, match=message) as caught:
+            count(name, "risk", CATEGORIES)
+        assert repr(str(tmp_path / name)) in str(caught.value)
 
 
 @pytest.mark.parametrize(

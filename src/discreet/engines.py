@@ -1,4 +1,4 @@
-"""Engine code, run so that nothing of the data leaves through a message: of an engine's error, which may quote values, only the kind."""
+"""Engine code, run so that nothing of the data leaves through a message: of an engine's error, only the kind or the cause."""
 
 import logging
 import sys
@@ -21,8 +21,23 @@ def within_engine(doing: str, action: Callable[..., _Result], *arguments: Any, *
     except DiscreetError:
         raise
     except Exception as error:
-        kind = type(error).__name__
+        kind, said = type(error).__name__, str(error)
+    for theirs, ours in _REASONS.items():
+        if theirs in said:
+            raise SourceError(f"{doing} failed: {ours}")
     raise SourceError(f"{doing} failed with {kind}; the engine's message is withheld because it may quote data")
+
+
+_RAGGED = "a line of the CSV file has more or fewer cells than the first one (a cell with the delimiter in it needs double quotes)"
+_NOT_UTF8 = "the CSV file is not UTF-8 text: save it as that"
+_REASONS = {
+    "Expected Number of Columns": _RAGGED,
+    "detect the CSV parsing dialect": f"{_RAGGED}, or a quote that is not closed",
+    "unterminated quote": "a quote in the CSV file is not closed",
+    "not utf-8": _NOT_UTF8,
+    "codec can't decode": _NOT_UTF8,
+}
+"""What engines say of a broken file, and the same in words that quote none of it."""
 
 
 @contextmanager

@@ -1,9 +1,11 @@
 """CSV, JSON and Parquet files as tables of DuckDB: every cell as it is written, and no file without the columns that are asked for."""
 
+import csv
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from glob import escape, glob
+from io import TextIOWrapper
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -14,7 +16,7 @@ from discreet.errors import InvalidInputError, SourceError
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-__all__ = ["opened"]
+__all__ = ["check_names", "opened"]
 
 Columns = tuple[str, ...]
 
@@ -50,7 +52,7 @@ _Reader = Callable[["DuckDBPyConnection", list[str], Columns], "DuckDBPyRelation
 
 
 def _files(path: str) -> tuple[list[str], _Reader]:
-    """The files a path or pattern stands for, safe to hand to DuckDB, and what reads them."""
+    """The files a path or pattern stands for, and what reads them."""
     if "://" in path:
         raise SourceError("only local files are read; open a remote one with a library that can, and pass the table")
     try:
@@ -64,13 +66,14 @@ def _files(path: str) -> tuple[list[str], _Reader]:
         raise SourceError(f"{path!r} is a directory; name its files with a pattern, such as 'directory/*.parquet'")
     found = [name for name in matches if Path(name).is_file()]
     if not found:
-        raise SourceError(f"no file matches {path!r}" if any(c in path for c in "*?[") else f"there is no file {path!r}")
+        where = str(Path(expanded).absolute())
+        raise SourceError(f"no file matches {where!r}" if any(c in path for c in "*?[") else f"there is no file {where!r}")
     endings = {_ending(name) for name in found}
     readers = {reader for ending in endings for reader, known in _READERS.items() if ending in known}
     if len(readers) != 1 or not all(any(ending in known for known in _READERS.values()) for ending in endings):
         allowed = " ".join(ending for known in _READERS.values() for ending in known)
         raise SourceError(f"files must be all of one format, told by their ending: {allowed} (text formats also with .gz or .zst)")
-    return [escape(name) for name in found], readers.pop()
+    return found, readers.pop()
 
 
 def _ending(name: str) -> str:
@@ -80,17 +83,18 @@ def _ending(name: str) -> str:
 
 def _parquet(connection: "DuckDBPyConnection", files: list[str], columns: Columns) -> "DuckDBPyRelation":
     for file in files if len(files) > 1 else ():
-        one = within_engine("reading a Parquet file", connection.read_parquet, file)
-        _check_header(one, columns, " in one of the files")
-    return within_engine("reading Parquet files", connection.read_parquet, files, union_by_name=True, hive_partitioning=False)
+        one = within_engine("reading a Parquet file", connection.read_parquet, escape(file))
+        check_names(one.columns, columns, " in one of the files")
+    names = [escape(file) for file in files]
+    return within_engine("reading Parquet files", connection.read_parquet, names, union_by_name=True, hive_partitioning=False)
 
 
 def _csv(connection: "DuckDBPyConnection", files: list[str], columns: Columns) -> "DuckDBPyRelation":
     """Every cell as the text it is, with a header, no comments and no skipped lines: nothing that a sniffer might drop or convert."""
 
-    def read(names: str | list[str], delimiter: str) -> "DuckDBPyRelation":
+    def read(names: list[str]) -> "DuckDBPyRelation":
         return connection.read_csv(
-            names,  # type: ignore[arg-type]
+            [escape(name) for name in names],  # type: ignore[arg-type]
             sep=delimiter,
             header=True,
             all_varchar=True,
@@ -102,45 +106,59 @@ def _csv(connection: "DuckDBPyConnection", files: list[str], columns: Columns) -
             hive_partitioning=False,
         )
 
-    delimiter = _delimiter(read, files[0], columns)
+    delimiter = _delimiter(files[0], columns)
     for file in files:
-        one = within_engine("reading a CSV file", read, file, delimiter)
-        _check_header(one, columns, " in the first line of the file")
-    return within_engine("reading CSV files", read, files, delimiter)
+        header = within_engine("reading the first line of a CSV file", _header, file, delimiter)
+        check_names(header, columns, " in the first line of the CSV file")
+        one = within_engine("reading a CSV file", read, [file])
+        for name in columns:
+            # DuckDB renames columns that are called alike, capital letters aside, and would read one of them in the name's place.
+            if [i for i, found in enumerate(header) if found == name] != [i for i, found in enumerate(one.columns) if found == name]:
+                raise InvalidInputError(
+                    f"the first line of the CSV file names the column {name!r} more than once, or another that differs in capital letters "
+                    "only: rename one of them"
+                )
+    return within_engine("reading CSV files", read, files)
 
 
-def _delimiter(read: "Callable[[str, str], DuckDBPyRelation]", file: str, columns: Columns) -> str:
-    """The first delimiter that finds the columns in the header; a header is public, so the choice does not depend on the data."""
-    headers = {delimiter: _header(read, file, delimiter) for delimiter in (",", ";", "\t", "|")}
-    for delimiter, header in headers.items():
-        if header is not None and set(columns) <= set(header):
-            return delimiter
-    if all(header is None for header in headers.values()):
-        raise SourceError("the file cannot be read as CSV: it must be UTF-8 text with a header and as many cells in every line")
-    # Unlike a Parquet file's, a CSV file's "column names" are data if it has no header, so they are not shown.
-    raise InvalidInputError(f"the first line of the CSV file does not name the column {' and the column '.join(map(repr, columns))}")
+def _delimiter(file: str, columns: Columns) -> str:
+    """The delimiter that finds the most of the columns in the header; a header is public, so the choice does not depend on the data."""
+
+    def found(delimiter: str) -> int:
+        header = within_engine("reading the first line of a CSV file", _header, file, delimiter)
+        return len(set(columns) & set(header))
+
+    return max((",", ";", "\t", "|"), key=found)
 
 
-def _header(read: "Callable[[str, str], DuckDBPyRelation]", file: str, delimiter: str) -> list[str] | None:
-    try:
-        return list(read(file, delimiter).columns)
-    except Exception:  # whatever the engine says, the file is not written with this delimiter
-        return None
+def _header(file: str, delimiter: str) -> list[str]:
+    """The cells of the first line. They are data if the file has no header, and so never shown."""
+    from pyarrow import input_stream
+
+    compression = {".gz": "gzip", ".zst": "zstd"}.get(Path(file).suffix.lower())
+    with input_stream(file, compression) as stream, TextIOWrapper(stream, "utf-8-sig", newline="") as text:
+        for cells in csv.reader(iter(lambda: text.readline(_LONGEST_LINE), ""), delimiter=delimiter):
+            return cells
+    raise SourceError("the CSV file is empty; its first line must name the columns")
+
+
+_LONGEST_LINE = 1 << 20
 
 
 def _json(connection: "DuckDBPyConnection", files: list[str], columns: Columns) -> "DuckDBPyRelation":
     """Values as text, before any of them can be taken for a date or a number."""
     for file in files:
-        one = within_engine("reading a JSON file", connection.read_json, file)
-        _check_header(one, columns, " among the fields of the file's first records")
-    return within_engine("reading JSON files", connection.read_json, files, columns=dict.fromkeys(columns, "VARCHAR"))
+        one = within_engine("reading a JSON file", connection.read_json, escape(file))
+        check_names(one.columns, columns, " among the fields of the file's first records")
+    names = [escape(file) for file in files]
+    return within_engine("reading JSON files", connection.read_json, names, columns=dict.fromkeys(columns, "VARCHAR"))
 
 
-def _check_header(relation: "DuckDBPyRelation", columns: Columns, where: str) -> None:
-    """Every file must have the columns: a file without one would be read as nulls."""
-    for name in columns:
-        if name not in relation.columns:
-            raise InvalidInputError(f"there is no column {name!r}{where}")
+def check_names(found: Collection[str], columns: Columns, where: str) -> None:
+    """Every table must have the columns: a file without one would be read as nulls."""
+    absent = [name for name in columns if name not in found]
+    if absent:
+        raise InvalidInputError(f"there is no column {' and no column '.join(map(repr, absent))}{where}; capital letters matter")
 
 
 _READERS: Mapping[_Reader, tuple[str, ...]] = {

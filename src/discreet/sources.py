@@ -114,11 +114,8 @@ class _Question:
 
     def check_columns(self, schema: "Mapping[str, nw.dtypes.DType]") -> None:
         """Refuse a table without the columns, or with one whose values have no plain equality."""
-        for name in self.names:
-            if name not in schema:
-                known = ", ".join(repr(known) for known in list(schema)[:_SHOWN_NAMES])
-                more = ", ..." if len(schema) > _SHOWN_NAMES else ""
-                raise InvalidInputError(f"there is no column {name!r}; the columns are {known}{more}")
+        known = ", ".join(repr(known) for known in list(schema)[:_SHOWN_NAMES]) + (", ..." if len(schema) > _SHOWN_NAMES else "")
+        files.check_names(schema, self.names, f"; the columns are {known}")
         if _kind(schema[self.column]) is None:
             raise InvalidInputError(
                 f"column {self.column!r} has type {schema[self.column]}; text, whole numbers and truth values can be counted: "
