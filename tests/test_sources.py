@@ -87,6 +87,18 @@ def test_undeclared_values_and_nulls_are_errors_by_default(table: Table, extra: 
     assert not any(character.isdigit() for character in str(caught.value))
 
 
+def test_undeclared_values_and_nulls_are_reported_together(table: Table) -> None:
+    with pytest.raises(SourceError) as caught:
+        count(table({"risk": [*ANSWERS, "zebra", None]}), "risk", CATEGORIES)
+    for part in (
+        "values outside the declared categories and nulls",
+        "private, so not shown",
+        "other=... and nulls=...",
+        "--other and --nulls",
+    ):
+        assert part in str(caught.value)
+
+
 @pytest.mark.parametrize("categories", [(1, 2, 3), ("1", "2", "3"), (np.int64(1), np.int64(2), np.int64(3))])
 def test_whole_numbers_match_their_spelling(table: Table, categories: Sequence[Any]) -> None:
     assert count(table({"risk": [1, 2, 1, 3]}), "risk", categories).counts.tolist() == [2, 1, 1]
@@ -99,9 +111,27 @@ def test_other_spellings_of_a_number_are_other_values(table: Table) -> None:
     assert count(table({"risk": [1, 2]}), "risk", ["01", "1", "rest"], other="rest").counts.tolist() == [0, 1, 1]
 
 
-@pytest.mark.parametrize("categories", [(True, False), ("true", "false")])
-def test_truth_values_match_their_spelling(table: Table, categories: Sequence[Any]) -> None:
+@pytest.mark.parametrize("categories", [(True, False), ("true", "false"), ("True", "False"), ("TRUE", "FALSE")])
+def test_truth_values_match_their_spellings(table: Table, categories: Sequence[Any]) -> None:
     assert count(table({"smokes": [True, False, True]}), "smokes", categories).counts.tolist() == [2, 1]
+    with pytest.raises(InvalidInputError, match="two of the categories stand for one"):
+        count(table({"smokes": [True, False, True]}), "smokes", ["true", "True", "false"])
+    with pytest.raises(InvalidInputError, match="declare True and False"):
+        count(table({"smokes": [True, False, True]}), "smokes", [0, 1])
+
+
+def test_text_is_a_truth_value_where_truth_values_are_declared(table: Table, tmp_path: Path) -> None:
+    answers = ["True", "False", "true", "TRUE", "FALSE"]
+    assert count(table({"smokes": answers}), "smokes", [True, False]).counts.tolist() == [3, 2]
+    assert count(table({"smokes": answers}), "smokes", ["True", "true", "rest"], other="rest").counts.tolist() == [1, 1, 3]
+    pd.DataFrame({"smokes": [True, False, True]}).to_csv(tmp_path / "written by pandas.csv")
+    assert count(tmp_path / "written by pandas.csv", "smokes", [True, False]).counts.tolist() == [2, 1]
+
+
+def test_both_zeros_are_one_number_and_one_person(table: Table) -> None:
+    zeros = table({"who": [0.0, -0.0, 1.0], "code": [0.0, -0.0, -0.0]})
+    assert count(zeros, "code", range(40)).counts.tolist() == [3, *[0] * 39]
+    assert count(zeros, "code", [0, 1], privacy_id="who").total == 2
 
 
 def test_not_a_number_is_a_null(table: Table) -> None:
@@ -366,7 +396,7 @@ def test_a_file_that_is_not_there_is_named_with_its_folder(tmp_path: Path, monke
     ],
 )
 def test_columns_without_plain_equality_are_refused(values: pl.Series, kind: str) -> None:
-    with pytest.raises(InvalidInputError, match=kind):
+    with pytest.raises(InvalidInputError, match=f"{kind}.*convert it to text"):
         count(pl.DataFrame({"risk": values}), "risk", CATEGORIES)
     if kind == "List":
         with pytest.raises(InvalidInputError, match="an id must be one plain value"):
@@ -381,6 +411,7 @@ def test_columns_without_plain_equality_are_refused(values: pl.Series, kind: str
         {"categories": ["low", "low"]},
         {"categories": [1, "1"]},
         {"categories": [True, "true"]},
+        {"categories": [True, "True"]},
         {"categories": ["low", None]},
         {"categories": [0.5, 1.5]},
         {"categories": 3},
@@ -402,6 +433,17 @@ def test_columns_without_plain_equality_are_refused(values: pl.Series, kind: str
 def test_wrong_arguments_are_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
         count(**{"source": pa.table({"risk": ANSWERS}), "column": "risk", "categories": CATEGORIES, **arguments})
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_a_column_alone_is_told_how_to_become_a_table(library: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"not Series; a column alone becomes a table with \.to_frame\(\)"):
+        count(library.Series(ANSWERS), "risk", CATEGORIES)
+
+
+def test_a_mixed_column_of_pandas_is_told_about_convert_dtypes() -> None:
+    with pytest.raises(InvalidInputError, match=r"convert_dtypes\(\)"):
+        count(pd.DataFrame({"risk": pd.Series([1, "low"], dtype=object)}), "risk", CATEGORIES)
 
 
 def test_error_means_error_even_where_a_category_is_called_so() -> None:

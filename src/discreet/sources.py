@@ -114,25 +114,30 @@ class _Question:
 
     def check_columns(self, schema: "Mapping[str, nw.dtypes.DType]") -> None:
         """Refuse a table without the columns, or with one whose values have no plain equality."""
+        import narwhals.stable.v2 as nw
+
         known = ", ".join(repr(known) for known in list(schema)[:_SHOWN_NAMES]) + (", ..." if len(schema) > _SHOWN_NAMES else "")
         files.check_names(schema, self.names, f"; the columns are {known}")
         if _kind(schema[self.column]) is None:
+            mixed = isinstance(schema[self.column], nw.Object)
+            advice = "convert_dtypes() may find one of these in it" if mixed else "convert it to text that is written like the categories"
             raise InvalidInputError(
-                f"column {self.column!r} has type {schema[self.column]}; text, whole numbers and truth values can be counted: "
-                "convert the column to one of these first (in pandas, convert_dtypes() may do)"
+                f"column {self.column!r} has type {schema[self.column]}; text, whole numbers and truth values can be counted: {advice}"
             )
         if self.privacy_id is not None and schema[self.privacy_id].is_nested():
             raise InvalidInputError(f"privacy_id {self.privacy_id!r} has type {schema[self.privacy_id]}; an id must be one plain value")
 
-    def written(self, dtype: "nw.dtypes.DType") -> dict[int, Any]:
-        """For each label's index the value it matches in a column of this type; none for a label that no such value is written as."""
-        values = {position: _value(_spelling(label), dtype) for position, label in enumerate(self.labels)}
-        written = {position: value for position, value in values.items() if value is not None}
-        if not written:
+    def written(self, dtype: "nw.dtypes.DType") -> dict[Any, int]:
+        """For each value of a column of this type that is written like a label, the label's index."""
+        pairs = [(value, position) for position, label in enumerate(self.labels) for value in _values(label, dtype)]
+        if not pairs:
+            advice = "declare True and False" if _kind(dtype) == "truth values" else "check column and categories"
+            raise InvalidInputError(f"column {self.column!r} holds {_kind(dtype)}, and no declared category is written like one: {advice}")
+        if len(dict(pairs)) < len(pairs):
             raise InvalidInputError(
-                f"column {self.column!r} holds {_kind(dtype)}, and no declared category is written like one: check column and categories"
+                f"column {self.column!r} holds truth values, and two of the categories stand for one: declare True and False"
             )
-        return written
+        return dict(pairs)
 
 
 _SHOWN_NAMES = 20
@@ -149,8 +154,9 @@ def _checked_labels(categories: Iterable[Hashable]) -> tuple[Hashable, ...]:
             raise InvalidInputError(f"a category must be text, a whole number or a truth value, not {type(label).__name__}")
         if isinstance(label, int) and label.bit_length() > _MOST_BITS:
             raise InvalidInputError("a category that is a whole number must have fewer than 1,000 digits")
-    if len({_spelling(label) for label in labels}) < len(labels):
-        raise InvalidInputError("categories must be distinct; 1 and '1' are the same category, and so are True and 'true'")
+    spellings = [spelling for label in labels for spelling in _spellings(label)]
+    if len(set(spellings)) < len(spellings):
+        raise InvalidInputError("categories must be distinct; 1 and '1' are the same category, and so are True and 'true' or 'True'")
     return labels
 
 
@@ -161,9 +167,13 @@ _MOST_BITS = 3300
 # --- how categories are written in a column ---------------------------------------------------------------------------
 
 
-def _spelling(label: Hashable) -> str:
+_TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+"""How programs write truth values as text."""
+
+
+def _spellings(label: Hashable) -> list[str]:
     """How a label is written, which is what it must have in common with a value to match it, whatever the column's type."""
-    return str(label).lower() if isinstance(label, bool) else str(label)
+    return [text for text, truth in _TRUTH.items() if truth is label] if isinstance(label, bool) else [str(label)]
 
 
 def _kind(dtype: "nw.dtypes.DType") -> str | None:
@@ -177,19 +187,20 @@ def _kind(dtype: "nw.dtypes.DType") -> str | None:
     return "whole numbers" if dtype.is_integer() else "floating-point numbers" if dtype.is_float() else None
 
 
-def _value(spelling: str, dtype: "nw.dtypes.DType") -> str | float | None:
-    """The value of this type that is written in exactly this way, if there is one."""
+def _values(label: Hashable, dtype: "nw.dtypes.DType") -> list[Any]:
+    """The values of this type that are written like the label."""
+    spellings = _spellings(label)
     kind = _kind(dtype)
     if kind == "text":
-        return spelling
+        return spellings
     if kind == "truth values":
-        return {"true": True, "false": False}.get(spelling)
-    digits = spelling.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST_INTEGER) or str(int(spelling)) != spelling:
-        return None  # '7' and '-7' are whole numbers; '07', '+7' and '7.0' are not written as any
-    number = int(spelling)
+        return [_TRUTH[spellings[0]]] if spellings[0] in _TRUTH else []
+    digits = spellings[0].removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST_INTEGER) or str(int(spellings[0])) != spellings[0]:
+        return []  # '7' and '-7' are whole numbers; '07', '+7' and '7.0' are not written as any
+    number = int(spellings[0])
     low, high = _whole_numbers(dtype)
-    return None if not low <= number <= high else float(number) if dtype.is_float() else number
+    return [float(number) if dtype.is_float() else number] if low <= number <= high else []
 
 
 def _whole_numbers(dtype: "nw.dtypes.DType") -> tuple[int, int]:
@@ -211,7 +222,7 @@ _NAMELESS = -1
 """The code of a row whose privacy id is null."""
 
 
-def _aggregated(table: "nw.LazyFrame[Any]", question: _Question, written: Mapping[int, Any]) -> list[tuple[Any, ...]]:
+def _aggregated(table: "nw.LazyFrame[Any]", question: _Question, written: Mapping[Any, int]) -> list[tuple[Any, ...]]:
     """How many records or persons have each code: a category's index, k for other values, k + 1 for nulls.
 
     Values become codes inside the engine, so that none of them ever comes back.
@@ -227,7 +238,7 @@ def _aggregated(table: "nw.LazyFrame[Any]", question: _Question, written: Mappin
         groups = table.select(value=value).group_by("value").agg(nw.len().alias("records"))
         result = groups.select("records", code=code).group_by("code").agg(nw.col("records").sum())
     else:
-        person = nw.col(question.privacy_id)
+        person = _comparable(nw.col(question.privacy_id), schema[question.privacy_id])
         nameless = nw.when(_is_missing(nw.col("person"), schema[question.privacy_id])).then(nw.lit(_NAMELESS)).otherwise(code)
         coded = table.select(value=value, person=person).select("person", code=nameless)
         result = coded.group_by("person").agg(nw.col("code").min()).group_by("code").agg(nw.len().alias("records"))
@@ -243,6 +254,9 @@ def _comparable(value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
     if isinstance(dtype, (nw.Categorical, nw.Enum)):
         # Some versions of pandas write a null as text when they cast it.
         return nw.when(~value.is_null()).then(value.cast(nw.String))
+    if dtype.is_float():
+        # Arrow groups 0.0 and -0.0, which are equal, apart.
+        return nw.when(value == 0.0).then(nw.lit(0.0)).otherwise(value)
     return value
 
 
@@ -255,21 +269,20 @@ def _is_missing(value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
     return nw.when(value.is_null()).then(nw.lit(True)).otherwise(value.is_nan())
 
 
-def _code(value: "nw.Expr", dtype: "nw.dtypes.DType", written: Mapping[int, Any], k: int) -> "nw.Expr":
+def _code(value: "nw.Expr", dtype: "nw.dtypes.DType", written: Mapping[Any, int], k: int) -> "nw.Expr":
     """The code of a value: found by bisection among a few, which every engine can do and does fastest, else in a table."""
     import narwhals.stable.v2 as nw
 
-    def search(positions: list[int]) -> "nw.Expr":
-        half = len(positions) // 2
+    def search(among: list[Any]) -> "nw.Expr":
+        half = len(among) // 2
         if half == 0:
-            return nw.when(value == written[positions[0]]).then(nw.lit(positions[0])).otherwise(nw.lit(k))
-        lower = value.is_in([written[position] for position in positions[:half]])
-        return nw.when(lower).then(search(positions[:half])).otherwise(search(positions[half:]))
+            return nw.when(value == among[0]).then(nw.lit(written[among[0]])).otherwise(nw.lit(k))
+        return nw.when(value.is_in(among[:half])).then(search(among[:half])).otherwise(search(among[half:]))
 
     if len(written) <= _FEW:
         declared = search(list(written))
     else:
-        declared = value.replace_strict(list(written.values()), list(written), default=nw.lit(k), return_dtype=nw.Int64)
+        declared = value.replace_strict(list(written), list(written.values()), default=nw.lit(k), return_dtype=nw.Int64)
     return nw.when(_is_missing(value, dtype)).then(nw.lit(k + 1)).otherwise(declared)
 
 
@@ -285,18 +298,24 @@ def _settled(tally: Mapping[int, int], takes: Mapping[str, int | None], question
         raise SourceError(f"privacy_id {question.privacy_id!r} is null in some rows; every row must say whose it is")
     k = len(question.labels)
     counts = np.array([tally.get(code, 0) for code in range(k)], dtype=np.int64)
-    found = {"other": (k, "values outside the declared categories"), "nulls": (k + 1, "nulls (missing values)")}
-    for option, (code, what) in found.items():
-        position = takes[option]
-        if code in tally and position is None:
-            raise SourceError(
-                f"column {question.column!r} has {what}; declare categories for them, or name the declared category that takes them "
-                f"with {option}=... (in the shell, --{option}); rows are never dropped"
-            )
+    codes = {"other": k, "nulls": k + 1}
+    homeless = [option for option, code in codes.items() if code in tally and takes[option] is None]
+    if homeless:
+        found = " and ".join(_FOUND[option] for option in homeless)
+        look = "they are private, so not shown: look for capital letters, blanks and misspellings; " if "other" in homeless else ""
+        raise SourceError(
+            f"column {question.column!r} has {found}; {look}declare categories for them, or name "
+            f"the declared category that takes them with {' and '.join(f'{option}=...' for option in homeless)} "
+            f"(in the shell, {' and '.join(f'--{option}' for option in homeless)}); rows are never dropped"
+        )
+    for option, position in takes.items():
         if position is not None:
-            counts[position] += tally.get(code, 0)
+            counts[position] += tally.get(codes[option], 0)
     counts.setflags(write=False)
     return counts
+
+
+_FOUND = {"other": "values outside the declared categories", "nulls": "nulls (missing values)"}
 
 
 # --- tables and files -------------------------------------------------------------------------------------------------
@@ -310,9 +329,10 @@ def _opened(source: Any, question: _Question) -> "Iterator[nw.LazyFrame[Any]]":
     if not isinstance(source, (str, os.PathLike)):
         table = within_engine("opening the table", nw.from_native, source, pass_through=True)
         if not isinstance(table, (nw.DataFrame, nw.LazyFrame)):
+            column = "; a column alone becomes a table with .to_frame()" if hasattr(source, "to_frame") else ""
             raise InvalidInputError(
                 "source must be a path, or a table of pandas, polars, pyarrow, DuckDB, Ibis, PySpark or another library that narwhals "
-                f"knows, not {type(source).__name__}"
+                f"knows, not {type(source).__name__}{column}"
             )
         yield table.lazy()
         return
