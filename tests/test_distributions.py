@@ -270,3 +270,17 @@ def test_samples_are_reproducible_from_a_seed_and_take_a_shape() -> None:
     assert dc.Beta(2, 3).sample(3, 7).tolist() == dc.Beta(2, 3).sample(3, 7).tolist()
     assert dc.Beta(2, 3).sample((2, 4), 7).shape == (2, 4)
     assert dc.Dirichlet([1, 1, 1]).sample((2, 4), 7).shape == (2, 4, 3)
+
+
+def test_a_category_is_named_by_any_label_that_is_written_like_it() -> None:
+    text, numbers = dc.Dirichlet([1, 2, 3], categories=["0", "1", "true"]), dc.Dirichlet([1, 2, 3])
+    assert text.marginal(1) == text.marginal("1") == dc.Beta(2, 4, categories=("1", "not 1"))
+    assert text.marginal(np.bool_(True)) == text.marginal("true")
+    assert numbers.marginal("1") == numbers.marginal(1)
+    release = dc.LatticeGeometric(text, 9, 1).release([2, 3, 4])
+    assert release.noise_aware().marginal(0).mean() == release.noise_aware().marginal("0").mean()
+    both = dc.Dirichlet([1, 2], categories=[1, "1"])
+    assert (both.marginal(1).a, both.marginal("1").a) == (1.0, 2.0)
+    for absent in ("01", 1.0, "one", None):
+        with pytest.raises(dc.InvalidInputError, match="category must be one of '0', '1', 'true'; got"):
+            text.marginal(absent)

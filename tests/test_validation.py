@@ -1,17 +1,20 @@
 """Bad input: every error names the argument and what is allowed, and none repeats a private value."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
+from discreet.sources import CategoryCounts
 from discreet.validation import LARGEST_COUNT, check_counts, check_records, exact
 
 PRIOR = dc.Dirichlet([1, 1, 1])
@@ -156,6 +159,66 @@ def test_counts_that_do_not_add_up_name_the_declared_total_only() -> None:
     with pytest.raises(dc.InvalidInputError, match=r"n = 10\b") as caught:
         check_counts([3, 3, 3], 3, n=10)
     assert "9" not in str(caught.value)
+
+
+NAMED = dc.Dirichlet([1, 1, 1], categories=["low", "mid", "high"])
+LABELLED: list[Callable[[dict[Any, int]], Any]] = [dict, Counter, pd.Series, lambda pairs: pd.Series(pairs).sort_values()]
+
+
+@pytest.mark.parametrize("made", LABELLED, ids=["dict", "Counter", "Series", "sorted Series"])
+def test_counts_with_labels_are_matched_by_label(made: Callable[[dict[Any, int]], Any]) -> None:
+    counts = made({"high": 5, "low": 2, "mid": 3})
+    assert NAMED.update(counts) == NAMED.update([2, 3, 5])
+    mechanism = dc.HellingerSmooth(NAMED, 10, 1)
+    assert mechanism.log_prob(counts, [1, 1, 8]) == mechanism.log_prob([2, 3, 5], [1, 1, 8])
+    assert dc.local_sensitivity(NAMED, counts) == dc.local_sensitivity(NAMED, [2, 3, 5])
+    assert dc.Dirichlet.uniform(3).update(made({2: 5, 0: 2, 1: 3})) == dc.Dirichlet.uniform(3).update([2, 3, 5])
+    assert dc.Dirichlet([1, 1], categories=["1", "0"]).update(made({0: 5, 1: 2})).concentration.tolist() == [3.0, 6.0]
+
+
+@pytest.mark.parametrize("made", LABELLED, ids=["dict", "Counter", "Series", "sorted Series"])
+@pytest.mark.parametrize("labels", [("low", "mid", "rest"), (0, 2, 1), ("low", "Mid", "high"), (("low", 1), "mid", "high")], ids=str)
+def test_counts_with_other_labels_are_refused_without_naming_them(made: Callable[[dict[Any, int]], Any], labels: tuple[Any, ...]) -> None:
+    counts = made(dict(zip(labels, (TELLTALE, 2, 1), strict=True)))
+    for call in (NAMED.update, dc.LatticeGeometric(NAMED, TELLTALE + 3, 1).release, lambda x: dc.local_sensitivity(NAMED, x)):
+        with pytest.raises(dc.InvalidInputError, match=r"labels of their own.*discreet\.count") as caught:
+            call(counts)
+        assert not {"rest", "Mid", str(TELLTALE)} & set(re.split(r"\W+", str(caught.value)))
+
+
+def test_what_value_counts_gives_is_never_taken_by_position() -> None:
+    answers = pd.Series(["low", "high", "high", "mid", "high", "mid"])
+    assert NAMED.update(answers.value_counts()) == NAMED.update([1, 2, 3])
+    with pytest.raises(dc.InvalidInputError, match="labels of their own"):
+        dc.expected_error(dc.LatticeGeometric(NAMED, 6, 1), answers.value_counts())
+
+
+def test_numbered_rows_are_counts_in_the_order_of_the_categories() -> None:
+    assert NAMED.update(pd.Series([2, 3, 5])) == NAMED.update([2, 3, 5])
+    assert dc.Beta(1, 1).update(pd.Series([2, 3])) == dc.Beta(3, 4)
+
+
+def test_an_attribute_of_a_series_is_not_taken_for_its_unit() -> None:
+    """`series.unit` is a count where a category is called so."""
+    prior = dc.Dirichlet.uniform(categories=["unit", "categories"])
+    release = dc.LatticeGeometric(prior, TELLTALE + 1, 1).release(pd.Series({"unit": TELLTALE, "categories": 1}))
+    assert release.guarantee.unit == "record"
+
+
+def test_counts_of_another_order_are_refused_everywhere() -> None:
+    counts = CategoryCounts(np.array([1, 2, 3]), ("high", "mid", "low"), "record")
+    for call in (NAMED.update, dc.LatticeGeometric(NAMED, 6, 1).law, lambda x: dc.local_sensitivity(NAMED, x)):
+        with pytest.raises(dc.InvalidInputError, match="in its order"):
+            call(counts)
+
+
+def test_arguments_in_each_others_place_are_told_so() -> None:
+    counts = CategoryCounts(np.array([TELLTALE, 2, 3]), ("low", "mid", "high"), "record")
+    with pytest.raises(dc.InvalidInputError, match=r"^n must be a number, not CategoryCounts.*n=counts\.total"):
+        dc.LatticeGeometric(NAMED, counts, 1)  # type: ignore[arg-type]
+    for make in (dc.Dirichlet.uniform, dc.Dirichlet.jeffreys):
+        with pytest.raises(dc.InvalidInputError, match=r"^k must be the number of categories; name them with categories="):
+            make(["low", "high"])  # type: ignore[arg-type]
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=3, max_size=3).filter(any))

@@ -4,7 +4,8 @@ Parameters are kept as the exact rationals the caller wrote (a float means the d
 loses its prior, however large the counts. Densities and entropies are computed in forms that do not cancel at 10^15 records.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -23,6 +24,8 @@ from discreet.validation import (
     check_counts,
     check_positive,
     check_records,
+    shown,
+    spelling,
 )
 
 if TYPE_CHECKING:
@@ -85,7 +88,14 @@ class _Conjugate:
 
     def update(self, counts: ArrayLike) -> Self:
         """The posterior after observing these counts, one for each category. For the curator's eyes only: it is not private."""
-        return self.plus(check_counts(counts, self.k))
+        return self.plus(self._checked(counts))
+
+    def _checked(self, counts: ArrayLike, n: int | None = None) -> NDArray[np.int64]:
+        """Counts as integers in the order of the categories, with total n if given. `CategoryCounts` must have been made in that order."""
+        labels = getattr(counts, "categories", None)
+        if isinstance(labels, tuple) and self.is_labelled and [*map(spelling, labels)] != [*map(spelling, self.categories)]:
+            raise InvalidInputError("counts must have the prior's categories, in its order; count with categories=prior.categories")
+        return check_counts(counts, self.k, n, self.categories)
 
     def plus(self, counts: Iterable[int]) -> Self:
         """The member of the family with these counts added to the parameters; unlike `update`, they may all be 0."""
@@ -96,11 +106,14 @@ class _Conjugate:
         return DirichletMultinomial(check_records(n), self.exact, self.categories)
 
     def _index(self, category: Hashable) -> int:
-        try:
+        """The position of a category, named by its label or by another that is written like it, such as 1 for "1"."""
+        with suppress(ValueError):
             return self.categories.index(category)
-        except ValueError:
-            known = ", ".join(repr(c) for c in self.categories[:10])
-            raise InvalidInputError(f"category must be one of {known}; got {category!r}") from None
+        alike = [i for i, label in enumerate(self.categories) if spelling(label) == spelling(category)]
+        if len(alike) == 1:
+            return alike[0]
+        known = ", ".join(repr(c) for c in self.categories[:10]) + (", ..." if self.k > 10 else "")
+        raise InvalidInputError(f"category must be one of {known}; got {shown(category)!r}")
 
     def _entropy(self) -> float:
         a, total, k = self.concentration, self.total, self.k
@@ -163,6 +176,8 @@ class Dirichlet(_Conjugate):
 
     @classmethod
     def _symmetric(cls, value: Fraction, k: int | None, categories: Iterable[Hashable] | None) -> Self:
+        if isinstance(k, Collection) and not isinstance(k, str):
+            raise InvalidInputError("k must be the number of categories; name them with categories=[...]")
         labels = None if categories is None else tuple(categories)
         if k is None and labels is None:
             raise InvalidInputError("give k, the number of categories, or the categories themselves")
@@ -224,7 +239,8 @@ class Dirichlet(_Conjugate):
     def marginal(self, category: Hashable) -> "Beta":
         """The Beta distribution of one category's probability (named by its label) against all the others."""
         i = self._index(category)
-        return Beta(self.exact[i], self.exact_total - self.exact[i], categories=(category, f"not {category}"))
+        label = self.categories[i]
+        return Beta(self.exact[i], self.exact_total - self.exact[i], categories=(label, f"not {label}"))
 
     def sample(self, size: int | tuple[int, ...], rng: np.random.Generator | int | None = None) -> Floats:
         """Monte Carlo draws of the probabilities, categories on the last axis."""

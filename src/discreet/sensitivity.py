@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.distributions import Beta, Dirichlet
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.numerics import Floats, gap, gap_ball
-from discreet.validation import Counts, Number, check_counts, check_positive, check_records
+from discreet.validation import Counts, Number, check_positive, check_records
 
 __all__ = [
     "Smoothing",
@@ -84,7 +84,7 @@ class Smoothing:
 
 def local_sensitivity(prior: Prior, counts: ArrayLike) -> float:
     """Largest Hellinger distance between the posterior of these counts and that of a neighbour. O(k). Private: not for release."""
-    return float(local_sensitivities(prior, check_counts(counts, prior.k)))
+    return float(local_sensitivities(prior, prior._checked(counts)))
 
 
 def global_sensitivity(prior: Prior, n: int) -> float:
@@ -105,7 +105,7 @@ def smooth_sensitivity(prior: Prior, counts: ArrayLike, *, gamma: Number | None 
         smoothing = Smoothing(gamma=check_positive(gamma, "gamma"))
     else:
         smoothing = Smoothing(beta=float(check_positive(beta, "beta")))
-    return float(smooth_sensitivities(prior, check_counts(counts, prior.k), smoothing))
+    return float(smooth_sensitivities(prior, prior._checked(counts), smoothing))
 
 
 # --- floats, for any number of datasets at once (categories on the last axis) -----------------------------------------

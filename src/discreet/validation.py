@@ -1,6 +1,6 @@
 """Every check of a caller's argument, in one place. Messages name the argument and the kind of value, never private data."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from math import isfinite
@@ -26,6 +26,7 @@ __all__ = [
     "check_unit",
     "exact",
     "shown",
+    "spelling",
 ]
 
 Number = int | float | Fraction | Decimal | str
@@ -125,18 +126,32 @@ def check_categories(categories: Iterable[Hashable], k: int) -> tuple[Hashable, 
     return labels
 
 
+def spelling(label: Any) -> str:
+    """How a label is written: 1 and "1" are the same category, and so are True and "true"."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    try:
+        return str(label).lower() if isinstance(label, bool) else str(label)
+    except ValueError:  # an integer of more than 4,300 digits
+        return hex(label)
+
+
 def check_records(n: Any, name: str = "n") -> int:
     """A public number of records: a whole number from 1 to 2**53."""
+    if isinstance(getattr(n, "total", None), int):
+        raise InvalidInputError(f"{name} must be a number, not {type(n).__name__}; the number of its records is {name}=counts.total")
     value = exact(n, name)
     if value.denominator != 1 or not 1 <= value <= LARGEST_COUNT:
         raise InvalidInputError(f"{name} must be a whole number from 1 to 2**53, got {shown(n)}")
     return int(value)
 
 
-def check_counts(counts: Any, k: int, n: int | None = None) -> Counts:
+def check_counts(counts: Any, k: int, n: int | None = None, categories: Iterable[Hashable] = ()) -> Counts:
     """Private counts of k categories, with total n if given. Messages say what is wrong and never how much or where."""
     try:
-        array = np.asarray(counts)
+        array = np.asarray(_in_order(counts, categories))
+    except InvalidInputError:
+        raise
     except (TypeError, ValueError):
         raise InvalidInputError("counts must be a one-dimensional sequence of whole numbers, one for each category") from None
     if array.dtype == object and array.ndim == 1 and all(isinstance(c, Integral) and not isinstance(c, bool) for c in array):
@@ -162,6 +177,24 @@ def check_counts(counts: Any, k: int, n: int | None = None) -> Counts:
     if n is not None and total != n:
         raise InvalidInputError(f"counts must add up to the declared number of records, n = {n}; they do not")
     return result
+
+
+def _in_order(counts: Any, categories: Iterable[Hashable]) -> Any:
+    """Counts that come with labels, as a mapping's or a pandas Series', in the order of the categories; others as they are."""
+    labels = counts.keys() if isinstance(counts, Mapping) else getattr(counts, "index", None)
+    if not isinstance(labels, Iterable):  # the index of a list is a method
+        return counts
+    values = list(counts.values()) if isinstance(counts, Mapping) else np.asarray(counts)
+    found, wanted = [spelling(label) for label in labels], [spelling(category) for category in categories]
+    by_label = dict(zip(found, values, strict=True))
+    if len(by_label) == len(found) == len(wanted) and by_label.keys() == set(wanted):
+        return [by_label[label] for label in wanted]
+    if found == [str(i) for i in range(len(found))]:  # rows that are only numbered
+        return values
+    raise InvalidInputError(
+        "counts have labels of their own, and these are not just the prior's categories; count with discreet.count, or give whole numbers "
+        "in a list, in the order of the prior's categories"
+    )
 
 
 def check_unit(given: Any, known: Any = None) -> Literal["record", "person"]:

@@ -17,7 +17,7 @@ from discreet.errors import InvalidInputError, RefusedError
 from discreet.numerics import Floats
 from discreet.release import NO_GUARANTEE, Guarantee, Release, rounded_up
 from discreet.sampling import BitSource, SystemBits
-from discreet.validation import Counts, Number, check_counts, check_moderate, check_records, check_unit
+from discreet.validation import Counts, Number, check_moderate, check_records, check_unit
 
 __all__ = ["Law", "LossAtoms", "Mechanism", "merge"]
 
@@ -68,6 +68,12 @@ def merge(outcomes: Counts, log_probability: Floats) -> tuple[Counts, Floats]:
     order = np.argsort(owner.ravel(), kind="stable")
     starts = np.searchsorted(owner.ravel()[order], np.arange(len(rows)))
     return rows, np.logaddexp.reduceat(log_probability[order], starts)
+
+
+def _unit(counts: Any) -> str | None:
+    """The unit of counts that know it. An attribute of a pandas Series may as well be one of its private counts."""
+    unit = getattr(counts, "unit", None)
+    return unit if isinstance(unit, str) else None
 
 
 @dataclass(frozen=True)
@@ -200,7 +206,7 @@ class Mechanism(ABC):
         """Raise whatever `release` would, without drawing: for use before a budget is spent. Returns the guarantee it would have."""
         self._checked(counts)
         self._check_size()
-        guarantee = replace(self.guarantee, unit=check_unit(unit, getattr(counts, "unit", None)))
+        guarantee = replace(self.guarantee, unit=check_unit(unit, _unit(counts)))
         if guarantee.basis == "none" and not allow_nonprivate:
             raise RefusedError(
                 f"{type(self).__name__} has no privacy guarantee here, so it releases nothing; choose a mechanism with one, "
@@ -214,8 +220,4 @@ class Mechanism(ABC):
         return {f.name: getattr(self, f.name) for f in fields(self) if f.init and f.name not in ("prior", "n")}
 
     def _checked(self, counts: ArrayLike) -> Counts:
-        """The counts as integers. Counts that know their categories must have them in the order of the prior's."""
-        labels = getattr(counts, "categories", None)
-        if labels is not None and self.prior.is_labelled and tuple(labels) != self.prior.categories:
-            raise InvalidInputError("counts must have the prior's categories, in its order; count with categories=prior.categories")
-        return check_counts(counts, self.k, self.n)
+        return self.prior._checked(counts, self.n)
