@@ -67,6 +67,11 @@ def test_a_delta_is_allowed_for() -> None:
     assert dc.audit(leaky, [1, 0], [0, 1], draws=50_000, delta=0.01).epsilon == 0.0
 
 
+def test_a_mechanism_itself_is_no_function_to_draw_with() -> None:
+    with pytest.raises(dc.InvalidInputError, match=r"such as mechanism\.simulate, not LatticeGeometric"):
+        dc.audit(dc.LatticeGeometric(dc.Beta(1, 1), 5, 1), *NEIGHBOURS)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("options", [{"confidence": 1.0}, {"confidence": 0.0}, {"delta": 1.0}, {"draws": 0}])
 def test_bad_options_are_named(options: dict[str, float]) -> None:
     with pytest.raises(dc.InvalidInputError, match=next(iter(options))):

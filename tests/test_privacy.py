@@ -1,5 +1,6 @@
 """Losses and δ(ε): against stored references, against brute force over all neighbours and outcomes, and as claims about mechanisms."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -292,6 +293,40 @@ def test_verify_catches_a_mechanism_that_claims_too_much() -> None:
             return dc.Guarantee(float(self.epsilon), 0.0, "proof")
 
     assert dc.verify(Careless(dc.Beta("1e-4", "1e-4"), 400, 1)).verdict == "does not hold"
+
+
+def test_a_record_is_verified_by_its_own_claim() -> None:
+    for mechanism in (dc.LatticeGeometric(dc.Beta(1, 1), 9, "0.3"), dc.Calibrated(dc.HellingerSmooth(dc.Beta(1, 1), 9, 1))):
+        release = mechanism.release([2, 7])
+        assert dc.verify(release) == dc.verify(mechanism)
+        assert dc.verify(release).holds
+        assert dc.privacy_loss(release) == dc.privacy_loss(mechanism)
+    raised = json.loads(release.to_json())
+    raised["parameters"]["factor"] = "9"
+    assert dc.verify(dc.Release.from_json(json.dumps(raised))).verdict == "does not hold"
+
+
+def test_a_verification_is_printed_in_words() -> None:
+    holds = str(dc.verify(dc.HellingerSmooth(dc.Beta(1, 1), 100, 1)))
+    assert holds.startswith("claimed: ε = 1 differential privacy by proof")
+    for part in (
+        "computed: the privacy loss is 0.399933 ",
+        "certainly at most 0.39993343",
+        "between the counts (1, 99) and (2, 98)",
+        "verdict: holds; 60 % of",
+    ):
+        assert part in holds
+    assert "δ at the claimed ε: certainly at most 0.0" in str(dc.verify(dc.HellingerSmoothDelta(dc.Beta(1, 1), 9, 1)))
+    assert "nothing is claimed" in str(dc.verify(dc.HellingerLocal(dc.Beta(1, 1), 9, 1)))
+    assert str(dc.verify(dc.HellingerSmooth(dc.Dirichlet([1, 1, 1]), 2000, 1))).splitlines()[1].startswith("verdict: not computed: ")
+    assert max(len(line) for line in str(dc.verify(dc.LatticeGeometric(dc.Dirichlet.uniform(500), 9, 1))).splitlines()) < 160
+
+
+@pytest.mark.parametrize("given", [[2, 3], dc.Beta(1, 1), dc.LatticeGeometric, "lattice", None], ids=str)
+def test_what_is_no_mechanism_is_told_so(given: Any) -> None:
+    for call in (dc.verify, dc.privacy_loss, dc.loss_profile, lambda x: dc.delta_at(x, 1), lambda x: privacy_profile(x, [1.0])):
+        with pytest.raises(dc.InvalidInputError, match=r"^give a mechanism or a release, not "):
+            call(given)
 
 
 def test_levels_whose_exponential_is_no_float_have_a_delta() -> None:

@@ -1,6 +1,7 @@
 """The public record: written and read back exactly, shown to people, and refused when it is not one."""
 
 import copy
+import io
 import json
 import pickle
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -224,6 +226,52 @@ def test_a_malformed_record_is_refused_in_one_line(changes: dict[str, Any]) -> N
         dc.Release.from_json(json.dumps(_record(**changes)))
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [{"epsilon": e} for e in ("0.01", "0.0", "0.9999999", "1.0000001", "5", "inf")]
+    + [{"delta": d} for d in ("1e-9", "0.5", "1.0")]
+    + [{"basis": "computation"}, {"basis": "none"}, {"basis": "none", "epsilon": "inf"}],
+    ids=str,
+)
+def test_a_record_that_claims_another_promise_than_its_mechanism_is_refused(claim: dict[str, str]) -> None:
+    with pytest.raises(dc.InvalidInputError, match=r"^the record claims ε = .*; LatticeGeometric with ε = 1 has ε = 1\.0 and δ = 0\.0"):
+        dc.Release.from_json(json.dumps(_record(guarantee={**PROMISE, **claim})))
+
+
+@pytest.mark.parametrize("wrappers", [(dc.Calibrated,), (dc.Calibrated, dc.Remapped)])
+@pytest.mark.parametrize("cls", [dc.HellingerLocal, dc.HellingerSmoothDelta])
+def test_a_promise_by_computation_is_that_of_the_parameters(cls: type[Mechanism], wrappers: tuple[Any, ...]) -> None:
+    plain, wrapped = make(cls, dc.Beta(1, 1), 8, 1), make(cls, dc.Beta(1, 1), 8, 1)
+    for wrapper in wrappers:
+        wrapped = wrapper(wrapped)
+    for mechanism in (plain, wrapped):
+        release = mechanism.release([3, 5], source=PretendedSecret(1), allow_nonprivate=True)
+        for changed in ({"epsilon": "0.5"}, {"delta": "1e-12"}, {"basis": "proof"}):
+            guarantee = {**json.loads(release.to_json())["guarantee"], **changed}
+            with pytest.raises(dc.InvalidInputError, match="the record claims"):
+                dc.Release.from_json(_with(release, guarantee=guarantee))
+
+
+def test_a_record_may_always_promise_nothing() -> None:
+    nothing = {**PROMISE, "epsilon": "inf", "delta": "1.0", "basis": "none"}
+    assert str(dc.Release.from_json(json.dumps(_record(guarantee=nothing))).guarantee) == "no privacy guarantee"
+
+
+def test_a_mark_at_the_start_of_the_text_is_no_part_of_it() -> None:
+    marked = "\ufeff" + _valid()
+    assert dc.Release.from_json(marked) == dc.Release.from_json(marked.encode()) == dc.Release.from_json(_valid())
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["release.json", Path("release.json"), {"format": "discreet release"}, io.StringIO("{}")],
+    ids=["name", "path", "mapping", "handle"],
+)
+def test_what_is_not_text_is_told_how_to_read_a_file(given: Any) -> None:
+    with pytest.raises(dc.InvalidInputError, match=r"Release\.from_json\(Path\('release\.json'\)\.read_text\(\)\)"):
+        dc.Release.from_json(given)
 
 
 @pytest.mark.parametrize("missing", ["format", "version", "mechanism", "parameters", "prior", "n", "guarantee", "raw", "counts"])

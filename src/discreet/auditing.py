@@ -47,6 +47,8 @@ def audit(
 
     Outcomes are rows of an array. They must repeat to be told apart: round a continuous one first.
     """
+    if not callable(draw):
+        raise InvalidInputError(f"draw must be a function of counts and size, such as mechanism.simulate, not {type(draw).__name__}")
     if not 0.0 < confidence < 1.0:
         raise InvalidInputError(f"confidence must lie strictly between 0 and 1, got {confidence}")
     if not 0.0 <= delta < 1.0:

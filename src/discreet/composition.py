@@ -93,7 +93,7 @@ def _guarantee(part: Mechanism | Guarantee) -> Guarantee:
         return part
     if isinstance(part, Mechanism):
         return part.guarantee
-    raise InvalidInputError(f"only mechanisms and guarantees can be composed, not {type(part).__name__}")
+    raise InvalidInputError(f"only mechanisms and guarantees (release.guarantee) can be composed, not {type(part).__name__}")
 
 
 @lru_cache(maxsize=64)

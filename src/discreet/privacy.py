@@ -12,7 +12,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.errors import TooLargeError
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.mechanisms import mechanism_from
 from discreet.mechanisms.base import LossAtoms, Mechanism
 from discreet.mechanisms.losses import (
     Bounded,
@@ -24,8 +25,8 @@ from discreet.mechanisms.losses import (
 )
 from discreet.mechanisms.wrappers import Remapped
 from discreet.numerics import Floats
-from discreet.release import Guarantee, rounded_up
-from discreet.validation import Counts, Number, exact
+from discreet.release import Guarantee, Release, rounded_up
+from discreet.validation import Counts, Number, exact, shown
 
 __all__ = ["LossProfile", "Verification", "delta_at", "loss_profile", "privacy_loss", "privacy_profile", "verify"]
 
@@ -33,6 +34,18 @@ _ATOM_ERROR = 1e-12
 """Relative error of the closed-form probabilities: a few dozen roundings, with room to spare."""
 _LARGEST_EXPONENT = 700.0
 """Beyond it e^ε is not a float; a smaller ε only makes a δ larger."""
+
+
+Subject = Mechanism | Release
+"""A mechanism, or a record, which stands for the mechanism it describes."""
+
+
+def _mechanism(subject: Subject) -> Mechanism:
+    if isinstance(subject, Release):
+        return mechanism_from(subject)
+    if not isinstance(subject, Mechanism):
+        raise InvalidInputError(f"give a mechanism or a release, not {type(subject).__name__}")
+    return subject
 
 
 def _enumerable(mechanism: Mechanism) -> Enumerable:
@@ -48,17 +61,18 @@ def _any_pair(mechanism: Mechanism) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return (mechanism.n, 0, *rest), (mechanism.n - 1, 1, *rest)
 
 
-def privacy_loss(mechanism: Mechanism) -> Bounded:
+def privacy_loss(mechanism: Subject) -> Bounded:
     """The largest `|ln P_x(z)/P_x'(z)|` over all neighbouring datasets and outcomes, and where it is reached."""
+    mechanism = _mechanism(mechanism)
     atoms = mechanism._loss_atoms()
     if atoms is None:
         return enumerated_loss(_enumerable(mechanism))
     return Bounded(float(atoms.largest), rounded_up(atoms.largest), _any_pair(mechanism))
 
 
-def delta_at(mechanism: Mechanism, epsilon: Number) -> Bounded:
+def delta_at(mechanism: Subject, epsilon: Number) -> Bounded:
     """The least δ for which the mechanism is (ε, δ)-private: the largest hockey-stick divergence, over both directions."""
-    level = exact(epsilon, "epsilon")
+    mechanism, level = _mechanism(mechanism), exact(epsilon, "epsilon")
     atoms = mechanism._loss_atoms()
     if atoms is None:
         return enumerated_delta(_enumerable(mechanism), float(level))
@@ -81,8 +95,9 @@ class LossProfile:
     loss: Floats
 
 
-def loss_profile(mechanism: Mechanism) -> LossProfile:
+def loss_profile(mechanism: Subject) -> LossProfile:
     """For every dataset the largest loss against a neighbour. Noise mechanisms: the same everywhere, listed for two categories."""
+    mechanism = _mechanism(mechanism)
     atoms = mechanism._loss_atoms()
     if atoms is None:
         return LossProfile(*enumerated_profile(_enumerable(mechanism)))
@@ -92,12 +107,12 @@ def loss_profile(mechanism: Mechanism) -> LossProfile:
     return LossProfile(np.stack([first, mechanism.n - first], axis=-1), np.full(mechanism.n + 1, float(atoms.largest)))
 
 
-def privacy_profile(mechanism: Mechanism, epsilons: ArrayLike) -> Floats:
+def privacy_profile(mechanism: Subject, epsilons: ArrayLike) -> Floats:
     """Rigorous upper bounds on δ(ε) at each ε: the pointwise maximum over all neighbouring pairs and both directions.
 
     That maximum is a valid privacy profile, and no single pair gives it (DESIGN section 6): it is what may be composed.
     """
-    levels = np.asarray(epsilons, dtype=np.float64)
+    mechanism, levels = _mechanism(mechanism), np.asarray(epsilons, dtype=np.float64)
     atoms = mechanism._loss_atoms()
     if atoms is not None:
         return np.minimum(1.0, _atom_deltas(atoms, levels) * (1.0 + _ATOM_ERROR) + _ATOM_ERROR)
@@ -119,6 +134,10 @@ def _hockey_stick_bounds(log_law: Floats, loss: Floats, epsilons: Floats, error:
     may_enter = mass[np.searchsorted(falling, 2.0 * error - epsilons, side="right")]
     value = np.maximum(0.0, mass[above] - np.exp(np.minimum(epsilons, _LARGEST_EXPONENT)) * other[above])
     return np.asarray(value + 4.0 * error * may_enter)
+
+
+_CLOSE = 0.005
+"""Less of ε than this left unused is not worth a word."""
 
 
 @dataclass(frozen=True)
@@ -151,10 +170,26 @@ class Verification:
             return f"nothing is claimed; the computed loss is {self.loss.value:.6g}"
         return "holds" if self.holds else "does not hold"
 
+    def __str__(self) -> str:
+        lines = [f"claimed: {self.claimed}"]
+        if self.loss is not None and self.delta is not None:
+            first, second = self.loss.at
+            lines.append(f"computed: the privacy loss is {self.loss.value:.6g} and certainly at most {self.loss.bound!r}")
+            lines.append(f"reached between the counts {shown(first)} and {shown(second)}")
+            if self.claimed.delta > 0.0 and self.claimed.basis != "none":
+                lines.append(f"δ at the claimed ε: certainly at most {self.delta.bound!r}")
+        unused = (
+            f"; {100.0 * self.slack:.0f} % of the claimed ε is not used"
+            if self.holds and self.slack is not None and self.slack > _CLOSE
+            else ""
+        )
+        return "\n".join([*lines, f"verdict: {self.verdict}{unused}"])
 
-def verify(mechanism: Mechanism) -> Verification:
-    """Compute the loss of this very configuration and compare it with the claim, independently of the proof."""
-    claimed = mechanism.guarantee
+
+def verify(mechanism: Subject) -> Verification:
+    """Compute the loss of this very configuration and compare it with the claim (a record's own, if one is given), whatever the proof."""
+    claimant, mechanism = mechanism, _mechanism(mechanism)
+    claimed = claimant.guarantee
     try:
         loss = privacy_loss(mechanism)
         level = mechanism.epsilon if claimed.basis == "none" else Fraction(repr(claimed.epsilon))

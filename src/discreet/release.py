@@ -1,7 +1,7 @@
 """The public record of a release: everything in it may be published, nothing in it is private."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from html import escape
 from math import inf, nextafter
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from discreet import schema
 from discreet.distributions import Beta, Dirichlet
 from discreet.errors import InvalidInputError
+from discreet.validation import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,7 +110,7 @@ class Release:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """The record that `to_json` wrote. What is not one is refused; the guarantee it states is taken at its word."""
+        """The record that `to_json` wrote. Refused is what is not one, or claims more than its mechanism does."""
         found = schema.read(text)
         release = cls(**{**found, "guarantee": Guarantee(**found["guarantee"])})
         _check_consistent(release)
@@ -153,7 +154,7 @@ def _opened(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_consistent(release: Release) -> None:
-    """The parts of a record that was read belong together: they describe a mechanism, and an outcome of it."""
+    """The parts of a record that was read belong together: a mechanism, an outcome of it, and its promise or none."""
     from discreet.mechanisms import mechanism_from
 
     mechanism = schema.guarded(lambda: mechanism_from(release))
@@ -161,5 +162,12 @@ def _check_consistent(release: Release) -> None:
         raise InvalidInputError(f"raw must be an outcome of {release.mechanism} for n = {mechanism.n}; this one is not possible")
     if len(release.counts) != mechanism.k or any(not 0 <= c <= mechanism.n for c in release.counts):
         raise InvalidInputError("counts must have one entry for each category, each between 0 and n")
-    if release.guarantee.epsilon < 0.0 or not 0.0 <= release.guarantee.delta <= 1.0:
-        raise InvalidInputError("the guarantee must have epsilon at least 0 and delta between 0 and 1")
+    claim, stated = mechanism._claim, release.guarantee
+    if stated not in (replace(claim, unit=stated.unit), replace(NO_GUARANTEE, unit=stated.unit)):
+        maker = f"{_nested(release.mechanism, release.parameters)} with ε = {shown(mechanism.epsilon)}"
+        raise InvalidInputError(f"the record claims {_figures(stated)}; {maker} has {_figures(claim)}: do not rely on this record")
+
+
+def _figures(guarantee: Guarantee) -> str:
+    """A guarantee with all its digits."""
+    return f"ε = {guarantee.epsilon!r} and δ = {guarantee.delta!r} (basis: {guarantee.basis})"

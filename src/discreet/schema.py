@@ -120,17 +120,22 @@ def read(text: str | bytes) -> dict[str, Any]:
     }
 
 
+_FILE = "to read a file, give its text: Release.from_json(Path('release.json').read_text())"
+
+
 def _parsed(text: str | bytes) -> dict[str, Any]:
     if not isinstance(text, (str, bytes)):
-        raise InvalidInputError(f"a release is read from JSON text, not from {type(text).__name__}")
+        raise InvalidInputError(f"a release is read from JSON text, not from {type(text).__name__}; {_FILE}")
     if len(text) > _LONGEST:
         raise InvalidInputError(f"this text is too long for a release: more than {_LONGEST:,} characters")
     try:
-        body = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
+        body = json.loads(
+            text.removeprefix("\ufeff") if isinstance(text, str) else text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates
+        )
     except InvalidInputError:
         raise
     except (ValueError, RecursionError):
-        raise InvalidInputError("this is not a release: the text is not JSON") from None
+        raise InvalidInputError(f"this is not a release: the text is not JSON; {_FILE}") from None
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise InvalidInputError(f'this is not a release: it does not say "format": "{FORMAT}"')
     if type(body.get("version")) is not int or body["version"] != VERSION:

@@ -108,6 +108,11 @@ class Mechanism(ABC):
     @property
     def guarantee(self) -> Guarantee:
         """The promise every release of this mechanism keeps."""
+        return self._claim
+
+    @property
+    def _claim(self) -> Guarantee:
+        """The promise that its parameters stand for: kept by proof, or if a computation, which is not done here, confirms it."""
         return Guarantee(rounded_up(self.epsilon), 0.0, "proof")
 
     # --- the four things a mechanism must say -------------------------------------------------------------------------

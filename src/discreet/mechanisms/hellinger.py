@@ -161,7 +161,7 @@ class HellingerLocal(Exponential):
     names: ClassVar[tuple[str, ...]] = ("EHDL", "expMech^local")
 
     @property
-    def guarantee(self) -> Guarantee:
+    def _claim(self) -> Guarantee:
         """None: the rate is read off the private counts without smoothing."""
         return NO_GUARANTEE
 
@@ -264,8 +264,10 @@ class HellingerSmoothDelta(Exponential):
             found = enumerated_delta(self, rounded_down(self.epsilon))
         except TooLargeError:
             return NO_GUARANTEE
-        if found.bound > self.delta:
-            return NO_GUARANTEE
+        return self._claim if found.bound <= self.delta else NO_GUARANTEE
+
+    @property
+    def _claim(self) -> Guarantee:
         return Guarantee(rounded_up(self.epsilon), rounded_up(self.delta), "computation")
 
     def _sensitivity(self, counts: Counts) -> Floats:

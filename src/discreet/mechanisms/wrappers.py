@@ -50,6 +50,10 @@ class Remapped(Mechanism):
         return self.mechanism.guarantee
 
     @property
+    def _claim(self) -> Guarantee:
+        return self.mechanism._claim
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """The mechanism inside and its options."""
         return {"mechanism": type(self.mechanism).__name__, "options": self.mechanism.parameters}
@@ -141,6 +145,11 @@ class Scaled(Exponential):
         return NO_GUARANTEE
 
     @property
+    def _claim(self) -> Guarantee:
+        """That of a calibration which found this factor."""
+        return Guarantee(rounded_up(self.epsilon), 0.0, "computation")
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """The mechanism inside, its options and the factor."""
         return {"mechanism": type(self.mechanism).__name__, "options": self.mechanism.parameters, "factor": self.factor}
@@ -174,7 +183,7 @@ class Calibrated(Scaled):
     @property
     def guarantee(self) -> Guarantee:
         """ε, by computation of this configuration's exact loss."""
-        return Guarantee(rounded_up(self.epsilon), 0.0, "computation")
+        return self._claim
 
 
 _CLOSE_ENOUGH = 0.9995
