@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+import discreet
+
 HEAVY = (
     "numpy",
     "scipy",
@@ -37,6 +39,11 @@ def test_importing_the_package_is_light() -> None:
 @pytest.mark.parametrize("words", ["--help", "--version", *(f"{command} --help" for command in COMMANDS)])
 def test_asking_for_help_is_light(words: str) -> None:
     assert loaded(f"from discreet.cli import app; app({words.split()!r}, standalone_mode=False)") == set()
+
+
+def test_what_is_listed_is_public_and_there() -> None:
+    assert dir(discreet) == sorted([*discreet.__all__, "__version__"])
+    assert all(getattr(discreet, name) is not None for name in dir(discreet))
 
 
 def test_what_is_loaded_is_noticed() -> None:

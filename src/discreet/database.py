@@ -10,10 +10,14 @@ from discreet.errors import InvalidInputError, LedgerError
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine, MetaData, Table
 
-__all__ = ["LONGEST_NAME", "budgets", "make_engine", "prepare", "spends"]
+__all__ = ["HOW_TO_BEGIN", "LONGEST_NAME", "budgets", "make_engine", "prepare", "spends"]
 
 LONGEST_NAME = 200
 """Characters of a dataset's name."""
+HOW_TO_BEGIN = (
+    "make one by creating a dataset in it: Ledger(location).create(dataset, epsilon=...), "
+    "or in the shell, discreet ledger create LOCATION DATASET --epsilon ..."
+)
 _VERSION = 1
 """Of the tables below; a ledger written by a later version of them is refused, not guessed at."""
 
@@ -127,7 +131,7 @@ def prepare(connection: "Connection", timeout: float, *, writing: bool, new: boo
     if names and not on_server:
         raise LedgerError(f"{where!r} is a database, but not a ledger")
     if not new:
-        raise LedgerError(f"there is no ledger in {where!r}; make one by creating a dataset in it")
+        raise LedgerError(f"there is no ledger in {where!r}; {HOW_TO_BEGIN}")
     if writing:
         metadata().create_all(connection)
         connection.execute(version.insert().values(version=_VERSION))

@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from discreet.database import LONGEST_NAME, budgets, make_engine, prepare, spends
+from discreet.database import HOW_TO_BEGIN, LONGEST_NAME, budgets, make_engine, prepare, spends
 from discreet.errors import BudgetError, DiscreetError, InvalidInputError, LedgerError
 from discreet.release import Guarantee, rounded_up
 from discreet.validation import Number, check_positive, exact, shown
@@ -214,7 +214,7 @@ class Ledger:
         from sqlalchemy.exc import SQLAlchemyError
 
         if not (self._is_server or new or Path(self._where).exists()):
-            raise LedgerError(f"there is no ledger {self._where!r}; make one by creating a dataset in it")
+            raise LedgerError(f"there is no ledger {self._where!r}; {HOW_TO_BEGIN}")
         try:
             with self._engine.connect().execution_options(discreet_mode=mode) as connection, connection.begin():
                 prepare(connection, self._timeout, writing=mode == "write", new=new, where=self._where)
