@@ -260,13 +260,13 @@ def test_undeclared_missing_and_nameless_answers(survey: Path, release: Invoke, 
 
 
 def test_a_draw_that_is_too_large_is_refused_before_it_is_paid_for(tmp_path: Path, book: Ledger) -> None:
-    labels = [f"code {digit}" for digit in range(10)]
-    pq.write_table(pa.table({"code": pa.array(labels * 100_000).dictionary_encode()}), tmp_path / "codes.parquet")
+    labels = [f"code {number}" for number in range(300)]
+    pq.write_table(pa.table({"code": pa.array(labels * 10).dictionary_encode()}), tmp_path / "codes.parquet")
     base: list[str | Path] = ["release", tmp_path / "codes.parquet", "--column", "code", "--categories", ",".join(labels), "--epsilon", "1"]
     charged: list[str | Path] = ["--ledger", tmp_path / "ledger.db", "--dataset", "survey"]
     assert_refused(invoke(*base, *charged, "--mechanism", "EHDS"), "use LatticeGeometric or a Laplace mechanism")
     assert book.history("survey") == ()
-    assert dc.Release.from_json(invoke(*base, *charged, "--json").stdout).n == 1_000_000
+    assert dc.Release.from_json(invoke(*base, *charged, "--json").stdout).n == 3_000
     assert len(book.history("survey")) == 1
 
 
@@ -439,7 +439,7 @@ def test_the_unit_of_the_counts_is_charged(book: Ledger) -> None:
         (dc.LatticeGeometric(PRIOR, 60, 1), (30.5, 17.5, 12), InvalidInputError),
         (dc.LatticeGeometric(PRIOR, 60, 1), None, InvalidInputError),
         (dc.HellingerLocal(PRIOR, 60, 1), COUNTS, RefusedError),
-        (dc.HellingerSmooth(dc.Dirichlet([1] * 10), 10**6, 1), [10**5] * 10, TooLargeError),
+        (dc.HellingerSmooth(dc.Dirichlet([1] * 10), 10**8, 1), [10**7] * 10, TooLargeError),
         (dc.LatticeGeometric(PRIOR, 60, 3), COUNTS, BudgetError),
     ],
 )

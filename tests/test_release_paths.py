@@ -115,11 +115,11 @@ def test_a_source_that_runs_dry_releases_nothing(name: str) -> None:
 
 
 def test_what_is_too_large_to_draw_is_refused_before_it_is_drawn() -> None:
-    mechanism = dc.HellingerSmooth(dc.Dirichlet.uniform(10), 10**6, 1)
-    counts = [10**5] * 10
+    mechanism = dc.HellingerSmooth(dc.Dirichlet.uniform(10), 10**8, 1)
+    counts = [10**7] * 10
     with pytest.raises(dc.TooLargeError, match="LatticeGeometric"):
         mechanism.check_release(counts)
-    assert dc.LatticeGeometric(dc.Dirichlet.uniform(10), 10**6, 1).check_release(counts).epsilon == 1.0
+    assert dc.LatticeGeometric(dc.Dirichlet.uniform(10), 10**8, 1).check_release(counts).epsilon == 1.0
 
 
 def test_a_mechanism_that_is_copied_or_pickled_leaves_the_data_behind() -> None:
