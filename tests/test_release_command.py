@@ -75,12 +75,20 @@ def assert_refused(result: Result, says: str) -> None:
 def test_the_promise_the_unit_the_neighbours_and_what_is_public(release: Invoke) -> None:
     rows = release()
     assert rows.exit_code == 0, rows.output
-    assert "ε = 1 differential privacy by proof; neighbours: replace one record" in rows.stdout
+    assert "ε = 1 differential privacy by proof; it compares datasets that differ in one row" in rows.stdout
+    assert "Protected what a row says; not that it is in the data" in rows.stdout
     assert "n = 60 records, the categories, the prior and the mechanism" in rows.stdout
     people = release("--privacy-id", "who")
-    assert "neighbours: replace one person" in people.stdout
+    assert "it compares datasets that differ in one person's answers" in people.stdout
+    assert "Protected what a person answered, in all their rows; not that they took part" in people.stdout
     assert "n = 45 persons" in people.stdout
     assert all(label in rows.stdout for label in LABELS.split(","))
+
+
+def test_it_says_how_rows_were_counted(release: Invoke) -> None:
+    assert "Counted   every row; a person with several rows is protected less (--privacy-id)" in release().stdout
+    counted = "Counted   each person once, in the first of never, former, current that any of their rows says"
+    assert counted in release("--privacy-id", "who").stdout
 
 
 def test_the_default_mechanism_says_why(release: Invoke) -> None:
@@ -90,8 +98,20 @@ def test_the_default_mechanism_says_why(release: Invoke) -> None:
 
 def test_without_a_ledger_it_says_so(release: Invoke, book: Ledger, tmp_path: Path) -> None:
     assert "none was named" in release().stdout
+    assert release().stderr == ""
+    for quietly in (["--json"], ["--quiet", "--output", tmp_path / "out.json"]):
+        assert release(*quietly).stderr.startswith("notice: no ledger was named, so nobody adds up")
+    charged = release("--ledger", tmp_path / "ledger.db", "--dataset", "survey", "--json")
+    assert charged.stderr == ""
     charged = release("--ledger", tmp_path / "ledger.db", "--dataset", "survey")
-    assert "spent before the draw; ε = 1 left for 'survey'" in charged.stdout
+    assert "spent before the draw; ε = 0 left for 'survey'" in charged.stdout
+
+
+def test_much_epsilon_is_remarked_on(release: Invoke) -> None:
+    assert release(epsilon="5").stderr == ""
+    assert release(epsilon="5.01").stderr.splitlines() == [
+        "notice: ε is above 5: the odds of what someone answered may change by a factor of more than 148"
+    ]
 
 
 def test_the_table_is_about_the_release(release: Invoke, tmp_path: Path) -> None:
@@ -177,26 +197,109 @@ def test_a_picture_of_a_thousand_categories_has_a_largest_size(release: Invoke, 
 
 
 def test_quiet_prints_nothing(release: Invoke, tmp_path: Path) -> None:
-    for more in ([], ["--json"]):
-        result = release("--quiet", "--output", tmp_path / "out.json", *more)
-        assert (result.exit_code, result.output) == (0, "")
-        dc.Release.from_json((tmp_path / "out.json").read_text())
+    for name, more in (("one.json", []), ("two.json", ["--json"])):
+        result = release("--quiet", "--output", tmp_path / name, *more)
+        assert (result.exit_code, result.stdout) == (0, "")
+        dc.Release.from_json((tmp_path / name).read_text())
     assert_refused(release("--quiet"), "--output")
 
 
-def test_an_output_is_whole_or_not_there(release: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def fails_to_link(_source: Path, _place: Path) -> None:
+    raise OSError(1, "Operation not permitted")
+
+
+def test_an_output_is_whole_or_printed(release: Invoke, book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     output = tmp_path / "out.json"
-    output.write_text("the last release")
 
     def interrupted(self: Path, _target: Path) -> Path:
-        assert dc.Release.from_json(self.read_text()).n == 60  # complete before it takes the old one's place
-        assert output.read_text() == "the last release"
+        assert dc.Release.from_json(self.read_text()).n == 60  # complete before it has its name
         raise OSError(28, "No space left on device")
 
+    monkeypatch.setattr(os, "link", fails_to_link)
     monkeypatch.setattr(Path, "replace", interrupted)
-    assert_refused(release("--output", output), "was drawn and charged, but")
-    assert output.read_text() == "the last release"
+    result = release("--ledger", tmp_path / "ledger.db", "--dataset", "survey", "--quiet", "--output", output)
+    assert result.exit_code == 2
+    assert "was drawn and charged, but" in result.stderr
+    assert "No space left on device; its record was printed instead: keep it" in result.stderr
+    assert dc.Release.from_json(result.stdout).n == 60
+    assert len(book.history("survey")) == 1
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_a_picture_that_fails_loses_no_release(release: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_self: Path, _content: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    result = release("--json", "--plot", tmp_path / "out.png")
+    assert result.exit_code == 2
+    assert "discreet show RECORD --plot FILE draws it without another release" in result.stderr
+    assert dc.Release.from_json(result.stdout).n == 60
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_that_appears_meanwhile_is_not_overwritten(
+    release: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    draw, output = LatticeGeometric._draw, tmp_path / "out.json"
+
+    def slow(self: LatticeGeometric, counts: tuple[int, ...], source: BitSource) -> tuple[int, ...]:
+        for name in ("out.json", "out-2.json"):
+            (tmp_path / name).write_text("someone else's")
+        return draw(self, counts, source)
+
+    monkeypatch.setattr(LatticeGeometric, "_draw", slow)
+    if not links:
+        monkeypatch.setattr(os, "link", fails_to_link)
+    result = release("--quiet", "--output", output)
+    assert result.exit_code == 0
+    assert f"look for {tmp_path / 'out-3.json'}" in result.stderr
+    assert output.read_text() == (tmp_path / "out-2.json").read_text() == "someone else's"
+    assert dc.Release.from_json((tmp_path / "out-3.json").read_text()).n == 60
     assert not list(tmp_path.glob("*.partial"))
+
+
+def test_nothing_is_overwritten(release: Invoke, survey: Path, book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "diag.json").write_text("the last release")
+    (tmp_path / "old.png").write_text("its picture")
+    (tmp_path / "link.json").symlink_to(survey)
+    (tmp_path / "twin.json").hardlink_to(survey)
+    (tmp_path / "nowhere.json").symlink_to("not-there.json")
+    (tmp_path / "budget.svg").symlink_to("ledger.db")
+    (tmp_path / "folder").symlink_to(".")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    exists = "exists; a release cannot be drawn again, so it is not overwritten: choose another name or move it away"
+    for options, says in (
+        (["--output", "diag.json"], f"error: diag.json {exists}"),
+        (["--plot", "old.png"], f"old.png {exists}"),
+        (["--output", "nowhere.json"], f"nowhere.json {exists}"),
+        (["--output", "survey.csv"], "--output survey.csv is also the private data: choose another name"),
+        (["--output", "link.json"], "--output link.json is also the private data"),
+        (["--output", "twin.json"], "--output twin.json is also the private data"),
+        (["--output", "ledger.db"], "--output ledger.db is also the ledger"),
+        (["--plot", "budget.svg"], "--plot budget.svg is also the ledger"),
+        (["--output", "a.svg", "--plot", "folder/a.svg"], "--plot folder/a.svg is also --output"),
+    ):
+        assert_refused(release("--ledger", "ledger.db", "--dataset", "survey", *options), says)
+        assert_refused(release("--ledger", f"sqlite:///{tmp_path}/ledger.db", "--dataset", "survey", *options), says)
+        missing = release(*options, "--ledger", "ledger.db", "--dataset", "survey", "--column", "no such column")
+        assert_refused(missing, says)  # found before the data are read
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+    assert book.history("survey") == ()
+
+
+def test_a_category_with_a_comma(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text('answer\n"yes, often"\nno\n')
+    base: list[str | Path] = ["release", tmp_path / "x.csv", "-c", "answer", "-e", "1", "--json"]
+    for categories in ('"yes, often",no', 'no, "yes, often"'):
+        found = dc.Release.from_json(invoke(*base, "--categories", categories).stdout)
+        assert set(found.prior.categories) == {"yes, often", "no"}
+
+
+def test_both_spellings_of_a_named_prior(release: Invoke) -> None:
+    for prior in ("jeffreys", "jeffreys:3"):
+        assert dc.Release.from_json(release("--json", "--prior", prior).stdout).prior.exact == (Fraction(1, 2),) * 3
 
 
 def test_nothing_is_left_beside_the_output(release: Invoke, tmp_path: Path) -> None:
@@ -214,17 +317,25 @@ def test_nothing_is_left_beside_the_output(release: Invoke, tmp_path: Path) -> N
         (["--categories", "never,former"], "values outside the declared categories"),
         (["--categories", "never"], "at least two"),
         (["--categories", ""], "at least two"),
-        (["--categories", "never,former,never"], "distinct"),
+        (["--categories", "never;former;current"], "--categories needs at least two, separated by commas"),
+        (["--categories", "never,former,never"], "'never' is declared twice"),
+        (["--categories", "never,former,current,"], "has one without a name"),
+        (["--categories", '"never,former'], "with double quotes around a part that has one"),
         (["--column", "Smoking"], "no column 'Smoking'"),
         (["--privacy-id", "person"], "'person'"),
         (["--privacy-id", "smoking"], "privacy_id must be another column"),
         (["--nulls", "pipe"], "nulls must be 'error' or one of the declared categories"),
         (["--epsilon", "0"], "epsilon must be greater than 0"),
         (["--epsilon=-1"], "epsilon must be greater than 0, got -1"),
-        (["--epsilon", "nan"], "epsilon must be a finite number"),
-        (["--epsilon", "1e999999999"], "epsilon must be a finite number"),
+        (["--epsilon", "nan"], "--epsilon must be a number such as 0.5 or 1/3, got 'nan'"),
+        (["--epsilon", "0,5"], "--epsilon must be a number such as 0.5 or 1/3, got '0,5'"),
+        (["--mechanism", "EHDS", "--gamma", "0,5"], "--gamma must be a number such as 0.5 or 1/3, got '0,5'"),
+        (["--epsilon", "1e999999999"], "--epsilon must be a number such as 0.5 or 1/3"),
         (["--prior", "1,1"], "3 numbers, one for each category"),
-        (["--prior", "1,1,none"], "concentration[2] must be a finite number"),
+        (["--prior", "1,1,none"], "--prior must be uniform, jeffreys or a number from 1e-100 to 1e100 for each"),
+        (["--prior", "0,0,0"], "such as 1,1 or 1/2,1/2; got '0,0,0'"),
+        (["--prior", "uniform:2"], "--prior is for 2 categories and --categories has 3: write --prior uniform"),
+        (["--prior", "uniform:"], "such as uniform:3; got 'uniform:'"),
         (["--prior", "1,1,1e1000"], "from 1e-100 to 1e100"),
         (["--prior", "1,1,1e-1000"], "from 1e-100 to 1e100"),
         (["--mechanism", "latice"], "did you mean lattice?"),
@@ -273,7 +384,7 @@ def test_a_draw_that_is_too_large_is_refused_before_it_is_paid_for(tmp_path: Pat
 def test_a_budget_for_persons_takes_no_release_about_rows(release: Invoke, book: Ledger, tmp_path: Path) -> None:
     book.create("panel", 1, unit="person")
     charged: list[str | Path] = ["--ledger", tmp_path / "ledger.db", "--dataset", "panel"]
-    assert_refused(release(*charged), "protects persons")
+    assert_refused(release(*charged), "say whose a row is, with privacy_id (in the shell, --privacy-id COLUMN)")
     assert release(*charged, "--privacy-id", "who").exit_code == 0
     assert [line.unit for line in book.history("panel")] == ["person"]
 
@@ -355,6 +466,10 @@ def test_create_show_and_history(release: Invoke, tmp_path: Path) -> None:
     table = invoke("ledger", "history", ledger, "survey [bold]").stdout
     assert f"spent in all: ε = 2; left: {left}" in table
     assert "survey [bold]" in invoke("ledger", "show", ledger).stdout
+    narrow = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["ledger", "history", str(ledger), "survey [bold]"]).stdout
+    assert all(f"{line['time'][:10]} {line['time'][11:19]}" in narrow for line in lines)
+    assert "…" not in narrow
+    assert max(map(len, narrow.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(
@@ -362,6 +477,7 @@ def test_create_show_and_history(release: Invoke, tmp_path: Path) -> None:
     [
         (["create", "ledger.db", "survey", "--epsilon", "1"], "already in the ledger"),
         (["create", "ledger.db", "new", "--epsilon", "0"], "greater than 0"),
+        (["create", "ledger.db", "new", "--epsilon", "0,5"], "--epsilon must be a number such as 0.5 or 1/3, got '0,5'"),
         (["create", "ledger.db", "new", "--epsilon", "1", "--delta", "1"], "below 1"),
         (["create", "ledger.db", "new", "--epsilon", "1", "--unit", "household"], "'record' or 'person'"),
         (["create", "ledger.db", "", "--epsilon", "1"], "printable text"),

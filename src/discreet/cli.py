@@ -9,18 +9,24 @@ import typer
 from discreet import __version__
 from discreet.commands import ledger
 from discreet.commands.compare import compare
+from discreet.commands.options import Command, Group
 from discreet.commands.plan import plan
 from discreet.commands.release import release
 from discreet.commands.reproduce import reproduce
+from discreet.commands.show import show
 from discreet.commands.verify import verify
 
 __all__ = ["app"]
 
 app = typer.Typer(
-    name="discreet", no_args_is_help=True, pretty_exceptions_show_locals=False, context_settings={"help_option_names": ["-h", "--help"]}
+    name="discreet",
+    cls=Group,
+    no_args_is_help=True,
+    pretty_exceptions_show_locals=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (release, compare, plan, verify, reproduce):
-    app.command()(_command)
+for _command in (release, show, compare, plan, verify, reproduce):
+    app.command(cls=Command)(_command)
 app.add_typer(ledger.app)
 
 

@@ -134,7 +134,10 @@ class Ledger:
         with self._transaction("write") as connection:
             budget = self._known(connection, dataset)
             if budget.unit == "person" and unit == "record":
-                raise BudgetError(f"the budget of {dataset!r} protects persons and this release only records: count with privacy_id")
+                raise BudgetError(
+                    f"the budget of {dataset!r} protects persons and this release only records: say whose a row is, with "
+                    "privacy_id (in the shell, --privacy-id COLUMN)"
+                )
             left = _minus(budget.total, composed(line.loss for line in _history(connection, dataset)))
             if amount.epsilon > left.epsilon or amount.delta > left.delta:
                 raise BudgetError(f"the release needs {amount} and {dataset!r} has {left} left of {budget.total}; nothing was spent")

@@ -8,16 +8,18 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from discreet.commands.options import JsonOption, errors_in_one_line, print_json
+from discreet.commands.options import Command, Group, JsonOption, errors_in_one_line, parse_number, print_json, print_table
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
 
 __all__ = ["app"]
 
-app = typer.Typer(name="ledger", no_args_is_help=True, help="Budgets, and what has been spent of them.")
+app = typer.Typer(name="ledger", cls=Group, no_args_is_help=True, help="Budgets, and what has been spent of them.")
 
 _COMPOSED_AT = "1e-6"
+_WHOLE = ("number", "time (UTC)", "mechanism", "unit")
+"""Columns that are not wrapped."""
 
 LedgerArgument = Annotated[str, typer.Argument(help="The ledger: a file, or a database URL.")]
 DatasetArgument = Annotated[str, typer.Argument(help="The ledger's name for the records.")]
@@ -29,7 +31,7 @@ def _open(location: str) -> "Ledger":
     return Ledger(location)
 
 
-@app.command()
+@app.command(cls=Command)
 def create(
     ledger: LedgerArgument,
     dataset: DatasetArgument,
@@ -42,11 +44,16 @@ def create(
     Example: discreet ledger create ledger.db survey --epsilon 3 --unit person
     """
     with errors_in_one_line():
-        budget = _open(ledger).create(dataset, epsilon, delta, unit=unit)  # type: ignore[arg-type]
+        budget = _open(ledger).create(
+            dataset,
+            parse_number(epsilon, "--epsilon"),
+            parse_number(delta, "--delta"),
+            unit=unit,  # type: ignore[arg-type]
+        )
     Console(highlight=False, emoji=False).print(f"{escape(budget.dataset)}: {escape(str(budget.total))}, protecting each {budget.unit}")
 
 
-@app.command()
+@app.command(cls=Command)
 def show(ledger: LedgerArgument, as_json: JsonOption = False) -> None:
     """List the datasets with their budgets and what is left of them.
 
@@ -57,10 +64,13 @@ def show(ledger: LedgerArgument, as_json: JsonOption = False) -> None:
         rows: list[dict[str, Any]] = [
             {"dataset": b.dataset, "unit": b.unit, "budget": str(b.total), "left": str(book.remaining(b.dataset))} for b in book.datasets()
         ]
-    _print(rows, ["dataset", "unit", "budget", "left"], as_json=as_json)
+    if as_json:
+        print_json(rows)
+    else:
+        _print(rows, ["dataset", "unit", "budget", "left"])
 
 
-@app.command()
+@app.command(cls=Command)
 def history(ledger: LedgerArgument, dataset: DatasetArgument, as_json: JsonOption = False) -> None:
     """List what has been spent on a dataset, oldest first, and what it amounts to.
 
@@ -68,6 +78,7 @@ def history(ledger: LedgerArgument, dataset: DatasetArgument, as_json: JsonOptio
     """
     with errors_in_one_line():
         book = _open(ledger)
+        lines = book.history(dataset)
         rows: list[dict[str, Any]] = [
             {
                 "number": line.number,
@@ -76,11 +87,14 @@ def history(ledger: LedgerArgument, dataset: DatasetArgument, as_json: JsonOptio
                 "mechanism": str(line.description.get("mechanism", "")),
                 "note": line.note,
             }
-            for line in book.history(dataset)
+            for line in lines
         ]
         total = _totals(book, dataset)
-    _print(rows, ["number", "time", "spent", "mechanism", "note"], as_json=as_json)
-    if not as_json:
+    if as_json:
+        print_json(rows)
+    else:
+        shown = [{**row, "time (UTC)": f"{line.time:%Y-%m-%d %H:%M:%S}"} for row, line in zip(rows, lines, strict=True)]
+        _print(shown, ["number", "time (UTC)", "spent", "mechanism", "note"])
         Console(highlight=False, emoji=False).print(total)
 
 
@@ -93,13 +107,10 @@ def _totals(book: "Ledger", dataset: str) -> str:
     return text
 
 
-def _print(rows: list[dict[str, Any]], names: list[str], *, as_json: bool) -> None:
-    if as_json:
-        print_json(rows)
-        return
+def _print(rows: list[dict[str, Any]], names: list[str]) -> None:
     table = Table()
     for name in names:
-        table.add_column(name)
+        table.add_column(name, no_wrap=name in _WHOLE)
     for row in rows:
         table.add_row(*(Text(str(row[name])) for name in names))
-    Console(highlight=False, emoji=False).print(table)
+    print_table(table)

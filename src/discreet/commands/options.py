@@ -1,7 +1,8 @@
 """What several commands share: options as text, and one way to print and to fail."""
 
+import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,44 +10,159 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+from typer.core import TyperCommand, TyperGroup
 
 from discreet.errors import DiscreetError, InvalidInputError
 
 if TYPE_CHECKING:
     from discreet.distributions import Dirichlet
 
-__all__ = ["FAILED", "EpsilonOption", "JsonOption", "PriorOption", "RecordsOption", "errors_in_one_line", "parse_prior", "print_json"]
+__all__ = [
+    "ERROR_SCALE",
+    "FAILED",
+    "MECHANISM_NAMES",
+    "Command",
+    "DeltaOption",
+    "EpsilonOption",
+    "GammaOption",
+    "Group",
+    "JsonOption",
+    "Lines",
+    "PriorOption",
+    "RecordsOption",
+    "errors_in_one_line",
+    "mechanism_options",
+    "notice",
+    "parse_list",
+    "parse_number",
+    "parse_prior",
+    "print_json",
+    "print_lines",
+    "print_table",
+]
 
 FAILED = 1
 """Exit code of a command whose answer is no."""
 _BAD_INPUT = 2
 _LONGEST_SIZE = 6
 """Digits of a number of categories."""
+_WIDEST, _NARROW = 10_000, 12
+"""Columns: more than any terminal has, and what text can be folded to before it is hard to read."""
+
+MECHANISM_NAMES = (
+    "LatticeGeometric, LaplaceHistogram, LaplaceZhang, LaplaceDimension, "
+    "HellingerSmooth, HellingerSmoothDelta, HellingerGlobal, HellingerLocal"
+)
+"""Written out, because help must not have to load them."""
+ERROR_SCALE = (
+    "Errors are Hellinger distances from the true posterior to the reported one: 0 the same, 1 nothing in common; "
+    "0.05 is hard to see in a plot, 0.2 shifts an interval by about half a standard deviation."
+)
 
 PriorOption = Annotated[
     str, typer.Option("--prior", help="Concentrations such as 1,1,1, or uniform:K or jeffreys:K for K categories.", show_default=True)
 ]
 RecordsOption = Annotated[int, typer.Option("--n", "-n", help="Number of records, which is public.")]
 EpsilonOption = Annotated[str, typer.Option("--epsilon", "-e", help="Privacy parameter, as a decimal or a fraction.")]
+GammaOption = Annotated[
+    str | None, typer.Option(help='For HellingerSmooth: a number, or "best". Leave it unless you reproduce the papers.')
+]
+DeltaOption = Annotated[str | None, typer.Option(help="For HellingerSmoothDelta. Leave it unless you reproduce the papers.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
+Lines = Sequence[tuple[str, str]]
+"""A word, and what there is to say about it."""
 
-def parse_prior(text: str) -> "Dirichlet":
-    """The prior that a text such as `1,1`, `uniform:3` or `jeffreys:4` stands for."""
+
+class _PlainFlags:
+    """Help in which a flag has no type: `<bool>` after it looks as if a value were wanted."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, flags among them without the word that stands for a value."""
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for option in found:
+            if getattr(option, "is_flag", False):
+                option.metavar = ""
+        return found
+
+
+class Command(_PlainFlags, TyperCommand):
+    """A command of ours."""
+
+
+class Group(_PlainFlags, TyperGroup):
+    """Commands under one name."""
+
+
+def parse_list(text: str, option: str) -> list[str]:
+    """The parts of one line of CSV, without the blanks around them: one that holds a comma is put in double quotes."""
+    from discreet.validation import shown
+
+    try:
+        rows = list(csv.reader([text], skipinitialspace=True, strict=True))
+    except csv.Error:
+        raise InvalidInputError(
+            f"{option} must be one line, separated by commas, with double quotes around a part that has one, as in '\"a,b\",c'; "
+            f"got {shown(text)!r}"
+        ) from None
+    return [part.strip() for row in rows for part in row]
+
+
+def parse_number(text: str, option: str) -> Fraction:
+    """The number that a decimal or a fraction stands for, exactly."""
+    from discreet.validation import exact, shown
+
+    try:
+        return exact(text, option)
+    except InvalidInputError:
+        raise InvalidInputError(f"{option} must be a number such as 0.5 or 1/3, got {shown(text)!r}") from None
+
+
+def mechanism_options(gamma: str | None, delta: str | None) -> dict[str, Any]:
+    """Those of a mechanism's options that were given."""
+    options: dict[str, Any] = {} if gamma is None else {"gamma": gamma if gamma == "best" else parse_number(gamma, "--gamma")}
+    return options | ({} if delta is None else {"delta": parse_number(delta, "--delta")})
+
+
+def parse_prior(text: str, categories: Sequence[str] | None = None) -> "Dirichlet":
+    """The prior that a text such as `1,1`, `uniform:3` or, where the categories are known, `uniform` stands for."""
     from discreet.distributions import Dirichlet
     from discreet.validation import shown
 
     family, colon, size = text.partition(":")
     named = {"uniform": Dirichlet.uniform, "jeffreys": Dirichlet.jeffreys}
-    if colon and family in named:
-        if not (size.isascii() and size.isdigit() and len(size) <= _LONGEST_SIZE):
-            raise InvalidInputError(f"prior must name a number of categories after the colon, such as {family}:3; got {shown(text)!r}")
-        return named[family](int(size))
-    parts = [part.strip() for part in text.split(",")]
+    if family in named:
+        k = _size(text, family, size if colon else None, categories)
+        return named[family](k, categories)
+    parts = parse_list(text, "--prior")
+    if categories is not None and len(parts) != len(categories):
+        many = len(categories)
+        raise InvalidInputError(f"--prior must be uniform, jeffreys or {many} numbers, one for each category; got {shown(text)!r}")
     try:
-        return Dirichlet(parts)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"prior must be numbers such as 1,1,1, or uniform:K or jeffreys:K; got {shown(text)!r} ({error})") from None
+        return Dirichlet(parts, categories)
+    except InvalidInputError:
+        names = "uniform:K, jeffreys:K" if categories is None else "uniform, jeffreys"
+        raise InvalidInputError(
+            f"--prior must be {names} or a number from 1e-100 to 1e100 for each of two or more categories, such as 1,1 or 1/2,1/2; "
+            f"got {shown(text)!r}"
+        ) from None
+
+
+def _size(text: str, family: str, size: str | None, categories: Sequence[str] | None) -> int:
+    """The number of categories that a named prior is for: as it says, as the categories are, and not two things at once."""
+    from discreet.validation import shown
+
+    known = None if categories is None else len(categories)
+    if size is None and known is not None:
+        return known
+    if size is None or not (size.isascii() and size.isdigit() and len(size) <= _LONGEST_SIZE and int(size) >= 2):
+        raise InvalidInputError(f"--prior must name a number of categories after the colon, such as {family}:3; got {shown(text)!r}")
+    if known not in (None, int(size)):
+        raise InvalidInputError(f"--prior is for {int(size)} categories and --categories has {known}: write --prior {family}")
+    return int(size)
 
 
 @contextmanager
@@ -58,6 +174,33 @@ def errors_in_one_line() -> Iterator[None]:
         message = " ".join(str(error).splitlines())
         Console(stderr=True, highlight=False, emoji=False).print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
         raise typer.Exit(_BAD_INPUT) from None
+
+
+def notice(text: str) -> None:
+    """One line on standard error, whatever standard output is used for."""
+    Console(stderr=True, highlight=False, emoji=False).print(f"[bold yellow]notice:[/] {escape(text)}", soft_wrap=True)
+
+
+def print_table(table: Table) -> None:
+    """Print a table whole: columns that may not be wrapped keep their width, even where lines then run on, and no cell is cut."""
+    console = Console(highlight=False, emoji=False)
+    folding = [column for column in table.columns if not column.no_wrap]
+    for column in folding:
+        column.overflow, column.max_width = "fold", _NARROW
+    narrowest = Measurement.get(console, console.options.update(width=_WIDEST), table).minimum
+    for column in folding:
+        column.max_width = None
+    Console(highlight=False, emoji=False, width=max(console.width, narrowest)).print(table)
+
+
+def print_lines(lines: Lines) -> None:
+    """Each word before its text, which is wrapped beside it."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(no_wrap=True, style="bold")
+    grid.add_column(overflow="fold")
+    for word, text in lines:
+        grid.add_row(word, Text(text))
+    Console(highlight=False, emoji=False).print(grid)
 
 
 def print_json(value: Any) -> None:

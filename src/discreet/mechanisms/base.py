@@ -215,7 +215,7 @@ class Mechanism(ABC):
         if guarantee.basis == "none" and not allow_nonprivate:
             raise RefusedError(
                 f"{type(self).__name__} has no privacy guarantee here, so it releases nothing; choose a mechanism with one, "
-                "or pass allow_nonprivate=True for data that need no protection"
+                "or in Python pass allow_nonprivate=True for data that need no protection"
             )
         return guarantee
 

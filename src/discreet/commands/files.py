@@ -1,0 +1,114 @@
+"""Files that commands read and write: a record is read back whole, and nothing that exists is ever overwritten."""
+
+import os
+from collections.abc import Mapping
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.errors import DiscreetError, InvalidInputError
+
+if TYPE_CHECKING:
+    from discreet.release import Release
+
+__all__ = ["check_picture", "check_place", "read_record", "save_picture", "write_new"]
+
+_TALLEST = 40.0
+"""Inches: more than this many rows of a picture are no longer read, and a picture has a largest size."""
+_PICTURES = (".png", ".svg", ".pdf")
+
+
+def read_record(path: str) -> "Release":
+    """The release that a file holds."""
+    from discreet.release import Release
+
+    try:
+        content = Path(path).expanduser().read_bytes()
+    except (OSError, ValueError, RuntimeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not a path"
+        raise InvalidInputError(f"{path} cannot be read ({why}): name the JSON file that `discreet release --output` wrote") from None
+    return Release.from_json(content)
+
+
+def check_place(path: Path, option: str, taken: Mapping[str, str | None]) -> None:
+    """Refuse a place that nothing can be written to, or where something is: `taken` names what it must not be taken for."""
+    try:
+        for what, other in taken.items():
+            if other is not None and _same(path, other):
+                raise InvalidInputError(f"{option} {path} is also {what}: choose another name")  # noqa: TRY301
+        if not path.absolute().parent.is_dir() or (path.exists() and not path.is_file()):
+            raise InvalidInputError(f"{path} must be a file in a folder that exists")  # noqa: TRY301
+        if _is_there(path):
+            raise InvalidInputError(  # noqa: TRY301
+                f"{path} exists; a release cannot be drawn again, so it is not overwritten: choose another name or move it away"
+            )
+        partial = _partial(path)
+        partial.touch()
+        partial.unlink()
+    except InvalidInputError:
+        raise
+    except (OSError, ValueError):
+        raise InvalidInputError(f"{path} cannot be written to: check the name, and who may write to its folder") from None
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a picture of an unknown kind."""
+    if path.suffix.lower() not in _PICTURES:
+        raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, got {path.name}")
+
+
+def _same(path: Path, other: str) -> bool:
+    """Whether two names are of one file, also by way of links, and also where there is none yet."""
+    try:
+        there = Path(other).expanduser()
+        return path.samefile(there) if path.exists() else path.resolve() == there.resolve()
+    except (OSError, ValueError, RuntimeError):  # no name of a file: whoever reads it says so
+        return False
+
+
+def _is_there(path: Path) -> bool:
+    return path.exists() or path.is_symlink()
+
+
+def _partial(path: Path) -> Path:
+    """Where a file is written before it is put in its place."""
+    return path.with_name(f"{path.name}.{os.getpid()}.partial")
+
+
+def write_new(path: Path, content: bytes) -> Path:
+    """The whole file or none of it, under this name or, should another file have got it meanwhile, a fresh one, which is returned."""
+    partial = _partial(path)
+    names = chain([path], (path.with_stem(f"{path.stem}-{number}") for number in count(2)))
+    try:
+        partial.write_bytes(content)
+        return next(name for name in names if _moved(partial, name))
+    except OSError as error:
+        raise DiscreetError(f"{path} could not be written: {error.strerror}") from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _moved(partial: Path, place: Path) -> bool:
+    """Whether the file is in its place now; never on top of another, which a link makes sure of and a rename does not."""
+    try:
+        os.link(partial, place)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without links
+        if _is_there(place):
+            return False
+        partial.replace(place)
+    return True
+
+
+def save_picture(found: "Release", path: Path) -> Path:
+    """Draw a release's posteriors to a new file."""
+    from io import BytesIO
+
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.0, min(_TALLEST, 1.2 + 0.6 * len(found.counts))), layout="constrained")
+    found.plot(figure.add_subplot())
+    picture = BytesIO()
+    figure.savefig(picture, dpi=150, format=path.suffix[1:].lower())
+    return write_new(path, picture.getvalue())
