@@ -1,72 +1,172 @@
-"""`discreet verify`: compute the privacy loss of a configuration and compare it with what is claimed."""
+"""`discreet verify`: compute the privacy loss of a configuration, or of a record's, and compare it with what is claimed."""
 
-from typing import Annotated, Any
+import os
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import isinf
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from discreet.commands.files import read_record
 from discreet.commands.options import (
     FAILED,
-    EpsilonOption,
+    MECHANISM_NAMES,
+    DeltaOption,
+    GammaOption,
     JsonOption,
-    PriorOption,
-    RecordsOption,
+    Lines,
     errors_in_one_line,
+    mechanism_options,
+    parse_number,
     parse_prior,
     print_json,
+    print_lines,
 )
+from discreet.commands.record import promise
 from discreet.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from discreet.mechanisms import Mechanism
+    from discreet.privacy import Verification
+    from discreet.release import Guarantee
 
 __all__ = ["verify"]
 
 _NOT_COMPUTED = 3
+_EPSILON, _PRIOR = "1", "1,1"
+_MOST_SHOWN = 10
+"""Categories of a dataset that is written out."""
+_NOTHING = 5e-4
+"""A part of ε that is printed as 0.0 %."""
 
 
 def verify(
-    mechanism: Annotated[str, typer.Argument(help="A mechanism by any of its names, such as EHDS or lattice.")],
-    n: RecordsOption,
-    epsilon: EpsilonOption = "1",
-    prior: PriorOption = "1,1",
-    gamma: Annotated[str | None, typer.Option(help='For HellingerSmooth: a number, or "best".')] = None,
-    delta: Annotated[str | None, typer.Option(help="For HellingerSmoothDelta.")] = None,
+    mechanism: Annotated[
+        str, typer.Argument(help=f"{MECHANISM_NAMES}, or a name of the papers; or the JSON file of a release.", show_default=False)
+    ],
+    n: Annotated[int | None, typer.Option("--n", "-n", help="Number of records, which is public. A record brings its own.")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", "-e", help="Privacy parameter, as a decimal or a fraction.", show_default=_EPSILON)
+    ] = None,
+    prior: Annotated[
+        str | None, typer.Option(help="Concentrations such as 1,1,1, or uniform:K or jeffreys:K for K categories.", show_default=_PRIOR)
+    ] = None,
+    gamma: GammaOption = None,
+    delta: DeltaOption = None,
     calibrated: Annotated[bool, typer.Option("--calibrated", help="Raise the exponent until the computed loss is epsilon.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Compute the exact privacy loss of a configuration and compare it with the claim.
+    """Compute the exact privacy loss of a configuration, or of the one that a record names, and compare it with the claim.
 
     Exit code 0: the claim holds. 1: it does not, or nothing is claimed. 2: bad input. 3: the loss cannot be computed at this size.
 
-    Example: discreet verify EHDS --n 1000 --epsilon 1 --prior 1,1
+    Examples: discreet verify posterior.json, or discreet verify EHDS --n 1000 --epsilon 1 --prior 1,1
     """
-    from discreet.mechanisms import Calibrated, Exponential
-    from discreet.mechanisms import mechanism as find
-    from discreet.privacy import verify as compute
-
+    given = {"--n": n, "--epsilon": epsilon, "--prior": prior, "--gamma": gamma, "--delta": delta, "--calibrated": calibrated or None}
     with errors_in_one_line():
-        options: dict[str, Any] = {name: value for name, value in (("gamma", gamma), ("delta", delta)) if value is not None}
-        found = find(mechanism, parse_prior(prior), n, epsilon, **options)
-        if calibrated and not isinstance(found, Exponential):
-            raise InvalidInputError(f"--calibrated is for Hellinger mechanisms, not for {type(found).__name__}")
-        checked = Calibrated(found) if calibrated and isinstance(found, Exponential) else found
-        result = compute(checked)
-    rows = {
-        "mechanism": type(checked).__name__,
-        "claimed": str(result.claimed),
-        "loss": None if result.loss is None else result.loss.value,
-        "loss_bound": None if result.loss is None else result.loss.bound,
-        "slack": result.slack,
-        "delta_bound": None if result.delta is None else result.delta.bound,
-        "reached_between": None if result.loss is None else result.loss.at,
-        "verdict": result.verdict,
-    }
+        if _is_file(mechanism):
+            case = _recorded(mechanism, [option for option, value in given.items() if value is not None])
+        else:
+            level, known = _EPSILON if epsilon is None else epsilon, _PRIOR if prior is None else prior
+            case = _configured(mechanism, n, level, known, mechanism_options(gamma, delta), calibrated=calibrated)
+        result = _verified(case)
     if as_json:
-        print_json(rows)
+        print_json(_plain(case, result))
     else:
-        table = Table(show_header=False, title=f"{type(checked).__name__}, n = {n}, prior {prior}")
-        for name, value in rows.items():
-            if value is not None:
-                table.add_row(name.replace("_", " "), f"{value:.10g}" if isinstance(value, float) else str(value))
-        Console(highlight=False).print(table)
+        print_lines(_lines(case, result))
     if result.holds is not True:
         raise typer.Exit(_NOT_COMPUTED if result.holds is None else FAILED)
+
+
+@dataclass(frozen=True)
+class _Case:
+    """What is verified."""
+
+    name: str
+    mechanism: "Mechanism"
+    claimed: "Guarantee"
+    """What the mechanism claims, or the record, which may say anything."""
+    from_record: bool
+
+
+def _is_file(text: str) -> bool:
+    return text.lower().endswith(".json") or os.path.isfile(text)  # noqa: PTH113 - what is no path is no file either
+
+
+def _recorded(path: str, contradicting: list[str]) -> _Case:
+    from discreet.mechanisms import mechanism_from
+
+    if contradicting:
+        raise InvalidInputError(f"{path} is a record, which has its own n, epsilon and prior: leave out {', '.join(contradicting)}")
+    record = read_record(path)
+    return _Case(record.mechanism, mechanism_from(record), record.guarantee, from_record=True)
+
+
+def _configured(name: str, n: int | None, epsilon: str, prior: str, options: dict[str, Any], *, calibrated: bool) -> _Case:
+    from discreet.mechanisms import Calibrated, Exponential
+    from discreet.mechanisms import mechanism as find
+
+    if n is None:
+        raise InvalidInputError("--n is missing: give the number of records, or the JSON file of a release in place of the mechanism")
+    found = find(name, parse_prior(prior), n, parse_number(epsilon, "--epsilon"), **options)
+    if calibrated:
+        if not isinstance(found, Exponential):
+            raise InvalidInputError(f"--calibrated is for Hellinger mechanisms, not for {type(found).__name__}")
+        found = Calibrated(found)
+    return _Case(type(found).__name__, found, found.guarantee, from_record=False)
+
+
+def _verified(case: _Case) -> "Verification":
+    """The library's verification; where a record claims something else than its mechanism does, of that."""
+    from discreet.privacy import delta_at
+    from discreet.privacy import verify as compute
+
+    found = compute(case.mechanism)
+    if not case.from_record or case.claimed.epsilon == found.claimed.epsilon:
+        return replace(found, claimed=case.claimed)
+    if isinf(case.claimed.epsilon):
+        return replace(found, claimed=replace(case.claimed, basis="none"))
+    delta = None if found.loss is None else delta_at(case.mechanism, Fraction(repr(case.claimed.epsilon)))
+    return replace(found, claimed=case.claimed, delta=delta)
+
+
+def _plain(case: _Case, result: "Verification") -> dict[str, Any]:
+    loss = result.loss
+    return {
+        "mechanism": case.name,
+        "claimed": str(result.claimed),
+        "loss": None if loss is None else loss.value,
+        "loss_bound": None if loss is None else loss.bound,
+        "slack": _unused(result),
+        "delta_bound": None if result.delta is None else result.delta.bound,
+        "reached_between": None if loss is None else loss.at,
+        "verdict": result.verdict,
+    }
+
+
+def _unused(result: "Verification") -> float | None:
+    return result.slack if result.claimed.epsilon > 0 else None
+
+
+def _lines(case: _Case, result: "Verification") -> Lines:
+    """What was computed, each number with its meaning."""
+    from discreet.validation import shown
+
+    mechanism, loss, unused = case.mechanism, result.loss, _unused(result)
+    prior = shown(",".join(map(str, mechanism.prior.exact)))
+    lines = [("Mechanism", f"{case.name}, n = {mechanism.n:,}, prior {prior}"), ("Claimed", promise(result.claimed))]
+    if loss is not None:
+        one = "a person's answers change" if result.claimed.unit == "person" else "a row changes"
+        value = f"{loss.value:.10g}, with all rounding at most {loss.bound:.10g}"
+        lines.append(("Loss", f"{value}: how much ln(probability) of an outcome can change when {one}"))
+        if mechanism.k <= _MOST_SHOWN:
+            lines.append(("Largest", f"between the counts {loss.at[0]} and {loss.at[1]}"))
+    if unused is not None and unused > _NOTHING:
+        lines.append(("Unused", f"{unused:.1%} of the claimed ε: noise that this configuration would not need"))
+    if result.delta is not None and result.claimed.basis != "none" and max(result.delta.bound, result.claimed.delta) > 0:
+        lines.append(("δ", f"at most {result.delta.bound:.3g} at the claimed ε, and {result.claimed.delta:g} is claimed"))
+    lines.append(("Verdict", result.verdict))
+    if case.from_record:
+        lines.append(("Not seen", "whether the outcome was drawn from this mechanism: a record is as trustworthy as its source"))
+    return lines
