@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
+from discreet.commands.options import MECHANISM_NAMES
+from discreet.mechanisms import MECHANISMS
 
 runner = CliRunner()
 
@@ -23,6 +25,41 @@ def test_help_lists_the_commands() -> None:
     result = runner.invoke(app, ["--help"])
     assert result.exit_code == 0
     assert "reproduce" in result.output
+
+
+@pytest.mark.parametrize(
+    "command", ["", "release", "show", "compare", "plan", "verify", "reproduce", "ledger", "ledger create", "ledger show"]
+)
+def test_a_flag_asks_for_no_value(command: str) -> None:
+    shown = wide([*command.split(), "--help"])
+    assert "--help" in shown
+    assert "bool" not in shown
+
+
+@pytest.mark.parametrize("command", ["release", "plan", "verify"])
+def test_help_names_every_mechanism(command: str) -> None:
+    shown = wide([command, "--help"])
+    assert [cls.__name__ for cls in MECHANISMS if cls.__name__ not in shown] == []
+    assert all(name in [cls.__name__ for cls in MECHANISMS] for name in MECHANISM_NAMES.split(", "))
+
+
+def test_help_says_what_an_error_of_some_size_looks_like() -> None:
+    for command in ("compare", "plan"):
+        assert "0.05 is hard to see in a plot" in wide([command, "--help"])
+
+
+def test_help_of_release_says_who_counts_where_and_how_to_write_a_comma() -> None:
+    shown = wide(["release", "--help"])
+    assert "put the one that matters first" in shown
+    assert """'"a,b",c'""" in shown
+    assert shown.count("Leave it unless you reproduce the papers") == 2
+
+
+def wide(words: list[str]) -> str:
+    """What is printed on a terminal on which no line is broken."""
+    result = CliRunner(env={"COLUMNS": "500", "TERMINAL_WIDTH": "500"}).invoke(app, words)
+    assert result.exit_code == 0, result.output
+    return result.output
 
 
 def test_reproduce_prints_claims_and_where_the_report_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

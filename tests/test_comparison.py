@@ -2,6 +2,8 @@
 
 import json
 import sys
+import threading
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +16,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet import comparison
-from discreet.accuracy import expected_error, predictive_error_law
+from discreet.accuracy import ExpectedError, expected_error, predictive_error_law
 from discreet.commands import progress
 from discreet.commands.compare import compare as compare_command
 from discreet.commands.plan import plan as plan_command
@@ -171,8 +173,10 @@ def test_a_plan_needs_one_of_n_and_epsilon() -> None:
         plan(dc.Beta(1, 1), 0.1, n=10, mechanism="Calibrated(lattice)")
     with pytest.raises(dc.InvalidInputError, match="did you mean"):
         plan(dc.Beta(1, 1), 0.1, n=10, mechanism="latice")
-    with pytest.raises(dc.InvalidInputError, match="target_error"):
-        plan(dc.Beta(1, 1), 0.0, n=10)
+    for target in (0.0, 1.0, 2.0):
+        with pytest.raises(dc.InvalidInputError, match="target_error must be"):
+            plan(dc.Beta(1, 1), target, n=10)
+    assert plan(dc.Beta(1, 1), 2.0, n=10, distance=dc.kl).target_error == 2.0  # other distances may exceed 1
 
 
 def test_a_plan_says_that_choosing_by_it_is_public() -> None:
@@ -193,6 +197,28 @@ def test_compare_command() -> None:
     assert (found["n"], found["epsilon"], len(found["rows"])) == (6, 1.0, 10)
     assert found["optimum"] == pytest.approx(optimal(dc.Dirichlet([1, 2]), 6, 1).value)
     assert np.isfinite([row["error"] for row in found["rows"]]).all()
+
+
+@pytest.mark.parametrize("prior", ["1,1", "1,1,1"])
+def test_the_comparison_is_whole_at_80_columns(prior: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = compare(dc.Dirichlet([1] * prior.count("1")), 4, "0.5")
+    if prior == "1,1,1":  # as it is with many records: simulated means, some entries out of reach, no optimum
+        simulated = ExpectedError(0.2345, "Monte Carlo", standard_error=0.0123)
+        some = [replace(row, error=simulated, ratio=None) for row in found.rows if not row.mechanism.startswith("Calibrated")]
+        none = comparison.Row("Calibrated(HellingerSmooth)", "not available at this size", None, None, None, None, None)
+        found = replace(found, rows=(*some, none), optimum=None)
+    monkeypatch.setattr(comparison, "compare", lambda *_arguments, **_options: found)
+    shown = runner.invoke(app, ["compare", "--n", "4", "--epsilon", "0.5", "--prior", prior], env={"COLUMNS": "80"}).stdout
+    table, _, legend = shown.partition("\n\n")
+    headings, rows = found.cells()
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "…" not in shown
+    for row in rows:
+        line = next(line for line in table.splitlines() if line.startswith(f"{row[0]} "))
+        assert [cell for cell in row[2:] if cell not in line] == [], shown
+    assert all(f"{heading} " in legend for heading in headings[1:])
+    assert ("× best" in headings) == (prior == "1,1")  # a column of which nothing is known is left out
+    assert "0.05 is hard to see in a plot" in legend
 
 
 def test_plan_command() -> None:
@@ -231,3 +257,21 @@ def test_progress_bar_appears_after_a_second_and_only_then(monkeypatch: pytest.M
         assert len(started) == 1
     with progress_bar(False) as silent:
         assert silent is None
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_what_takes_long_says_so_once_without_a_terminal(
+    shown: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress_bar(shown):
+        pass
+    monkeypatch.setattr(progress, "_LONG", 0.0)
+    with progress_bar(shown) as tell:
+        for timer in threading.enumerate():
+            if isinstance(timer, threading.Timer):
+                timer.join()
+        if tell is not None:
+            tell(1, 2, "second")
+    captured = capsys.readouterr()
+    assert captured.err.startswith("still computing")
+    assert (captured.out, captured.err.count("\n")) == ("", 1)

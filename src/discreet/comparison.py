@@ -93,12 +93,13 @@ class Comparison:
         return _optional("polars").DataFrame(self.to_dicts())
 
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Headings and formatted cells, for printing."""
-        headings = ("mechanism", "guarantee", "computed loss", "mean error", "worst case", "95 % quantile", "over optimum")
-        shown: list[tuple[str, ...]] = [
+        """Headings and formatted cells, for printing; without columns in which nothing could be computed."""
+        headings = ("mechanism", "guarantee", "loss", "mean error", "worst", "95 %", "× best")
+        rows = [
             (r.mechanism, r.guarantee, *(_shown(value) for value in (r.loss, r.error, r.worst, r.quantile, r.ratio))) for r in self.rows
         ]
-        return headings, shown
+        kept = [i for i in range(len(headings)) if any(row[i] != "-" for row in rows)]
+        return tuple(headings[i] for i in kept), [tuple(row[i] for i in kept) for row in rows]
 
     @property
     def caption(self) -> str:
@@ -303,6 +304,10 @@ def plan(
     if (n is None) == (epsilon is None):
         raise InvalidInputError("give either n, to find epsilon, or epsilon, to find n")
     target = float(check_positive(target_error, "target_error"))
+    if distance is hellinger and target >= 1.0:
+        raise InvalidInputError(
+            f"target_error must be below 1, the largest Hellinger distance, got {target:g}; 0.05 is hard to see in a plot"
+        )
     name, make = _maker(mechanism)
     tried = 0
 

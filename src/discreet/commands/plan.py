@@ -6,7 +6,17 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from discreet.commands.options import JsonOption, PriorOption, errors_in_one_line, parse_prior, print_json
+from discreet.commands.options import (
+    ERROR_SCALE,
+    MECHANISM_NAMES,
+    JsonOption,
+    PriorOption,
+    errors_in_one_line,
+    parse_number,
+    parse_prior,
+    print_json,
+    print_table,
+)
 from discreet.commands.progress import progress_bar
 from discreet.errors import InvalidInputError
 
@@ -14,12 +24,19 @@ __all__ = ["plan"]
 
 
 def plan(
-    target_error: Annotated[float, typer.Argument(help="Mean Hellinger error to aim for, between 0 and 1.")],
+    target_error: Annotated[
+        float,
+        typer.Argument(
+            help="Mean Hellinger error to aim for: 0 is the same posterior, 1 nothing in common; 0.05 is hard to see in a plot, 0.2 is "
+            "half a standard deviation."
+        ),
+    ],
     n: Annotated[int | None, typer.Option("--n", "-n", help="Number of records: find epsilon.")] = None,
     epsilon: Annotated[str | None, typer.Option("--epsilon", "-e", help="Privacy parameter: find the number of records.")] = None,
     prior: PriorOption = "1,1",
     mechanism: Annotated[
-        str, typer.Option("--mechanism", "-m", help="By any of its names, also as Remapped(...) or Calibrated(...).")
+        str,
+        typer.Option("--mechanism", "-m", help=f"{MECHANISM_NAMES}, or a name of the papers; also as Remapped(...) or Calibrated(...)."),
     ] = "LatticeGeometric",
     worst: Annotated[bool, typer.Option("--worst", help="Aim at the worst dataset instead of the prior predictive.")] = False,
     as_json: JsonOption = False,
@@ -40,7 +57,7 @@ def plan(
             parse_prior(prior),
             target_error,
             n=n,
-            epsilon=epsilon,
+            epsilon=None if epsilon is None else parse_number(epsilon, "--epsilon"),
             mechanism=mechanism,
             over="worst" if worst else "predictive",
             progress=progress,
@@ -48,7 +65,7 @@ def plan(
     if as_json:
         print_json(found.to_dict())
         return
-    table = Table(show_header=False, title=f"{found.mechanism}, prior {prior}", caption=PUBLIC_CHOICE)
+    table = Table(show_header=False, title=f"{found.mechanism}, prior {prior}")
     kind = "worst-case mean error" if worst else "mean error over the prior predictive"
     needed, given = ("epsilon", "n") if found.sought == "epsilon" else ("n", "epsilon")
     values = {"n": str(found.n), "epsilon": f"{float(found.epsilon):g}"}
@@ -59,4 +76,5 @@ def plan(
         ("target", f"{found.target_error:g}"),
     ):
         table.add_row(label, value)
-    Console(highlight=False).print(table)
+    print_table(table)
+    Console(highlight=False).print(ERROR_SCALE, PUBLIC_CHOICE, sep="\n")

@@ -1,7 +1,8 @@
-"""A progress bar for commands, shown only when something takes longer than a second."""
+"""A progress bar for commands, shown only when something takes longer than a second, and a notice where it takes much longer."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from threading import Timer
 from time import monotonic
 
 from rich.console import Console
@@ -9,16 +10,27 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 __all__ = ["progress_bar"]
 
-_PATIENCE = 1.0
+_PATIENCE, _LONG = 1.0, 10.0
+"""Seconds after which a bar is drawn on a terminal, and after which a line says that this may take minutes, on a terminal or not."""
+_STILL = "still computing: with many records, or three or more categories, this can take minutes"
 
 
 @contextmanager
 def progress_bar(shown: bool = True) -> Iterator[Callable[[int, int, str], None] | None]:
     """A function to call with steps done, steps in all (0 if unknown) and what comes next; it draws on standard error."""
-    if not shown:
-        yield None
-        return
-    console = Console(stderr=True)
+    console = Console(stderr=True, highlight=False)
+    long = Timer(_LONG, lambda: console.print(_STILL, soft_wrap=True))
+    long.daemon = True
+    long.start()
+    try:
+        with _bar(console) if shown else nullcontext() as tell:
+            yield tell
+    finally:
+        long.cancel()
+
+
+@contextmanager
+def _bar(console: Console) -> Iterator[Callable[[int, int, str], None]]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
     task = bar.add_task("", total=None)
