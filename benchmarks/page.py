@@ -10,6 +10,7 @@ from benchmarks.timing import shown, table
 
 DOCS = Path(__file__).parent.parent / "docs"
 RECORD, PAGE, PLOT = DOCS / "benchmarks.json", DOCS / "benchmarks.md", DOCS / "benchmarks.png"
+SPEEDUPS = DOCS / "speedups.json"
 OURS = "discreet HellingerSmooth"
 LIST = "the list and its scores alone"
 _LOOKS = ("o-", "s--", "^:", "v-.", "D--", "x:")
@@ -61,9 +62,19 @@ the lesser of wall-clock and processor time. Memory is what is added to the proc
 ![Time of one release against the number of records](benchmarks.png)
 
 {tables(record)}
+## Against an earlier revision
+
+{_speedups(json.loads(SPEEDUPS.read_text()))}
 Other benchmarks print their tables when called by name, such as `python -m benchmarks core`: also `mechanisms`, `sampling`, `privacy`,
 `accuracy` and `sources`.
 """
+
+
+def _speedups(record: Row) -> str:
+    told = f"""Both trees in one run, in processes that take turns: `python -m benchmarks.against {record["before"]} --write`
+measures this anew. On {record["machine"]}:"""
+    body = [[row["case"], shown(row["before"]), shown(row["after"]), f"{row['before'] / row['after']:.2g}×"] for row in record["rows"]]
+    return f"{told}\n\n{table(['', 'before', 'after', 'before / after'], body)}\n"
 
 
 def tables(record: Row) -> str:
@@ -166,13 +177,13 @@ def _error(row: Row) -> str:
 
 
 def draw(record: Row, path: Path) -> None:
-    """Time against n for two categories, and for three."""
+    """Time against n for two, three and ten categories."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.0, 4.2), layout="constrained")
+    figure = Figure(figsize=(11.0, 4.2), layout="constrained")
     peers = [peer for peer in dict.fromkeys(row["peer"] for row in record["speed"]) if peer != LIST]
-    axes = figure.subplots(1, 2, sharey=True)
-    for ax, k in zip(axes, (2, 3), strict=True):
+    axes = figure.subplots(1, 3, sharey=True)
+    for ax, k in zip(axes, (2, 3, 10), strict=True):
         for peer, look in zip(peers, _LOOKS, strict=False):
             rows = [row for row in record["speed"] if (row["peer"], row["k"]) == (peer, k) and "seconds" in row]
             width = 2.5 if peer == OURS else 1.2

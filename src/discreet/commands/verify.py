@@ -1,9 +1,7 @@
 """`discreet verify`: compute the privacy loss of a configuration, or of a record's, and compare it with what is claimed."""
 
 import os
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from math import isinf
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,7 +27,7 @@ from discreet.errors import InvalidInputError
 if TYPE_CHECKING:
     from discreet.mechanisms import Mechanism
     from discreet.privacy import Verification
-    from discreet.release import Guarantee
+    from discreet.release import Release
 
 __all__ = ["verify"]
 
@@ -65,12 +63,14 @@ def verify(
     """
     given = {"--n": n, "--epsilon": epsilon, "--prior": prior, "--gamma": gamma, "--delta": delta, "--calibrated": calibrated or None}
     with errors_in_one_line():
+        from discreet.privacy import verify as compute
+
         if _is_file(mechanism):
             case = _recorded(mechanism, [option for option, value in given.items() if value is not None])
         else:
             level, known = _EPSILON if epsilon is None else epsilon, _PRIOR if prior is None else prior
             case = _configured(mechanism, n, level, known, mechanism_options(gamma, delta), calibrated=calibrated)
-        result = _verified(case)
+        result = compute(case.subject)
     if as_json:
         print_json(_plain(case, result))
     else:
@@ -85,9 +85,8 @@ class _Case:
 
     name: str
     mechanism: "Mechanism"
-    claimed: "Guarantee"
-    """What the mechanism claims, or the record, which may say anything."""
-    from_record: bool
+    subject: "Mechanism | Release"
+    """Who claims something: the mechanism, or a record."""
 
 
 def _is_file(text: str) -> bool:
@@ -100,7 +99,7 @@ def _recorded(path: str, contradicting: list[str]) -> _Case:
     if contradicting:
         raise InvalidInputError(f"{path} is a record, which has its own n, epsilon and prior: leave out {', '.join(contradicting)}")
     record = read_record(path)
-    return _Case(record.mechanism, mechanism_from(record), record.guarantee, from_record=True)
+    return _Case(record.mechanism, mechanism_from(record), record)
 
 
 def _configured(name: str, n: int | None, epsilon: str, prior: str, options: dict[str, Any], *, calibrated: bool) -> _Case:
@@ -114,21 +113,7 @@ def _configured(name: str, n: int | None, epsilon: str, prior: str, options: dic
         if not isinstance(found, Exponential):
             raise InvalidInputError(f"--calibrated is for Hellinger mechanisms, not for {type(found).__name__}")
         found = Calibrated(found)
-    return _Case(type(found).__name__, found, found.guarantee, from_record=False)
-
-
-def _verified(case: _Case) -> "Verification":
-    """The library's verification; where a record claims something else than its mechanism does, of that."""
-    from discreet.privacy import delta_at
-    from discreet.privacy import verify as compute
-
-    found = compute(case.mechanism)
-    if not case.from_record or case.claimed.epsilon == found.claimed.epsilon:
-        return replace(found, claimed=case.claimed)
-    if isinf(case.claimed.epsilon):
-        return replace(found, claimed=replace(case.claimed, basis="none"))
-    delta = None if found.loss is None else delta_at(case.mechanism, Fraction(repr(case.claimed.epsilon)))
-    return replace(found, claimed=case.claimed, delta=delta)
+    return _Case(type(found).__name__, found, found)
 
 
 def _plain(case: _Case, result: "Verification") -> dict[str, Any]:
@@ -138,22 +123,18 @@ def _plain(case: _Case, result: "Verification") -> dict[str, Any]:
         "claimed": str(result.claimed),
         "loss": None if loss is None else loss.value,
         "loss_bound": None if loss is None else loss.bound,
-        "slack": _unused(result),
+        "slack": result.slack,
         "delta_bound": None if result.delta is None else result.delta.bound,
         "reached_between": None if loss is None else loss.at,
         "verdict": result.verdict,
     }
 
 
-def _unused(result: "Verification") -> float | None:
-    return result.slack if result.claimed.epsilon > 0 else None
-
-
 def _lines(case: _Case, result: "Verification") -> Lines:
     """What was computed, each number with its meaning."""
     from discreet.validation import shown
 
-    mechanism, loss, unused = case.mechanism, result.loss, _unused(result)
+    mechanism, loss, unused = case.mechanism, result.loss, result.slack
     prior = shown(",".join(map(str, mechanism.prior.exact)))
     lines = [("Mechanism", f"{case.name}, n = {mechanism.n:,}, prior {prior}"), ("Claimed", promise(result.claimed))]
     if loss is not None:
@@ -167,6 +148,6 @@ def _lines(case: _Case, result: "Verification") -> Lines:
     if result.delta is not None and result.claimed.basis != "none" and max(result.delta.bound, result.claimed.delta) > 0:
         lines.append(("δ", f"at most {result.delta.bound:.3g} at the claimed ε, and {result.claimed.delta:g} is claimed"))
     lines.append(("Verdict", result.verdict))
-    if case.from_record:
+    if case.subject is not mechanism:
         lines.append(("Not seen", "whether the outcome was drawn from this mechanism: a record is as trustworthy as its source"))
     return lines
