@@ -237,9 +237,9 @@ def test_the_series_in_powers_adds_up(c: float, z: float) -> None:
     """Σ p_m z^m = exp(-c sqrt(1-z)), Σ p'_m z^m = its derivative in c, and 1 - Σ s_m z^m = sqrt(1-z)."""
     log_p, root = convolution._log_weights(c), sqrt(1.0 - z)
     last = 46.0 / (1.0 - z) if z < 1.0 else inf
-    moved = convolution._sum_over_powers(lambda m: np.array([exp(log_p(m)) * z**m]), 0, last)[0]
+    moved = exp(-c) + convolution._sum_over_powers(lambda m: np.exp(log_p(m)) * z**m, last)[0]
     assert isclose(moved, exp(-c * root), rel_tol=1e-11, abs_tol=1e-13)
-    rest = convolution._sum_over_powers(lambda m: np.array([convolution._root_weight(m) * z**m]), 1, last)[0]
+    rest = convolution._sum_over_powers(lambda m: convolution._root_weight(m) * z**m, last)[0]
     assert isclose(1.0 - rest, root, rel_tol=0.0, abs_tol=1e-13)
 
 

@@ -6,15 +6,18 @@ is a product over categories given the total are coefficients of a product of k 
     exp(-c H) = Σ_m p_m(c) B^m,   p_m(c) = (c/2)^m / m! · sqrt(2c/π) K_{m-½}(c),   dp_m/dc = p_m / c - c p_{m-1} / (2m)
     H         = 1 - Σ_{m>=1} s_m B^m,   s_m = Γ(m - ½) / (2 sqrt(π) m!)
 
-All terms are positive and products are formed directly, so nothing cancels. The sums over m are added up one by one below `_FROM` and by
-Gauss-Legendre quadrature in ln m above it, with the first three Euler-Maclaurin corrections: a moment is defined and smooth at every
-real m. The relative error of a mean is below `SUMMATION_ERROR` (docs/accuracy.md; the tests compare with enumeration).
+All terms are positive and products are formed directly, so nothing cancels. The sums over m are added up one by one below `_ONE_BY_ONE` and
+octave by octave above it, by Gauss quadrature for sums (nodes of the discrete Chebyshev polynomials): a moment is defined and smooth at
+every real m. The relative error of a mean is below `SUMMATION_ERROR` (docs/accuracy.md; the tests compare with enumeration).
 """
 
 from collections.abc import Callable
-from math import ceil, exp, inf, log, log2, nan, pi, sqrt
+from functools import lru_cache
+from math import exp, inf, log, nan, pi, sqrt
 
 import numpy as np
+from numpy.polynomial import Polynomial
+from scipy.linalg import eigh_tridiagonal
 from scipy.signal import fftconvolve
 
 from discreet.distributions import Beta, Dirichlet
@@ -29,13 +32,13 @@ __all__ = ["SUMMATION_ERROR", "exponential_mean", "laplace_mean", "lattice_mean"
 
 Prior = Dirichlet | Beta
 Factor = tuple[int, Floats]
-"""A polynomial with its leading zeros counted instead of stored."""
+"""A polynomial for each of several powers m (rows), with their common leading zeros counted instead of stored."""
 
 SUMMATION_ERROR = 1e-10
 """Bound on the relative error of the means below, beside an absolute 1e-14."""
 
-_FROM = 128
-_NODES = 24
+_ONE_BY_ONE = 32
+_NODES = 12
 _NEGLIGIBLE_LOG = 46.0  # e^-46 = 1e-20
 _LONGEST_DIRECT = 4096
 _LARGEST_LOG_COUNT = 650.0  # beyond, the number of candidates is near the largest float
@@ -45,87 +48,104 @@ _MOST_RECORDS = 200_000
 # --- sums over m ------------------------------------------------------------------------------------------------------
 
 
-def _sum_over_powers(term: Callable[[float], Floats], first: int, last: float) -> Floats:
-    """Σ_{m >= first} term(m), for a smooth term that is negligible from `last` on; terms may be vectors."""
-    ones = [term(float(m)) for m in range(first, min(_FROM, ceil(last) + 1))]
-    total = np.sum(ones, axis=0) if ones else np.zeros_like(term(float(first)))
-    if last <= _FROM:
-        return np.asarray(total)
-    around = [term(float(_FROM + step)) for step in (-2, -1, 0, 1, 2)]
-    first_derivative = (8.0 * (around[3] - around[1]) - (around[4] - around[0])) / 12.0
-    third_derivative = (around[4] - 2.0 * around[3] + 2.0 * around[1] - around[0]) / 2.0
-    total = total + around[2] / 2.0 - first_derivative / 12.0 + third_derivative / 720.0
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    octaves = ceil(log2(last / _FROM))
-    for octave in range(octaves):
-        for node, weight in zip(nodes, weights, strict=True):
-            m = _FROM * 2.0 ** (octave + (node + 1.0) / 2.0)
-            total = total + term(m) * (weight * 0.5 * log(2.0) * m)
-    return np.asarray(total)
+@lru_cache(maxsize=64)
+def _octave(first: int) -> tuple[Floats, Floats]:
+    """Nodes and weights for Σ f(m) over the integers m from `first` to `2 first - 1`, exact for polynomials of degree `2 _NODES - 1`.
+
+    Gauss quadrature for the uniform measure on so many integers, from the recurrence of its orthogonal polynomials (Golub and Welsch).
+    """
+    if first < _ONE_BY_ONE:
+        return np.arange(first, 2.0 * first), np.ones(first)
+    j = np.arange(1.0, _NODES)
+    off_diagonal = np.sqrt(j**2 * (float(first) ** 2 - j**2) / (4.0 * (4.0 * j**2 - 1.0)))
+    nodes, vectors = eigh_tridiagonal(np.full(_NODES, 1.5 * first - 0.5), off_diagonal)
+    return nodes.astype(np.float64), np.asarray(first * vectors[0] ** 2)
 
 
-def _bessel_series(order: float, z: float) -> float:
-    """Σ_k (-1)^k u_k(p) / order^k of Debye's expansion of K_order(order · z), to k = 4: beyond order 100 the rest is below 1e-11."""
-    p = 1.0 / sqrt(1.0 + z * z)
-    s = p * p
-    u1 = p * (3.0 - 5.0 * s) / 24.0
-    u2 = s * (81.0 + s * (-462.0 + s * 385.0)) / 1152.0
-    u3 = p * s * (30375.0 + s * (-369603.0 + s * (765765.0 - s * 425425.0))) / 414720.0
-    u4 = s * s * (4465125.0 + s * (-94121676.0 + s * (349922430.0 + s * (-446185740.0 + s * 185910725.0)))) / 39813120.0
-    return 1.0 - u1 / order + u2 / order**2 - u3 / order**3 + u4 / order**4
+def _sum_over_powers(term: Callable[[Floats], Floats], last: float) -> Floats:
+    """Σ_{m >= 1} term(m), for a smooth term that is negligible from `last` on; `term` is given all powers of an octave, and has columns."""
+    octave, total = 1, np.zeros(1)
+    while octave == 1 or octave <= last:
+        nodes, weights = _octave(octave)
+        total = total + term(nodes) @ weights
+        octave *= 2
+    return total
 
 
-def _log_weight(c: float, m: float) -> float:
-    """ln p_m(c) at a large real m, arranged so that nothing of size m ln m is formed."""
+def _debye_polynomials() -> list[Polynomial]:
+    """The u_k of the expansion of K_order(order · z), by their recurrence. Beyond order 30 what follows the last is below 1e-14."""
+    found, half_square = [Polynomial([1.0])], Polynomial([0.0, 0.0, 0.5, 0.0, -0.5])
+    for _ in range(8):
+        last = found[-1]
+        found.append(half_square * last.deriv() + (Polynomial([0.125, 0.0, -0.625]) * last).integ())
+    return found
+
+
+_DEBYE = _debye_polynomials()
+
+
+def _log_weight(c: float, m: Floats) -> Floats:
+    """ln p_m(c) at large real m by Debye's expansion, arranged so that nothing of size m ln m is formed."""
     order = m - 0.5
     z = c / order
-    w = z * z / (1.0 + sqrt(1.0 + z * z))
-    main = -order * w + order * np.log1p(w / 2.0) - 0.25 * np.log1p(z * z)
-    gamma = float(log_gamma_excess(order) + log_gamma_ratio(order, 1.5))
-    return float(main - gamma + log(c) - 0.5 * log(2.0) - 0.5 * log(order) + log(_bessel_series(order, z)))
+    root = np.sqrt(1.0 + z * z)
+    w = z * z / (1.0 + root)
+    main = -order * w + order * np.log1p(w / 2.0) - 0.5 * np.log(root)
+    gamma = log_gamma_excess(order) + log_gamma_ratio(order, 1.5)
+    series = sum(u(1.0 / root) / (-order) ** k for k, u in enumerate(_DEBYE))
+    return np.asarray(main - gamma + log(c) - 0.5 * log(2.0) - 0.5 * np.log(order) + np.log(series))
 
 
-def _log_weights(c: float) -> Callable[[float], float]:
+def _log_weights(c: float) -> Callable[[Floats], Floats]:
     """ln p_m(c): by the recurrence for the m that are added up one by one, by Debye's expansion beyond."""
-    table = [-c, log(c / 2.0) - c]
-    for m in range(_FROM):
-        ratio = exp(table[-2] - table[-1])
-        table.append(table[-1] + log(((m + 1) * (m + 0.5) + 0.25 * c * c * ratio) / ((m + 2) * (m + 1))))
-    return lambda m: table[int(m)] if m == int(m) and m < len(table) else _log_weight(c, m)
+    found = [-c, log(c / 2.0) - c]
+    for m in range(_ONE_BY_ONE - 2):
+        ratio = exp(found[-2] - found[-1])
+        found.append(found[-1] + log(((m + 1) * (m + 0.5) + 0.25 * c * c * ratio) / ((m + 2) * (m + 1))))
+    few = np.array(found)
+    return lambda m: few[m.astype(np.int64)] if m[-1] < _ONE_BY_ONE else _log_weight(c, m)
 
 
 # --- products of polynomials ------------------------------------------------------------------------------------------
 
 
 def _product(left: Factor, right: Factor, n: int) -> Factor:
-    """The product, up to the power n."""
-    offset = left[0] + right[0]
-    if offset > n or not left[1].size or not right[1].size:
-        return 0, np.zeros(0)
-    room = n - offset + 1
-    first, second = left[1][:room], right[1][:room]
+    """The products of polynomials with the same m, up to the power n."""
+    offset, length = left[0] + right[0], left[1].shape[1] + right[1].shape[1] - 1
+    room = min(n - offset + 1, length)
+    if room <= 0 or not left[1].size or not right[1].size:
+        return 0, np.zeros((len(left[1]), 0))
+    first, second = left[1][:, :room], right[1][:, :room]
     # Only coefficients near the peak of a product are asked for, to which the error of an FFT is relative.
-    long = min(first.size, second.size) > _LONGEST_DIRECT
-    return offset, np.asarray(fftconvolve(first, second) if long else np.convolve(first, second))[:room]
+    if min(first.shape[1], second.shape[1]) > _LONGEST_DIRECT:
+        return offset, np.asarray(fftconvolve(first, second, axes=1))[:, :room]
+    return offset, np.stack([np.convolve(f, g)[:room] for f, g in zip(first, second, strict=True)])
 
 
-def _coefficient(factors: list[Factor], n: int) -> float:
-    """The coefficient of z^n in the product of all factors."""
+def _meeting(left: Factor, right: Factor, n: int) -> Floats:
+    """The coefficient of z^n in the product of two."""
+    (low, first), (shift, second) = left, right
+    start, stop = max(low, n - shift - second.shape[1] + 1), min(low + first.shape[1], n - shift + 1)
+    if start >= stop:
+        return np.zeros(len(first))
+    backwards = second[:, ::-1][:, second.shape[1] - 1 - n + shift + start : second.shape[1] - 1 - n + shift + stop]
+    return np.asarray(np.einsum("ij,ij->i", first[:, start - low : stop - low], backwards))
+
+
+def _coefficients(factors: list[Factor], n: int) -> Floats:
+    """The coefficient of z^n in the product of all factors, for each m."""
     product = factors[0]
     for factor in factors[1:-1]:
         product = _product(product, factor, n)
-    (low, first), (shift, last) = product, factors[-1]
-    powers = np.arange(low, low + first.size)
-    inside = (n - powers >= shift) & (n - powers < shift + last.size)
-    return float(first[inside] @ last[n - powers[inside] - shift])
+    return _meeting(product, factors[-1], n)
 
 
-def _trimmed(values: Floats, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Factor:
-    """The values between the first and the last that is kept."""
-    where = np.nonzero(kept)[0]
-    if not where.size:
-        return 0, np.zeros(0)
-    return int(where[0]), values[where[0] : where[-1] + 1]
+def _factor(exponents: Floats, slopes: Floats, m: Floats, budget: float) -> Factor:
+    """`exp(exponents - m slopes)` between the first and the last power of z where it is not negligible for the least m."""
+    least = exponents - m[0] * slopes
+    kept = np.nonzero(least >= least.max() - budget)[0]
+    part = slice(kept[0], kept[-1] + 1)
+    return int(kept[0]), np.exp(exponents[part] - np.multiply.outer(m, slopes[part]))
 
 
 class _Gaps:
@@ -161,28 +181,28 @@ def exponential_mean(prior: Prior, counts: Counts, rate: float) -> float:
     log_count = log(candidate_count(gaps.n, len(counts)))
     if log_count > _LARGEST_LOG_COUNT:
         raise TooLargeError("the number of candidates is beyond the range of floats; use fewer records or categories")
-    log_p, budget, share = _log_weights(rate), _NEGLIGIBLE_LOG + log_count, log_count / len(counts)
-    alone = exp(-log_count)
+    log_p, budget, alone = _log_weights(rate), _NEGLIGIBLE_LOG + log_count, exp(-log_count)
+    share = np.full(gaps.n + 1, -log_count / len(counts))
 
-    def term(m: float) -> Floats:
-        factors = [_trimmed(np.exp(-m * row - share), m * row <= budget) for row in gaps.rows]
-        others = _coefficient(factors, gaps.n) - alone
-        p = exp(log_p(m))
-        slope = p / rate - rate * exp(log_p(m - 1.0)) / (2.0 * m) if m > 0 else -p
-        return np.array([p * others, -slope * others])
+    def term(m: Floats) -> Floats:
+        others = _coefficients([_factor(share, row, m, budget) for row in gaps.rows], gaps.n) - alone
+        p = np.exp(log_p(m))
+        slope = p / rate - rate * np.exp(log_p(m - 1.0)) / (2.0 * m)
+        return np.stack([p * others, -slope * others])
 
-    weight, first_moment = _sum_over_powers(term, 0, gaps.last_power(log_count))
+    # m = 0: p_0 = e^-c, and every candidate counts
+    weight, first_moment = exp(-rate) * (1.0 - alone) + _sum_over_powers(term, gaps.last_power(log_count))
     return float(first_moment / (weight + alone))
 
 
-def _root_weight(m: float) -> float:
+def _root_weight(m: Floats) -> Floats:
     """s_m, with `sqrt(1 - z) = 1 - Σ_{m>=1} s_m z^m`."""
-    return exp(-float(log_gamma_ratio(m - 0.5, 1.5))) / (2.0 * sqrt(pi))
+    return np.exp(-log_gamma_ratio(m - 0.5, 1.5)) / (2.0 * sqrt(pi))
 
 
-def _mean_from_moments(moment: Callable[[float], float], exact_hit: float, total: float, last: float) -> float:
+def _mean_from_moments(moments: Callable[[Floats], Floats], exact_hit: float, total: float, last: float) -> float:
     """`E[H]` from `E[B^m]`, the probability of no error at all and the total probability: `Σ s_m = 1`."""
-    rest = _sum_over_powers(lambda m: np.array([_root_weight(m) * (moment(m) - exact_hit)]), 1, last)
+    rest = _sum_over_powers(lambda m: _root_weight(m) * (moments(m) - exact_hit), last)
     return float(total - exact_hit - rest[0])
 
 
@@ -192,28 +212,22 @@ def laplace_mean(mechanism: LaplaceDimension | LaplaceHistogram, counts: Counts)
     r = np.arange(n + 1)
     steps = []
     for x in counts[:-1]:
-        noise = np.exp(mechanism._log_noise(r - x))
-        noise[0] = exp(mechanism._log_at_least(2.0 * mechanism._offset - 1.0 + float(x)))  # everything at or below 0
-        at_least = np.exp([mechanism._log_at_least(float(t)) for t in r - x])
-        at_least[0] = 1.0
-        steps.append((noise, at_least))
+        log_noise = mechanism._log_noise(r - x)
+        log_noise[0] = mechanism._log_at_least(2.0 * mechanism._offset - 1.0 + float(x))  # everything at or below 0
+        log_at_least = np.array([0.0, *(mechanism._log_at_least(float(t)) for t in r[1:] - x)])
+        steps.append((log_noise, log_at_least))
 
-    def moment(m: float) -> float:
-        used: Factor = (0, np.ones(1))
-        for (noise, at_least), row in zip(steps, gaps.rows[:-1], strict=True):
-            power = np.exp(-m * row)
-            kept = m * row <= _NEGLIGIBLE_LOG
-            left = n - np.arange(used[0], used[0] + used[1].size)
-            filled = float(used[1] @ (at_least * power)[left])  # this category takes all that is left
-            low, values = _product(used, _trimmed(noise * power, kept), n)
-            chain = np.zeros(n + 1)
-            chain[low : low + values.size] = values
-            chain[n] = filled
-            used = _trimmed(chain, chain > 0.0)
-        left = n - np.arange(used[0], used[0] + used[1].size)
-        return float(used[1] @ np.exp(-m * gaps.rows[-1][left]))
+    def moments(m: Floats) -> Floats:
+        used: Factor = (0, np.ones((len(m), 1)))  # records used so far, while some are left
+        full = np.zeros(len(m))  # the part of the moment where none are: later categories have none
+        for (log_noise, log_at_least), row in zip(steps, gaps.rows[:-1], strict=True):
+            filled = _meeting(used, _factor(log_at_least, row, m, _NEGLIGIBLE_LOG), n)  # this category takes all that is left
+            full = full * np.exp(-m * row[0]) + filled
+            used = _product(used, _factor(log_noise, row, m, _NEGLIGIBLE_LOG), n - 1)
+        last = gaps.rows[-1]
+        return np.asarray(full * np.exp(-m * last[0]) + _meeting(used, _factor(np.zeros(n + 1), last, m, _NEGLIGIBLE_LOG), n))
 
-    return _mean_from_moments(moment, moment(2.0 * gaps.last_power()), 1.0, gaps.last_power())
+    return _mean_from_moments(moments, float(moments(np.array([2.0 * gaps.last_power()]))[0]), 1.0, gaps.last_power())
 
 
 def lattice_mean(mechanism: LatticeGeometric, counts: Counts, most_outside: float = 1.0) -> tuple[float, float]:
@@ -227,12 +241,12 @@ def lattice_mean(mechanism: LatticeGeometric, counts: Counts, most_outside: floa
     share = log_normaliser / mechanism.k
     noise = [-0.5 * float(mechanism.epsilon) * np.abs(r - x) - share for x in counts]
 
-    def moment(m: float) -> float:
-        exponents = [log_noise - m * row for log_noise, row in zip(noise, gaps.rows, strict=True)]
-        return _coefficient([_trimmed(np.exp(e), e > e.max() - 2.0 * _NEGLIGIBLE_LOG) for e in exponents], mechanism.n)
+    def moments(m: Floats) -> Floats:
+        factors = [_factor(log_noise, row, m, 2.0 * _NEGLIGIBLE_LOG) for log_noise, row in zip(noise, gaps.rows, strict=True)]
+        return _coefficients(factors, mechanism.n)
 
-    inside = moment(0.0)
+    inside = float(moments(np.zeros(1))[0])
     if 1.0 - inside > most_outside:
         return nan, 1.0 - inside
-    mean = _mean_from_moments(moment, exp(-log_normaliser), inside, gaps.last_power())
+    mean = _mean_from_moments(moments, exp(-log_normaliser), inside, gaps.last_power())
     return mean, max(0.0, 1.0 - inside)
