@@ -235,12 +235,13 @@ def test_monte_carlo_agrees_and_would_notice_noise_30_percent_off(mechanism: Mec
 @pytest.mark.parametrize("z", [0.0, 0.5, 0.99, 1.0 - 1e-6])
 def test_the_series_in_powers_adds_up(c: float, z: float) -> None:
     """Σ p_m z^m = exp(-c sqrt(1-z)), Σ p'_m z^m = its derivative in c, and 1 - Σ s_m z^m = sqrt(1-z)."""
-    log_p, root = convolution._log_weights(c), sqrt(1.0 - z)
-    last = 46.0 / (1.0 - z) if z < 1.0 else inf
-    moved = exp(-c) + convolution._sum_over_powers(lambda m: np.exp(log_p(m)) * z**m, last)[0]
-    assert isclose(moved, exp(-c * root), rel_tol=1e-11, abs_tol=1e-13)
-    rest = convolution._sum_over_powers(lambda m: convolution._root_weight(m) * z**m, last)[0]
-    assert isclose(1.0 - rest, root, rel_tol=0.0, abs_tol=1e-13)
+    root = sqrt(1.0 - z)
+    m, weight, powers = convolution._over_powers(lambda m: z**m, 46.0 / (1.0 - z))
+    p, before = convolution._exponential_weights(c, m, weight)
+    assert isclose(exp(-c) + p @ powers, exp(-c * root), rel_tol=1e-11, abs_tol=1e-13)
+    slope = -exp(-c) + (p / c - before * c / (2.0 * m)) @ powers
+    assert isclose(slope, -root * exp(-c * root), rel_tol=1e-11, abs_tol=1e-13)
+    assert isclose(1.0 - weight @ powers, root, rel_tol=0.0, abs_tol=1e-13)
 
 
 def _enumerated(mechanism: Mechanism, counts: list[int]) -> float:

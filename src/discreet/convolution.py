@@ -13,10 +13,10 @@ every real m. The relative error of a mean is below `SUMMATION_ERROR` (docs/accu
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import exp, inf, log, nan, pi, sqrt
+from math import ceil, exp, inf, log, log2, nan, pi, sqrt
 
 import numpy as np
-from numpy.polynomial import Polynomial
+from numpy.polynomial.polynomial import polyval2d
 from scipy.linalg import eigh_tridiagonal
 from scipy.signal import fftconvolve
 
@@ -25,7 +25,7 @@ from discreet.enumeration import candidate_count
 from discreet.errors import TooLargeError
 from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram
 from discreet.mechanisms.lattice import LatticeGeometric
-from discreet.numerics import Floats, gap, log_gamma_excess, log_gamma_ratio
+from discreet.numerics import Floats, gap, log_gamma_ratio
 from discreet.validation import Counts
 
 __all__ = ["SUMMATION_ERROR", "exponential_mean", "laplace_mean", "lattice_mean"]
@@ -50,60 +50,68 @@ _MOST_RECORDS = 200_000
 
 @lru_cache(maxsize=64)
 def _octave(first: int) -> tuple[Floats, Floats]:
-    """Nodes and weights for Σ f(m) over the integers m from `first` to `2 first - 1`, exact for polynomials of degree `2 _NODES - 1`.
+    """Powers m and weights, for Σ s_m f(m) over the integers m from `first` to `2 first - 1`.
 
-    Gauss quadrature for the uniform measure on so many integers, from the recurrence of its orthogonal polynomials (Golub and Welsch).
+    Gauss quadrature for the uniform measure on these integers, from the recurrence of its orthogonal polynomials (Golub and Welsch); its
+    error is at most that of Gauss-Legendre for an integral over as long an interval.
     """
     if first < _ONE_BY_ONE:
-        return np.arange(first, 2.0 * first), np.ones(first)
-    j = np.arange(1.0, _NODES)
-    off_diagonal = np.sqrt(j**2 * (float(first) ** 2 - j**2) / (4.0 * (4.0 * j**2 - 1.0)))
-    nodes, vectors = eigh_tridiagonal(np.full(_NODES, 1.5 * first - 0.5), off_diagonal)
-    return nodes.astype(np.float64), np.asarray(first * vectors[0] ** 2)
+        m, weight = np.arange(first, 2.0 * first), np.ones(first)
+    else:
+        j = np.arange(1.0, _NODES)
+        off_diagonal = np.sqrt(j**2 * (float(first) ** 2 - j**2) / (4.0 * (4.0 * j**2 - 1.0)))
+        nodes, vectors = eigh_tridiagonal(np.full(_NODES, 1.5 * first - 0.5), off_diagonal)
+        m, weight = nodes.astype(np.float64), first * vectors[0] ** 2
+    return m, weight * np.exp(-log_gamma_ratio(m - 0.5, 1.5)) / (2.0 * sqrt(pi))
 
 
-def _sum_over_powers(term: Callable[[Floats], Floats], last: float) -> Floats:
-    """Σ_{m >= 1} term(m), for a smooth term that is negligible from `last` on; `term` is given all powers of an octave, and has columns."""
-    octave, total = 1, np.zeros(1)
-    while octave == 1 or octave <= last:
-        nodes, weights = _octave(octave)
-        total = total + term(nodes) @ weights
-        octave *= 2
-    return total
+def _over_powers(moments: Callable[[Floats], Floats], last: float) -> tuple[Floats, Floats, Floats]:
+    """Powers, weights for sums with s_m, and the moments, which are negligible from `last` on and are asked for an octave at a time."""
+    count = max(1, ceil(log2(last)) + 1)
+    octaves = [_octave(2**i) for i in range(count)]
+    m, weight = np.concatenate(octaves, axis=-1)
+    return m, weight, np.concatenate([moments(powers) for powers, _ in octaves])
 
 
-def _debye_polynomials() -> list[Polynomial]:
-    """The u_k of the expansion of K_order(order · z), by their recurrence. Beyond order 30 what follows the last is below 1e-14."""
-    found, half_square = [Polynomial([1.0])], Polynomial([0.0, 0.0, 0.5, 0.0, -0.5])
-    for _ in range(8):
-        last = found[-1]
-        found.append(half_square * last.deriv() + (Polynomial([0.125, 0.0, -0.625]) * last).integ())
-    return found
+def _debye_coefficients(terms: int = 7) -> Floats:
+    """Row k holds the coefficients of u_k(t) / t^k in t², for Debye's expansion of K_order(order · z) with t = (1 + z²)^-½.
+
+    Beyond order 30 the first that is left out changes the sum by less than 1e-13.
+    """
+    table = np.zeros((terms, terms))
+    table[0, 0] = 1.0
+    for k in range(terms - 1):
+        for j in range(k + 1):
+            power = k + 2 * j
+            table[k + 1, j] += table[k, j] * (power / 2.0 + 1.0 / (8.0 * (power + 1.0)))
+            table[k + 1, j + 1] -= table[k, j] * (power / 2.0 + 5.0 / (8.0 * (power + 3.0)))
+    return table
 
 
-_DEBYE = _debye_polynomials()
+_DEBYE = _debye_coefficients()
 
 
-def _log_weight(c: float, m: Floats) -> Floats:
-    """ln p_m(c) at large real m by Debye's expansion, arranged so that nothing of size m ln m is formed."""
+def _tilt(c: float, m: Floats) -> Floats:
+    """p_m(c) / (c s_m) at large real m: 1 as c tends to 0, where Debye's expansion of the Bessel function becomes Stirling's of its Γ."""
     order = m - 0.5
     z = c / order
     root = np.sqrt(1.0 + z * z)
     w = z * z / (1.0 + root)
-    main = -order * w + order * np.log1p(w / 2.0) - 0.5 * np.log(root)
-    gamma = log_gamma_excess(order) + log_gamma_ratio(order, 1.5)
-    series = sum(u(1.0 / root) / (-order) ** k for k, u in enumerate(_DEBYE))
-    return np.asarray(main - gamma + log(c) - 0.5 * log(2.0) - 0.5 * np.log(order) + np.log(series))
+    series = polyval2d(-1.0 / (root * order), 1.0 / root**2, _DEBYE) / polyval2d(-1.0 / order, np.ones_like(m), _DEBYE)
+    return np.asarray(np.exp(order * (np.log1p(w / 2.0) - w)) / np.sqrt(root) * series)
 
 
-def _log_weights(c: float) -> Callable[[Floats], Floats]:
-    """ln p_m(c): by the recurrence for the m that are added up one by one, by Debye's expansion beyond."""
-    found = [-c, log(c / 2.0) - c]
-    for m in range(_ONE_BY_ONE - 2):
-        ratio = exp(found[-2] - found[-1])
-        found.append(found[-1] + log(((m + 1) * (m + 0.5) + 0.25 * c * c * ratio) / ((m + 2) * (m + 1))))
-    few = np.array(found)
-    return lambda m: few[m.astype(np.int64)] if m[-1] < _ONE_BY_ONE else _log_weight(c, m)
+def _exponential_weights(c: float, m: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Weights for sums with p_m(c) and p_{m-1}(c), given those with s_m: by recurrence while m goes one by one, by `_tilt` beyond."""
+    table = [-c, log(c / 2.0) - c]
+    for j in range(_ONE_BY_ONE - 2):
+        ratio = exp(table[-2] - table[-1])
+        table.append(table[-1] + log(((j + 1) * (j + 0.5) + 0.25 * c * c * ratio) / ((j + 2) * (j + 1))))
+    few = int(np.searchsorted(m, _ONE_BY_ONE))
+    one_by_one, m, weight = np.exp(table), m[few:], weight[few:]
+    here = np.concatenate([one_by_one[1 : few + 1], c * weight * _tilt(c, m)])
+    before = np.concatenate([one_by_one[:few], c * weight * m / (m - 1.5) * _tilt(c, m - 1.0)])
+    return here, before
 
 
 # --- products of polynomials ------------------------------------------------------------------------------------------
@@ -181,29 +189,23 @@ def exponential_mean(prior: Prior, counts: Counts, rate: float) -> float:
     log_count = log(candidate_count(gaps.n, len(counts)))
     if log_count > _LARGEST_LOG_COUNT:
         raise TooLargeError("the number of candidates is beyond the range of floats; use fewer records or categories")
-    log_p, budget, alone = _log_weights(rate), _NEGLIGIBLE_LOG + log_count, exp(-log_count)
+    budget, alone = _NEGLIGIBLE_LOG + log_count, exp(-log_count)
     share = np.full(gaps.n + 1, -log_count / len(counts))
 
-    def term(m: Floats) -> Floats:
-        others = _coefficients([_factor(share, row, m, budget) for row in gaps.rows], gaps.n) - alone
-        p = np.exp(log_p(m))
-        slope = p / rate - rate * np.exp(log_p(m - 1.0)) / (2.0 * m)
-        return np.stack([p * others, -slope * others])
+    def others(m: Floats) -> Floats:
+        return _coefficients([_factor(share, row, m, budget) for row in gaps.rows], gaps.n) - alone
 
-    # m = 0: p_0 = e^-c, and every candidate counts
-    weight, first_moment = exp(-rate) * (1.0 - alone) + _sum_over_powers(term, gaps.last_power(log_count))
-    return float(first_moment / (weight + alone))
-
-
-def _root_weight(m: Floats) -> Floats:
-    """s_m, with `sqrt(1 - z) = 1 - Σ_{m>=1} s_m z^m`."""
-    return np.exp(-log_gamma_ratio(m - 0.5, 1.5)) / (2.0 * sqrt(pi))
+    m, weight, moments = _over_powers(others, gaps.last_power(log_count))
+    p, before = _exponential_weights(rate, m, weight)
+    slope = p / rate - before * (rate / (2.0 * m))
+    first = exp(-rate) * (1.0 - alone)  # m = 0: every candidate counts
+    return float((first - slope @ moments) / (first + p @ moments + alone))
 
 
 def _mean_from_moments(moments: Callable[[Floats], Floats], exact_hit: float, total: float, last: float) -> float:
     """`E[H]` from `E[B^m]`, the probability of no error at all and the total probability: `Σ s_m = 1`."""
-    rest = _sum_over_powers(lambda m: _root_weight(m) * (moments(m) - exact_hit), last)
-    return float(total - exact_hit - rest[0])
+    _, weight, found = _over_powers(moments, last)
+    return float(total - exact_hit - weight @ (found - exact_hit))
 
 
 def laplace_mean(mechanism: LaplaceDimension | LaplaceHistogram, counts: Counts) -> float:
@@ -214,7 +216,7 @@ def laplace_mean(mechanism: LaplaceDimension | LaplaceHistogram, counts: Counts)
     for x in counts[:-1]:
         log_noise = mechanism._log_noise(r - x)
         log_noise[0] = mechanism._log_at_least(2.0 * mechanism._offset - 1.0 + float(x))  # everything at or below 0
-        log_at_least = np.array([0.0, *(mechanism._log_at_least(float(t)) for t in r[1:] - x)])
+        log_at_least = np.where(r > 0, mechanism._log_at_least(r - x), 0.0)
         steps.append((log_noise, log_at_least))
 
     def moments(m: Floats) -> Floats:

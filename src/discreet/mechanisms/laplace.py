@@ -6,7 +6,7 @@ Counts are integers, so `⌊x + Lap(b)⌋ = x + ⌊Lap(b)⌋`, and the noise is 
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, log, log1p
+from math import exp, log
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -62,10 +62,10 @@ class _Laplace(Mechanism):
     def _offset(self) -> float:
         return 0.0 if self.rounding == "floor" else 0.5
 
-    def _log_at_least(self, t: float) -> float:
+    def _log_at_least(self, t: Counts | Floats | float) -> Floats:
         """ln P(noise >= t): the survival function of the Laplace distribution at t, or at t - ½ when rounded to nearest."""
         y = (t - self._offset) / float(self.scale)
-        return -y - log(2.0) if y >= 0.0 else log1p(-0.5 * exp(y))
+        return np.where(y >= 0.0, -y - log(2.0), np.log1p(-0.5 * np.exp(np.minimum(y, 0.0))))
 
     def _log_noise(self, noise: Counts | Floats) -> Floats:
         """ln P(noise = t). Away from 0 an interval of length 1 lies on one side; rounded to nearest, that of 0 straddles it."""
