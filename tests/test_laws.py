@@ -10,6 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.mechanisms import MECHANISMS
+from discreet.mechanisms.base import merge
 from tests import brute
 from tests.support import reference_values
 
@@ -180,3 +181,17 @@ def test_laplace_rows_of_tables_1_and_2_of_000(name: str, one_sided: tuple[str, 
             distance = dc.hellinger(truth, prior.plus([counts[0] + t, counts[1] - t]))
             same = np.isclose(error, distance, rtol=1e-9, atol=1e-15)
             assert _printed(float(law.probability[same].sum())) == digits
+
+
+@pytest.mark.parametrize("k", [2, 5, 70])
+def test_equal_rows_are_merged_in_order(k: int) -> None:
+    """Few categories by one integer a row; with 70 there is none that fits."""
+    rng = np.random.default_rng(k)
+    rows, probability = rng.integers(0, 3, (400, k)), rng.dirichlet(np.ones(400))
+    rows[200:] = rows[:200]
+    expected: dict[tuple[int, ...], float] = {}
+    for row, p in zip(rows.tolist(), probability, strict=True):
+        expected[tuple(row)] = expected.get(tuple(row), 0.0) + p
+    merged, log_probability = merge(rows, np.log(probability))
+    assert [tuple(row) for row in merged.tolist()] == sorted(expected)
+    np.testing.assert_allclose(np.exp(log_probability), [expected[row] for row in sorted(expected)], rtol=1e-12)

@@ -7,6 +7,7 @@ likelihoods and later inference are about the raw outcome. `law` and `simulate` 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
@@ -63,11 +64,15 @@ class LossAtoms:
 
 
 def merge(outcomes: Counts, log_probability: Floats) -> tuple[Counts, Floats]:
-    """Add up the probabilities of equal rows."""
-    rows, owner = np.unique(outcomes, axis=0, return_inverse=True)
-    order = np.argsort(owner.ravel(), kind="stable")
-    starts = np.searchsorted(owner.ravel()[order], np.arange(len(rows)))
-    return rows, np.logaddexp.reduceat(log_probability[order], starts)
+    """Add up the probabilities of equal rows; they come out in lexicographic order."""
+    shape = [int(width) + 1 for width in np.ptp(outcomes, axis=0)]
+    if prod(shape) < _LARGEST_RAW:  # one integer stands for a row, which is far faster to sort
+        keys = np.ravel_multi_index(tuple((outcomes - outcomes.min(axis=0)).T), shape)
+    else:
+        keys = np.unique(outcomes, axis=0, return_inverse=True)[1].ravel()
+    order = np.argsort(keys, kind="stable")
+    starts = np.nonzero(np.diff(keys[order], prepend=-1))[0]
+    return outcomes[order[starts]], np.logaddexp.reduceat(log_probability[order], starts)
 
 
 def _unit(counts: Any) -> str | None:

@@ -56,11 +56,10 @@ class Exponential(Mechanism):
         return ball(self.epsilon / self._loss_factor) / self._sensitivity_ball(counts)
 
     def _distances(self, counts: Counts, candidates: Counts) -> Floats:
-        """Hellinger distance of each candidate, added up from one table of gaps for each category."""
-        divergence = np.zeros(len(candidates))
+        """Hellinger distance of each candidate, of which there are many, added up from one table of gaps for each category."""
+        divergence, every = np.zeros(len(candidates)), np.arange(self.n + 1)
         for a, x, column in zip(self.prior.concentration, counts, candidates.T, strict=True):
-            values, where = np.unique(column, return_inverse=True)
-            divergence += gap(a + x, a + values, values - x)[where.ravel()]
+            divergence += gap(a + x, a + every, every - x)[column]
         return np.sqrt(-np.expm1(-divergence))
 
     def log_laws(self) -> Iterator[tuple[Counts, float, Floats]]:
