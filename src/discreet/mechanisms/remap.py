@@ -152,42 +152,59 @@ def best_of_few(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> C
 
     Then `E[H] = Σ_m c_m (1 - Π_i E[b_i^m])`, from sqrt(1 - z) = Σ_m c_m (1 - z^m) and 1 - H² = Π_i b_i: one sum for each category.
     """
-    factors = _tilted_factors(prior, n, noisy, log_factor)
-    medians = round_to_total(np.array([_median(factor) for factor in factors]), n)
-    return min(medians, project(noisy[None], n)[0], key=lambda r: _independent_error(prior, factors, r))
+    factors, weight = _tilted_factors(prior, n, noisy, log_factor)
+    medians = round_to_total(factors.medians(weight), n)
+    return min(medians, project(noisy[None], n)[0], key=lambda r: _independent_error(prior, factors.x, weight, r))
 
 
 @dataclass(frozen=True)
-class _Factor:
-    """The law of one category's count if it were independent of the others: nodes, the integers each stands for, and weights."""
+class _Factors:
+    """The laws of the categories' counts (rows) if they were independent: nodes, the integers each stands for, and weights.
+
+    Rows are filled up with nodes of no weight.
+    """
 
     x: Floats
     width: Floats
     log_weight: Floats
 
-    def tilted(self, tilt: float) -> "_Factor":
+    def tilted(self, tilt: float) -> Floats:
         """Weights multiplied by e^{tilt x}, adding up to 1."""
         log_weight = self.log_weight + tilt * self.x
-        return _Factor(self.x, self.width, log_weight - logsumexp(log_weight))
+        weight = np.exp(log_weight - log_weight.max(axis=-1, keepdims=True))
+        return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
+
+    def medians(self, weight: Floats) -> Floats:
+        """Medians of weights spread evenly over cells around the nodes, so that they move continuously with the weights."""
+        cumulative, row = np.cumsum(weight, axis=-1), np.arange(len(weight))
+        i = (cumulative < 0.5).sum(axis=-1)
+        here = weight[row, i]
+        share = (0.5 - (cumulative[row, i] - here)) / here
+        return np.asarray(np.clip(self.x[row, i] + (share - 0.5) * self.width[row, i], 0.0, self.x[:, -1]))
 
 
-def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> list[_Factor]:
-    """The categories' posterior factors, with the tilt that makes their medians add up to n."""
-    factors = []
-    for i, a in enumerate(prior.concentration):
+def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> tuple[_Factors, Floats]:
+    """The categories' posterior factors, and their weights with the tilt that makes their medians add up to n."""
+    rows = []
+    for z, a in zip(noisy, prior.concentration, strict=True):
         growth = 1.0 + (_GROWTH - 1.0) / np.sqrt(1.0 + a / 100.0)  # a factor's relative width falls with the root of a
-        x, width = _nodes(n, [0.0, float(n), float(min(max(int(noisy[i]), 0), n))], growth)
-        log_weight = log_gamma_ratio(x + 1.0, np.full_like(x, a - 1.0)) + np.log(width) + log_factor(i, x)
-        factors.append(_Factor(x, width, log_weight))
+        rows.append(_nodes(n, [0.0, float(n), float(min(max(int(z), 0), n))], growth))
+    longest = max(len(x) for x, _ in rows)
+    x, width = np.full((prior.k, longest), float(n)), np.zeros((prior.k, longest))
+    for i, (nodes, cells) in enumerate(rows):
+        x[i, : len(nodes)], width[i, : len(nodes)] = nodes, cells
+    log_prior = log_gamma_ratio(x + 1.0, prior.concentration[:, None] - 1.0)
+    with np.errstate(divide="ignore"):
+        log_weight = log_prior + np.log(width) + np.stack([log_factor(i, nodes) for i, nodes in enumerate(x)])
+    factors = _Factors(x, width, log_weight)
 
-    def total(tilt: float) -> float:
-        return sum(_median(factor.tilted(tilt)) for factor in factors)
+    def excess(tilt: float) -> float:
+        return float(factors.medians(factors.tilted(tilt)).sum()) - n
 
     reach = 1.0
-    while total(-reach) > n or total(reach) < n:
+    while excess(-reach) > 0.0 or excess(reach) < 0.0:
         reach *= 2.0
-    tilt = float(brentq(lambda t: total(t) - n, -reach, reach, xtol=1e-15, rtol=1e-12))
-    return [factor.tilted(tilt) for factor in factors]
+    return factors, factors.tilted(float(brentq(excess, -reach, reach, xtol=1e-15, rtol=1e-12)))
 
 
 # Σ_{l >= m} c_l = Γ(m - ½) / (√π Γ(m)), summed over brackets of m that are each stood for by one power
@@ -197,24 +214,13 @@ _SHARES = np.append(_TAIL[:-1] - _TAIL[1:], _TAIL[-1])
 _POWERS = np.append(np.sqrt(_EDGES[:-1] * (_EDGES[1:] - 1.0)), 4.0 * _EDGES[-1])
 
 
-def _independent_error(prior: Prior, factors: list[_Factor], report: Counts) -> float:
+def _independent_error(prior: Prior, x: Floats, weight: Floats, report: Counts) -> float:
     """E[H] of a report, categories being independent."""
-    log_product = np.zeros(len(_POWERS))
-    for a, factor, r in zip(prior.concentration, factors, report, strict=True):
-        kept = factor.log_weight > np.log(_NEGLIGIBLE)
-        exponent = gap(a + factor.x[kept], a + r, r - factor.x[kept])
-        weight = np.exp(factor.log_weight[kept])
-        log_product += np.log(np.exp(-_POWERS[:, None] * exponent) @ weight + 1e-300)
-    return float(-np.expm1(log_product) @ _SHARES)
-
-
-def _median(factor: _Factor) -> float:
-    """Median of weights spread evenly over cells around the nodes, so that it moves continuously with the weights."""
-    cumulative = np.cumsum(np.exp(factor.log_weight))
-    i = min(int(np.searchsorted(cumulative, 0.5)), len(factor.x) - 1)
-    before = cumulative[i - 1] if i else 0.0
-    share = (0.5 - before) / (cumulative[i] - before)
-    return float(np.clip(factor.x[i] + (share - 0.5) * factor.width[i], 0.0, factor.x[-1]))
+    category, node = np.nonzero(weight > _NEGLIGIBLE)
+    a, r, kept = prior.concentration[category], report[category], x[category, node]
+    terms = np.exp(-_POWERS[:, None] * gap(a + kept, a + r, r - kept)) * weight[category, node]
+    sums = np.add.reduceat(terms, np.searchsorted(category, np.arange(prior.k)), axis=-1)
+    return float(-np.expm1(np.log(sums + 1e-300).sum(axis=-1)) @ _SHARES)
 
 
 def round_to_total(values: Floats, n: int) -> Counts:
