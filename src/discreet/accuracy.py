@@ -32,7 +32,7 @@ __all__ = ["ErrorLaw", "ErrorSummary", "ExpectedError", "error_law", "error_summ
 
 Method = Literal["enumeration", "convolution", "interpolation", "Monte Carlo"]
 
-_FEW_CANDIDATES = 200_000
+_FEW_CANDIDATES = 10_000
 """Up to here listing the candidates is as fast as the convolutions."""
 _NEGLIGIBLE_BOUNDARY = 1e-9
 """A lattice mean is taken from outcomes that need no projection if the others have no more probability than this."""
@@ -178,7 +178,7 @@ def _given(mechanism: Mechanism, counts: Counts, errors: Errors, rng: np.random.
     listable = fits(mechanism, datasets)
     few = candidate_count(mechanism.n, mechanism.k) <= (MOST_OUTCOMES if mechanism.k == 2 else _FEW_CANDIDATES)
     if not (few and listable) and errors.distance is hellinger and mechanism.k > 2:
-        found = _convolved(mechanism, counts)
+        found = _convolved(mechanism, counts, errors.rows(counts) if errors.tables else None)
         if found is not None:
             return found
     if listable or isinstance(mechanism, Exponential):  # where those cannot be listed they cannot be simulated either
@@ -189,15 +189,15 @@ def _given(mechanism: Mechanism, counts: Counts, errors: Errors, rng: np.random.
     return _simulated(mechanism, counts, errors, rng, max(2, draws // datasets))
 
 
-def _convolved(mechanism: Mechanism, counts: Counts) -> ExpectedError | None:
+def _convolved(mechanism: Mechanism, counts: Counts, rows: list[Floats] | None) -> ExpectedError | None:
     """The mean Hellinger error without enumeration, where there is a way."""
     bound = 0.0
     if isinstance(mechanism, Exponential):
-        mean = exponential_mean(mechanism.prior, counts, float(mechanism.rate(counts)))
+        mean = exponential_mean(mechanism.prior, counts, float(mechanism.rate(counts)), rows)
     elif isinstance(mechanism, (LaplaceDimension, LaplaceHistogram)) and mechanism.consistent:
-        mean = laplace_mean(mechanism, counts)
+        mean = laplace_mean(mechanism, counts, rows)
     elif isinstance(mechanism, LatticeGeometric):
-        mean, bound = lattice_mean(mechanism, counts, _NEGLIGIBLE_BOUNDARY)
+        mean, bound = lattice_mean(mechanism, counts, _NEGLIGIBLE_BOUNDARY, rows)
         if bound > _NEGLIGIBLE_BOUNDARY:
             return None
     else:

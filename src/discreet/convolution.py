@@ -159,13 +159,13 @@ def _factor(exponents: Floats, slopes: Floats, m: Floats, budget: float) -> Fact
 class _Gaps:
     """`gap(a_i + x_i, a_i + r)` for every category i and count r, and how far the nearest other candidate is."""
 
-    def __init__(self, prior: Prior, counts: Counts) -> None:
+    def __init__(self, prior: Prior, counts: Counts, rows: list[Floats] | None = None) -> None:
         n = int(counts.sum())
         if n > _MOST_RECORDS:
             raise TooLargeError(f"means by convolution take at most {_MOST_RECORDS:,} records, got {n:,}; use fewer records")
         r = np.arange(n + 1)
         self.n = n
-        self.rows = [gap(a + x, a + r, (r - x).astype(np.float64)) for a, x in zip(prior.concentration, counts, strict=True)]
+        self.rows = rows or [gap(a + x, a + r, (r - x).astype(np.float64)) for a, x in zip(prior.concentration, counts, strict=True)]
         down = [row[x - 1] if x else inf for row, x in zip(self.rows, counts, strict=True)]
         up = [row[x + 1] if x < n else inf for row, x in zip(self.rows, counts, strict=True)]
         moves = [d + u for i, d in enumerate(down) for j, u in enumerate(up) if i != j]
@@ -176,16 +176,16 @@ class _Gaps:
         return (_NEGLIGIBLE_LOG + log_count) / self.nearest
 
 
-# --- the three means --------------------------------------------------------------------------------------------------
+# --- the three means: `rows` are the gaps of each category, where they are known already -----------------------------------
 
 
-def exponential_mean(prior: Prior, counts: Counts, rate: float) -> float:
+def exponential_mean(prior: Prior, counts: Counts, rate: float, rows: list[Floats] | None = None) -> float:
     """Mean Hellinger error of `∝ exp(-rate · H)`: `-d ln Z/dc` at the rate, with `Z(c) = Σ_m p_m(c) Z_m`, `Z_m = Σ_r B(r)^m`.
 
     `Σ p_m = 1`, so `Z = 1 + Σ p_m (Z_m - 1)`, and the sum stops where only the true posterior is left. Everything is divided by the
     number of candidates so as to stay within floats.
     """
-    gaps = _Gaps(prior, counts)
+    gaps = _Gaps(prior, counts, rows)
     log_count = log(candidate_count(gaps.n, len(counts)))
     if log_count > _LARGEST_LOG_COUNT:
         raise TooLargeError("the number of candidates is beyond the range of floats; use fewer records or categories")
@@ -208,9 +208,9 @@ def _mean_from_moments(moments: Callable[[Floats], Floats], exact_hit: float, to
     return float(total - exact_hit - weight @ (found - exact_hit))
 
 
-def laplace_mean(mechanism: LaplaceDimension | LaplaceHistogram, counts: Counts) -> float:
+def laplace_mean(mechanism: LaplaceDimension | LaplaceHistogram, counts: Counts, rows: list[Floats] | None = None) -> float:
     """Mean Hellinger error of consistent Laplace noise: records used so far form a Markov chain, whose steps are convolutions."""
-    gaps, n = _Gaps(mechanism.prior, counts), mechanism.n
+    gaps, n = _Gaps(mechanism.prior, counts, rows), mechanism.n
     r = np.arange(n + 1)
     steps = []
     for x in counts[:-1]:
@@ -232,13 +232,15 @@ def laplace_mean(mechanism: LaplaceDimension | LaplaceHistogram, counts: Counts)
     return _mean_from_moments(moments, float(moments(np.array([2.0 * gaps.last_power()]))[0]), 1.0, gaps.last_power())
 
 
-def lattice_mean(mechanism: LatticeGeometric, counts: Counts, most_outside: float = 1.0) -> tuple[float, float]:
+def lattice_mean(
+    mechanism: LatticeGeometric, counts: Counts, most_outside: float = 1.0, rows: list[Floats] | None = None
+) -> tuple[float, float]:
     """Mean Hellinger error of `LatticeGeometric` over outcomes that need no projection, and the probability of all others.
 
     A projection ties the categories together, so it does not factor: the mean is between the first and the sum of the two. Where the
     second is above `most_outside`, the first is not computed.
     """
-    gaps, r = _Gaps(mechanism.prior, counts), np.arange(mechanism.n + 1)
+    gaps, r = _Gaps(mechanism.prior, counts, rows), np.arange(mechanism.n + 1)
     log_normaliser = -mechanism.log_prob(counts, counts)
     share = log_normaliser / mechanism.k
     noise = [-0.5 * float(mechanism.epsilon) * np.abs(r - x) - share for x in counts]

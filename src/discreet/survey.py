@@ -19,7 +19,8 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.laplace import LaplaceZhang
 from discreet.mechanisms.remap import MOST_CANDIDATES
 from discreet.mechanisms.wrappers import Remapped
-from discreet.numerics import Floats, GapTable, gap
+from discreet.numerics import Floats, gap
+from discreet.tables import gap_table
 from discreet.validation import Counts
 
 __all__ = ["MOST_PAIRS", "DatasetLaw", "Distance", "Errors", "dataset_laws", "fits"]
@@ -79,14 +80,14 @@ class Errors:
 
     def _gaps(self, category: int, x: int, column: Counts) -> Floats:
         if self.tables:
-            return self._gap_tables[category].row(x)[column]
+            return gap_table(self.prior.exact[category], self.n).row(x)[column]
         a = self.prior.concentration[category]
         values, where = np.unique(column, return_inverse=True)
         return gap(a + x, a + values, (values - x).astype(np.float64))[where.ravel()]
 
-    @cached_property
-    def _gap_tables(self) -> list[GapTable]:
-        return [GapTable(a, self.n) for a in self.prior.exact]
+    def rows(self, counts: Counts) -> list[Floats]:
+        """For each category, the gaps from its true count to every other, from tables."""
+        return [gap_table(a, self.n).row(int(x)) for a, x in zip(self.prior.exact, counts, strict=True)]
 
     @cached_property
     def _total_gaps(self) -> Floats:

@@ -22,10 +22,11 @@ from discreet.enumeration import candidate_count, check_outcomes, simplex_points
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Law, Mechanism
 from discreet.mechanisms.losses import MOST_PAIRED_CANDIDATES, enumerated_delta
-from discreet.numerics import Floats, GapTable, ball, gap, refine
+from discreet.numerics import Floats, ball, gap, refine
 from discreet.release import NO_GUARANTEE, Guarantee, rounded_down, rounded_up
 from discreet.sampling import BitSource, CandidateSampler, candidate_sampler, check_drawable
 from discreet.sensitivity import Smoothing
+from discreet.tables import gap_table
 from discreet.validation import Counts, Number, check_moderate, check_positive
 
 __all__ = ["Exponential", "HellingerGlobal", "HellingerLocal", "HellingerSmooth", "HellingerSmoothDelta"]
@@ -68,7 +69,7 @@ class Exponential(Mechanism):
         Two categories: O(n) memory and O(n²) time in all. More: the candidates are few enough to be listed for each of them.
         """
         points = simplex_points(self.n, self.k)
-        tables = [GapTable(a, self.n) for a in self.prior.exact]
+        tables = [gap_table(a, self.n) for a in self.prior.exact]
         for counts, rate in zip(points, self.rate(points), strict=True):
             if self.k == 2:
                 divergence = tables[0].row(int(counts[0])) + tables[1].row(int(counts[1]))[::-1]

@@ -7,6 +7,7 @@ form: pairs (G, G') of compositions of S differ by δ with distance d(δ) and sh
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil, exp, expm1, log
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -75,6 +76,7 @@ def _noise_within(k: int, epsilon: float) -> Counts:
     return within
 
 
+@lru_cache(maxsize=64)
 def _log_normaliser(k: int, epsilon: float) -> float:
     """ln Σ_δ q^d(δ)."""
     return _log_square_sum(k - 1, epsilon) - (k - 1) * log(-expm1(-epsilon))

@@ -26,7 +26,8 @@ from scipy.special import gammaln, logsumexp
 from discreet.distributions import Beta, Dirichlet
 from discreet.enumeration import simplex_points
 from discreet.mechanisms.lattice import project
-from discreet.numerics import Floats, GapTable, gap, log_gamma_ratio
+from discreet.numerics import Floats, gap, log_gamma_ratio
+from discreet.tables import gap_table
 from discreet.validation import Counts
 
 __all__ = ["MOST_CANDIDATES", "best_by_enumeration", "best_of_few", "best_of_two", "round_to_total"]
@@ -51,7 +52,7 @@ def _pairwise(prior: Prior, n: int) -> tuple[Counts, Floats, Floats]:
     points = simplex_points(n, prior.k)
     divergence = np.zeros((len(points), len(points)))
     for a, column in zip(prior.exact, points.T, strict=True):
-        divergence += GapTable(a, n)(column[:, None], column)
+        divergence += gap_table(a, n)(column[:, None], column)
     return points, prior.predictive(n).logpmf(points), np.sqrt(-np.expm1(-divergence))
 
 
