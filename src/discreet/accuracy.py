@@ -12,7 +12,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.interpolate import CubicSpline
 
 from discreet.convolution import SUMMATION_ERROR, exponential_mean, laplace_mean, lattice_mean
 from discreet.distances import hellinger
@@ -241,6 +240,8 @@ def _nodes(n: int) -> NDArray[np.int64]:
 
 def _between_datasets(mechanism: Mechanism, over: str, distance: Distance) -> ExpectedError:
     """Two categories, many records: the mean error changes slowly from one dataset to the next, so a spline is drawn through some."""
+    from scipy.interpolate import CubicSpline  # slow to load
+
     n, nodes = mechanism.n, _nodes(mechanism.n)
     means = _means(mechanism, distance, np.stack([nodes, n - nodes], axis=-1))
     if not np.isfinite(means).all():

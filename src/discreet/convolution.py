@@ -18,7 +18,6 @@ from math import ceil, exp, inf, log, log2, nan, pi, sqrt
 import numpy as np
 from numpy.polynomial.polynomial import polyval2d
 from scipy.linalg import eigh_tridiagonal
-from scipy.signal import fftconvolve
 
 from discreet.distributions import Beta, Dirichlet
 from discreet.enumeration import candidate_count
@@ -126,6 +125,8 @@ def _product(left: Factor, right: Factor, n: int) -> Factor:
     first, second = left[1][:, :room], right[1][:, :room]
     # Only coefficients near the peak of a product are asked for, to which the error of an FFT is relative.
     if min(first.shape[1], second.shape[1]) > _LONGEST_DIRECT:
+        from scipy.signal import fftconvolve  # takes longer to load than most means to compute
+
         return offset, np.asarray(fftconvolve(first, second, axes=1))[:, :room]
     return offset, np.stack([np.convolve(f, g)[:room] for f, g in zip(first, second, strict=True)])
 
@@ -176,7 +177,7 @@ class _Gaps:
         return (_NEGLIGIBLE_LOG + log_count) / self.nearest
 
 
-# --- the three means: `rows` are the gaps of each category, where they are known already -----------------------------------
+# --- the three means; `rows` are the gaps of each category, where they are known already ----------------------------------
 
 
 def exponential_mean(prior: Prior, counts: Counts, rate: float, rows: list[Floats] | None = None) -> float:
