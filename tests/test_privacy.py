@@ -95,6 +95,32 @@ def test_losses_and_deltas_equal_brute_force_on_200_random_worlds(block: int) ->
         assert computed_delta.bound >= delta - 1e-12
 
 
+@pytest.mark.parametrize("name", EXPONENTIAL)
+@pytest.mark.parametrize(("k", "n"), [(2, 1), (2, 7), (2, 8), (3, 1), (3, 6), (4, 3)])
+def test_equal_prior_parameters_need_one_pair_of_each_kind(name: str, k: int, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against brute force, and against going through all pairs."""
+    options = {"EHDS-delta": {"delta": "1e-3"}}.get(name, {})
+    mechanism = dc.mechanism(name, dc.Dirichlet(["0.3"] * k), n, 2, **options)
+    levels = np.array([0.1, 0.5, 1.0])
+    loss, delta = brute_force(mechanism, 0.5)
+    few = dc.privacy_loss(mechanism), dc.delta_at(mechanism, 0.5), privacy_profile(mechanism, levels)
+    assert few[0].value == pytest.approx(loss, rel=1e-10)
+    assert few[1].value == pytest.approx(delta, abs=1e-10)
+    monkeypatch.setattr(dc.mechanisms.Exponential, "is_symmetric", False)
+    assert dc.privacy_loss(mechanism).value == pytest.approx(few[0].value, rel=1e-12)
+    assert dc.delta_at(mechanism, 0.5).value == pytest.approx(few[1].value, abs=1e-13)
+    np.testing.assert_allclose(privacy_profile(mechanism, levels), few[2], atol=1e-12)
+
+
+@pytest.mark.parametrize("prior", [[5, "0.01"], [5, "0.01", "0.01"]])
+def test_unequal_prior_parameters_taken_for_equal_would_hide_the_worst_pair(prior: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = dc.HellingerGlobal(dc.Dirichlet(prior), 7, 2)
+    assert not mechanism.is_symmetric
+    worst = dc.privacy_loss(mechanism).value
+    monkeypatch.setattr(dc.mechanisms.Exponential, "is_symmetric", True)
+    assert dc.privacy_loss(mechanism).value < 0.99 * worst
+
+
 def test_the_loss_is_reached_where_it_says() -> None:
     mechanism = dc.HellingerSmooth(dc.Beta(1, 1), 30, 1)
     loss = dc.privacy_loss(mechanism)

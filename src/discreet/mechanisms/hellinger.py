@@ -63,14 +63,20 @@ class Exponential(Mechanism):
             divergence += gap(a + x, a + every, every - x)[column]
         return np.sqrt(-np.expm1(-divergence))
 
-    def log_laws(self) -> Iterator[tuple[Counts, float, Floats]]:
-        """For every dataset in turn: its counts, its rate and the log probabilities of all candidates, in lexicographic order.
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether exchanging two categories of the data does the same to the law: the rate sees counts and prior parameters alone."""
+        return len(set(self.prior.exact)) == 1
+
+    def log_laws(self, datasets: Counts | None = None) -> Iterator[tuple[Counts, float, Floats]]:
+        """For every dataset in turn, or these: its counts, its rate and the log probabilities of all candidates, in lexicographic order.
 
         Two categories: O(n) memory and O(n²) time in all. More: the candidates are few enough to be listed for each of them.
         """
         points = simplex_points(self.n, self.k)
         tables = [gap_table(a, self.n) for a in self.prior.exact]
-        for counts, rate in zip(points, self.rate(points), strict=True):
+        chosen = points if datasets is None else datasets
+        for counts, rate in zip(chosen, self.rate(chosen), strict=True):
             if self.k == 2:
                 divergence = tables[0].row(int(counts[0])) + tables[1].row(int(counts[1]))[::-1]
             else:

@@ -6,12 +6,14 @@ to 2η times the probability of the outcomes that enter it. The bounds below add
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise, permutations, starmap
 from math import exp, expm1
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
-from discreet.enumeration import candidate_count, check_outcomes
+from discreet.enumeration import candidate_count, check_outcomes, simplex_points
 from discreet.numerics import RELATIVE_ERROR, Floats
 from discreet.validation import Counts
 
@@ -42,8 +44,12 @@ class Enumerable(Protocol):
     def n(self) -> int:
         """Number of records."""
 
-    def log_laws(self) -> Iterator[tuple[Counts, float, Floats]]:
-        """Counts, rate and log probabilities of all candidates, for every dataset in turn."""
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether exchanging two categories of the data does the same to the law."""
+
+    def log_laws(self, datasets: Counts | None = None) -> Iterator[tuple[Counts, float, Floats]]:
+        """Counts, rate and log probabilities of all candidates, for every dataset in turn, or for these."""
 
 
 @dataclass(frozen=True)
@@ -73,46 +79,77 @@ class _Pair:
         """The two datasets."""
         return tuple(self.first.tolist()), tuple(self.second.tolist())
 
+    @cached_property
+    def loss(self) -> float:
+        """The largest difference of log probabilities, either way."""
+        difference = self.log_first - self.log_second
+        return float(max(difference.max(), -difference.min()))
 
-def _error(law: Floats, other: Floats) -> float:
-    """Bound on the error of a log probability: of the exponent, again in the normaliser, and of adding up the normaliser.
+
+@dataclass(frozen=True)
+class _LogLaw:
+    """The log probabilities for one dataset, and their spread."""
+
+    counts: Counts
+    values: Floats
+    spread: float
+
+    @classmethod
+    def of(cls, listed: tuple[Counts, float, Floats]) -> Self:
+        counts, _, values = listed
+        return cls(counts, values, float(np.ptp(values)))
+
+
+def _pair(first: _LogLaw, second: _LogLaw) -> _Pair:
+    """Both, with a bound on the error of a log probability: of the exponent, again in the normaliser, and of adding up the normaliser.
 
     The exponent is rate · H, at most the spread of the log probabilities, since H = 0 for the data themselves. H has at most the
     relative error of `numerics`, the rate (a ratio with one sensitivity) at most 4 of those; a sixth covers the spread's own error.
     """
-    spread = float(max(np.ptp(law), np.ptp(other)))
-    return 2.0 * spread * 6.0 * RELATIVE_ERROR + len(law) * 2.0**-52 + 2.0**-48
+    error = 2.0 * max(first.spread, second.spread) * 6.0 * RELATIVE_ERROR + len(first.values) * 2.0**-52 + 2.0**-48
+    return _Pair(first.counts, second.counts, first.values, second.values, error)
 
 
-def neighbouring_laws(mechanism: Enumerable) -> Iterator[_Pair]:
-    """The laws of every pair of neighbouring datasets, each pair once."""
-    size = candidate_count(mechanism.n, mechanism.k)
+def neighbouring_laws(mechanism: Enumerable, *, every: bool = False) -> Iterator[_Pair]:
+    """The laws of every pair of neighbouring datasets, each pair once.
+
+    Where categories are alike, pairs that differ by their order have the same losses: then, unless `every` is asked for, one dataset
+    of each pair has ascending counts.
+    """
+    size, fewer = candidate_count(mechanism.n, mechanism.k), mechanism.is_symmetric and not every
     if mechanism.k == 2:
         check_outcomes(size, "the privacy loss", MOST_PAIRED_RECORDS + 1)
-        laws = mechanism.log_laws()
-        counts, _, law = next(laws)
-        for other, _, other_law in laws:
-            yield _Pair(counts, other, law, other_law, _error(law, other_law))
-            counts, law = other, other_law
+        points = simplex_points(mechanism.n, 2)
+        laws = map(_LogLaw.of, mechanism.log_laws(points[: (mechanism.n + 1) // 2 + 1] if fewer else None))
+        yield from starmap(_pair, pairwise(laws))
         return
     check_outcomes(size, "the privacy loss", MOST_PAIRED_CANDIDATES)
-    listed = list(mechanism.log_laws())
-    where = {tuple(counts.tolist()): i for i, (counts, _, _) in enumerate(listed)}
-    for counts, _, law in listed:
-        for i in np.nonzero(counts)[0]:
-            for j in range(i + 1, mechanism.k):
-                other = counts.copy()
-                other[i] -= 1
-                other[j] += 1
-                other_law = listed[where[tuple(other.tolist())]][2]
-                yield _Pair(counts, other, law, other_law, _error(law, other_law))
+    points = simplex_points(mechanism.n, mechanism.k)
+    chosen = points[(np.diff(points, axis=-1) >= 0).all(axis=-1)] if fewer else points
+    pairs = list(_neighbours({tuple(counts) for counts in chosen.tolist()}))
+    needed = np.array(sorted({counts for pair in pairs for counts in pair}))
+    listed = {tuple(counts.tolist()): _LogLaw.of((counts, rate, law)) for counts, rate, law in mechanism.log_laws(needed)}
+    for first, second in pairs:
+        yield _pair(listed[first], listed[second])
+
+
+def _neighbours(chosen: set[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Every pair of neighbouring datasets of which one is chosen, each pair once."""
+    for counts in sorted(chosen):
+        for i, j in permutations(range(len(counts)), 2):
+            moved = list(counts)
+            moved[i] -= 1
+            moved[j] += 1
+            other = tuple(moved)
+            if counts[i] and not (other > counts and other in chosen):
+                yield counts, other
 
 
 def enumerated_loss(mechanism: Enumerable) -> Bounded:
     """The largest `|ln P_x(r) / P_x'(r)|` over all neighbours and outcomes."""
     best = None
     for pair in neighbouring_laws(mechanism):
-        value = float(np.abs(pair.log_first - pair.log_second).max())
+        value = pair.loss
         if best is None or value > best.value:
             best = Bounded(value, value, pair.at)
         best = Bounded(best.value, max(best.bound, value + 2.0 * pair.error), best.at)
@@ -123,10 +160,9 @@ def enumerated_loss(mechanism: Enumerable) -> Bounded:
 def enumerated_profile(mechanism: Enumerable) -> tuple[Counts, Floats]:
     """Every dataset with the largest loss against any of its neighbours."""
     worst: dict[tuple[int, ...], float] = {}
-    for pair in neighbouring_laws(mechanism):
-        value = float(np.abs(pair.log_first - pair.log_second).max())
+    for pair in neighbouring_laws(mechanism, every=True):
         for counts in pair.at:
-            worst[counts] = max(worst.get(counts, 0.0), value)
+            worst[counts] = max(worst.get(counts, 0.0), pair.loss)
     order = sorted(worst)
     return np.array(order), np.array([worst[counts] for counts in order])
 

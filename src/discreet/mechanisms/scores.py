@@ -93,17 +93,22 @@ class MetricExponential(Mechanism):
         smooth = (local / (1.0 + float(self.gamma) * apart * local)).max(axis=-1)
         return np.asarray(2.0 * (1.0 + float(self.gamma * self.diameter)) * smooth)
 
-    def log_laws(self) -> Iterator[tuple[Counts, float, Floats]]:
-        """Counts, rate and log probabilities of all candidates, for every dataset in turn."""
+    @property
+    def is_symmetric(self) -> bool:
+        """Not known: the metric may treat categories as it likes."""
+        return False
+
+    def log_laws(self, datasets: Counts | None = None) -> Iterator[tuple[Counts, float, Floats]]:
+        """Counts, rate and log probabilities of all candidates, for every dataset in turn, or for these."""
         points, distance = self._table
-        for counts, row, rate in zip(points, distance, float(self.epsilon) / self._scales, strict=True):
-            yield counts, float(rate), -rate * row - logsumexp(-rate * row)
+        for counts in points if datasets is None else datasets:
+            here = int(np.nonzero((points == counts).all(axis=-1))[0][0])
+            rate = float(self.epsilon) / self._scales[here]
+            yield counts, float(rate), -rate * distance[here] - logsumexp(-rate * distance[here])
 
     def _raw_law(self, counts: Counts) -> Law:
-        points, distance = self._table
-        here = int(np.nonzero((points == counts).all(axis=-1))[0][0])
-        log_weight = -float(self.epsilon) / self._scales[here] * distance[here]
-        return Law(points, log_weight - logsumexp(log_weight))
+        [(_, _, log_probability)] = self.log_laws(counts[None, :])
+        return Law(self._table[0], log_probability)
 
     def _log_prob(self, counts: Counts, raw: Counts) -> Floats:
         if raw.shape[-1] != self.k:
