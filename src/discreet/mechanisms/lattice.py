@@ -67,13 +67,15 @@ def _reach(k: int, epsilon: float) -> int:
     return reach
 
 
-def _noise_within(k: int, epsilon: float) -> Counts:
-    """All noise vectors out to that distance."""
+@lru_cache(maxsize=1)
+def _noise_law(k: int, epsilon: float) -> tuple[Counts, Floats]:
+    """All noise vectors out to that distance, and their log probabilities; for all datasets."""
     reach = _reach(k, epsilon)
     free = grid_points(-reach, reach, k - 1)
     noise = np.concatenate([free, -free.sum(axis=-1, keepdims=True)], axis=-1)
-    within: Counts = noise[np.maximum(noise, 0).sum(axis=-1) <= reach]
-    return within
+    distance = np.maximum(noise, 0).sum(axis=-1)
+    within = distance <= reach
+    return noise[within], -epsilon * distance[within] - _log_normaliser(k, epsilon)
 
 
 @lru_cache(maxsize=64)
@@ -136,8 +138,8 @@ class LatticeGeometric(Mechanism):
     def _raw_law(self, counts: Counts) -> Law:
         if self.k == 2:
             return self._two_category_law(counts)
-        raw = _noise_within(self.k, float(self.epsilon)) + counts
-        return Law(raw, self._log_prob(counts, raw), _NEGLIGIBLE)
+        noise, log_probability = _noise_law(self.k, float(self.epsilon))
+        return Law(noise + counts, log_probability.copy(), _NEGLIGIBLE)
 
     def _two_category_law(self, counts: Counts) -> Law:
         """Outcomes beyond 0 and n tell datasets apart no better than 0 and n do: their tails are added there."""
