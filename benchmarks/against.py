@@ -71,6 +71,7 @@ def _cases() -> dict[str, Callable[[], Action]]:
     cases: dict[str, Callable[[], Action]] = {
         "nothing": lambda: lambda: None,
         "import discreet": partial(_process, "-c", "import discreet"),
+        "import compare": partial(_process, "-c", "from discreet import compare"),
         "discreet --help": partial(_process, "-m", "discreet", "--help"),
     }
     for k, n in ((2, 100), (2, 10**6), (3, 316), (3, 10**4), (10, 1000)):
