@@ -67,14 +67,18 @@ def _of_prior(function: str, k: int, *arguments: Any, **options: Any) -> Action:
     return lambda: getattr(dc, function)(dc.Dirichlet.uniform(k), *arguments, **options)
 
 
+_SURVEY = "release examples/survey.csv --column smoking --categories never,former,current --epsilon 1 --privacy-id participant --json"
+
+
 def _cases() -> dict[str, Callable[[], Action]]:
     cases: dict[str, Callable[[], Action]] = {
         "nothing": lambda: lambda: None,
         "import discreet": partial(_process, "-c", "import discreet"),
         "import compare": partial(_process, "-c", "from discreet import compare"),
         "discreet --help": partial(_process, "-m", "discreet", "--help"),
+        "discreet release, the survey": partial(_process, "-m", "discreet", *_SURVEY.split()),
     }
-    for k, n in ((2, 100), (2, 10**6), (3, 316), (3, 10**4), (10, 1000)):
+    for k, n in ((2, 100), (2, 10**6), (3, 100), (3, 10**4), (10, 1000), (10, 10**4)):
         cases[f"release HellingerSmooth, k = {k}, n = {n}"] = partial(_release, "HellingerSmooth", k, n)
     for k in (2, 10):
         cases[f"release LatticeGeometric, k = {k}, n = {10**6}"] = partial(_release, "LatticeGeometric", k, 10**6)

@@ -80,7 +80,7 @@ def limits() -> Numbers:
         "limits: candidates listed for a mean": accuracy._FEW_CANDIDATES,
         "limits: records enumerated at k = 2": sqrt(MOST_PAIRS),
         "limits: records interpolated": accuracy._MOST_INTERPOLATED,
-        "limits: moments added one by one": convolution._FROM,
+        "limits: moments added one by one": convolution._ONE_BY_ONE,
         "limits: quadrature nodes": convolution._NODES,
         "limits: error of a convolution": convolution.SUMMATION_ERROR,
         "limits: records of the linear program, k = 2": MOST_CANDIDATES - 1,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import InternalError, TooLargeError
 from discreet.numerics import ball, gap_ball
-from discreet.sampling import SeededBits, domination
+from discreet.sampling import SeededBits
 from discreet.sampling import mixture as module
 from discreet.sampling.bernoulli import ladder
 from discreet.sampling.domination import Target, certify, close_weights, plan
@@ -328,7 +328,7 @@ def test_a_fit_that_fails_costs_time_and_not_exactness(monkeypatch: pytest.Monke
     def failing(*_: object) -> None:
         raise RuntimeError("too many iterations")
 
-    monkeypatch.setattr(domination, "nnls", failing)
+    monkeypatch.setattr("scipy.optimize.nnls", failing)
     for world in (QUICK[1], QUICK[2], QUICK[8]):
         assert world.law().p_value(draws(_sampler(world), 8000, seed=5)) > FALSE_ALARM
 

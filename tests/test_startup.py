@@ -46,5 +46,12 @@ def test_what_is_listed_is_public_and_there() -> None:
     assert all(getattr(discreet, name) is not None for name in dir(discreet))
 
 
+def test_a_release_loads_none_of_the_slow_parts_of_scipy() -> None:
+    code = "import discreet as dc; dc.LatticeGeometric(dc.Beta(1, 1), 9, 1).release([4, 5]).noise_aware().interval(0.95)"
+    done = subprocess.run([sys.executable, "-c", f"{code}; import sys; print(*sys.modules)"], check=True, capture_output=True, text=True)  # noqa: S603
+    assert not {"scipy.stats", "scipy.signal", "scipy.optimize", "scipy.interpolate"} & set(done.stdout.split())
+    assert "scipy.special" in done.stdout.split()
+
+
 def test_what_is_loaded_is_noticed() -> None:
     assert "numpy" in loaded("import discreet; discreet.Beta")

@@ -25,7 +25,7 @@ from discreet.mechanisms.remap import MOST_CANDIDATES
 from discreet.mechanisms.wrappers import Remapped
 from discreet.numerics import Floats
 from discreet.survey import Distance, Errors, dataset_laws, fits
-from discreet.validation import Counts, check_counts
+from discreet.validation import Counts
 
 __all__ = ["ErrorLaw", "ErrorSummary", "ExpectedError", "error_law", "error_summary", "expected_error", "predictive_error_law"]
 
@@ -128,7 +128,7 @@ class ExpectedError(float):
 
 def error_law(mechanism: Mechanism, counts: ArrayLike, distance: Distance = hellinger) -> ErrorLaw:
     """The exact law of the error for these counts. A function of the private counts: for study, never for choosing a mechanism."""
-    checked = check_counts(counts, mechanism.k, mechanism.n)
+    checked = mechanism._checked(counts)
     [law] = dataset_laws(mechanism, checked[None, :])
     errors = Errors(mechanism.prior, mechanism.n, distance)(checked, law.reported)
     return ErrorLaw.of(errors, law.probability)
@@ -156,7 +156,7 @@ def expected_error(
         raise InvalidInputError('give either counts or over="predictive" or over="worst"')
     generator = np.random.default_rng(rng)
     if counts is not None:
-        checked = check_counts(counts, mechanism.k, mechanism.n)
+        checked = mechanism._checked(counts)
         return _given(mechanism, checked, Errors(mechanism.prior, mechanism.n, distance), generator)
     if over not in ("predictive", "worst"):
         raise InvalidInputError(f'over must be "predictive" or "worst", got {over!r}')

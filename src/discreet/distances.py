@@ -16,7 +16,6 @@ from typing import NamedTuple, cast
 import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 from scipy.special import expit, gammaln
 
 from discreet.distributions import Beta, Dirichlet
@@ -232,6 +231,8 @@ def _lower_tail(a: float, b: float, logit: float) -> float:
 
 def _crossing(log_ratio: Callable[[float], float], start: float, direction: float) -> float:
     """A zero of the log density ratio: on one side of its turning point, or the only one (direction 0)."""
+    from scipy.optimize import brentq  # slow to load
+
     width = 1.0
     while width < _WIDEST_LOGIT:
         low, high = (start - width, start + width) if direction == 0.0 else sorted((start, start + direction * width))

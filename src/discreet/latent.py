@@ -15,7 +15,6 @@ from itertools import accumulate
 from typing import Protocol
 
 import numpy as np
-from scipy.signal import fftconvolve
 from scipy.special import logsumexp
 
 from discreet.enumeration import candidate_count, simplex_points
@@ -163,6 +162,8 @@ class ConvolvedCounts:
 def _convolve(left: Floats, right: Floats) -> Floats:
     if len(left) * len(right) <= _DIRECT:
         return np.convolve(left, right)
+    from scipy.signal import fftconvolve  # slow to load
+
     return np.maximum(fftconvolve(left, right), 0.0)
 
 

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import digamma, logsumexp
 
 from discreet.errors import TooLargeError
@@ -202,6 +201,8 @@ def _balanced(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: Lo
 
     rate, middle = 0.0, excess(0.0)
     if middle != 0.0:
+        from scipy.optimize import brentq  # slow to load
+
         reach = np.copysign(1.0 / n, -middle)
         while excess(reach) * middle > 0.0:
             reach *= 4.0

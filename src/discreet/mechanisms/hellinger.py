@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from discreet import sensitivity
@@ -228,6 +227,8 @@ def _best_gamma(prior: Dirichlet | Beta, n: int, epsilon: Fraction) -> Fraction:
     exponents = np.linspace(-4.0, 2.0, 13)
     nearest = int(np.argmin([error(e) for e in exponents]))
     low, high = exponents[max(nearest - 1, 0)], exponents[min(nearest + 1, len(exponents) - 1)]
+    from scipy.optimize import minimize_scalar  # slow to load
+
     found = minimize_scalar(error, bounds=(low, high), method="bounded", options={"xatol": 1e-3})
     return Fraction(f"{10.0 ** float(found.x):.3g}")
 

@@ -20,7 +20,6 @@ from math import exp, expm1
 from typing import cast
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import gammaln, logsumexp
 
 from discreet.distributions import Beta, Dirichlet
@@ -201,6 +200,8 @@ def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) 
 
     def excess(tilt: float) -> float:
         return float(factors.medians(factors.tilted(tilt)).sum()) - n
+
+    from scipy.optimize import brentq  # slow to load
 
     reach = 1.0
     while excess(-reach) > 0.0 or excess(reach) < 0.0:

@@ -13,7 +13,6 @@ from math import ceil, exp, expm1, floor, log1p, log2, nextafter, sqrt
 
 import numpy as np
 from flint import arb
-from scipy.optimize import nnls
 
 from discreet.errors import InternalError
 from discreet.numerics import working_precision
@@ -65,6 +64,8 @@ def _step(c: float, divergence: float) -> float:
 
 def close_weights(target: Target) -> list[float]:
     """Weights whose sum is close to g, in relative terms, on the grid: logarithms. Few of them are not zero."""
+    from scipy.optimize import nnls  # slow to load
+
     c = float(target.rate.mid())
     points = np.concatenate([[0.0], target.grid])
     # ln (e^{-M D} / g(D)), then each column divided by its largest entry so that the problem is well scaled.
