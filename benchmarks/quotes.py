@@ -99,7 +99,9 @@ def write(names: list[str]) -> int:
     if unknown:
         print(f"no such source: {', '.join(sorted(unknown))}; there are {', '.join(s.name for s in SOURCES)}", file=sys.stderr)
         return 2
-    timed = json.loads(page.RECORD.read_text())["quoted"]
+    measured = json.loads(page.RECORD.read_text())
+    page.PAGE.write_text(page.page(measured))
+    timed = measured["quoted"]
     numbers: Numbers = load() if names else dict(timed)
     for source in SOURCES:
         if not names or source.name in names:

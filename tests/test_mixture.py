@@ -3,17 +3,20 @@
 from fractions import Fraction
 from itertools import chain
 
+import numpy as np
 import pytest
 from flint import arb, ctx, fmpz
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import discreet as dc
 from discreet.errors import InternalError, TooLargeError
+from discreet.mechanisms.hellinger import Exponential
 from discreet.numerics import ball, gap_ball
 from discreet.sampling import SeededBits
 from discreet.sampling import mixture as module
-from discreet.sampling.bernoulli import ladder
-from discreet.sampling.domination import Target, certify, close_weights, plan
+from discreet.sampling.bernoulli import bernoulli, ladder
+from discreet.sampling.domination import Target, certify, cheap_weights, plan
 from discreet.sampling.mixture import Mixture, _leaves, _Table, affinities
 from tests.sampling_support import FALSE_ALARM, POWER, WRONG, Law, World
 from tests.support import lattice, reference_hellinger
@@ -188,6 +191,9 @@ def test_affinities_are_right_to_two_units_as_far_as_they_go(a: Fraction, n: int
                 assert table[r] == 0
                 assert scaled <= arb(table.beyond)
                 assert scaled <= arb(2) ** (bits - depth) * (1 + arb(2) ** -20)  # not cut before it was time
+        for end, inner in ((table.start, table.start + 1), (table.end, table.end - 1)):
+            if end not in (0, n) and abs(end - x) > 1:  # and not after it
+                assert (-gap_ball(a + x, a + inner)).exp() >= arb(2) ** -depth / 2
 
 
 @settings(max_examples=60)
@@ -255,9 +261,9 @@ def _bounded(target: Target, weights: list[int], scale: int, divergence: arb) ->
 
 
 @settings(max_examples=60)
-@given(targets(), st.data())
-def test_the_exponentials_lie_above_the_target_whatever_weights_they_started_from(target: Target, data: st.DataObject) -> None:
-    good = close_weights(target)
+@given(targets(), st.floats(-50.0, 50.0), st.data())
+def test_the_exponentials_lie_above_the_target_whatever_weights_they_started_from(target: Target, mass: float, data: st.DataObject) -> None:
+    good = cheap_weights(target, [mass * 0.9**i for i in range(len(target.powers))])
     poor = data.draw(st.lists(st.floats(-20.0, 5.0), min_size=len(target.powers), max_size=len(target.powers)))
     for start in (good, poor):
         weights = certify(target, start, 120)
@@ -324,6 +330,23 @@ def test_a_law_that_is_nearly_one_point_is_proposed_as_such(rate: int) -> None:
     assert Fraction(sampler._bound, 1 << 3 * sampler._bits) < Fraction(11, 10)
 
 
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        dc.HellingerSmooth(dc.Dirichlet.uniform(20), 100_000, 20),
+        dc.HellingerGlobal(dc.Dirichlet([100] * 100), 1000, 50),
+        dc.HellingerGlobal(dc.Dirichlet([1000] * 150), 300, 100),
+    ],
+    ids=lambda mechanism: f"k = {mechanism.k}, n = {mechanism.n}",
+)
+def test_attempts_succeed_also_with_many_categories(mechanism: Exponential) -> None:
+    """There the far tail spans hundreds of orders of magnitude, and what is done about it must not cost the bulk."""
+    counts, source = (mechanism.n // mechanism.k,) * mechanism.k, SeededBits(1)
+    sampler = Mixture(mechanism.prior.exact, counts, lambda: mechanism._rate_ball(np.array(counts)))
+    accepted = sum((r := sampler._propose(source)) is not None and bernoulli(source, sampler._acceptances(r)) for _ in range(40))
+    assert accepted >= 20
+
+
 def test_a_fit_that_fails_costs_time_and_not_exactness(monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*_: object) -> None:
         raise RuntimeError("too many iterations")
@@ -357,7 +380,8 @@ def test_no_dataset_needs_more_entries_than_the_rule_for_refusals_says(world: li
             return tree
 
         patch.setattr(module, "_tree", counted)
-        Mixture(prior, counts, lambda: arb(rate))
+        sampler = Mixture(prior, counts, lambda: arb(rate))
+    held += sum(len(table.entries) for table in sampler._tables)
     assert held <= module.most_entries(prior, sum(counts))
 
 

@@ -1,9 +1,9 @@
 """A sum of exponentials that is certainly above g(D) = exp(-c sqrt(1 - e^-D)): the bound behind the sampler of `mixture`.
 
 g is a mixture of exponentials, g(D) = Σ_m p_m e^{-mD} with p_m >= 0 (DESIGN section 5), so it is well matched by few of them: here 1 and
-e^{-MD} for powers of two M. Which weights are *good* is left to a floating-point least-squares fit. Whether they are *right* is not:
-`certify` finds in ball arithmetic by how much any given weights must be raised so that their sum is at least g at 0 and everywhere from
-the nearest candidate on. A fit that went wrong would cost time, never exactness.
+e^{-MD} for powers of two M. Which weights are *good* is left to floating point. Whether they are *right* is not: `certify` finds in ball
+arithmetic by how much any given weights must be raised so that their sum is at least g at 0 and everywhere from the nearest candidate on.
+Weights that went wrong would cost time, never exactness.
 """
 
 from collections.abc import Sequence
@@ -15,15 +15,17 @@ import numpy as np
 from flint import arb
 
 from discreet.errors import InternalError
-from discreet.numerics import working_precision
+from discreet.numerics import Floats, working_precision
 
-__all__ = ["Target", "certify", "close_weights", "plan"]
+__all__ = ["Target", "certify", "cheap_weights", "plan"]
 
 _FAR = 40.0  # from here on e^-D is below 2^-57 and g is flat
 _FLOOR = 7.0  # the constant term may hold e^-7, a thousandth, of the mass of r = x alone
 _BEND = 0.004  # how far ln g may leave its chord between neighbouring points of the grid
 _PRECISION = 96
 _SEPARATED = 12.0  # at the nearest candidate the last exponential is e^-12 of g, so that it can hold the mass of r = x alone
+_SWEEPS = 2
+_NEXT_TO_NOTHING = 1e-12
 _TAIL = 2.0**12  # Σ_{m > M} p_m <= c/√(πM): about 1 % of the weight lies beyond M = 4096 c²
 
 
@@ -62,23 +64,48 @@ def _step(c: float, divergence: float) -> float:
     return min(0.5 * divergence, sqrt(8.0 * _BEND / curvature)) if curvature > 0.0 else 0.5 * divergence
 
 
-def close_weights(target: Target) -> list[float]:
-    """Weights whose sum is close to g, in relative terms, on the grid: logarithms. Few of them are not zero."""
-    from scipy.optimize import nnls  # slow to load
+def cheap_weights(target: Target, log_masses: Sequence[float]) -> list[float]:
+    """Weights whose sum is at least about g on the grid, at about the least total of weight × mass: logarithms, many of them -inf.
 
+    A least-squares fit is close to g wherever powers of two can be. What it lacks, mostly far out where no mass is left, is made up for
+    by the exponential that does it at the least mass. Then each weight, the costliest first, is lowered as far as the others allow.
+    """
     c = float(target.rate.mid())
     points = np.concatenate([[0.0], target.grid])
-    # ln (e^{-M D} / g(D)), then each column divided by its largest entry so that the problem is well scaled.
-    log_ratio = -np.outer(points, np.array(target.powers, dtype=np.float64))
-    log_ratio += np.minimum(target.depth, c * np.sqrt(-np.expm1(-points)))[:, None]
-    log_scale = -log_ratio.max(axis=0)
-    try:
-        shares, _ = nnls(np.exp(log_ratio + log_scale), np.ones(points.size))
-    except RuntimeError:  # too many iterations
-        shares = np.ones(len(target.powers))
-    shares[0] = max(shares[0], 1.0)  # the constant alone must cover what lies beyond the grid
+    # ln (e^{-M D} / g(D)), in logarithms throughout: the weights of a proposal may be thousands of orders of magnitude apart.
+    ratio = np.minimum(target.depth, c * np.sqrt(-np.expm1(-points)))[:, None] - np.outer(points, np.array(target.powers, dtype=np.float64))
+    masses = np.array(log_masses)
+    least = np.full(masses.size, -np.inf)
+    least[0] = -ratio[:, 0].max()  # the constant alone must cover what lies beyond the grid
+    weights = np.maximum(_fitted(ratio), least)
+    cheapest = (masses - ratio).argmin(axis=1)
+    lacking = _log_lack(ratio, weights)[:, None] - ratio
+    weights = np.logaddexp(weights, np.where(cheapest[:, None] == np.arange(masses.size), lacking, -np.inf).max(axis=0))
+    for _ in range(_SWEEPS):
+        for j in np.argsort(-(weights + masses)):
+            rest = np.where(np.arange(masses.size) == j, -np.inf, weights)
+            weights[j] = max(least[j], (_log_lack(ratio, rest) - ratio[:, j]).max())
+    return [float(w) for w in weights]
+
+
+def _fitted(ratio: Floats) -> Floats:
+    """Logarithms of weights that bring the sum near g in relative terms; none, if the fit fails."""
+    from scipy.optimize import nnls  # slow to load
+
+    scale = ratio.max(axis=0)
     with np.errstate(divide="ignore"):
-        return [float(w) for w in log_scale + np.log(shares)]
+        try:
+            return np.asarray(np.log(nnls(np.exp(ratio - scale), np.ones(len(ratio)))[0]) - scale)
+        except (RuntimeError, ValueError):  # too many iterations, a singular matrix
+            return np.full(scale.size, -np.inf)
+
+
+def _log_lack(ratio: Floats, weights: Floats) -> Floats:
+    """ln of the share of g that the sum lacks, at each point of the grid; -inf where it is next to nothing."""
+    used = weights > -np.inf
+    lack = 1.0 - np.exp(np.minimum(ratio[:, used] + weights[used], 1.0)).sum(axis=1)
+    missing = lack > _NEXT_TO_NOTHING
+    return np.where(missing, np.log(np.where(missing, lack, 1.0)), -np.inf)
 
 
 def certify(target: Target, log_weights: Sequence[float], scale: int) -> list[int]:

@@ -26,7 +26,7 @@ from discreet.errors import InternalError, TooLargeError
 from discreet.numerics import ball, gap_ball, working_precision
 from discreet.sampling.bernoulli import bernoulli, endpoints, ladder
 from discreet.sampling.bits import BitSource, uniform
-from discreet.sampling.domination import Target, certify, close_weights, plan
+from discreet.sampling.domination import Target, certify, cheap_weights, plan
 from discreet.sampling.lattice import composition
 
 __all__ = ["Mixture", "affinities", "check_size"]
@@ -115,13 +115,18 @@ class Mixture:
     def _build(self, target: Target) -> tuple[list["_Component"], int]:
         """The product forms that get a weight, and the weight of the uniform one."""
         negligible = fmpz(1) << self._bits - self._candidates.bit_length() - _CUT_BITS
-        uniform_weight, *weights = certify(target, close_weights(target), self._bits)
-        components = []
+        forms = []
         tables, power = self._tables, 1
-        for wanted, weight in zip(target.powers[1:], weights, strict=True):
+        for wanted in target.powers[1:]:
             while power < wanted:
                 tables, power = [table.squared(self._bits) for table in tables], 2 * power
             tables = [table.trimmed(negligible) for table in tables]
+            forms.append(tables)
+        most = log(self._candidates)
+        log_masses = [most, *(min(most, _log_mass(tables, self._bits)) for tables in forms)]
+        uniform_weight, *weights = certify(target, cheap_weights(target, log_masses), self._bits)
+        components = []
+        for tables, weight in zip(forms, weights, strict=True):
             if weight:
                 root = _tree(tables, self._total, self._bits)
                 components.append(_Component(root, int(root.coefficient(self._total)), weight))
@@ -194,8 +199,9 @@ def most_entries(prior: tuple[Fraction, ...], n: int) -> int:
     k, size = len(prior), n + int(sum(prior)) + 1
     depth = 6 * (comb(n + k - 1, k - 1).bit_length() + _CUT_BITS)  # 8 ln 2 < 6
     nodes = [-(-k >> level) for level in range((k - 1).bit_length())]
-    leaves = (2 * isqrt(depth * k * size >> power) + k * ((depth >> power) + 3) for power in range(size.bit_length() + 8))
-    return sum(min(length, count * (n + 1)) for length in leaves for count in nodes)
+    leaves = [2 * isqrt(depth * k * size >> power) + k * ((depth >> power) + 3) for power in range(size.bit_length() + 10)]
+    first = 2 * min(leaves[0], k * (n + 1))  # the tables of M = 1, which are kept, and those of the lowest power while they are made
+    return first + sum(min(length, count * (n + 1)) for length in leaves for count in nodes)
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
@@ -245,7 +251,8 @@ def affinities(a: Fraction, x: int, n: int, bits: int, depth: float) -> _Table:
     work = bits + guard
     numerator, denominator = a.numerator, a.denominator
     one = 1 << 2 * work
-    far = one - int(one * Fraction(-expm1(-2.0 * log(2.0) * depth)))  # 2^-2depth, which may be near 1
+    whole, part = divmod(2.0 * depth, 1.0)
+    far = one - int(one * Fraction(-expm1(-log(2.0) * part))) >> int(whole)  # 2^-2depth, which may be very near 1 or 0
 
     def step(r: int) -> tuple[int, int]:
         """b(r+2)²/b(r)² as a fraction."""
@@ -266,6 +273,12 @@ def affinities(a: Fraction, x: int, n: int, bits: int, depth: float) -> _Table:
     slack = n + 2
     low, high = ([fmpz((isqrt(square + slack) >> guard) + 1) for square in side[1:]] for side in (down, up))
     return _Table(x - len(low), [*reversed(low), fmpz(1) << bits, *high], x, n)
+
+
+def _log_mass(tables: list[_Table], bits: int) -> float:
+    """About the logarithm of the mass of a product form: the widest table is left to follow from the total, which is ½ ln k off at most."""
+    sums = [log(int(sum(table.entries, fmpz(0)))) - bits * log(2) for table in tables]
+    return sum(sums) - max(sums)
 
 
 def _neighbour_square(alpha: Fraction, step: int, bits: int) -> int:
