@@ -328,3 +328,13 @@ def test_every_spelling_is_found() -> None:
             assert secret in found_in(f"before {text} after")
         assert secret in found_in(secret.encode("utf-16"))
     assert found_in("n = 74,700 records, 24000, 25000") == set()
+
+
+def test_what_an_engine_said_is_not_kept_in_a_frame_of_the_error(tmp_path: Path) -> None:
+    """Reporters of errors look into the variables of every frame."""
+    (tmp_path / "ragged.csv").write_text("a,b\n" + "x,1\n" * 30_000 + "telltale,1,2,3\n")
+    with pytest.raises(dc.SourceError) as caught:
+        dc.count(tmp_path / "ragged.csv", "a", ["x", "y"])
+    frames = [entry.frame for entry in caught.traceback if "discreet" in str(entry.path) and "tests" not in str(entry.path)]
+    assert frames
+    assert not [name for frame in frames for name, value in frame.f_locals.items() if isinstance(value, str) and "telltale" in value]

@@ -135,7 +135,7 @@ def test_labels_that_json_cannot_hold_are_refused_by_name_of_their_type() -> Non
 
 def test_outcomes_beyond_machine_integers_survive() -> None:
     release = make(dc.LaplaceZhang, dc.Beta(1, 1), 5, 1).release([2, 3])
-    far = dc.Release.from_json(_with(release, raw=[10**30, -(10**30)]))
+    far = dc.Release.from_json(_with(release, raw=[10**30, -(10**30)], counts=[5, 0]))
     assert far.raw == (10**30, -(10**30))
     assert far.noise_aware().interval().shape == (2, 2)
 
@@ -147,6 +147,13 @@ def test_outcomes_beyond_machine_integers_survive() -> None:
 def _valid() -> str:
     prior = dc.Dirichlet([1, 1, 1], categories=["a", "b", "c"])
     return make(dc.LatticeGeometric, prior, 9, 1).release([2, 3, 4], source=PretendedSecret(2)).to_json()
+
+
+def test_counts_that_are_not_the_report_of_the_outcome_are_refused() -> None:
+    record = json.loads(_valid())
+    record["counts"] = [9, 0, 0] if record["counts"] != [9, 0, 0] else [0, 9, 0]
+    with pytest.raises(dc.InvalidInputError, match="counts must be what LatticeGeometric reports"):
+        dc.Release.from_json(json.dumps(record))
 
 
 def _record(**changes: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typer.testing import CliRunner, Result
 
 import discreet as dc
 from discreet.cli import app
+from discreet.commands import files
 from discreet.errors import BudgetError, DiscreetError, EntropyError, InvalidInputError, LedgerError, RefusedError, TooLargeError
 from discreet.ledger import Ledger, Loss
 from discreet.mechanisms.lattice import LatticeGeometric
@@ -211,12 +212,13 @@ def fails_to_link(_source: Path, _place: Path) -> None:
 def test_an_output_is_whole_or_printed(release: Invoke, book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     output = tmp_path / "out.json"
 
-    def interrupted(self: Path, _target: Path) -> Path:
-        assert dc.Release.from_json(self.read_text()).n == 60  # complete before it has its name
-        raise OSError(28, "No space left on device")
+    def full(path: Path, content: bytes) -> None:
+        if path == output:
+            raise OSError(28, "No space left on device")
+        path.write_bytes(content)
 
     monkeypatch.setattr(os, "link", fails_to_link)
-    monkeypatch.setattr(Path, "replace", interrupted)
+    monkeypatch.setattr(files, "_write", full)
     result = release("--ledger", tmp_path / "ledger.db", "--dataset", "survey", "--quiet", "--output", output)
     assert result.exit_code == 2
     assert "was drawn and charged, but" in result.stderr
@@ -227,14 +229,49 @@ def test_an_output_is_whole_or_printed(release: Invoke, book: Ledger, tmp_path: 
 
 
 def test_a_picture_that_fails_loses_no_release(release: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_self: Path, _content: bytes) -> int:
+    def full(_path: Path, _content: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(files, "_write", full)
     result = release("--json", "--plot", tmp_path / "out.png")
     assert result.exit_code == 2
     assert "discreet show RECORD --plot FILE draws it without another release" in result.stderr
     assert dc.Release.from_json(result.stdout).n == 60
+
+
+def test_a_folder_that_goes_away_is_an_error_that_is_caught(tmp_path: Path) -> None:
+    """Then the clean-up fails as well, and must not hide why."""
+    (tmp_path / "gone").write_text("a file by now")
+    with pytest.raises(DiscreetError, match="could not be written"):
+        files.write_new(tmp_path / "gone" / "out.json", b"{}")
+
+
+@pytest.mark.parametrize("form", [["--json"], []], ids=["json", "table"])
+def test_a_record_that_cannot_be_printed_is_not_lost(survey: Path, book: Ledger, tmp_path: Path, form: list[str]) -> None:
+    words = ["release", str(survey), "--column", "smoking", "--categories", LABELS, "--epsilon", "1", *form]
+    charged = ["--ledger", str(tmp_path / "ledger.db"), "--dataset", "survey"]
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "discreet", *words, *charged]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)  # noqa: S603 - our own interpreter
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    record, says = done.stderr.rsplit("}", 1)
+    assert dc.Release.from_json(record + "}").n == 60
+    assert "was drawn and charged, but No space left on device" in says
+    assert len(book.history("survey")) == 1
+
+
+def test_the_record_is_kept_before_anything_else_is_asked(
+    release: Invoke, book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_self: Ledger, _dataset: str) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Ledger, "remaining", interrupted)
+    charged: list[str | Path] = ["--ledger", tmp_path / "ledger.db", "--dataset", "survey"]
+    release(*charged, "--output", tmp_path / "out.json")
+    assert dc.Release.from_json((tmp_path / "out.json").read_text()).n == 60
+    assert '"n": 60' in release(*charged).stdout
 
 
 @pytest.mark.parametrize("links", [True, False])

@@ -194,6 +194,17 @@ def test_what_value_counts_gives_is_never_taken_by_position() -> None:
     assert given == right != wrong
 
 
+@pytest.mark.parametrize("categories", [(True, False), (1, 2, 3), ("a", "b", "c")], ids=str)
+@pytest.mark.parametrize(
+    "made",
+    [dict, Counter, lambda counts: pd.Series(list(Counter(counts).elements())).value_counts().sort_index()],
+    ids=["dict", "Counter", "Series"],
+)
+def test_numbers_that_are_labels_are_not_taken_for_positions(made: Callable[[dict[int, int]], Any], categories: tuple[Any, ...]) -> None:
+    with pytest.raises(dc.InvalidInputError, match="labels of their own"):
+        dc.Dirichlet.uniform(categories=categories).update(made({i: i + 1 for i in range(len(categories))}))
+
+
 def test_numbered_rows_are_counts_in_the_order_of_the_categories() -> None:
     assert NAMED.update(pd.Series([2, 3, 5])) == NAMED.update([2, 3, 5])
     assert dc.Beta(1, 1).update(pd.Series([2, 3])) == dc.Beta(3, 4)

@@ -21,11 +21,16 @@ def within_engine(doing: str, action: Callable[..., _Result], *arguments: Any, *
     except DiscreetError:
         raise
     except Exception as error:
-        kind, said = type(error).__name__, str(error)
-    for theirs, ours in _REASONS.items():
-        if theirs in said:
-            raise SourceError(f"{doing} failed: {ours}")
+        kind, reason = type(error).__name__, _reason(error)
+    if reason is not None:
+        raise SourceError(f"{doing} failed: {reason}")
     raise SourceError(f"{doing} failed with {kind}; the engine's message is withheld because it may quote data")
+
+
+def _reason(error: Exception) -> str | None:
+    """In a frame of its own, which is gone when the error is raised: its variables hold what the engine said."""
+    said = str(error)
+    return next((ours for theirs, ours in _REASONS.items() if theirs in said), None)
 
 
 _RAGGED = "a line of the CSV file has more or fewer cells than the first one (a cell with the delimiter in it needs double quotes)"

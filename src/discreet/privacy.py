@@ -174,7 +174,7 @@ class Verification:
         lines = [f"claimed: {self.claimed}"]
         if self.loss is not None and self.delta is not None:
             first, second = self.loss.at
-            lines.append(f"computed: the privacy loss is {self.loss.value:.6g} and certainly at most {self.loss.bound!r}")
+            lines.append(f"computed: the privacy loss is {self.loss.value!r} and certainly at most {self.loss.bound!r}")
             lines.append(f"reached between the counts {shown(first)} and {shown(second)}")
             if self.claimed.delta > 0.0 and self.claimed.basis != "none":
                 lines.append(f"δ at the claimed ε: certainly at most {self.delta.bound!r}")

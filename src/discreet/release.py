@@ -110,7 +110,10 @@ class Release:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """The record that `to_json` wrote. Refused is what is not one, or claims more than its mechanism does."""
+        """The record that `to_json` wrote. Refused is what is not one, or makes another claim than its mechanism.
+
+        A claim by computation is not computed again: `verify` does that.
+        """
         found = schema.read(text)
         release = cls(**{**found, "guarantee": Guarantee(**found["guarantee"])})
         _check_consistent(release)
@@ -155,13 +158,16 @@ def _opened(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_consistent(release: Release) -> None:
     """The parts of a record that was read belong together: a mechanism, an outcome of it, and its promise or none."""
-    from discreet.mechanisms import mechanism_from
+    from discreet.mechanisms import Remapped, mechanism_from
 
     mechanism = schema.guarded(lambda: mechanism_from(release))
     if not mechanism._can_draw(release.raw):
         raise InvalidInputError(f"raw must be an outcome of {release.mechanism} for n = {mechanism.n}; this one is not possible")
     if len(release.counts) != mechanism.k or any(not 0 <= c <= mechanism.n for c in release.counts):
         raise InvalidInputError("counts must have one entry for each category, each between 0 and n")
+    remapped = isinstance(mechanism, Remapped)  # whose reports are found in floating point, and slowly
+    if not remapped and mechanism.report(mechanism._within_arrays(release.raw))[0].tolist() != list(release.counts):
+        raise InvalidInputError(f"counts must be what {release.mechanism} reports for this raw outcome; they are not")
     claim, stated = mechanism._claim, release.guarantee
     if stated not in (replace(claim, unit=stated.unit), replace(NO_GUARANTEE, unit=stated.unit)):
         maker = f"{_nested(release.mechanism, release.parameters)} with ε = {shown(mechanism.epsilon)}"

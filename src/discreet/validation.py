@@ -189,7 +189,8 @@ def _in_order(counts: Any, categories: Iterable[Hashable]) -> Any:
     by_label = dict(zip(found, values, strict=True))
     if len(by_label) == len(found) == len(wanted) and by_label.keys() == set(wanted):
         return [by_label[label] for label in wanted]
-    if found == [str(i) for i in range(len(found))]:  # rows that are only numbered
+    numbered = type(labels).__name__ == "RangeIndex" and found == [str(i) for i in range(len(found))]
+    if numbered and not {*found, spelling(True), spelling(False)} & set(wanted):  # pandas' default, which labels nothing
         return values
     raise InvalidInputError(
         "counts have labels of their own, and these are not just the prior's categories; count with discreet.count, or give whole numbers "

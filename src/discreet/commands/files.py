@@ -2,16 +2,19 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import chain, count
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
+from discreet.commands.options import notice
 from discreet.errors import DiscreetError, InvalidInputError
 
 if TYPE_CHECKING:
     from discreet.release import Release
 
-__all__ = ["check_picture", "check_place", "read_record", "save_picture", "write_new"]
+__all__ = ["check_picture", "check_place", "read_record", "save_picture", "tell_name", "write_new"]
 
 _TALLEST = 40.0
 """Inches: more than this many rows of a picture are no longer read, and a picture has a largest size."""
@@ -43,7 +46,7 @@ def check_place(path: Path, option: str, taken: Mapping[str, str | None]) -> Non
                 f"{path} exists; a release cannot be drawn again, so it is not overwritten: choose another name or move it away"
             )
         partial = _partial(path)
-        partial.touch()
+        partial.touch(exist_ok=False)
         partial.unlink()
     except InvalidInputError:
         raise
@@ -71,8 +74,8 @@ def _is_there(path: Path) -> bool:
 
 
 def _partial(path: Path) -> Path:
-    """Where a file is written before it is put in its place."""
-    return path.with_name(f"{path.name}.{os.getpid()}.partial")
+    """Where a file is written before it is put in its place: a name that nobody else has."""
+    return path.with_name(f"{path.name}.{token_hex(8)}.partial")
 
 
 def write_new(path: Path, content: bytes) -> Path:
@@ -80,12 +83,24 @@ def write_new(path: Path, content: bytes) -> Path:
     partial = _partial(path)
     names = chain([path], (path.with_stem(f"{path.stem}-{number}") for number in count(2)))
     try:
-        partial.write_bytes(content)
+        _write(partial, content)
         return next(name for name in names if _moved(partial, name))
     except OSError as error:
         raise DiscreetError(f"{path} could not be written: {error.strerror}") from None
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """The whole file, where there is none yet and not through a link either, or none of it."""
+    with path.open("xb") as file:
+        try:
+            file.write(content)
+            file.flush()
+        except OSError:
+            path.unlink()
+            raise
 
 
 def _moved(partial: Path, place: Path) -> bool:
@@ -95,13 +110,20 @@ def _moved(partial: Path, place: Path) -> bool:
     except FileExistsError:
         return False
     except OSError:  # a file system without links
-        if _is_there(place):
+        try:
+            _write(place, partial.read_bytes())
+        except FileExistsError:
             return False
-        partial.replace(place)
     return True
 
 
-def save_picture(found: "Release", path: Path) -> Path:
+def tell_name(written: Path, wanted: Path) -> None:
+    """Say so if a file had to be given another name."""
+    if written != wanted:
+        notice(f"{wanted} was made by someone else meanwhile and is not overwritten; look for {written}")
+
+
+def save_picture(found: "Release", path: Path) -> None:
     """Draw a release's posteriors to a new file."""
     from io import BytesIO
 
@@ -111,4 +133,4 @@ def save_picture(found: "Release", path: Path) -> Path:
     found.plot(figure.add_subplot())
     picture = BytesIO()
     figure.savefig(picture, dpi=150, format=path.suffix[1:].lower())
-    return write_new(path, picture.getvalue())
+    tell_name(write_new(path, picture.getvalue()), path)

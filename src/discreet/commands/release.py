@@ -1,12 +1,13 @@
 """`discreet release`: from a table to a published posterior."""
 
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.commands.files import check_picture, check_place, save_picture, write_new
+from discreet.commands.files import check_picture, check_place, save_picture, tell_name, write_new
 from discreet.commands.options import (
     MECHANISM_NAMES,
     DeltaOption,
@@ -64,7 +65,9 @@ def release(
     delta: DeltaOption = None,
     ledger: Annotated[str | None, typer.Option(help="The budget ledger: a file, or a database URL.")] = None,
     dataset: Annotated[str | None, typer.Option(help="The ledger's name for these records.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the public record to this new JSON file.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the public record to this new JSON file; without it, it is printed.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the posteriors to this new PNG, SVG or PDF file.")] = None,
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing; for use with --output.")] = False,
@@ -83,14 +86,15 @@ def release(
         from discreet.sources import count
 
         counts = count(file, column, labels, privacy_id=privacy_id, nulls=nulls, other=other)
-        found, spent = _released(mechanism, known, counts, level, options, ledger, dataset, note=f"{column} of {Path(file).name}")
+        found = _released(mechanism, known, counts, level, options, ledger, dataset, note=f"{column} of {Path(file).name}")
         if output is not None:
             _keep(found, output)
-        if as_json and not quiet:
-            typer.echo(found.to_json())
-        elif not quiet:
-            print_record(found, [("Counted", _counted(labels, privacy_id))], [("Ledger", spent or f"none was named, so {_UNADDED}")])
-        _notices(found, unadded=spent is None and (as_json or quiet))
+        if not quiet and (as_json or output is None):
+            _print(found)
+        if not quiet and not as_json:
+            spent = f"none was named, so {_UNADDED}" if ledger is None or dataset is None else _spent(ledger, dataset)
+            print_record(found, [("Counted", _counted(labels, privacy_id))], [("Ledger", spent)])
+        _notices(found, unadded=ledger is None and (as_json or quiet))
         if plot is not None:
             _draw(found, plot)
 
@@ -133,20 +137,24 @@ def _released(
     ledger: str | None,
     dataset: str | None,
     note: str,
-) -> "tuple[Release, str | None]":
-    """The release, and what the ledger says about it."""
+) -> "Release":
+    """One draw, charged first if there is a ledger."""
     from discreet.ledger import Ledger
     from discreet.mechanisms import mechanism as find
 
     mechanism: Mechanism = find(name, prior, counts.total, epsilon, **options)
     if ledger is None or dataset is None:
-        return mechanism.release(counts), None
-    book = Ledger(ledger)
-    found = book.release(dataset, mechanism, counts, note=note)
+        return mechanism.release(counts)
+    return Ledger(ledger).release(dataset, mechanism, counts, note=note)
+
+
+def _spent(ledger: str, dataset: str) -> str:
+    from discreet.ledger import Ledger
+
     try:
-        return found, f"spent before the draw; {book.remaining(dataset)} left for {dataset!r}"
-    except LedgerError:  # what has been drawn and charged is worth more than this line
-        return found, f"spent before the draw; what is left for {dataset!r} could not be read"
+        return f"spent before the draw; {Ledger(ledger).remaining(dataset)} left for {dataset!r}"
+    except LedgerError:
+        return f"spent before the draw; what is left for {dataset!r} could not be read"
 
 
 _UNADDED = "nobody adds up what this dataset has given away (--ledger, --dataset)"
@@ -155,25 +163,29 @@ _UNADDED = "nobody adds up what this dataset has given away (--ledger, --dataset
 def _keep(found: "Release", output: Path) -> None:
     """Write the record. What has been drawn is never lost: it goes to a name next to one that was taken meanwhile, or is printed."""
     try:
-        written = write_new(output, found.to_json().encode())
+        tell_name(write_new(output, found.to_json().encode()), output)
     except DiscreetError as error:
-        typer.echo(found.to_json())
+        _print(found)
         raise DiscreetError(f"the release was drawn and charged, but {error}; its record was printed instead: keep it") from None
-    _tell_name(written, output)
+
+
+def _print(found: "Release") -> None:
+    """The record, before anything else that may fail; on the other stream if this one cannot be written to."""
+    try:
+        typer.echo(found.to_json())
+        sys.stdout.flush()
+    except OSError as error:
+        typer.echo(found.to_json(), err=True)
+        why = error.strerror or "the output cannot be written to"
+        raise DiscreetError(f"the release was drawn and charged, but {why}; its record was printed here instead: keep it") from None
 
 
 def _draw(found: "Release", plot: Path) -> None:
     try:
-        drawn = save_picture(found, plot)
+        save_picture(found, plot)
     except DiscreetError as error:
         again = "discreet show RECORD --plot FILE draws it without another release"
         raise DiscreetError(f"the release was drawn and charged, but {error}; {again}") from None
-    _tell_name(drawn, plot)
-
-
-def _tell_name(written: Path, wanted: Path) -> None:
-    if written != wanted:
-        notice(f"{wanted} was made by someone else meanwhile and is not overwritten; look for {written}")
 
 
 def _counted(labels: list[str], privacy_id: str | None) -> str:

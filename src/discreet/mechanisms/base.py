@@ -66,7 +66,7 @@ class LossAtoms:
 def merge(outcomes: Counts, log_probability: Floats) -> tuple[Counts, Floats]:
     """Add up the probabilities of equal rows; they come out in lexicographic order."""
     shape = [int(width) + 1 for width in np.ptp(outcomes, axis=0)]
-    if prod(shape) < _LARGEST_RAW:  # one integer stands for a row, which is far faster to sort
+    if prod(shape) < 2**62:  # one integer stands for a row, which is far faster to sort
         keys = np.ravel_multi_index(tuple((outcomes - outcomes.min(axis=0)).T), shape)
     else:
         keys = np.unique(outcomes, axis=0, return_inverse=True)[1].ravel()

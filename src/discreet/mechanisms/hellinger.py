@@ -35,6 +35,9 @@ __all__ = ["Exponential", "HellingerGlobal", "HellingerLocal", "HellingerSmooth"
 class Exponential(Mechanism):
     """What the four share. A candidate is its own report."""
 
+    _is_fair: ClassVar[bool] = False
+    """Whether the rate is known to see counts and prior parameters alone, and not which category is which."""
+
     def _sensitivity(self, counts: Counts) -> Floats:
         """The sensitivity Δ of each dataset (rows) that the rate divides by."""
         raise NotImplementedError
@@ -64,8 +67,8 @@ class Exponential(Mechanism):
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether exchanging two categories of the data does the same to the law: the rate sees counts and prior parameters alone."""
-        return len(set(self.prior.exact)) == 1
+        """Whether exchanging two categories of the data does the same to the law. So it does where the rate does not tell them apart."""
+        return self._is_fair and len(set(self.prior.exact)) == 1
 
     def log_laws(self, datasets: Counts | None = None) -> Iterator[tuple[Counts, float, Floats]]:
         """For every dataset in turn, or these: its counts, its rate and the log probabilities of all candidates, in lexicographic order.
@@ -142,6 +145,8 @@ class HellingerGlobal(Exponential):
     ones it breaks the promise.
     """
 
+    _is_fair: ClassVar[bool] = True
+
     if TYPE_CHECKING:  # numbers of any kind are taken and kept as exact rationals
 
         def __init__(self, prior: Dirichlet | Beta, n: int, epsilon: Number) -> None: ...
@@ -158,6 +163,8 @@ class HellingerGlobal(Exponential):
 @dataclass(frozen=True)
 class HellingerLocal(Exponential):
     """**No guarantee**: `∝ exp(-ε H / (2 LS(x)))`. Its loss exceeds ε for small priors, so it refuses to release."""
+
+    _is_fair: ClassVar[bool] = True
 
     if TYPE_CHECKING:  # numbers of any kind are taken and kept as exact rationals
 
@@ -183,6 +190,8 @@ class HellingerSmooth(Exponential):
 
     1/S changes by at most γ between neighbours and H <= 1, so the exponent changes by at most (1 + γ) times what it may.
     """
+
+    _is_fair: ClassVar[bool] = True
 
     gamma: Fraction = Fraction(1)
     """Any positive number, or "best": the one with the least expected error under the prior predictive, found by computation."""
@@ -240,6 +249,8 @@ class HellingerSmoothDelta(Exponential):
     The papers' proof leaves out the change of the normaliser, and the loss can exceed ε. So the exact δ(ε) of this configuration is
     computed before anything is drawn, and a release is refused where it cannot be computed or is above δ.
     """
+
+    _is_fair: ClassVar[bool] = True
 
     delta: Fraction = field(default=Fraction(1, 10**8))
 

@@ -154,6 +154,11 @@ class Scaled(Exponential):
         """The mechanism inside, its options and the factor."""
         return {"mechanism": type(self.mechanism).__name__, "options": self.mechanism.parameters, "factor": self.factor}
 
+    @property
+    def is_symmetric(self) -> bool:
+        """If the mechanism inside is."""
+        return self.mechanism.is_symmetric
+
     def rate(self, counts: Counts) -> Floats:
         """That of the mechanism inside, times the factor."""
         return float(self.factor) * self.mechanism.rate(counts)
