@@ -136,7 +136,8 @@ def _cell(row: Row | None, ours: Row | None) -> str:
         return f"stops ({shown(seconds)}, {memory / 1024:.2g} GB)"
     if ours is None or row is ours or "seconds" not in ours:
         return shown(row["seconds"])
-    return f"{shown(row['seconds'])} ({row['seconds'] / ours['seconds']:.3g}×)"
+    ratio = row["seconds"] / ours["seconds"]
+    return f"{shown(row['seconds'])} ({ratio:,.0f}×)" if ratio >= 1000.0 else f"{shown(row['seconds'])} ({ratio:.3g}×)"
 
 
 def _growth(rows: list[Row]) -> str:
