@@ -11,7 +11,7 @@ from functools import partial
 from html import escape
 from math import ceil, floor, log10
 from re import fullmatch
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from discreet.accuracy import ExpectedError, error_summary, expected_error
 from discreet.distances import hellinger
@@ -34,6 +34,7 @@ PUBLIC_CHOICE = (
 )
 
 Prior = Dirichlet | Beta
+Value = TypeVar("Value", int, Fraction)
 Maker = Callable[[Prior, int, Fraction], Mechanism]
 Progress = Callable[[int, int, str], None]
 """Called with the steps done, the steps in all and what comes next."""
@@ -343,13 +344,7 @@ def _least_epsilon(error_at: Callable[[Fraction], ExpectedError], target: float)
         low = high / 2
         while low >= _SMALLEST_EPSILON and (smaller := error_at(low)) <= target:
             low, high, error = low / 2, low, smaller
-    while (middle := _rounded_up((low + high) / 2)) < high:
-        found = error_at(middle)
-        if found <= target:
-            high, error = middle, found
-        else:
-            low = middle
-    return high, error
+    return _narrowed(error_at, target, low, high, error, lambda low, high: _rounded_up((low + high) / 2))
 
 
 def _least_records(error_at: Callable[[int], ExpectedError], target: float) -> tuple[int, ExpectedError]:
@@ -365,8 +360,19 @@ def _least_records(error_at: Callable[[int], ExpectedError], target: float) -> t
     if not above:
         return tried[0]
     (low, _), (high, error) = tried[above[-1]], tried[above[-1] + 1]
-    while high - low > 1:
-        middle = (low + high) // 2
+    return _narrowed(error_at, target, low, high, error, lambda low, high: (low + high) // 2)
+
+
+def _narrowed(
+    error_at: Callable[[Value], ExpectedError],
+    target: float,
+    low: Value,
+    high: Value,
+    error: ExpectedError,
+    between: Callable[[Value, Value], Value],
+) -> tuple[Value, ExpectedError]:
+    """Between a value that misses the target and one that meets it: the least that does, with its error, as finely as `between` tells."""
+    while low < (middle := between(low, high)) < high:
         found = error_at(middle)
         if found <= target:
             high, error = middle, found
