@@ -217,3 +217,10 @@ def test_it_wraps_mechanisms_only() -> None:
     wrong: Any = "EHD"
     with pytest.raises(dc.InvalidInputError, match="Remapped takes a mechanism"):
         dc.Remapped(wrong)
+
+
+def test_medians_split_weights_that_are_spread_over_cells() -> None:
+    x = np.array([[0.0, 1.0, 2.0], [0.0, 2.0, 5.0]])
+    factors = remap._Factors(x, np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 3.0]]), np.zeros_like(x))
+    assert factors.medians(np.array([[0.25, 0.25, 0.5], [0.25, 0.5, 0.25]])).tolist() == [1.5, 2.0]
+    assert factors.medians(np.array([[0.8, 0.1, 0.1], [0.0, 0.0, 1.0]])).tolist() == pytest.approx([0.125, 5.0])
