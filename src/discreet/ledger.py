@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from discreet.database import HOW_TO_BEGIN, LONGEST_NAME, budgets, make_engine, prepare, spends
 from discreet.errors import BudgetError, DiscreetError, InvalidInputError, LedgerError
+from discreet.frames import forgets_variables
 from discreet.release import Guarantee, rounded_up
 from discreet.validation import Number, check_positive, exact, shown
 
@@ -147,6 +148,7 @@ class Ledger:
             raise LedgerError("the ledger did not say which line it wrote; do not release")
         return _spend_of({**row, "number": number[0]})
 
+    @forgets_variables
     def release(self, dataset: str, mechanism: "Mechanism", counts: "ArrayLike", *, unit: Unit | None = None, note: str = "") -> "Release":
         """Release counts and charge the dataset's budget for it: everything is checked, then the spend is durable, then it is drawn."""
         if not hasattr(mechanism, "check_release"):

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from discreet.distributions import Beta, Dirichlet
 from discreet.errors import InvalidInputError, RefusedError
+from discreet.frames import forgets_variables
 from discreet.numerics import Floats
 from discreet.release import NO_GUARANTEE, Guarantee, Release, rounded_up
 from discreet.sampling import BitSource, SystemBits
@@ -186,6 +187,7 @@ class Mechanism(ABC):
         checked = self._checked(counts)
         return self.report(self._simulate(checked, check_records(size, "size"), np.random.default_rng(rng)))
 
+    @forgets_variables
     def release(
         self,
         counts: ArrayLike,
@@ -210,6 +212,7 @@ class Mechanism(ABC):
             type(self).__name__, self.parameters, self.prior, self.n, guarantee, raw, cast("tuple[int, ...]", tuple(reported.tolist()))
         )
 
+    @forgets_variables
     def check_release(
         self, counts: ArrayLike, *, unit: Literal["record", "person"] | None = None, allow_nonprivate: bool = False
     ) -> Guarantee:
