@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from discreet.errors import DiscreetError, SourceError
 
-__all__ = ["within_engine"]
+__all__ = ["RAGGED", "within_engine"]
 
 _Result = TypeVar("_Result")
 
@@ -33,11 +33,11 @@ def _reason(error: Exception) -> str | None:
     return next((ours for theirs, ours in _REASONS.items() if theirs in said), None)
 
 
-_RAGGED = "a line of the CSV file has more or fewer cells than the first one (a cell with the delimiter in it needs double quotes)"
-_NOT_UTF8 = "the CSV file is not UTF-8 text: save it as that"
+RAGGED = "a line of the CSV file has more or fewer cells than the first one (a cell with the delimiter in it needs double quotes)"
+_NOT_UTF8 = "the CSV file is not UTF-8 text: save it as that, or name its encoding with encoding=... (in the shell, --encoding)"
 _REASONS = {
-    "Expected Number of Columns": _RAGGED,
-    "detect the CSV parsing dialect": f"{_RAGGED}, or a quote that is not closed",
+    "Expected Number of Columns": RAGGED,
+    "detect the CSV parsing dialect": f"{RAGGED}, or a quote that is not closed",
     "unterminated quote": "a quote in the CSV file is not closed",
     "not utf-8": _NOT_UTF8,
     "codec can't decode": _NOT_UTF8,

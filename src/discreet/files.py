@@ -1,36 +1,58 @@
-"""CSV, JSON and Parquet files as tables of DuckDB: every cell as it is written, and no file without the columns that are asked for."""
+"""Files and streams as tables of DuckDB: every cell as it is written, and no file without the columns that are asked for."""
 
 import csv
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
 from glob import escape, glob
-from io import TextIOWrapper
+from io import BufferedReader, TextIOWrapper
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, cast
 
+from discreet import scratch
 from discreet.engines import within_engine
 from discreet.errors import InvalidInputError, SourceError
+from discreet.lines import DELIMITERS, Opener, Reading, TextRows, check_names
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-__all__ = ["check_names", "opened"]
+__all__ = ["FileTable", "opened"]
 
 Columns = tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class FileTable:
+    """A lazy table of DuckDB and, where Python reads its rows, what became of them: to be looked at once the table has been used."""
+
+    relation: "DuckDBPyRelation"
+    rows: TextRows | None = None
+
+
 @contextmanager
-def opened(path: str | os.PathLike[str], columns: Columns) -> "Iterator[DuckDBPyRelation]":
-    """The files that a path or pattern stands for, as one lazy table that has these columns."""
-    files, reader = _files(os.fspath(path))
-    with TemporaryDirectory(prefix="discreet-") as scratch:
-        connection = within_engine("starting DuckDB", _connected, scratch)
+def opened(source: str | os.PathLike[str] | BinaryIO, reading: Reading) -> Iterator[FileTable]:
+    """The files that a path or pattern stands for, or a stream of CSV, as one lazy table that has the columns."""
+    if isinstance(source, (str, os.PathLike)):
+        files, reader = _files(os.fspath(source))
+        if reader is not _csv and reading.encoding != "utf-8":
+            raise InvalidInputError("encoding is for CSV files: JSON is UTF-8, and Parquet says itself how its text is written")
+    with scratch.directory() as place:
+        connection = within_engine("starting DuckDB", _connected, place)
         try:
-            yield reader(connection, files, columns)
+            if isinstance(source, (str, os.PathLike)):
+                yield reader(connection, files, reading)
+            else:
+                yield _in_python(connection, [lambda: nullcontext(source)], reading)
         finally:
             connection.close()
+
+
+def _in_python(connection: "DuckDBPyConnection", texts: list[Opener], reading: Reading) -> FileTable:
+    rows = TextRows(texts, reading)
+    return FileTable(within_engine("reading rows", connection.from_arrow, rows.reader()), rows)
 
 
 def _connected(scratch: str) -> "DuckDBPyConnection":
@@ -48,7 +70,7 @@ def _connected(scratch: str) -> "DuckDBPyConnection":
     return connection
 
 
-_Reader = Callable[["DuckDBPyConnection", list[str], Columns], "DuckDBPyRelation"]
+_Reader = Callable[["DuckDBPyConnection", list[str], Reading], FileTable]
 
 
 def _files(path: str) -> tuple[list[str], _Reader]:
@@ -81,16 +103,40 @@ def _ending(name: str) -> str:
     return Path(path.stem).suffix.lower() if path.suffix.lower() in (".gz", ".zst") else path.suffix.lower()
 
 
-def _parquet(connection: "DuckDBPyConnection", files: list[str], columns: Columns) -> "DuckDBPyRelation":
+def _parquet(connection: "DuckDBPyConnection", files: list[str], reading: Reading) -> FileTable:
+    if reading.strict:
+        return FileTable(within_engine("reading Parquet files", _parquet_by_arrow, connection, files, reading.columns))
     for file in files if len(files) > 1 else ():
         one = within_engine("reading a Parquet file", connection.read_parquet, escape(file))
-        check_names(one.columns, columns, " in one of the files")
+        check_names(one.columns, reading.columns, " in one of the files")
     names = [escape(file) for file in files]
-    return within_engine("reading Parquet files", connection.read_parquet, names, union_by_name=True, hive_partitioning=False)
+    table = within_engine("reading Parquet files", connection.read_parquet, names, union_by_name=True, hive_partitioning=False)
+    return FileTable(table)
 
 
-def _csv(connection: "DuckDBPyConnection", files: list[str], columns: Columns) -> "DuckDBPyRelation":
-    """Every cell as the text it is, with a header, no comments and no skipped lines: nothing that a sniffer might drop or convert."""
+def _parquet_by_arrow(connection: "DuckDBPyConnection", files: list[str], columns: Columns) -> "DuckDBPyRelation":
+    """Arrow takes text for bytes, where DuckDB refuses a file for one that is not UTF-8. The types are those that hold every file's."""
+    import pyarrow as pa
+    from pyarrow import dataset, parquet
+
+    schemas = [parquet.read_schema(file) for file in files]
+    for schema in schemas:
+        check_names(schema.names, columns, " in one of the files" if len(files) > 1 else "")
+    whole = pa.unify_schemas(schemas, promote_options="permissive")
+    found = dataset.dataset(files, schema=whole, format="parquet")
+    return connection.from_arrow(found.scanner(columns={name: dataset.field(name) for name in columns}))
+
+
+def _csv(connection: "DuckDBPyConnection", files: list[str], reading: Reading) -> FileTable:
+    """Every cell as the text it is. Python reads what DuckDB would refuse or, as it does with blank lines, leave out."""
+    in_python = reading.strict or reading.encoding != "utf-8" or any(within_engine("reading a CSV file", _has_blank_line, f) for f in files)
+    if in_python:
+        return _in_python(connection, [partial(_bytes, file) for file in files], reading)
+    return FileTable(_csv_by_engine(connection, files, reading.columns))
+
+
+def _csv_by_engine(connection: "DuckDBPyConnection", files: list[str], columns: Columns) -> "DuckDBPyRelation":
+    """A header, no comments and no skipped lines: nothing that a sniffer might drop or convert."""
 
     def read(names: list[str]) -> "DuckDBPyRelation":
         return connection.read_csv(
@@ -128,15 +174,12 @@ def _delimiter(file: str, columns: Columns) -> str:
         header = within_engine("reading the first line of a CSV file", _header, file, delimiter)
         return len(set(columns) & set(header))
 
-    return max((",", ";", "\t", "|"), key=found)
+    return max(DELIMITERS, key=found)
 
 
 def _header(file: str, delimiter: str) -> list[str]:
     """The cells of the first line. They are data if the file has no header, and so never shown."""
-    from pyarrow import input_stream
-
-    compression = {".gz": "gzip", ".zst": "zstd"}.get(Path(file).suffix.lower())
-    with input_stream(file, compression) as stream, TextIOWrapper(stream, "utf-8-sig", newline="") as text:
+    with _bytes(file) as stream, TextIOWrapper(stream, "utf-8-sig", newline="") as text:
         for cells in csv.reader(iter(lambda: text.readline(_LONGEST_LINE), ""), delimiter=delimiter):
             return cells
     raise SourceError("the CSV file is empty; its first line must name the columns")
@@ -145,20 +188,40 @@ def _header(file: str, delimiter: str) -> list[str]:
 _LONGEST_LINE = 1 << 20
 
 
-def _json(connection: "DuckDBPyConnection", files: list[str], columns: Columns) -> "DuckDBPyRelation":
+def _bytes(file: str) -> BinaryIO:
+    """The bytes of a file, unpacked."""
+    from pyarrow import input_stream
+
+    compression = {".gz": "gzip", ".zst": "zstd"}.get(Path(file).suffix.lower())
+    return cast("BinaryIO", BufferedReader(input_stream(file, compression)))
+
+
+def _has_blank_line(file: str) -> bool:
+    """Whether two line breaks follow each other: a blank line, or a break within a cell in quotes, which Python's reader tells apart."""
+    with _bytes(file) as stream:
+        end = b""
+        while chunk := stream.read(_CHUNK):
+            if any(breaks in end + chunk for breaks in (b"\n\n", b"\n\r\n", b"\r\r")):
+                return True
+            end = chunk[-2:]
+    return False
+
+
+_CHUNK = 1 << 20
+
+
+def _json(connection: "DuckDBPyConnection", files: list[str], reading: Reading) -> FileTable:
     """Values as text, before any of them can be taken for a date or a number."""
+    if reading.strict:
+        if any(_ending(file) == ".json" for file in files):
+            raise InvalidInputError("a .json file cannot be read strictly, because it is one text: give one object a line, as .jsonl")
+        return _in_python(connection, [partial(_bytes, file) for file in files], replace(reading, form="json"))
     for file in files:
         one = within_engine("reading a JSON file", connection.read_json, escape(file))
-        check_names(one.columns, columns, " among the fields of the file's first records")
+        check_names(one.columns, reading.columns, " among the fields of the file's first records")
     names = [escape(file) for file in files]
-    return within_engine("reading JSON files", connection.read_json, names, columns=dict.fromkeys(columns, "VARCHAR"))
-
-
-def check_names(found: Collection[str], columns: Columns, where: str) -> None:
-    """Every table must have the columns: a file without one would be read as nulls."""
-    absent = [name for name in columns if name not in found]
-    if absent:
-        raise InvalidInputError(f"there is no column {' and no column '.join(map(repr, absent))}{where}; capital letters matter")
+    table = within_engine("reading JSON files", connection.read_json, names, columns=dict.fromkeys(reading.columns, "VARCHAR"))
+    return FileTable(table)
 
 
 _READERS: Mapping[_Reader, tuple[str, ...]] = {

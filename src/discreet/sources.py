@@ -1,18 +1,23 @@
 """Tables and files to private counts: one aggregation inside the engine that holds the data, and only the counts come back."""
 
 import os
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import IOBase
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet import files
+from discreet.categories import Declared, declare, kind_of, whole_numbers
 from discreet.engines import within_engine
 from discreet.errors import InvalidInputError, SourceError
-from discreet.validation import Counts
+from discreet.frames import forgets_variables
+from discreet.lines import Reading, TextRows, check_encoding, check_names, check_stream
+from discreet.validation import LARGEST_COUNT, Counts
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -46,6 +51,7 @@ class CategoryCounts:
         return f"CategoryCounts({len(self)} categories, unit={self.unit!r})"
 
 
+@forgets_variables
 def count(
     source: Any,
     column: str,
@@ -53,28 +59,42 @@ def count(
     privacy_id: str | None = None,
     nulls: Hashable = "error",
     other: Hashable = "error",
+    *,
+    na_values: Iterable[Hashable] = (),
+    mapping: Mapping[Hashable, Hashable] | None = None,
+    encoding: str = "utf-8",
+    weight: str | None = None,
+    strict: bool = False,
 ) -> CategoryCounts:
     """Count the declared categories of a column, in the engine that holds the data.
 
-    `source` is any table narwhals knows (pandas, polars, pyarrow, DuckDB, Ibis, PySpark; eager or lazy) or the path of CSV, JSON or
-    Parquet files, with or without `*`. With `privacy_id`, the name of the column that says whose a row is, every person counts once: in
-    the first declared category that any of their rows has. A null, or a value outside the categories, is an error unless `nulls` or
-    `other` names the declared category that takes it; no option drops rows, because the public number of records would then depend on
-    the private answers.
+    `source` is any table narwhals knows (pandas, polars, pyarrow, DuckDB, Ibis, PySpark; eager or lazy), the path of CSV, JSON or
+    Parquet files, with or without `*`, or a stream of bytes that is a CSV file. With `privacy_id`, the name of the column that says
+    whose a row is, every person counts once: in the first declared category that any of their rows has; the number of distinct ids is
+    then public. A null, or a value outside the categories, is an error unless `nulls` or `other` names the declared category that takes
+    it; no option drops rows, because the public number of records would then depend on the private answers.
+
+    `mapping` says what else stands for a category, as in {"Never": "never"}, and `na_values` what stands for a null, as in ["NA", "."].
+    `encoding` is that of CSV files. `weight` names a column that says how many records a row stands for; what is protected is then one
+    of them, one unit of weight. With `strict`, no cell of the data decides whether counting succeeds: `nulls` and `other` must name
+    categories, and also take the rows without an id and those that cannot be read. docs/data.md describes each.
 
     >>> import pyarrow
     >>> count(pyarrow.table({"risk": ["low", "high", "low"]}), "risk", ["low", "high"])
     CategoryCounts(2 categories, unit='record')
     """
-    question = _Question(column, privacy_id, _checked_labels(categories))
-    takes = {"other": question.position(other, "other"), "nulls": question.position(nulls, "nulls")}
-    with _opened(source, question) as table:
+    declared = declare(categories, mapping, na_values)
+    takes = {"other": declared.position(other, "other"), "nulls": declared.position(nulls, "nulls")}
+    question = _Question(column, privacy_id, weight, declared, takes, strict)
+    reading = Reading(question.names, check_encoding(encoding, strict=strict), strict)
+    with _opened(source, reading) as (table, rows):
         schema = within_engine("reading the table's schema", table.collect_schema)
         question.check_columns(schema)
-        written = question.written(schema[column])
-        rows = within_engine("counting the table", _aggregated, table, question, written)
-    counts = _settled({int(code): int(records) for code, records in rows}, takes, question)
-    return CategoryCounts(counts, question.labels, "record" if privacy_id is None else "person")
+        tally = within_engine("counting the table", _aggregated, table, question, schema)
+    if rows is not None and rows.trouble is not None:
+        raise rows.trouble
+    counts = _settled(tally, 0 if rows is None else rows.unreadable, question, kind_of(schema[column]))
+    return CategoryCounts(counts, declared.labels, "record" if privacy_id is None else "person")
 
 
 # --- what the caller declared -----------------------------------------------------------------------------------------
@@ -86,39 +106,45 @@ class _Question:
 
     column: str
     privacy_id: str | None
-    labels: tuple[Hashable, ...]
+    weight: str | None
+    declared: Declared
+    takes: Mapping[str, int | None]
+    """The category that each of `other` and `nulls` names; None for an error."""
+    strict: bool
 
     def __post_init__(self) -> None:
-        if not isinstance(self.column, str) or not isinstance(self.privacy_id, str | None):
-            raise InvalidInputError("column and privacy_id must be column names, which are text")
+        if not isinstance(self.column, str) or not isinstance(self.privacy_id, str | None) or not isinstance(self.weight, str | None):
+            raise InvalidInputError("column, privacy_id and weight must be column names, which are text")
         if any(name == "*" or (name.startswith("^") and name.endswith("$")) for name in self.names):
             raise InvalidInputError("a column name that is '*' or '^...$' is a pattern to some engines: rename the column first")
         if self.column == self.privacy_id:
             raise InvalidInputError("privacy_id must be another column than the one to count")
+        if self.column == self.weight:
+            raise InvalidInputError("weight must be another column than the one to count")
+        if self.privacy_id is not None and self.weight is not None:
+            raise InvalidInputError("privacy_id and weight do not go together: a row that stands for many records is not one person's")
+        if not isinstance(self.strict, bool):
+            raise InvalidInputError("strict must be True or False")
+        if self.strict and None in self.takes.values():
+            raise InvalidInputError(
+                "strict counting refuses nothing for what the data say, so other and nulls must both name a declared category "
+                "(in the shell, --other and --nulls)"
+            )
+        if self.strict and self.weight is not None:
+            raise InvalidInputError("strict and weight do not go together: whether a weight is a whole number can only be refused")
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that are read."""
-        return (self.column,) if self.privacy_id is None else (self.column, self.privacy_id)
-
-    def position(self, choice: Hashable, option: str) -> int | None:
-        """The index of the category an option names; None for "error", which means itself even where a category is called so."""
-        if isinstance(choice, np.generic):
-            choice = choice.item()
-        if isinstance(choice, str) and choice == "error":
-            return None
-        for position, label in enumerate(self.labels):
-            if type(label) is type(choice) and label == choice:
-                return position
-        raise InvalidInputError(f"{option} must be 'error' or one of the declared categories, written the way it was declared")
+        return tuple(name for name in (self.column, self.privacy_id, self.weight) if name is not None)
 
     def check_columns(self, schema: "Mapping[str, nw.dtypes.DType]") -> None:
         """Refuse a table without the columns, or with one whose values have no plain equality."""
         import narwhals.stable.v2 as nw
 
         known = ", ".join(repr(known) for known in list(schema)[:_SHOWN_NAMES]) + (", ..." if len(schema) > _SHOWN_NAMES else "")
-        files.check_names(schema, self.names, f"; the columns are {known}")
-        if _kind(schema[self.column]) is None:
+        check_names(schema, self.names, f"; the columns are {known}")
+        if kind_of(schema[self.column]) is None:
             mixed = isinstance(schema[self.column], nw.Object)
             advice = "convert_dtypes() may find one of these in it" if mixed else "convert it to text that is written like the categories"
             raise InvalidInputError(
@@ -126,94 +152,11 @@ class _Question:
             )
         if self.privacy_id is not None and schema[self.privacy_id].is_nested():
             raise InvalidInputError(f"privacy_id {self.privacy_id!r} has type {schema[self.privacy_id]}; an id must be one plain value")
-
-    def written(self, dtype: "nw.dtypes.DType") -> dict[Any, int]:
-        """For each value of a column of this type that is written like a label, the label's index."""
-        pairs = [(value, position) for position, label in enumerate(self.labels) for value in _values(label, dtype)]
-        if not pairs:
-            advice = "declare True and False" if _kind(dtype) == "truth values" else "check column and categories"
-            raise InvalidInputError(f"column {self.column!r} holds {_kind(dtype)}, and no declared category is written like one: {advice}")
-        if len(dict(pairs)) < len(pairs):
-            raise InvalidInputError(
-                f"column {self.column!r} holds truth values, and two of the categories stand for one: declare True and False"
-            )
-        return dict(pairs)
+        if self.weight is not None and kind_of(schema[self.weight]) in (None, "truth values"):
+            raise InvalidInputError(f"weight {self.weight!r} has type {schema[self.weight]}; a weight must be a whole number")
 
 
 _SHOWN_NAMES = 20
-
-
-def _checked_labels(categories: Iterable[Hashable]) -> tuple[Hashable, ...]:
-    if isinstance(categories, (str, bytes)) or not isinstance(categories, Iterable):
-        raise InvalidInputError("categories must be a sequence of labels, such as ['low', 'mid', 'high']")
-    labels = tuple(label.item() if isinstance(label, np.generic) else label for label in categories)
-    if len(labels) < 2:
-        raise InvalidInputError(f"categories must name at least two categories, got {len(labels)}")
-    for label in labels:
-        if not isinstance(label, (str, int)):
-            raise InvalidInputError(f"a category must be text, a whole number or a truth value, not {type(label).__name__}")
-        if isinstance(label, int) and label.bit_length() > _MOST_BITS:
-            raise InvalidInputError("a category that is a whole number must have fewer than 1,000 digits")
-    spellings = [spelling for label in labels for spelling in _spellings(label)]
-    if len(set(spellings)) < len(spellings):
-        raise InvalidInputError("categories must be distinct; 1 and '1' are the same category, and so are True and 'true' or 'True'")
-    return labels
-
-
-_MOST_BITS = 3300
-"""Of a category: Python does not write out integers of more than 4,300 digits."""
-
-
-# --- how categories are written in a column ---------------------------------------------------------------------------
-
-
-_TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-"""How programs write truth values as text."""
-
-
-def _spellings(label: Hashable) -> list[str]:
-    """How a label is written, which is what it must have in common with a value to match it, whatever the column's type."""
-    return [text for text, truth in _TRUTH.items() if truth is label] if isinstance(label, bool) else [str(label)]
-
-
-def _kind(dtype: "nw.dtypes.DType") -> str | None:
-    """What values of this type are, in the words of a message; None where equality with a label would be a guess."""
-    import narwhals.stable.v2 as nw
-
-    if isinstance(dtype, (nw.String, nw.Categorical, nw.Enum)):
-        return "text"
-    if isinstance(dtype, nw.Boolean):
-        return "truth values"
-    return "whole numbers" if dtype.is_integer() else "floating-point numbers" if dtype.is_float() else None
-
-
-def _values(label: Hashable, dtype: "nw.dtypes.DType") -> list[Any]:
-    """The values of this type that are written like the label."""
-    spellings = _spellings(label)
-    kind = _kind(dtype)
-    if kind == "text":
-        return spellings
-    if kind == "truth values":
-        return [_TRUTH[spellings[0]]] if spellings[0] in _TRUTH else []
-    digits = spellings[0].removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST_INTEGER) or str(int(spellings[0])) != spellings[0]:
-        return []  # '7' and '-7' are whole numbers; '07', '+7' and '7.0' are not written as any
-    number = int(spellings[0])
-    low, high = _whole_numbers(dtype)
-    return [float(number) if dtype.is_float() else number] if low <= number <= high else []
-
-
-def _whole_numbers(dtype: "nw.dtypes.DType") -> tuple[int, int]:
-    """The least and the greatest number up to which a column of this type holds every whole number exactly."""
-    bits = int("".join(character for character in type(dtype).__name__ if character.isdigit()))
-    if dtype.is_float():
-        digits = {16: 11, 32: 24}.get(bits, 53)
-        return -(2**digits), 2**digits
-    return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if dtype.is_signed_integer() else (0, 2**bits - 1)
-
-
-_LONGEST_INTEGER = 19
-"""Digits of 2**63 - 1, the largest number that every engine can be asked about."""
 
 
 # --- the one aggregation ----------------------------------------------------------------------------------------------
@@ -222,30 +165,88 @@ _NAMELESS = -1
 """The code of a row whose privacy id is null."""
 
 
-def _aggregated(table: "nw.LazyFrame[Any]", question: _Question, written: Mapping[Any, int]) -> list[tuple[Any, ...]]:
-    """How many records or persons have each code: a category's index, k for other values, k + 1 for nulls.
+@dataclass(frozen=True, repr=False)
+class _Tally:
+    """What came back from the engine, and private all of it."""
 
-    Values become codes inside the engine, so that none of them ever comes back.
+    records: Mapping[int, int]
+    """How many records or persons have each code that occurs; of `_NAMELESS`, how many rows."""
+    bad_weights: int = 0
+
+
+def _aggregated(table: "nw.LazyFrame[Any]", question: _Question, dtypes: "Mapping[str, nw.dtypes.DType]") -> _Tally:
+    """Count codes, in one aggregation. Values become codes inside the engine, so that none of them ever comes back."""
+    import narwhals.stable.v2 as nw
+
+    plan = _persons if question.privacy_id is not None else _weights if question.weight is not None else _records
+    result = plan(table, question, dtypes)
+    # DuckDB adds up to 128-bit integers, which Arrow has no type for; sums of weights are looked at before they become integers.
+    amount = nw.Int64 if question.weight is None else nw.Float64
+    narrow = result.select(nw.col("code").cast(nw.Int64), nw.col("records").cast(amount), nw.col("aside").cast(nw.Int64))
+    streaming: dict[str, Any] = {"engine": "streaming"} if table.implementation.is_polars() else {}
+    rows = list(narrow.collect(**streaming).iter_rows())
+    if question.weight is None:
+        return _Tally({code: aside if code == _NAMELESS else records for code, records, aside in rows})
+    if sum(records for _, records, _ in rows) >= LARGEST_COUNT:
+        raise SourceError(f"the weights in {question.weight!r} add up to 2**53 or more")
+    return _Tally({code: int(records) for code, records, _ in rows if records}, sum(bad for *_, bad in rows))
+
+
+def _records(table: "nw.LazyFrame[Any]", question: _Question, dtypes: "Mapping[str, nw.dtypes.DType]") -> "nw.LazyFrame[Any]":
+    """Rows by code. Coding the distinct values rather than the rows costs next to nothing on top of the plain group-by."""
+    import narwhals.stable.v2 as nw
+
+    values = table.select(value=_comparable(nw.col(question.column), dtypes[question.column]))
+    groups = values.group_by("value").agg(nw.len().alias("records"))
+    coded = groups.select("records", code=_code(question, dtypes[question.column]))
+    return coded.group_by("code").agg(nw.col("records").sum(), nw.len().alias("aside"))
+
+
+def _persons(table: "nw.LazyFrame[Any]", question: _Question, dtypes: "Mapping[str, nw.dtypes.DType]") -> "nw.LazyFrame[Any]":
+    """Persons by the least of their rows' codes; rows without an id have a code of their own, and are counted aside."""
+    import narwhals.stable.v2 as nw
+
+    name = question.privacy_id or ""
+    value, person = _comparable(nw.col(question.column), dtypes[question.column]), _comparable(nw.col(name), dtypes[name])
+    is_nameless = _is_missing(nw.col("person"), dtypes[name])
+    code = nw.when(is_nameless).then(nw.lit(_NAMELESS)).otherwise(_code(question, dtypes[question.column]))
+    coded = table.select(value=value, person=person).select("person", code=code)
+    persons = coded.group_by("person").agg(nw.col("code").min(), nw.len().alias("rows"))
+    return persons.group_by("code").agg(nw.len().alias("records"), nw.col("rows").sum().alias("aside"))
+
+
+def _weights(table: "nw.LazyFrame[Any]", question: _Question, dtypes: "Mapping[str, nw.dtypes.DType]") -> "nw.LazyFrame[Any]":
+    """Weights by code, and aside how many rows have none.
+
+    They are added up as 64-bit floats, which is exact: the weights are whole, so every partial sum is exact while it is below 2**53, and
+    once at or above it never falls below again. Sums of integers would overflow in silence in some engines.
     """
     import narwhals.stable.v2 as nw
 
-    schema = table.collect_schema()
-    dtype = schema[question.column]
-    code = _code(nw.col("value"), dtype, written, len(question.labels))
-    value = _comparable(nw.col(question.column), dtype)
-    if question.privacy_id is None:
-        # Coding the distinct values rather than the rows costs next to nothing on top of the plain group-by.
-        groups = table.select(value=value).group_by("value").agg(nw.len().alias("records"))
-        result = groups.select("records", code=code).group_by("code").agg(nw.col("records").sum())
-    else:
-        person = _comparable(nw.col(question.privacy_id), schema[question.privacy_id])
-        nameless = nw.when(_is_missing(nw.col("person"), schema[question.privacy_id])).then(nw.lit(_NAMELESS)).otherwise(code)
-        coded = table.select(value=value, person=person).select("person", code=nameless)
-        result = coded.group_by("person").agg(nw.col("code").min()).group_by("code").agg(nw.len().alias("records"))
-    # DuckDB adds up to 128-bit integers, which Arrow has no type for.
-    narrow = result.select(nw.col("code").cast(nw.Int64), nw.col("records").cast(nw.Int64))
-    streaming: dict[str, Any] = {"engine": "streaming"} if table.implementation.is_polars() else {}
-    return list(narrow.collect(**streaming).iter_rows())
+    name = question.weight or ""
+    amount, is_whole = _amount(nw.col(name), dtypes[name])
+    value = _comparable(nw.col(question.column), dtypes[question.column])
+    rows = table.select(value=value, amount=amount, bad=nw.when(is_whole).then(nw.lit(0)).otherwise(nw.lit(1)))
+    good = nw.when(nw.col("bad") == 0).then(nw.col("amount")).otherwise(nw.lit(0.0))
+    coded = rows.select("bad", records=good, code=_code(question, dtypes[question.column]))
+    return coded.group_by("code").agg(nw.col("records").sum(), nw.col("bad").sum().alias("aside"))
+
+
+def _amount(weight: "nw.Expr", dtype: "nw.dtypes.DType") -> "tuple[nw.Expr, nw.Expr]":
+    """A weight as a 64-bit float, and whether it is a whole number from 0 to 2**53, which a null is not."""
+    import narwhals.stable.v2 as nw
+
+    if kind_of(dtype) == "text":
+        text = _comparable(weight, dtype)
+        is_whole = text.str.contains(r"^[0-9]{1,15}(?:\.0+)?$")
+        return nw.when(is_whole).then(text).otherwise(nw.lit("0")).cast(nw.Float64), is_whole
+    if dtype.is_float():
+        amount = weight.cast(nw.Float64)
+        return amount, (amount >= 0) & (amount <= float(LARGEST_COUNT)) & (amount == amount.floor())
+    is_whole = weight >= 0
+    if whole_numbers(dtype)[1] > LARGEST_COUNT:
+        is_whole = is_whole & (weight <= LARGEST_COUNT)
+    return nw.when(is_whole).then(weight).otherwise(nw.lit(0)).cast(nw.Float64), is_whole
 
 
 def _comparable(value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
@@ -269,72 +270,102 @@ def _is_missing(value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
     return nw.when(value.is_null()).then(nw.lit(True)).otherwise(value.is_nan())
 
 
-def _code(value: "nw.Expr", dtype: "nw.dtypes.DType", written: Mapping[Any, int], k: int) -> "nw.Expr":
-    """The code of a value: found by bisection among a few, which every engine can do and does fastest, else in a table."""
+def _code(question: _Question, dtype: "nw.dtypes.DType") -> "nw.Expr":
+    """The code of the column "value": found by bisection among a few, which every engine can do and does fastest, else in a table."""
     import narwhals.stable.v2 as nw
+
+    value, declared = nw.col("value"), question.declared
+    written = declared.written(dtype, question.column)
 
     def search(among: list[Any]) -> "nw.Expr":
         half = len(among) // 2
         if half == 0:
-            return nw.when(value == among[0]).then(nw.lit(written[among[0]])).otherwise(nw.lit(k))
+            return nw.when(value == among[0]).then(nw.lit(written[among[0]])).otherwise(nw.lit(declared.other))
         return nw.when(value.is_in(among[:half])).then(search(among[:half])).otherwise(search(among[half:]))
 
     if len(written) <= _FEW:
-        declared = search(list(written))
+        found = search(list(written))
     else:
-        declared = value.replace_strict(list(written), list(written.values()), default=nw.lit(k), return_dtype=nw.Int64)
-    return nw.when(_is_missing(value, dtype)).then(nw.lit(k + 1)).otherwise(declared)
+        found = value.replace_strict(list(written), list(written.values()), default=nw.lit(declared.other), return_dtype=nw.Int64)
+    return nw.when(_is_missing(value, dtype)).then(nw.lit(declared.missing)).otherwise(found)
 
 
 _FEW = 32
 """Categories up to which an expression that spells out the bisection is planned in no time."""
 
 
-def _settled(tally: Mapping[int, int], takes: Mapping[str, int | None], question: _Question) -> Counts:
+def _settled(tally: _Tally, unreadable: int, question: _Question, kind: str | None) -> Counts:
     """The counts, with nulls and other values where the caller wanted them; an error, without numbers, where nothing was said."""
-    if not tally:
+    records, declared = Counter(tally.records), question.declared
+    if tally.bad_weights:
+        raise SourceError(f"weight {question.weight!r} must be a whole number from 0 to 2**53 in every row, and in some it is not")
+    records[declared.other] += unreadable
+    if not records.total():
         raise SourceError("there are no records to count")
-    if _NAMELESS in tally:
-        raise SourceError(f"privacy_id {question.privacy_id!r} is null in some rows; every row must say whose it is")
-    k = len(question.labels)
-    counts = np.array([tally.get(code, 0) for code in range(k)], dtype=np.int64)
-    codes = {"other": k, "nulls": k + 1}
-    homeless = [option for option, code in codes.items() if code in tally and takes[option] is None]
-    if homeless:
-        found = " and ".join(_FOUND[option] for option in homeless)
-        look = "they are private, so not shown: look for capital letters, blanks and misspellings; " if "other" in homeless else ""
+    if _NAMELESS in tally.records and not question.strict:
         raise SourceError(
-            f"column {question.column!r} has {found}; {look}declare categories for them, or name "
-            f"the declared category that takes them with {' and '.join(f'{option}=...' for option in homeless)} "
-            f"(in the shell, {' and '.join(f'--{option}' for option in homeless)}); rows are never dropped"
+            f"privacy_id {question.privacy_id!r} is null in some rows (a blank line of a CSV file is one); every row must say whose it is"
         )
-    for option, position in takes.items():
+    records[declared.missing] += records.pop(_NAMELESS, 0)
+    codes = {"other": declared.other, "nulls": declared.missing}
+    homeless = [option for option, code in codes.items() if records[code] and question.takes[option] is None]
+    if homeless:
+        raise SourceError(_complaint(question, homeless, kind))
+    counts = np.array([records[code] for code in range(len(declared.labels))], dtype=np.int64)
+    for option, position in question.takes.items():
         if position is not None:
-            counts[position] += tally.get(codes[option], 0)
+            counts[position] += records[codes[option]]
     counts.setflags(write=False)
     return counts
 
 
-_FOUND = {"other": "values outside the declared categories", "nulls": "nulls (missing values)"}
+def _complaint(question: _Question, homeless: list[str], kind: str | None) -> str:
+    """What to do about undeclared values or nulls. But for the kind of both, it depends on public things alone."""
+    found = " and ".join(_FOUND[option] for option in homeless)
+    look = "they are private, so not shown: look for capital letters, blanks and misspellings; " if "other" in homeless else ""
+    if "other" in homeless and kind == "text" and question.declared.has_whole_numbers:
+        look += "a number is compared as it is written, so 1.0 is not 1: declare 1.0, or map it with mapping={'1.0': '1'} (--map 1.0=1); "
+    return (
+        f"column {question.column!r} has {found}; {look}declare categories for them, or name "
+        f"the declared category that takes them with {' and '.join(f'{option}=...' for option in homeless)} "
+        f"(in the shell, {' and '.join(f'--{option}' for option in homeless)}); rows are never dropped"
+    )
+
+
+_FOUND = {"other": "values outside the declared categories", "nulls": "nulls (missing values; a blank line of a CSV file is one)"}
 
 
 # --- tables and files -------------------------------------------------------------------------------------------------
 
 
 @contextmanager
-def _opened(source: Any, question: _Question) -> "Iterator[nw.LazyFrame[Any]]":
-    """The source as a lazy table."""
+def _opened(source: Any, reading: Reading) -> "Iterator[tuple[nw.LazyFrame[Any], TextRows | None]]":
+    """The source as a lazy table and, where Python reads its rows, what to ask about them afterwards."""
     import narwhals.stable.v2 as nw
 
-    if not isinstance(source, (str, os.PathLike)):
-        table = within_engine("opening the table", nw.from_native, source, pass_through=True)
-        if not isinstance(table, (nw.DataFrame, nw.LazyFrame)):
-            column = "; a column alone becomes a table with .to_frame()" if hasattr(source, "to_frame") else ""
-            raise InvalidInputError(
-                "source must be a path, or a table of pandas, polars, pyarrow, DuckDB, Ibis, PySpark or another library that narwhals "
-                f"knows, not {type(source).__name__}{column}"
-            )
-        yield table.lazy()
+    if isinstance(source, (str, os.PathLike, IOBase)):
+        with files.opened(check_stream(source) if isinstance(source, IOBase) else source, reading) as found:
+            yield nw.from_native(found.relation), found.rows
         return
-    with files.opened(source, question.names) as relation:
-        yield nw.from_native(relation)
+    if reading.encoding != "utf-8":
+        raise InvalidInputError("encoding is for CSV files and streams; the text of a table is already decoded")
+    table = within_engine("opening the table", nw.from_native, source, pass_through=True)
+    if not isinstance(table, (nw.DataFrame, nw.LazyFrame)):
+        column = "; a column alone becomes a table with .to_frame()" if hasattr(source, "to_frame") else ""
+        raise InvalidInputError(
+            "source must be a path, a stream of bytes, or a table of pandas, polars, pyarrow, DuckDB, Ibis, PySpark or another library "
+            f"that narwhals knows, not {type(source).__name__}{column}"
+        )
+    if reading.strict and isinstance(table, nw.DataFrame):
+        _check_uniform(table, reading.columns)
+    yield table.lazy(), None
+
+
+def _check_uniform(table: "nw.DataFrame[Any]", columns: tuple[str, ...]) -> None:
+    """Refuse, strictly, a pandas column of type object: its values can be of any kind, and one of them decides how it is read."""
+    for name in columns:
+        if table.implementation.is_pandas_like() and name in table.columns and str(table[name].to_native().dtype) == "object":
+            raise InvalidInputError(
+                f"column {name!r} has type object, whose values may be of any kind, so it cannot be counted strictly: "
+                "give it a type first, as with .astype('string')"
+            )

@@ -1,0 +1,190 @@
+"""Declared categories, and how they, other words for them and missing values are written in a column of any type."""
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import InvalidInputError
+from discreet.validation import shown
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+
+__all__ = ["Declared", "declare", "kind_of", "whole_numbers"]
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The categories in their order, and what else stands for one of them or for a missing answer. All of it is public.
+
+    Counting turns every value into a code: the index of its category, `other` or `missing`.
+    """
+
+    labels: tuple[Hashable, ...]
+    aliases: tuple[tuple[Hashable, int], ...] = ()
+    """Other ways to write an answer, each with the code it stands for."""
+
+    @property
+    def other(self) -> int:
+        """The code of a value that was not declared."""
+        return len(self.labels)
+
+    @property
+    def missing(self) -> int:
+        """The code of a null."""
+        return len(self.labels) + 1
+
+    def index(self, choice: Hashable) -> int | None:
+        """The index of the category that is written just like this, in the same type; None if there is none."""
+        choice = _plain(choice)
+        for position, label in enumerate(self.labels):
+            if type(label) is type(choice) and label == choice:
+                return position
+        return None
+
+    def position(self, choice: Hashable, option: str) -> int | None:
+        """The index of the category an option names; None for "error", which means itself even where a category is called so."""
+        if isinstance(choice, str) and choice == "error":
+            return None
+        position = self.index(choice)
+        if position is None:
+            raise InvalidInputError(f"{option} must be 'error' or one of the declared categories, written the way it was declared")
+        return position
+
+    def written(self, dtype: "nw.dtypes.DType", column: str) -> dict[Any, int]:
+        """For each value of a column of this type that is written like a declared one, its code."""
+        codes: dict[Any, int] = {}
+        for label, code in (*zip(self.labels, range(len(self.labels)), strict=True), *self.aliases):
+            for value in _values(label, dtype):
+                if codes.setdefault(value, code) != code:
+                    raise InvalidInputError(
+                        f"column {column!r} holds truth values, and two of the categories stand for one: declare True and False"
+                    )
+        if not set(codes.values()) - {self.missing}:
+            advice = "declare True and False" if kind_of(dtype) == "truth values" else "check column and categories"
+            raise InvalidInputError(f"column {column!r} holds {kind_of(dtype)}, and no declared category is written like one: {advice}")
+        return codes
+
+    @property
+    def has_whole_numbers(self) -> bool:
+        """Whether one of the categories is written as a whole number."""
+        return any(_whole_number(label) is not None for label in self.labels)
+
+
+def declare(categories: Iterable[Hashable], mapping: Mapping[Hashable, Hashable] | None, na_values: Iterable[Hashable]) -> Declared:
+    """The categories with the aliases that `mapping` and `na_values` make; nothing may be declared as two things."""
+    if isinstance(categories, (str, bytes)) or not isinstance(categories, Iterable):
+        raise InvalidInputError("categories must be a sequence of labels, such as ['low', 'mid', 'high']")
+    plain = Declared(_checked(categories, "a category"))
+    if len(plain.labels) < 2:
+        raise InvalidInputError(f"categories must name at least two categories, got {len(plain.labels)}")
+    _check_distinct(plain.labels, "categories must be distinct; 1 and '1' are the same category, and so are True and 'true' or 'True'")
+    if isinstance(na_values, (str, bytes)) or not isinstance(na_values, Iterable):
+        raise InvalidInputError("na_values must be a sequence of what stands for a missing answer, such as ['NA', '.']")
+    aliases = [*_mapped(plain, mapping), *((value, plain.missing) for value in _checked(na_values, "one of na_values"))]
+    _check_distinct(
+        (*plain.labels, *(alias for alias, _ in aliases)),
+        "a value is declared as two things: it may be a category, a key of mapping or one of na_values, and only once",
+    )
+    return Declared(plain.labels, tuple(aliases))
+
+
+def _mapped(declared: Declared, mapping: Mapping[Hashable, Hashable] | None) -> list[tuple[Hashable, int]]:
+    """Each key of the mapping with the index of the category it stands for."""
+    if mapping is None:
+        return []
+    if not isinstance(mapping, Mapping):
+        raise InvalidInputError("mapping must be a mapping from values to categories, such as {'Never': 'never'}")
+    pairs = []
+    for value, category in zip(_checked(mapping, "a key of mapping"), mapping.values(), strict=True):
+        position = declared.index(category)
+        if position is None:
+            raise InvalidInputError(f"mapping sends {shown(value)!r} to what is not a declared category, written the way it was declared")
+        pairs.append((value, position))
+    return pairs
+
+
+def _plain(label: Hashable) -> Hashable:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _checked(labels: Iterable[Hashable], what: str) -> tuple[Hashable, ...]:
+    found = tuple(_plain(label) for label in labels)
+    for label in found:
+        if not isinstance(label, (str, int)):
+            raise InvalidInputError(f"{what} must be text, a whole number or a truth value, not {type(label).__name__}")
+        if isinstance(label, int) and label.bit_length() > _MOST_BITS:
+            raise InvalidInputError(f"{what} that is a whole number must have fewer than 1,000 digits")
+    return found
+
+
+def _check_distinct(labels: Iterable[Hashable], message: str) -> None:
+    spellings = [spelling for label in labels for spelling in _spellings(label)]
+    if len(set(spellings)) < len(spellings):
+        raise InvalidInputError(message)
+
+
+_MOST_BITS = 3300
+"""Of a category: Python does not write out integers of more than 4,300 digits."""
+
+
+# --- how a label is written in a column -------------------------------------------------------------------------------
+
+
+_TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+"""How programs write truth values as text."""
+
+
+def _spellings(label: Hashable) -> list[str]:
+    """How a label is written, which is what it must have in common with a value to match it, whatever the column's type."""
+    return [text for text, truth in _TRUTH.items() if truth is label] if isinstance(label, bool) else [str(label)]
+
+
+def kind_of(dtype: "nw.dtypes.DType") -> str | None:
+    """What values of this type are, in the words of a message; None where equality with a label would be a guess."""
+    import narwhals.stable.v2 as nw
+
+    if isinstance(dtype, (nw.String, nw.Categorical, nw.Enum)):
+        return "text"
+    if isinstance(dtype, nw.Boolean):
+        return "truth values"
+    return "whole numbers" if dtype.is_integer() else "floating-point numbers" if dtype.is_float() else None
+
+
+def _values(label: Hashable, dtype: "nw.dtypes.DType") -> list[Any]:
+    """The values of this type that are written like the label."""
+    spellings = _spellings(label)
+    kind = kind_of(dtype)
+    if kind == "text":
+        return spellings
+    if kind == "truth values":
+        return [_TRUTH[spellings[0]]] if spellings[0] in _TRUTH else []
+    number = _whole_number(label)
+    low, high = whole_numbers(dtype)
+    if number is None or not low <= number <= high:
+        return []
+    return [float(number) if dtype.is_float() else number]
+
+
+def _whole_number(label: Hashable) -> int | None:
+    """The number that a label is: '7' and '-7' are whole numbers; '07', '+7' and '7.0' are not written as any."""
+    text = _spellings(label)[0]
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST_INTEGER) or str(int(text)) != text:
+        return None
+    return int(text)
+
+
+def whole_numbers(dtype: "nw.dtypes.DType") -> tuple[int, int]:
+    """The least and the greatest number up to which a column of this type holds every whole number exactly."""
+    bits = int("".join(character for character in type(dtype).__name__ if character.isdigit()))
+    if dtype.is_float():
+        digits = {16: 11, 32: 24}.get(bits, 53)
+        return -(2**digits), 2**digits
+    return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if dtype.is_signed_integer() else (0, 2**bits - 1)
+
+
+_LONGEST_INTEGER = 19
+"""Digits of 2**63 - 1, the largest number that every engine can be asked about."""
