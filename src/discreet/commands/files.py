@@ -14,7 +14,7 @@ from discreet.errors import DiscreetError, InvalidInputError
 if TYPE_CHECKING:
     from discreet.release import Release
 
-__all__ = ["check_picture", "check_place", "read_record", "save_picture", "tell_name", "write_new"]
+__all__ = ["check_picture", "check_place", "is_same_file", "read_record", "save_picture", "tell_name", "write_new"]
 
 _TALLEST = 40.0
 """Inches: more than this many rows of a picture are no longer read, and a picture has a largest size."""
@@ -37,7 +37,7 @@ def check_place(path: Path, option: str, taken: Mapping[str, str | None]) -> Non
     """Refuse a place that nothing can be written to, or where something is: `taken` names what it must not be taken for."""
     try:
         for what, other in taken.items():
-            if other is not None and _same(path, other):
+            if other is not None and is_same_file(path, other):
                 raise InvalidInputError(f"{option} {path} is also {what}: choose another name")  # noqa: TRY301
         if not path.absolute().parent.is_dir() or (path.exists() and not path.is_file()):
             raise InvalidInputError(f"{path} must be a file in a folder that exists")  # noqa: TRY301
@@ -60,7 +60,7 @@ def check_picture(path: Path) -> None:
         raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, got {path.name}")
 
 
-def _same(path: Path, other: str) -> bool:
+def is_same_file(path: Path, other: str) -> bool:
     """Whether two names are of one file, also by way of links, and also where there is none yet."""
     try:
         there = Path(other).expanduser()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.commands.data import opened, parse_categories, parse_mapping, short_name
 from discreet.commands.files import check_picture, check_place, save_picture, tell_name, write_new
 from discreet.commands.options import (
     MECHANISM_NAMES,
@@ -41,12 +42,18 @@ _LISTED = 6
 
 
 def release(
-    file: Annotated[str, typer.Argument(help="A CSV, Parquet or JSON file, or a pattern such as 'part-*.parquet'.", show_default=False)],
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="A CSV, Parquet or JSON file, a pattern such as 'part-*.parquet', or - for CSV on standard input.", show_default=False
+        ),
+    ],
     column: Annotated[str, typer.Option("--column", "-c", help="The column that holds the answers.")],
     categories: Annotated[
         str,
         typer.Option(
-            help="The declared categories, separated by commas: a,b,c; one that has a comma in quotes: '\"a,b\",c'. They are public."
+            help="The declared categories, separated by commas: a,b,c; one that has a comma in quotes: '\"a,b\",c'; or @FILE, a text file "
+            "with one on each line. They are public."
         ),
     ],
     epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="Privacy parameter, as a decimal or a fraction.")],
@@ -56,11 +63,32 @@ def release(
         str | None,
         typer.Option(
             help="The column that says whose a row is: protect persons, not rows. A person with several rows counts once, in the first of "
-            "--categories that any of their rows says; put the one that matters first."
+            "--categories that any of their rows says; put the one that matters first. The number of distinct ids is published, as n."
         ),
     ] = None,
     nulls: Annotated[str, typer.Option(help="The declared category that takes missing answers; by default they are an error.")] = "error",
     other: Annotated[str, typer.Option(help="The declared category that takes undeclared answers; by default an error.")] = "error",
+    na_values: Annotated[
+        str, typer.Option("--na-values", help="What stands for a missing answer, separated by commas: NA,. (an empty cell always does).")
+    ] = "",
+    mapped: Annotated[
+        list[str] | None, typer.Option("--map", help="VALUE=CATEGORY: another way to write a category. May be given several times.")
+    ] = None,
+    encoding: Annotated[str, typer.Option(help="The encoding of a CSV file, such as latin-1 or cp1252.")] = "utf-8",
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            help="The column that says how many records a row stands for, in a table that is already counted. Protected is then one unit "
+            "of weight, not a row."
+        ),
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="For services: refuse nothing for what the data say. --other also takes what cannot be read, --nulls rows without an id.",
+        ),
+    ] = False,
     gamma: GammaOption = None,
     delta: DeltaOption = None,
     ledger: Annotated[str | None, typer.Option(help="The budget ledger: a file, or a database URL.")] = None,
@@ -80,20 +108,22 @@ def release(
     """
     with errors_in_one_line():
         _check_options(file, ledger, dataset, output, plot, quiet=quiet)
-        labels = _labels(categories)
+        labels = _labels(categories, file)
         known, level = parse_prior(prior, labels), parse_number(epsilon, "--epsilon")
         options = mechanism_options(gamma, delta)
+        written: dict[str, Any] = {"na_values": parse_list(na_values, "--na-values"), "mapping": parse_mapping(mapped or [], labels)}
         from discreet.sources import count
 
-        counts = count(file, column, labels, privacy_id=privacy_id, nulls=nulls, other=other)
-        found = _released(mechanism, known, counts, level, options, ledger, dataset, note=f"{column} of {Path(file).name}")
+        with opened(file) as source:
+            counts = count(source, column, labels, privacy_id, nulls, other, **written, encoding=encoding, weight=weight, strict=strict)
+        found = _released(mechanism, known, counts, level, options, ledger, dataset, note=f"{column} of {short_name(file)}")
         if output is not None:
             _keep(found, output)
         if not quiet and (as_json or output is None):
             _print(found)
         if not quiet and not as_json:
             spent = f"none was named, so {_UNADDED}" if ledger is None or dataset is None else _spent(ledger, dataset)
-            print_record(found, [("Counted", _counted(labels, privacy_id))], [("Ledger", spent)])
+            print_record(found, [("Counted", _counted(labels, privacy_id, weight))], [("Ledger", spent)])
         _notices(found, unadded=ledger is None and (as_json or quiet))
         if plot is not None:
             _draw(found, plot)
@@ -113,11 +143,11 @@ def _check_options(file: str, ledger: str | None, dataset: str | None, output: P
         check_place(plot, "--plot", taken | {"--output": None if output is None else str(output)})
 
 
-def _labels(text: str) -> list[str]:
+def _labels(text: str, file: str) -> list[str]:
     """The declared categories."""
     from discreet.validation import shown
 
-    labels = parse_list(text, "--categories")
+    labels = parse_categories(text, file)
     if len(labels) < 2:
         raise InvalidInputError(f"--categories needs at least two, separated by commas, such as yes,no; got {shown(text)!r}")
     if "" in labels:
@@ -188,11 +218,15 @@ def _draw(found: "Release", plot: Path) -> None:
         raise DiscreetError(f"the release was drawn and charged, but {error}; {again}") from None
 
 
-def _counted(labels: list[str], privacy_id: str | None) -> str:
+def _counted(labels: list[str], privacy_id: str | None, weight: str | None) -> str:
+    if weight is not None:
+        return f"each row as many times as {weight!r} says; what is promised of a row holds for one unit of its weight"
     if privacy_id is None:
         return "every row; a person with several rows is protected less (--privacy-id)"
     listed = ", ".join(labels[:_LISTED]) + (", ..." if len(labels) > _LISTED else "")
-    return f"each person once, in the first of {listed} that any of their rows says"
+    return (
+        f"each person once, in the first of {listed} that any of their rows says; n is the number of distinct {privacy_id!r}, and published"
+    )
 
 
 def _notices(found: "Release", *, unadded: bool) -> None:

@@ -1,0 +1,67 @@
+"""The options of `release` that say where the data are and how they are written."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from discreet import scratch
+from discreet.commands.files import is_same_file
+from discreet.commands.options import parse_list
+from discreet.errors import InvalidInputError
+
+__all__ = ["STANDARD_INPUT", "opened", "parse_categories", "parse_mapping", "short_name"]
+
+STANDARD_INPUT = "-"
+_LARGEST_LIST = 1 << 24
+"""Bytes of a file of categories."""
+
+
+@contextmanager
+def opened(file: str) -> Iterator[str | BinaryIO]:
+    """What is to be counted: the path, or standard input. Whatever spills meanwhile is removed even if the process is told to end."""
+    if file == STANDARD_INPUT and (sys.stdin is None or sys.stdin.isatty()):
+        raise InvalidInputError("FILE is -, which means a CSV file on standard input, and none is there: pipe one in, as in `cat a.csv |`")
+    with scratch.removed_on_termination():
+        yield sys.stdin.buffer if file == STANDARD_INPUT else file
+
+
+def short_name(file: str) -> str:
+    """A file's name without its folder."""
+    return "standard input" if file == STANDARD_INPUT else Path(file).name
+
+
+def parse_categories(text: str, file: str) -> list[str]:
+    """The categories of an option: separated by commas, or, after @, one on each line of a file."""
+    if not text.startswith("@"):
+        return parse_list(text, "--categories")
+    path = Path(text[1:])
+    if file != STANDARD_INPUT and is_same_file(path, file):
+        raise InvalidInputError(f"--categories {text} is also the private data: the categories are published, so list them elsewhere")
+    try:
+        with path.expanduser().open("rb") as stream:
+            content = stream.read(_LARGEST_LIST + 1)
+        lines = content.decode("utf-8-sig").splitlines()
+    except (OSError, ValueError, RuntimeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not UTF-8 text" if isinstance(error, UnicodeError) else "not a path"
+        raise InvalidInputError(f"--categories {text} cannot be read ({why}): name a text file with one category on each line") from None
+    if len(content) > _LARGEST_LIST:
+        raise InvalidInputError(f"--categories {text} is too large to be a list of categories")
+    return [line.strip() for line in lines]
+
+
+def parse_mapping(texts: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
+    """The values that `--map VALUE=CATEGORY` maps, each once, and what to. A value may have = in it, and blanks, which matter."""
+    from discreet.validation import shown
+
+    mapping: dict[str, str] = {}
+    for text in texts:
+        ends = [place for place, character in enumerate(text) if character == "=" and text[place + 1 :] in labels]
+        if not ends or ends[0] == 0:
+            raise InvalidInputError(f"--map must be VALUE=CATEGORY, with one of --categories after the =; got {shown(text)!r}")
+        value = text[: ends[0]]
+        if value in mapping:
+            raise InvalidInputError(f"--map: {shown(value)!r} is mapped twice; map each value once")
+        mapping[value] = text[ends[0] + 1 :]
+    return mapping
