@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 
 try:
     import fcntl
@@ -80,33 +80,39 @@ def _ours(whose: str) -> list[Path]:
 
 @contextmanager
 def removed_on_termination() -> Iterator[None]:
-    """While this lasts, SIGTERM and SIGHUP remove this process's directories before they end it.
+    """While this lasts, SIGTERM and SIGHUP remove this process's directories before they end it, unless they are handled or ignored.
 
-    For programs that own their process, such as the command line. A thread waits for the signals, because an engine in the middle of its
+    For programs that own their process, such as the command line. A thread is woken by the signals, because an engine in the middle of its
     work may not let Python's own handlers run. SIGKILL and a power failure leave no time for anything: then the next start cleans up.
     """
-    if not hasattr(signal, "sigwait"):
+    wanted = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    numbers = [number for number in wanted if signal.getsignal(number) is signal.SIG_DFL]
+    if current_thread() is not main_thread():  # no other may say what happens on a signal
         yield
         return
-    signals = {signal.SIGTERM, signal.SIGHUP}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-    finished: list[bool] = []
-    watcher = Thread(target=_end_on, args=(signals, finished), daemon=True)
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    watcher = Thread(target=_end_on, args=(numbers, reading), daemon=True)
     watcher.start()
+    woken = signal.set_wakeup_fd(writing)
+    for number in numbers:
+        signal.signal(number, lambda *_: None)  # the watcher acts on it
     try:
         yield
     finally:
-        finished.append(True)
-        signal.pthread_kill(watcher.ident or 0, signal.SIGTERM)  # to the watcher alone, which has nothing more to wait for
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+        signal.set_wakeup_fd(woken)
+        os.close(writing)
         watcher.join()
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        os.close(reading)
 
 
-def _end_on(signals: set[signal.Signals], finished: list[bool]) -> None:
-    received = signal.sigwait(signals)
-    if finished:
-        return
-    for place in _ours(f"{os.getpid()}-"):
-        shutil.rmtree(place, ignore_errors=True)
-    # The engine may be writing still. Ending the process right away leaves it the least time.
-    os._exit(128 + received)
+def _end_on(numbers: list[signal.Signals], reading: int) -> None:
+    """End the process as soon as one of the signals is read. Nothing more is read when the pipe is closed."""
+    while received := os.read(reading, 1):
+        if received[0] in numbers:
+            for place in _ours(f"{os.getpid()}-"):
+                shutil.rmtree(place, ignore_errors=True)
+            # The engine may be writing still. Ending the process right away leaves it the least time.
+            os._exit(128 + received[0])
