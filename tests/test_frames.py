@@ -53,7 +53,7 @@ def holds_a_secret(value: Any, depth: int = 4) -> bool:
     if isinstance(value, str):
         return PEOPLE in value
     if isinstance(value, (int, float, np.number)):
-        return int(value) in SECRETS if value == value and abs(value) < 1e15 else False
+        return value in SECRETS
     if depth == 0 or value is None or isinstance(value, (type, bytes)) or callable(value):
         return False
     if isinstance(value, CategoryCounts):

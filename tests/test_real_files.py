@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
@@ -174,7 +174,7 @@ def test_weights_that_add_up_to_too_much_are_refused(table: Table) -> None:
 
 @pytest.mark.parametrize("name", ["survey.csv", "survey.json", "survey.parquet"])
 def test_weights_in_files(tmp_path: Path, name: str) -> None:
-    rows = {"x": ["never", "former", "never"], "freq": [4, 5, 6]}
+    rows: dict[str, list[Any]] = {"x": ["never", "former", "never"], "freq": [4, 5, 6]}
     if name.endswith(".parquet"):
         TABLES["polars"](rows).write_parquet(tmp_path / name)
     elif name.endswith(".json"):
@@ -304,6 +304,7 @@ def test_a_blank_line_within_a_cell_is_none(tmp_path: Path) -> None:
     assert count(file, "x", LABELS).counts.tolist() == [1, 1, 0]
 
 
+@settings(max_examples=25)
 @given(st.lists(st.sampled_from(["1,never", "2,former", "", '3,"never"', '"a\n\nb",never']), max_size=12))
 def test_every_line_counts(lines: list[str]) -> None:
     content = "".join(f"{line}\n" for line in ["who,x", "0,never", *lines]).encode()

@@ -82,7 +82,7 @@ def test_undeclared_values_and_nulls_go_where_they_are_told(table: Table) -> Non
 def test_undeclared_values_and_nulls_are_errors_by_default(table: Table, extra: str | None, option: str) -> None:
     source = table({"risk": [*ANSWERS, extra]})
     with pytest.raises(SourceError, match=option) as caught:
-        count(source, "risk", CATEGORIES, **({"nulls": "low"} if extra else {"other": "low"}))
+        count(source, "risk", CATEGORIES, nulls="low" if extra else "error", other="error" if extra else "low")
     assert "zebra" not in str(caught.value)
     assert not any(character.isdigit() for character in str(caught.value))
 

@@ -53,9 +53,9 @@ def test_counts_a_column(spark: Any) -> None:
 def test_undeclared_values_and_nulls(spark: Any) -> None:
     source = frame(spark, {"risk": [*ANSWERS, None, SECRET]}, "risk string")
     assert count(source, "risk", CATEGORIES, nulls="mid", other="high").counts.tolist() == [3, 3, 2]
-    for option in ({"nulls": "low"}, {"other": "low"}):
+    for nulls, other in (("low", "error"), ("error", "low")):
         with pytest.raises(SourceError) as caught:
-            count(source, "risk", CATEGORIES, **option)
+            count(source, "risk", CATEGORIES, nulls=nulls, other=other)
         assert SECRET not in everything_said(caught.value)
 
 
@@ -110,3 +110,24 @@ def test_missing_columns_and_files(spark: Any, tmp_path: Path) -> None:
     assert count(tmp_path / "survey" / "*.parquet", "risk", CATEGORIES).counts.tolist() == [3, 2, 1]
     with pytest.raises(InvalidInputError, match="no column 'Risk'"):
         count(source, "Risk", CATEGORIES)
+
+
+def test_other_words_marks_for_missing_answers_and_strict_counting(spark: Any) -> None:
+    columns: dict[str, list[Any]] = {"who": ["a", "a", None, None, "b"], "risk": ["Low", "high", "low", "NA", "zebra"]}
+    source = frame(spark, columns, "who string, risk string")
+    options: dict[str, Any] = {"mapping": {"Low": "low"}, "na_values": ["NA"], "nulls": "high", "other": "mid", "strict": True}
+    assert count(source, "risk", CATEGORIES, **options).counts.tolist() == [2, 1, 2]
+    assert count(source, "risk", CATEGORIES, privacy_id="who", **options).counts.tolist() == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("weights", "schema"), [([3, 0, 5], "w int"), ([3.0, 0.0, 5.0], "w double"), (["3", "0.0", "5"], "w string")], ids=str
+)
+def test_weights(spark: Any, weights: list[Any], schema: str) -> None:
+    source = frame(spark, {"risk": ["low", "zebra", "high"], "w": weights}, f"risk string, {schema}")
+    assert count(source, "risk", CATEGORIES, weight="w").counts.tolist() == [3, 0, 5]
+    for bad in ([3, -1, 5], [3, None, 5]):
+        given = [None if weight is None else type(weights[0])(weight) for weight in bad]
+        source = frame(spark, {"risk": ["low", "mid", "high"], "w": given}, f"risk string, {schema}")
+        with pytest.raises(SourceError, match="must be a whole number"):
+            count(source, "risk", CATEGORIES, weight="w")

@@ -73,7 +73,7 @@ class Declared:
         return any(_whole_number(label) is not None for label in self.labels)
 
 
-def declare(categories: Iterable[Hashable], mapping: Mapping[Hashable, Hashable] | None, na_values: Iterable[Hashable]) -> Declared:
+def declare(categories: Iterable[Hashable], mapping: Mapping[Any, Hashable] | None, na_values: Iterable[Hashable]) -> Declared:
     """The categories with the aliases that `mapping` and `na_values` make; nothing may be declared as two things."""
     if isinstance(categories, (str, bytes)) or not isinstance(categories, Iterable):
         raise InvalidInputError("categories must be a sequence of labels, such as ['low', 'mid', 'high']")
@@ -91,7 +91,7 @@ def declare(categories: Iterable[Hashable], mapping: Mapping[Hashable, Hashable]
     return Declared(plain.labels, tuple(aliases))
 
 
-def _mapped(declared: Declared, mapping: Mapping[Hashable, Hashable] | None) -> list[tuple[Hashable, int]]:
+def _mapped(declared: Declared, mapping: Mapping[Any, Hashable] | None) -> list[tuple[Hashable, int]]:
     """Each key of the mapping with the index of the category it stands for."""
     if mapping is None:
         return []

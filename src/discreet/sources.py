@@ -61,7 +61,7 @@ def count(
     other: Hashable = "error",
     *,
     na_values: Iterable[Hashable] = (),
-    mapping: Mapping[Hashable, Hashable] | None = None,
+    mapping: Mapping[Any, Hashable] | None = None,
     encoding: str = "utf-8",
     weight: str | None = None,
     strict: bool = False,
