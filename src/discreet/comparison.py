@@ -21,6 +21,7 @@ from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.mechanisms import MECHANISMS, Calibrated, Exponential, HellingerSmooth, LatticeGeometric, Mechanism, Remapped, mechanism
 from discreet.optimum import optimal
 from discreet.survey import Distance
+from discreet.text import plain
 from discreet.validation import Number, check_positive, check_records
 
 if TYPE_CHECKING:
@@ -116,9 +117,9 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         headings, rows = self.cells()
-        head = "".join(f"<th>{escape(h)}</th>" for h in headings)
-        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        table = f"<table><caption>{escape(self.caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        head = "".join(f"<th>{escape(plain(h))}</th>" for h in headings)
+        body = "".join("<tr>" + "".join(f"<td>{escape(plain(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+        table = f"<table><caption>{escape(plain(self.caption))}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         return f"{table}<p>{escape(PUBLIC_CHOICE)}</p>"
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":

@@ -2,7 +2,16 @@
 
 
 class DiscreetError(Exception):
-    """Base of every error raised on purpose by discreet."""
+    """Base of every error raised on purpose by discreet. Its text is for Python; `shell` is the same for the command line."""
+
+    def __init__(self, *arguments: object, shell: str | None = None) -> None:
+        super().__init__(*arguments)
+        self._shell = shell
+
+    @property
+    def shell(self) -> str:
+        """The message with advice that can be typed into a shell, where it differs from the advice for Python."""
+        return str(self) if self._shell is None else self._shell
 
 
 class InvalidInputError(DiscreetError, ValueError):

@@ -22,6 +22,7 @@ from discreet.mechanisms import mechanism_from
 from discreet.mixtures import BetaMixture
 from discreet.numerics import Floats
 from discreet.release import Release
+from discreet.text import plain
 from discreet.tilting import Run
 from discreet.validation import Counts, check_records
 
@@ -163,7 +164,7 @@ class NoiseAware:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><th>{escape(str(c))}</th><td>{m.mean():.4g}</td><td>{m.std():.2g}</td><td>{low:.4g} to {high:.4g}</td></tr>"
+            f"<tr><th>{escape(plain(c))}</th><td>{m.mean():.4g}</td><td>{m.std():.2g}</td><td>{low:.4g} to {high:.4g}</td></tr>"
             for c, m in zip(self.categories, self._marginals(), strict=True)
             for low, high in [m.interval(0.95)]
         )

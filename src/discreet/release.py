@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from discreet import schema
 from discreet.distributions import Beta, Dirichlet
 from discreet.errors import InvalidInputError
+from discreet.text import plain
 from discreet.validation import shown
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class Release:
         means = self.reported.mean()
         shares = [means, 1.0 - means] if isinstance(means, float) else means.tolist()
         rows = "".join(
-            f"<tr><th>{escape(str(c))}</th><td>{x}</td><td>{m:.4g}</td></tr>"
+            f"<tr><th>{escape(plain(c))}</th><td>{x}</td><td>{m:.4g}</td></tr>"
             for c, x, m in zip(self.prior.categories, self.counts, shares, strict=True)
         )
         head = "<tr><th>category</th><th>reported count</th><th>reported mean</th></tr>"

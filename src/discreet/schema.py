@@ -26,7 +26,7 @@ VERSION = 1
 _FIELDS = ("format", "version", "mechanism", "parameters", "prior", "n", "guarantee", "raw", "counts")
 _EXACT = ("epsilon", "gamma", "delta", "factor")
 """Parameters that are exact numbers; all others are text or truth values."""
-_RATIO = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000})?")
+_RATIO = re.compile(r"[0-9]{1,1001}(/[0-9]{1,1001})?")
 _DECIMAL = re.compile(r"[0-9]{1,400}(\.[0-9]{1,400})?(e[+-]?[0-9]{1,3})?|inf")
 _LONGEST = 1 << 26
 _MOST_WRAPPERS = 4
@@ -226,8 +226,10 @@ def _prior(value: Any) -> Dirichlet | Beta:
 
 
 def _label(value: Any) -> Hashable:
-    if value is None or isinstance(value, (str, bool, int, float)):
+    if value is None or isinstance(value, (str, bool, int)):
         return value
+    if isinstance(value, float):
+        return _finite(value)
     _check_fields(value, ("type", "value"), "a category that is not a JSON scalar")
     kind, text = value["type"], value["value"]
     if not (isinstance(kind, str) and kind in _UNWRAPPED and isinstance(text, str) and len(text) <= 4000):
@@ -235,9 +237,16 @@ def _label(value: Any) -> Hashable:
     if kind == "fraction" and not _RATIO.fullmatch(text.removeprefix("-")):
         raise InvalidInputError("a category of type fraction must look like '1/2'")
     try:
-        return _UNWRAPPED[kind](text)
+        return _finite(_UNWRAPPED[kind](text))
     except (ArithmeticError, ValueError):
         raise InvalidInputError(f"a category's value is not a {kind}") from None
+
+
+def _finite(label: Any) -> Hashable:
+    """A label that is equal to itself and can be hashed, which not every number is."""
+    if (isinstance(label, float) and not isfinite(label)) or (isinstance(label, Decimal) and not label.is_finite()):
+        raise InvalidInputError("a category that is a number must be a finite one")
+    return label
 
 
 def _guarantee(value: Any) -> dict[str, Any]:

@@ -6,9 +6,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from rich.text import Text
 
-from discreet.commands.options import Command, Group, JsonOption, errors_in_one_line, parse_number, print_json, print_table
+from discreet.commands.options import Command, Group, JsonOption, cell, errors_in_one_line, parse_number, print_json, print_table
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
@@ -50,7 +49,7 @@ def create(
             parse_number(delta, "--delta"),
             unit=unit,  # type: ignore[arg-type]
         )
-    Console(highlight=False, emoji=False).print(f"{escape(budget.dataset)}: {escape(str(budget.total))}, protecting each {budget.unit}")
+    Console(highlight=False, emoji=False).print(cell(f"{budget.dataset}: {budget.total}, protecting each {budget.unit}"))
 
 
 @app.command(cls=Command)
@@ -112,5 +111,5 @@ def _print(rows: list[dict[str, Any]], names: list[str]) -> None:
     for name in names:
         table.add_column(name, no_wrap=name in _WHOLE)
     for row in rows:
-        table.add_row(*(Text(str(row[name])) for name in names))
+        table.add_row(*(cell(row[name]) for name in names))
     print_table(table)

@@ -3,9 +3,8 @@
 from typing import TYPE_CHECKING
 
 from rich.table import Table
-from rich.text import Text
 
-from discreet.commands.options import Lines, print_lines, print_table
+from discreet.commands.options import Lines, cell, print_lines, print_table
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def _table(found: "Release") -> Table:
         intervals = [f"{low:.4f} to {high:.4f}" for low, high in posterior.interval(0.95)]
     except DiscreetError as error:
         means = intervals = ["not available"] * len(found.counts)
-        table.caption = Text(str(error))
+        table.caption = cell(error)
     for row in zip(found.prior.categories, found.counts, means, intervals, strict=True):
-        table.add_row(*(Text(str(cell)) for cell in row))
+        table.add_row(*map(cell, row))
     return table

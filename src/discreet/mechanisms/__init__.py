@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import fields
 from difflib import get_close_matches
+from fractions import Fraction
 from typing import Any
 
 from discreet.distributions import Beta, Dirichlet
@@ -56,6 +57,9 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
 )
 _BY_NAME = {name.casefold(): cls for cls in MECHANISMS for name in (cls.__name__, *cls.names)}
 
+_LARGEST_FACTOR = 10**100
+"""Of a calibrated exponent, and one over the smallest: floats must be able to follow."""
+
 
 def mechanism(name: str, prior: Dirichlet | Beta, n: int, epsilon: Number, **options: Any) -> Mechanism:
     """The mechanism of this name, ours or one of the papers', whatever its case; `options` are those of its class."""
@@ -67,7 +71,7 @@ def mechanism(name: str, prior: Dirichlet | Beta, n: int, epsilon: Number, **opt
     allowed = [option.name for option in fields(cls) if option.name not in ("prior", "n", "epsilon")]
     for option in options:
         if option not in allowed:
-            raise InvalidInputError(f"{cls.__name__} has no option {option!r}; it has {', '.join(allowed) or 'none'}")
+            raise InvalidInputError(f"{cls.__name__} has no option {shown(option)!r}; it has {', '.join(allowed) or 'none'}")
     return cls(prior, n, epsilon, **options)
 
 
@@ -114,4 +118,7 @@ def _described(name: str, parameters: Mapping[str, Any], prior: Dirichlet | Beta
         return Remapped(inside)
     if not isinstance(inside, Exponential) or isinstance(inside, Scaled):
         raise InvalidInputError(f"Calibrated takes a Hellinger mechanism, not {type(inside).__name__}")
-    return Scaled(inside, check_positive(options["factor"], "factor"))
+    factor = check_positive(options["factor"], "factor")
+    if not Fraction(1, _LARGEST_FACTOR) <= factor <= _LARGEST_FACTOR:
+        raise InvalidInputError(f"factor must be from 1e-100 to 1e100, got {shown(factor)}")
+    return Scaled(inside, factor)
