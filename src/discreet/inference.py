@@ -65,6 +65,11 @@ class NoiseAware:
         """Upper bound on the posterior probability of counts that were left out."""
         return self.counts.omitted
 
+    @property
+    def work(self) -> int:
+        """How many numbers the means and intervals of all categories are computed from: what they take grows with it."""
+        return self.counts.work
+
     def count_probabilities(self, category: Hashable) -> tuple[Counts, Floats]:
         """Possible true counts of one category and their posterior probabilities."""
         run = self.counts.marginal(self.prior._index(category))

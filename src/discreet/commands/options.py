@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ERROR_SCALE",
     "FAILED",
+    "MECHANISM_HELP",
     "MECHANISM_NAMES",
     "Command",
     "DeltaOption",
@@ -59,6 +60,7 @@ MECHANISM_NAMES = (
     "HellingerSmooth, HellingerSmoothDelta, HellingerGlobal, HellingerLocal"
 )
 """Written out, because help must not have to load them."""
+MECHANISM_HELP = f"{MECHANISM_NAMES}, or a name of the papers; also as Remapped(...) or Calibrated(...)"
 ERROR_SCALE = (
     "Errors are Hellinger distances from the true posterior to the reported one: 0 the same, 1 nothing in common; "
     "0.05 is hard to see in a plot, 0.2 shifts an interval by about half a standard deviation."
@@ -173,7 +175,7 @@ def errors_in_one_line() -> Iterator[None]:
     try:
         yield
     except DiscreetError as error:
-        _print_line("bold red", "error", " ".join(error.shell.splitlines()))
+        _print_line("bold red", "error", " ".join(error.in_shell.splitlines()))
         raise typer.Exit(_BAD_INPUT) from None
 
 
