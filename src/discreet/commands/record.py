@@ -1,5 +1,6 @@
 """A public record in words and in fields: what `release` prints of what it drew, and `show` of what it was given."""
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -16,6 +17,9 @@ MASS = 0.95
 """Probability of the intervals that are shown if no other is asked for."""
 _MOST_CATEGORIES, _MOST_WORK = 200, 1 << 26
 """Up to here the intervals of a record, whoever wrote it, take seconds and some hundred megabytes."""
+
+_MOST_ROWS = 999
+"""Of a table; nobody reads more, and laying them out takes longer than all else."""
 
 
 def print_record(
@@ -128,6 +132,9 @@ def _table(found: "Release", mass: float, *, slow: bool) -> Table:
     except DiscreetError as error:
         means = intervals = ["not available"] * len(found.counts)
         table.caption = cell(error.in_shell)
-    for row in zip(found.prior.categories, found.counts, means, intervals, strict=True):
+    rows_shown = zip(found.prior.categories, found.counts, means, intervals, strict=True)
+    for row in islice(rows_shown, _MOST_ROWS):
         table.add_row(*map(cell, row))
+    if len(found.counts) > _MOST_ROWS:
+        table.add_row(f"{len(found.counts) - _MOST_ROWS:,} more: --json")
     return table
