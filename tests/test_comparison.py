@@ -24,6 +24,7 @@ from discreet.commands.progress import progress_bar
 from discreet.comparison import PUBLIC_CHOICE, Comparison, compare, plan
 from discreet.mechanisms import MECHANISMS
 from discreet.optimum import optimal
+from discreet.release import NO_GUARANTEE
 
 app = typer.Typer()
 app.command("compare")(compare_command)
@@ -55,10 +56,11 @@ def test_order_guarantees_and_ratios(small: Comparison) -> None:
     errors = [float(row.error or 0.0) for row in small.rows]
     assert errors == sorted(errors)
     rows = {row.mechanism: row for row in small.rows}
-    assert rows["HellingerLocal"].guarantee == "none"
-    assert rows["Calibrated(HellingerSmooth)"].guarantee == "ε = 1 by computation"
-    assert rows["HellingerSmoothDelta"].guarantee == "ε = 1, δ = 1e-08 by computation"
-    assert all((row.ratio or 0.0) >= 1.0 - 1e-7 for row in small.rows if row.guarantee.startswith("ε = 1 by"))
+    assert rows["HellingerLocal"].guarantee == NO_GUARANTEE
+    assert rows["Calibrated(HellingerSmooth)"].guarantee == dc.Guarantee(1.0, 0.0, "computation")
+    assert rows["HellingerSmoothDelta"].guarantee == dc.Guarantee(1.0, 1e-8, "computation")
+    assert all((row.ratio or 0.0) >= 1.0 - 1e-7 for row in small.rows if row.guarantee is not None and row.guarantee.delta == 0.0)
+    assert [cells[1] for cells in small.cells()[1] if "HellingerSmoothDelta" in cells] == ["ε = 1, δ = 1e-08 by computation"]
     assert rows["Remapped(LatticeGeometric)"].ratio == pytest.approx(1.0, abs=1e-6)
     loss = {name: row.loss for name, row in rows.items() if row.loss is not None}
     assert loss["LaplaceDimension"] == 0.5  # half of what it promises
@@ -74,15 +76,19 @@ def test_progress_is_told() -> None:
 
 
 def test_what_cannot_be_computed_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any, **__: Any) -> None:
-        raise dc.TooLargeError("too many")
+    make = comparison.mechanism
 
-    monkeypatch.setattr(comparison, "Calibrated", refuse)
+    def refuse(name: str, *arguments: Any, **options: Any) -> Any:
+        if name.startswith("Calibrated"):
+            raise dc.TooLargeError("too many")
+        return make(name, *arguments, **options)
+
+    monkeypatch.setattr(comparison, "mechanism", refuse)
     monkeypatch.setattr(comparison, "_SOLVED_CANDIDATES", 3)
     found = compare(dc.Beta(1, 1), 4, 1)
     row = found.rows[-1]
     assert row.mechanism == "Calibrated(HellingerSmooth)"
-    assert (row.error, row.loss, row.ratio, row.guarantee) == (None, None, None, "not available at this size")
+    assert (row.error, row.loss, row.ratio, row.guarantee) == (None, None, None, None)
     assert found.optimum is None
     assert all(row.ratio is None for row in found.rows)
     assert "-" in str(found)
@@ -205,7 +211,7 @@ def test_the_comparison_is_whole_at_80_columns(prior: str, monkeypatch: pytest.M
     if prior == "1,1,1":  # as it is with many records: simulated means, some entries out of reach, no optimum
         simulated = ExpectedError(0.2345, "Monte Carlo", standard_error=0.0123)
         some = [replace(row, error=simulated, ratio=None) for row in found.rows if not row.mechanism.startswith("Calibrated")]
-        none = comparison.Row("Calibrated(HellingerSmooth)", "not available at this size", None, None, None, None, None)
+        none = comparison.Row("Calibrated(HellingerSmooth)", None, None, None, None, None, None)
         found = replace(found, rows=(*some, none), optimum=None)
     monkeypatch.setattr(comparison, "compare", lambda *_arguments, **_options: found)
     shown = runner.invoke(app, ["compare", "--n", "4", "--epsilon", "0.5", "--prior", prior], env={"COLUMNS": "80"}).stdout

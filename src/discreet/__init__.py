@@ -7,6 +7,8 @@ if TYPE_CHECKING:
     from discreet.accuracy import error_law as error_law
     from discreet.accuracy import expected_error as expected_error
     from discreet.auditing import audit as audit
+    from discreet.capability import Capabilities as Capabilities
+    from discreet.capability import capabilities as capabilities
     from discreet.comparison import compare as compare
     from discreet.comparison import plan as plan
     from discreet.composition import Accountant as Accountant
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from discreet.distributions import Beta as Beta
     from discreet.distributions import Dirichlet as Dirichlet
     from discreet.errors import BudgetError as BudgetError
+    from discreet.errors import ClaimError as ClaimError
     from discreet.errors import DiscreetError as DiscreetError
     from discreet.errors import EntropyError as EntropyError
     from discreet.errors import InternalError as InternalError
@@ -62,11 +65,13 @@ _ROOMS = {
     "accuracy": ("error_law", "expected_error"),
     "auditing": ("audit",),
     "comparison": ("compare", "plan"),
+    "capability": ("Capabilities", "capabilities"),
     "composition": ("Accountant",),
     "distances": ("chi2", "hellinger", "kl", "renyi", "total_variation", "total_variation_bounds", "total_variation_estimate"),
     "distributions": ("Beta", "Dirichlet"),
     "errors": (
         "BudgetError",
+        "ClaimError",
         "DiscreetError",
         "EntropyError",
         "InternalError",

@@ -10,7 +10,6 @@ from fractions import Fraction
 from functools import partial
 from html import escape
 from math import ceil, floor, log10
-from re import fullmatch
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from discreet.accuracy import ExpectedError, error_summary, expected_error
@@ -18,9 +17,11 @@ from discreet.distances import hellinger
 from discreet.distributions import Beta, Dirichlet
 from discreet.enumeration import candidate_count
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.mechanisms import MECHANISMS, Calibrated, Exponential, HellingerSmooth, LatticeGeometric, Mechanism, Remapped, mechanism
+from discreet.mechanisms import MECHANISMS, Mechanism, mechanism
 from discreet.optimum import optimal
+from discreet.release import Guarantee
 from discreet.survey import Distance
+from discreet.text import plain
 from discreet.validation import Number, check_positive, check_records
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class Row:
     """One mechanism of a comparison."""
 
     mechanism: str
-    guarantee: str
+    guarantee: Guarantee | None
+    """What it promises; None where it cannot be had at this size."""
     loss: float | None
     """Computed privacy loss; None where it cannot be computed at this size."""
     error: ExpectedError | None
@@ -74,16 +76,7 @@ class Comparison:
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dictionaries of plain values."""
-        return [
-            {
-                **{
-                    name: None if value is None else (str(value) if isinstance(value, str) else float(value)) for name, value in row.items()
-                },
-                "method": None if row["error"] is None else row["error"].method,
-                "standard_error": None if row["error"] is None else row["error"].standard_error,
-            }
-            for row in ({field.name: getattr(r, field.name) for field in fields(r)} for r in self.rows)
-        ]
+        return [_plain(row) for row in self.rows]
 
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame."""
@@ -97,7 +90,8 @@ class Comparison:
         """Headings and formatted cells, for printing; without columns in which nothing could be computed."""
         headings = ("mechanism", "guarantee", "loss", "mean error", "worst", "95 %", "× best")
         rows = [
-            (r.mechanism, r.guarantee, *(_shown(value) for value in (r.loss, r.error, r.worst, r.quantile, r.ratio))) for r in self.rows
+            (r.mechanism, _promised(r.guarantee), *(_shown(value) for value in (r.loss, r.error, r.worst, r.quantile, r.ratio)))
+            for r in self.rows
         ]
         kept = [i for i in range(len(headings)) if any(row[i] != "-" for row in rows)]
         return tuple(headings[i] for i in kept), [tuple(row[i] for i in kept) for row in rows]
@@ -116,9 +110,9 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         headings, rows = self.cells()
-        head = "".join(f"<th>{escape(h)}</th>" for h in headings)
-        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        table = f"<table><caption>{escape(self.caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        head = "".join(f"<th>{escape(plain(h))}</th>" for h in headings)
+        body = "".join("<tr>" + "".join(f"<td>{escape(plain(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+        table = f"<table><caption>{escape(plain(self.caption))}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         return f"{table}<p>{escape(PUBLIC_CHOICE)}</p>"
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
@@ -138,6 +132,30 @@ class Comparison:
         ax.set_title(f"n = {self.n}, ε = {float(self.epsilon):g}")
         ax.legend()
         return ax
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    """One row's numbers and words by name; None for what could not be computed, and for ε and δ where nothing is promised."""
+    promised = row.guarantee if row.guarantee is not None and row.guarantee.basis != "none" else None
+    numbers = {name: getattr(row, name) for name in ("loss", "error", "worst", "quantile", "ratio")}
+    return {
+        "mechanism": row.mechanism,
+        "basis": None if row.guarantee is None else row.guarantee.basis,
+        "epsilon": None if promised is None else promised.epsilon,
+        "delta": None if promised is None else promised.delta,
+        **{name: None if value is None else float(value) for name, value in numbers.items()},
+        "method": None if row.error is None else row.error.method,
+        "standard_error": None if row.error is None else row.error.standard_error,
+    }
+
+
+def _promised(guarantee: Guarantee | None) -> str:
+    if guarantee is None:
+        return "not available at this size"
+    if guarantee.basis == "none":
+        return "none"
+    limit = f"ε = {guarantee.epsilon:g}" if guarantee.delta == 0 else f"ε = {guarantee.epsilon:g}, δ = {guarantee.delta:g}"
+    return f"{limit} by {guarantee.basis}"
 
 
 def _shown(value: float | None) -> str:
@@ -161,15 +179,9 @@ def _optional(name: str) -> Any:
 
 def _makers(delta: Number) -> dict[str, Maker]:
     """Every mechanism that is compared, by the name it is shown under."""
-    makers: dict[str, Maker] = {cls.__name__: partial(_made, cls) for cls in MECHANISMS}
-    makers["HellingerSmoothDelta"] = lambda prior, n, epsilon: mechanism("HellingerSmoothDelta", prior, n, epsilon, delta=delta)
-    makers["Calibrated(HellingerSmooth)"] = lambda prior, n, epsilon: Calibrated(HellingerSmooth(prior, n, epsilon))
-    makers["Remapped(LatticeGeometric)"] = lambda prior, n, epsilon: Remapped(LatticeGeometric(prior, n, epsilon))
-    return makers
-
-
-def _made(cls: type[Mechanism], prior: Prior, n: int, epsilon: Fraction) -> Mechanism:
-    return cls(prior, n, epsilon)
+    names = [*(cls.__name__ for cls in MECHANISMS), "Calibrated(HellingerSmooth)", "Remapped(LatticeGeometric)"]
+    makers: dict[str, Maker] = {name: partial(mechanism, name) for name in names}
+    return makers | {"HellingerSmoothDelta": partial(mechanism, "HellingerSmoothDelta", delta=delta)}
 
 
 def compare(
@@ -199,7 +211,7 @@ def compare(
         try:
             rows.append(_row(name, make(prior, records, level), distance, optimum))
         except (TooLargeError, RefusedError):  # such as Calibrated, which needs the exact loss
-            rows.append(Row(name, "not available at this size", None, None, None, None, None))
+            rows.append(Row(name, None, None, None, None, None, None))
     tell(steps, steps, "done")
     rows.sort(key=lambda row: float("inf") if row.error is None else float(row.error))
     return Comparison(prior, records, level, tuple(rows), optimum)
@@ -212,12 +224,7 @@ def _row(name: str, made: Mechanism, distance: Distance, optimum: float | None) 
         loss: float | None = privacy_loss(made).value
     except TooLargeError:
         loss = None
-    guarantee = made.guarantee
-    if guarantee.basis == "none":
-        promise = "none"
-    else:
-        limit = f"ε = {guarantee.epsilon:g}" if guarantee.delta == 0 else f"ε = {guarantee.epsilon:g}, δ = {guarantee.delta:g}"
-        promise = f"{limit} by {guarantee.basis}"
+    promise = made.guarantee
     try:
         summary = error_summary(made, distance)
     except TooLargeError:
@@ -265,23 +272,10 @@ _LEVEL_FROM, _LEVEL = 1024, 0.005
 
 
 def _maker(chosen: str | Maker) -> tuple[str, Maker]:
-    """A mechanism by name, with `Remapped(...)` or `Calibrated(...)` around it, or a class or function of (prior, n, epsilon)."""
-    if not isinstance(chosen, str):
-        return getattr(chosen, "__name__", str(chosen)), chosen
-    wrapped = fullmatch(r"\s*(remapped|calibrated)\s*\((.*)\)\s*", chosen.casefold())
-    if wrapped is None:
-        return chosen, lambda prior, n, epsilon: mechanism(chosen, prior, n, epsilon)
-    wrapper, name = wrapped.groups()
-
-    def make(prior: Prior, n: int, epsilon: Fraction) -> Mechanism:
-        inner = mechanism(name, prior, n, epsilon)
-        if wrapper == "remapped":
-            return Remapped(inner)
-        if not isinstance(inner, Exponential):
-            raise InvalidInputError(f"Calibrated takes a Hellinger mechanism, not {type(inner).__name__}")
-        return Calibrated(inner)
-
-    return chosen, make
+    """A mechanism by any name that `mechanism` reads, or a class or function of (prior, n, epsilon)."""
+    if isinstance(chosen, str):
+        return chosen, partial(mechanism, chosen)
+    return getattr(chosen, "__name__", str(chosen)), chosen
 
 
 def plan(

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidInputError
 from discreet.numerics import Floats, beta_cdf, beta_quantile, beta_survival, digamma_excess, log_gamma_excess, log_ratio_excess
+from discreet.text import plain
 from discreet.validation import (
     Number,
     check_categories,
@@ -133,7 +134,7 @@ class _Conjugate:
 
     def _repr_html_(self) -> str:
         cells = (self.categories, self.exact, self._shares)
-        rows = "".join(f"<tr><th>{escape(str(c))}</th><td>{float(a):g}</td><td>{m:.4g}</td></tr>" for c, a, m in zip(*cells, strict=True))
+        rows = "".join(f"<tr><th>{escape(plain(c))}</th><td>{float(a):g}</td><td>{m:.4g}</td></tr>" for c, a, m in zip(*cells, strict=True))
         head = "<tr><th>category</th><th>concentration</th><th>mean</th></tr>"
         return f"<table><caption>{type(self).__name__}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
 

@@ -7,7 +7,7 @@ import numpy as np
 from discreet.errors import TooLargeError
 from discreet.validation import Counts
 
-__all__ = ["MOST_OUTCOMES", "candidate_count", "check_outcomes", "grid_points", "simplex_points"]
+__all__ = ["MOST_OUTCOMES", "candidate_count", "check_outcomes", "grid_points", "is_few", "simplex_points"]
 
 MOST_OUTCOMES = 5_000_000
 """Longest list of outcomes that is enumerated: some hundred megabytes for three or four categories."""
@@ -16,6 +16,11 @@ MOST_OUTCOMES = 5_000_000
 def candidate_count(n: int, k: int) -> int:
     """Number of ways to share n records among k categories (the papers' C(n+1, m-1) is a slip: DESIGN section 9)."""
     return comb(n + k - 1, k - 1)
+
+
+def is_few(n: int, k: int, limit: int) -> bool:
+    """Whether there are at most `limit` candidates. There are at least k of them, so that no huge binomial is computed for a large k."""
+    return k <= limit and candidate_count(n, k) <= limit
 
 
 def check_outcomes(size: int, what: str, limit: int = MOST_OUTCOMES) -> None:

@@ -2,11 +2,24 @@
 
 
 class DiscreetError(Exception):
-    """Base of every error raised on purpose by discreet."""
+    """Base of every error raised on purpose by discreet. Its text is for Python; `in_shell` is the same for the command line."""
+
+    def __init__(self, *arguments: object, in_shell: str | None = None) -> None:
+        super().__init__(*arguments)
+        self._in_shell = in_shell
+
+    @property
+    def in_shell(self) -> str:
+        """The message with advice that can be typed into a shell, where it differs from the advice for Python."""
+        return str(self) if self._in_shell is None else self._in_shell
 
 
 class InvalidInputError(DiscreetError, ValueError):
     """An argument is outside what is allowed; nothing was spent or drawn."""
+
+
+class ClaimError(InvalidInputError):
+    """A record claims another guarantee than the mechanism it names has: do not rely on it."""
 
 
 class TooLargeError(DiscreetError):

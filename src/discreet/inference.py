@@ -22,6 +22,7 @@ from discreet.mechanisms import mechanism_from
 from discreet.mixtures import BetaMixture
 from discreet.numerics import Floats
 from discreet.release import Release
+from discreet.text import plain
 from discreet.tilting import Run
 from discreet.validation import Counts, check_records
 
@@ -63,6 +64,11 @@ class NoiseAware:
     def omitted(self) -> float:
         """Upper bound on the posterior probability of counts that were left out."""
         return self.counts.omitted
+
+    @property
+    def work(self) -> int:
+        """How many numbers the means and intervals of all categories are computed from: what they take grows with it."""
+        return self.counts.work
 
     def count_probabilities(self, category: Hashable) -> tuple[Counts, Floats]:
         """Possible true counts of one category and their posterior probabilities."""
@@ -163,7 +169,7 @@ class NoiseAware:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><th>{escape(str(c))}</th><td>{m.mean():.4g}</td><td>{m.std():.2g}</td><td>{low:.4g} to {high:.4g}</td></tr>"
+            f"<tr><th>{escape(plain(c))}</th><td>{m.mean():.4g}</td><td>{m.std():.2g}</td><td>{low:.4g} to {high:.4g}</td></tr>"
             for c, m in zip(self.categories, self._marginals(), strict=True)
             for low, high in [m.interval(0.95)]
         )

@@ -17,15 +17,15 @@ from typing import Protocol
 import numpy as np
 from scipy.special import logsumexp
 
-from discreet.enumeration import candidate_count, simplex_points
+from discreet.enumeration import candidate_count, is_few, simplex_points
 from discreet.errors import TooLargeError
 from discreet.mechanisms import Mechanism, Remapped
 from discreet.mechanisms.hellinger import Exponential
 from discreet.numerics import Floats
-from discreet.tilting import Run, Tilted, tilt
+from discreet.tilting import Run, Tilted, check_windows, tilt
 from discreet.validation import Counts
 
-__all__ = ["MOST_LISTED", "MOST_RECORDS", "ConvolvedCounts", "LatentCounts", "ListedCounts", "latent_counts"]
+__all__ = ["MOST_LISTED", "MOST_RECORDS", "ConvolvedCounts", "LatentCounts", "ListedCounts", "check_posterior", "latent_counts"]
 
 MOST_LISTED = 4_000
 """Up to this many possible counts the posterior lists them all, whatever the mechanism."""
@@ -38,6 +38,10 @@ _FEWEST_ACCEPTED = 1e-3
 
 class LatentCounts(Protocol):
     """The posterior law of the true counts."""
+
+    @property
+    def work(self) -> int:
+        """How many numbers the marginals of all categories are computed from."""
 
     @property
     def omitted(self) -> float:
@@ -57,6 +61,11 @@ class ListedCounts:
     points: Counts
     log_weight: Floats
     omitted: float = 0.0
+
+    @property
+    def work(self) -> int:
+        """How many numbers the marginals of all categories are computed from."""
+        return self.points.size
 
     @cached_property
     def probability(self) -> Floats:
@@ -78,6 +87,11 @@ class ConvolvedCounts:
 
     n: int
     laws: Tilted
+
+    @property
+    def work(self) -> int:
+        """How many numbers the marginals of all categories are computed from: every total that windows can have, once for each."""
+        return len(self.laws.rest.value) * (len(self.laws.windows) + 1)
 
     @cached_property
     def _order(self) -> list[int]:
@@ -208,19 +222,50 @@ def _filled(batches: Iterator[Counts], size: int, k: int) -> Counts:
 
 def latent_counts(mechanism: Mechanism, raw: tuple[int, ...]) -> LatentCounts:
     """The posterior law of the true counts given the raw outcome of a mechanism."""
-    while isinstance(mechanism, Remapped):
-        mechanism = mechanism.mechanism
+    mechanism = _inside(mechanism)
     if mechanism.has_product_form:
         # outside [0, n] the likelihoods of all datasets shrink alike
         return _from_product(mechanism, np.array([min(max(z, -1), mechanism.n + 1) for z in raw], dtype=np.int64))
+    return _from_laws(_listable(mechanism), raw)
+
+
+def check_posterior(mechanism: Mechanism) -> None:
+    """Refuse, by public numbers alone, a mechanism whose raw outcomes have no posterior law of the true counts that can be computed.
+
+    Where counts are not listed, an outcome's windows are as wide as the noise, unless the outcome is a very unlikely one.
+    """
+    mechanism = _inside(mechanism)
+    if not mechanism.has_product_form:
+        _listable(mechanism)
+    elif not is_few(mechanism.n, mechanism.k, MOST_LISTED):
+        check_windows(mechanism.n, _slopes(mechanism, np.zeros(mechanism.k, dtype=np.int64), np.zeros(mechanism.k)))
+
+
+def _inside(mechanism: Mechanism) -> Mechanism:
+    while isinstance(mechanism, Remapped):
+        mechanism = mechanism.mechanism
+    return mechanism
+
+
+def _listable(mechanism: Mechanism) -> Exponential:
+    """The mechanism, if the laws of all its datasets can be listed."""
     if not isinstance(mechanism, Exponential):
         raise TooLargeError(f"the noise-aware posterior is not available for {type(mechanism).__name__}")
-    return _from_laws(mechanism, raw)
+    n, k = mechanism.n, mechanism.k
+    limit = MOST_RECORDS + 1 if k == 2 else MOST_LISTED
+    if not is_few(n, k, limit):
+        size = candidate_count(n, k) if k <= limit else 10**15
+        shown = f"{size:,}" if size < 10**15 else "more than 10^15"
+        raise TooLargeError(
+            f"there is no noise-aware posterior of {type(mechanism).__name__} with {shown} possible counts: its likelihood needs a sum "
+            f"over all of them for each of them, done up to {limit:,}. LatticeGeometric and the Laplace family have one at any n"
+        )
+    return mechanism
 
 
 def _from_product(mechanism: Mechanism, outcome: Counts) -> LatentCounts:
     n, k = mechanism.n, mechanism.k
-    if candidate_count(n, k) <= MOST_LISTED:
+    if is_few(n, k, MOST_LISTED):
         points = simplex_points(n, k)
         log_weight = mechanism.prior.predictive(n).logpmf(points)
         for category, column in enumerate(points.T):
@@ -238,20 +283,18 @@ def convolved(mechanism: Mechanism, outcome: Counts) -> ConvolvedCounts:
 
     centres = np.zeros(k)
     centres[: len(outcome)] = outcome
-    slopes = np.array([float(np.diff(log_factor(i, np.array([c - 3.0, c - 2.0])))[0]) for i, c in enumerate(centres)])
-    return ConvolvedCounts(n, tilt(mechanism.prior.concentration, n, centres, slopes, log_factor))
+    return ConvolvedCounts(n, tilt(mechanism.prior.concentration, n, centres, _slopes(mechanism, outcome, centres), log_factor))
+
+
+def _slopes(mechanism: Mechanism, outcome: Counts, centres: Floats) -> Floats:
+    """How fast each category's log likelihood falls beside its centre; 0 for a count without noise of its own."""
+    beside = [np.array([c - 3.0, c - 2.0]) for c in centres]
+    return np.array([float(np.diff(mechanism._log_factor(outcome, i, x))[0]) for i, x in enumerate(beside)])
 
 
 def _from_laws(mechanism: Exponential, raw: tuple[int, ...]) -> ListedCounts:
     """Every dataset's probability of this outcome; the laws are made and dropped one after the other."""
     n, k = mechanism.n, mechanism.k
-    size, limit = candidate_count(n, k), MOST_RECORDS + 1 if k == 2 else MOST_LISTED
-    if size > limit:
-        shown = f"{size:,}" if size < 10**15 else "more than 10^15"
-        raise TooLargeError(
-            f"there is no noise-aware posterior of {type(mechanism).__name__} with {shown} possible counts: its likelihood needs a sum "
-            f"over all of them for each of them, done up to {limit:,}. LatticeGeometric and the Laplace family have one at any n"
-        )
     points = simplex_points(n, k)
     where = int(np.nonzero((points == np.array(raw)).all(axis=-1))[0][0])
     log_likelihood = np.array([law[where] for _, _, law in mechanism.log_laws()])

@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from discreet.errors import TooLargeError
+from discreet.text import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +27,8 @@ _NOISE_AWARE = {"marker": "o", "markersize": 7, "linestyle": "-", "linewidth": 3
 _AS_REPORTED = {"marker": "s", "markersize": 6, "linestyle": "--", "linewidth": 1, "color": "0.35", "markerfacecolor": "white"}
 """Told apart by marker and line as well as by colour."""
 _TALLEST = 40.0
+_LONGEST_LABEL = 60
+"""Characters: a longer label leaves no room for what is drawn."""
 
 
 def plot_marginals(marginals: "Sequence[tuple[Hashable, Beta | BetaMixture]]", ax: "Axes | None" = None) -> "Axes":
@@ -81,6 +84,7 @@ def _draw_intervals(
 
 
 def _label(category: Hashable) -> str:
-    """A category as plain text: no mathematics between dollars, and no leading underscore, which Matplotlib hides."""
-    text = str(category).replace("$", r"\$")
+    """A category as plain text: no mathematics between dollars, and no leading underscore, which Matplotlib hides; a long one is cut."""
+    text = plain(category)
+    text = (text if len(text) <= _LONGEST_LABEL else f"{text[:_LONGEST_LABEL]}...").replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text

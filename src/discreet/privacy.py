@@ -18,6 +18,7 @@ from discreet.mechanisms.base import LossAtoms, Mechanism
 from discreet.mechanisms.losses import (
     Bounded,
     Enumerable,
+    check_paired,
     enumerated_delta,
     enumerated_loss,
     enumerated_profile,
@@ -59,6 +60,13 @@ def _any_pair(mechanism: Mechanism) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """A neighbouring pair of datasets, where all are alike."""
     rest = (0,) * (mechanism.k - 2)
     return (mechanism.n, 0, *rest), (mechanism.n - 1, 1, *rest)
+
+
+def check_loss(mechanism: Mechanism) -> None:
+    """Refuse, by public numbers alone, a mechanism whose privacy loss cannot be computed at its size."""
+    if mechanism._loss_atoms() is None:
+        listed = _enumerable(mechanism)
+        check_paired(listed.n, listed.k)
 
 
 def privacy_loss(mechanism: Subject) -> Bounded:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from discreet import schema
 from discreet.distributions import Beta, Dirichlet
-from discreet.errors import InvalidInputError
+from discreet.errors import ClaimError, InvalidInputError
+from discreet.text import plain
 from discreet.validation import shown
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from discreet.inference import NoiseAware
 
-__all__ = ["NO_GUARANTEE", "Guarantee", "Release"]
+__all__ = ["NO_GUARANTEE", "Guarantee", "Release", "nested_name"]
 
 _SHOWN = 8
 """Counts that a repr shows before it is cut."""
@@ -123,17 +124,17 @@ class Release:
 
     def __repr__(self) -> str:
         counts = ", ".join(str(c) for c in self.counts[:_SHOWN]) + (", ..." if len(self.counts) > _SHOWN else "")
-        return f"Release({_nested(self.mechanism, self.parameters)}, n={self.n}, counts=({counts}), {self.guarantee})"
+        return f"Release({nested_name(self.mechanism, self.parameters)}, n={self.n}, counts=({counts}), {self.guarantee})"
 
     def _repr_html_(self) -> str:
         means = self.reported.mean()
         shares = [means, 1.0 - means] if isinstance(means, float) else means.tolist()
         rows = "".join(
-            f"<tr><th>{escape(str(c))}</th><td>{x}</td><td>{m:.4g}</td></tr>"
+            f"<tr><th>{escape(plain(c))}</th><td>{x}</td><td>{m:.4g}</td></tr>"
             for c, x, m in zip(self.prior.categories, self.counts, shares, strict=True)
         )
         head = "<tr><th>category</th><th>reported count</th><th>reported mean</th></tr>"
-        caption = f"{escape(_nested(self.mechanism, self.parameters))}, n = {self.n}: {escape(str(self.guarantee))}"
+        caption = f"{escape(nested_name(self.mechanism, self.parameters))}, n = {self.n}: {escape(str(self.guarantee))}"
         return f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
     def plot(self, ax: "Axes | None" = None, mass: float = 0.95) -> "Axes":
@@ -143,9 +144,9 @@ class Release:
         return plot_release(self, ax, mass)
 
 
-def _nested(name: str, parameters: Mapping[str, Any]) -> str:
-    """The mechanism's name, with that of the one inside it."""
-    return f"{name}({_nested(parameters['mechanism'], parameters['options'])})" if "options" in parameters else name
+def nested_name(name: str, parameters: Mapping[str, Any]) -> str:
+    """The mechanism's name with that of the one inside it, as `discreet.mechanism` reads it."""
+    return f"{name}({nested_name(parameters['mechanism'], parameters['options'])})" if "options" in parameters else name
 
 
 def _sealed(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -170,8 +171,8 @@ def _check_consistent(release: Release) -> None:
         raise InvalidInputError(f"counts must be what {release.mechanism} reports for this raw outcome; they are not")
     claim, stated = mechanism._claim, release.guarantee
     if stated not in (replace(claim, unit=stated.unit), replace(NO_GUARANTEE, unit=stated.unit)):
-        maker = f"{_nested(release.mechanism, release.parameters)} with ε = {shown(mechanism.epsilon)}"
-        raise InvalidInputError(f"the record claims {_figures(stated)}; {maker} has {_figures(claim)}: do not rely on this record")
+        maker = f"{nested_name(release.mechanism, release.parameters)} with ε = {shown(mechanism.epsilon)}"
+        raise ClaimError(f"the record claims {_figures(stated)}; {maker} has {_figures(claim)}: do not rely on this record")
 
 
 def _figures(guarantee: Guarantee) -> str:

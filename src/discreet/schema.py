@@ -18,7 +18,7 @@ import numpy as np
 from discreet.distributions import Beta, Dirichlet
 from discreet.errors import DiscreetError, InvalidInputError
 
-__all__ = ["FORMAT", "VERSION", "guarded", "read", "read_parameters", "written", "written_parameters"]
+__all__ = ["FORMAT", "LONGEST", "VERSION", "guarded", "read", "read_parameters", "written", "written_label", "written_parameters"]
 
 FORMAT = "discreet release"
 VERSION = 1
@@ -26,9 +26,10 @@ VERSION = 1
 _FIELDS = ("format", "version", "mechanism", "parameters", "prior", "n", "guarantee", "raw", "counts")
 _EXACT = ("epsilon", "gamma", "delta", "factor")
 """Parameters that are exact numbers; all others are text or truth values."""
-_RATIO = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000})?")
+_RATIO = re.compile(r"[0-9]{1,1001}(/[0-9]{1,1001})?")
 _DECIMAL = re.compile(r"[0-9]{1,400}(\.[0-9]{1,400})?(e[+-]?[0-9]{1,3})?|inf")
-_LONGEST = 1 << 26
+LONGEST = 1 << 26
+"""Characters of a record."""
 _MOST_WRAPPERS = 4
 _WRAPPED = {date: "date", datetime: "datetime", Decimal: "decimal", Fraction: "fraction"}
 _UNWRAPPED: dict[str, Callable[[str], Hashable]] = {
@@ -53,7 +54,7 @@ def written(record: Mapping[str, Any]) -> str:
         "prior": {
             "family": type(prior).__name__,
             "concentration": [_written_number(a) for a in prior.exact],
-            "categories": [_written_label(c) for c in prior.categories],
+            "categories": [written_label(c) for c in prior.categories],
         },
         "n": record["n"],
         "guarantee": {
@@ -84,8 +85,8 @@ def _written_parameter(value: Any) -> Any:
     return _written_number(value) if isinstance(value, Fraction) else value
 
 
-def _written_label(label: Hashable) -> Any:
-    """JSON's own scalars as they are; a few other types as their text with the type's name."""
+def written_label(label: Hashable) -> Any:
+    """A category as it stands in a record: JSON's own scalars as they are; a few other types as their text with the type's name."""
     if isinstance(label, np.generic):
         label = label.item()
     if label is None or isinstance(label, (bool, int)):
@@ -121,13 +122,14 @@ def read(text: str | bytes) -> dict[str, Any]:
 
 
 _FILE = "to read a file, give its text: Release.from_json(Path('release.json').read_text())"
+_SHELL_FILE = "name the JSON file that `discreet release --output` wrote"
 
 
 def _parsed(text: str | bytes) -> dict[str, Any]:
     if not isinstance(text, (str, bytes)):
         raise InvalidInputError(f"a release is read from JSON text, not from {type(text).__name__}; {_FILE}")
-    if len(text) > _LONGEST:
-        raise InvalidInputError(f"this text is too long for a release: more than {_LONGEST:,} characters")
+    if len(text) > LONGEST:
+        raise InvalidInputError(f"this text is too long for a release: more than {LONGEST:,} characters")
     try:
         body = json.loads(
             text.removeprefix("\ufeff") if isinstance(text, str) else text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates
@@ -135,7 +137,8 @@ def _parsed(text: str | bytes) -> dict[str, Any]:
     except InvalidInputError:
         raise
     except (ValueError, RecursionError):
-        raise InvalidInputError(f"this is not a release: the text is not JSON; {_FILE}") from None
+        fault = "this is not a release: the text is not JSON"
+        raise InvalidInputError(f"{fault}; {_FILE}", in_shell=f"{fault}; {_SHELL_FILE}") from None
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise InvalidInputError(f'this is not a release: it does not say "format": "{FORMAT}"')
     if type(body.get("version")) is not int or body["version"] != VERSION:
@@ -226,8 +229,10 @@ def _prior(value: Any) -> Dirichlet | Beta:
 
 
 def _label(value: Any) -> Hashable:
-    if value is None or isinstance(value, (str, bool, int, float)):
+    if value is None or isinstance(value, (str, bool, int)):
         return value
+    if isinstance(value, float):
+        return _finite(value)
     _check_fields(value, ("type", "value"), "a category that is not a JSON scalar")
     kind, text = value["type"], value["value"]
     if not (isinstance(kind, str) and kind in _UNWRAPPED and isinstance(text, str) and len(text) <= 4000):
@@ -235,9 +240,16 @@ def _label(value: Any) -> Hashable:
     if kind == "fraction" and not _RATIO.fullmatch(text.removeprefix("-")):
         raise InvalidInputError("a category of type fraction must look like '1/2'")
     try:
-        return _UNWRAPPED[kind](text)
+        return _finite(_UNWRAPPED[kind](text))
     except (ArithmeticError, ValueError):
         raise InvalidInputError(f"a category's value is not a {kind}") from None
+
+
+def _finite(label: Hashable) -> Hashable:
+    """A label that is equal to itself and can be hashed, which not every number is."""
+    if (isinstance(label, float) and not isfinite(label)) or (isinstance(label, Decimal) and not label.is_finite()):
+        raise InvalidInputError("a category that is a number must be a finite one")
+    return label
 
 
 def _guarantee(value: Any) -> dict[str, Any]:

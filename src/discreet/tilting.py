@@ -24,7 +24,7 @@ from scipy.special import digamma, logsumexp
 from discreet.errors import TooLargeError
 from discreet.numerics import Floats, bregman
 
-__all__ = ["MOST_CELLS", "Run", "Tilted", "tilt"]
+__all__ = ["MOST_CELLS", "Run", "Tilted", "check_windows", "tilt"]
 
 MOST_CELLS = 1 << 20
 """Widest range of counts that is held cell by cell: the noise of ε = 0.001 needs about 2^18."""
@@ -34,6 +34,7 @@ LogFactor = Callable[[int, Floats], Floats]
 
 _TAIL = 1e-30
 """Tilted probability left out on each side of a window: small because the bound above divides it by P(Σ X = n)."""
+_NODE_ROOM = 1.05
 _DENSE = 4096
 """Up to this many records every count is a node."""
 _PANEL = 32
@@ -172,14 +173,27 @@ def tilt(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: LogFact
     ranges = {i: law.window() for i, law in enumerate(laws) if i != pivot}
     lowest, highest = sum(low for low, _ in ranges.values()), min(n, sum(high for _, high in ranges.values()))
     cells = max(highest - lowest, *(high - low for low, high in ranges.values())) + 1
+    _check_cells(cells)
+    rest = laws[pivot].cells(n - highest, n - lowest)
+    windows = {i: laws[i].cells(low, high) for i, (low, high) in ranges.items()}
+    return Tilted(windows, pivot, Run(lowest, rest.value[::-1].copy()), 2.0 * _TAIL * len(windows))
+
+
+def check_windows(n: int, slopes: Floats) -> None:
+    """Refuse noise that is so wide, falling with these slopes, that the windows of a usual outcome would have too many cells.
+
+    A law e^{-slope |x|} has `_TAIL` of its mass beyond ln(1/_TAIL)/slope; windows end at the next node, which measured up to 4 % more.
+    """
+    widths = [_NODE_ROOM * 2.0 * -np.log(_TAIL) / slope if slope > 0.0 else float(n) for slope in slopes]
+    _check_cells(int(min(float(n), sum(widths) - max(widths))) + 1)
+
+
+def _check_cells(cells: int) -> None:
     if cells > MOST_CELLS:
         raise TooLargeError(
             f"the noise spreads the true counts over {cells:,} values; the noise-aware posterior holds at most {MOST_CELLS:,}. "
             "Less noise (a larger epsilon) needs fewer"
         )
-    rest = laws[pivot].cells(n - highest, n - lowest)
-    windows = {i: laws[i].cells(low, high) for i, (low, high) in ranges.items()}
-    return Tilted(windows, pivot, Run(lowest, rest.value[::-1].copy()), 2.0 * _TAIL * len(windows))
 
 
 def _reference(count: float) -> float:

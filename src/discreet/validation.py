@@ -37,11 +37,20 @@ LARGEST_COUNT = 2**53
 
 
 _LONGEST_NUMBER = 1000
-"""Digits."""
+"""Digits, of a numerator and of a denominator: what can be computed with can be written to a record and read back."""
+_LONGEST_LABEL = 4000
+"""Characters."""
 
 
 def exact(value: Any, name: str) -> Fraction:
-    """The rational number a value stands for: a float means the decimal it prints as (DESIGN section 5)."""
+    """The rational number a value stands for: a float means the decimal it prints as."""
+    number = _rational(value, name)
+    if max(abs(number.numerator), number.denominator) > 10**_LONGEST_NUMBER:
+        raise InvalidInputError(f"{name} must be a ratio of whole numbers of at most {_LONGEST_NUMBER:,} digits; this one has more")
+    return number
+
+
+def _rational(value: Any, name: str) -> Fraction:
     if isinstance(value, (bool, np.bool_)):
         raise InvalidInputError(f"{name} must be a number, not a truth value")
     if isinstance(value, np.ndarray) and value.ndim == 0:
@@ -123,6 +132,8 @@ def check_categories(categories: Iterable[Hashable], k: int) -> tuple[Hashable, 
         raise InvalidInputError(f"categories must have one label for each of the {k} concentrations, got {len(labels)}")
     if any(not isinstance(label, Hashable) for label in labels) or len(set(labels)) != k:
         raise InvalidInputError("categories must be distinct, hashable labels")
+    if any(isinstance(label, str) and len(label) > _LONGEST_LABEL for label in labels):
+        raise InvalidInputError(f"a category's label must have at most {_LONGEST_LABEL:,} characters; one has more")
     return labels
 
 

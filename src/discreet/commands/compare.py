@@ -58,7 +58,8 @@ def compare(
         found = compute(parse_prior(prior), n, level, delta=smallest, progress=progress)
     if as_json:
         optimum = found.optimum
-        print_json({"prior": prior, "n": n, "epsilon": float(found.epsilon), "optimum": optimum, "rows": found.to_dicts()})
+        concentration = [float(a) for a in found.prior.exact]
+        print_json({"prior": concentration, "n": n, "epsilon": float(found.epsilon), "optimum": optimum, "rows": found.to_dicts()})
         return
     headings, rows = found.cells()
     table = Table(title=found.caption, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)

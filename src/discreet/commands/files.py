@@ -1,6 +1,7 @@
-"""Files that commands read and write: a record is read back whole, and nothing that exists is ever overwritten."""
+"""Files that commands read and write: a record is read back whole, and nothing that exists is overwritten but a picture of ours."""
 
 import os
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import chain, count
@@ -14,37 +15,48 @@ from discreet.errors import DiscreetError, InvalidInputError
 if TYPE_CHECKING:
     from discreet.release import Release
 
-__all__ = ["check_picture", "check_place", "is_same_file", "read_record", "save_picture", "tell_name", "write_new"]
+__all__ = ["STANDARD_INPUT", "check_picture", "check_place", "is_same_file", "read_record", "save_picture", "tell_name", "write_new"]
 
 _TALLEST = 40.0
 """Inches: more than this many rows of a picture are no longer read, and a picture has a largest size."""
-_PICTURES = (".png", ".svg", ".pdf")
+_PICTURES = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
+"""Kinds of picture, and how such a file begins."""
+_DRAWN_BY = "discreet show, which may draw this picture again"
+"""Stands in the pictures that `show` draws, so that it can tell that a file is one of them."""
+STANDARD_INPUT = "-"
 
 
 def read_record(path: str) -> "Release":
-    """The release that a file holds."""
+    """The release that a file, or standard input, holds. No more is read than a record can have."""
     from discreet.release import Release
+    from discreet.schema import LONGEST
 
     try:
-        content = Path(path).expanduser().read_bytes()
+        if path == STANDARD_INPUT:
+            content = sys.stdin.buffer.read(LONGEST + 1)
+        else:
+            with Path(path).expanduser().open("rb") as file:
+                content = file.read(LONGEST + 1)
     except (OSError, ValueError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a path"
         raise InvalidInputError(f"{path} cannot be read ({why}): name the JSON file that `discreet release --output` wrote") from None
     return Release.from_json(content)
 
 
-def check_place(path: Path, option: str, taken: Mapping[str, str | None]) -> None:
-    """Refuse a place that nothing can be written to, or where something is: `taken` names what it must not be taken for."""
+def check_place(path: Path, option: str, taken: Mapping[str, str | None], *, replaces_picture: bool = False) -> None:
+    """Refuse a place that nothing can be written to, or where something is: `taken` names what it must not be taken for.
+
+    A picture that `show` drew is no obstacle where it may be replaced.
+    """
     try:
         for what, other in taken.items():
             if other is not None and is_same_file(path, other):
                 raise InvalidInputError(f"{option} {path} is also {what}: choose another name")  # noqa: TRY301
         if not path.absolute().parent.is_dir() or (path.exists() and not path.is_file()):
             raise InvalidInputError(f"{path} must be a file in a folder that exists")  # noqa: TRY301
-        if _is_there(path):
-            raise InvalidInputError(  # noqa: TRY301
-                f"{path} exists; a release cannot be drawn again, so it is not overwritten: choose another name or move it away"
-            )
+        if _is_there(path) and not (replaces_picture and _is_own_picture(path)):
+            why = "it is not a picture that discreet show drew" if replaces_picture else "a release cannot be drawn again"
+            raise InvalidInputError(f"{path} exists; {why}, so it is not overwritten: choose another name or move it away")  # noqa: TRY301
         partial = _partial(path)
         partial.touch(exist_ok=False)
         partial.unlink()
@@ -71,6 +83,18 @@ def is_same_file(path: Path, other: str) -> bool:
 
 def _is_there(path: Path) -> bool:
     return path.exists() or path.is_symlink()
+
+
+def _is_own_picture(path: Path) -> bool:
+    """Whether a file, and not a link to one, is a picture of the kind that it is named, drawn by `show`."""
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST_PICTURE:
+        return False
+    content = path.read_bytes()
+    return content.startswith(_PICTURES[path.suffix.lower()]) and _DRAWN_BY.encode() in content
+
+
+_LARGEST_PICTURE = 1 << 26
+"""Bytes: no picture that is drawn here comes near."""
 
 
 def _partial(path: Path) -> Path:
@@ -123,14 +147,39 @@ def tell_name(written: Path, wanted: Path) -> None:
         notice(f"{wanted} was made by someone else meanwhile and is not overwritten; look for {written}")
 
 
-def save_picture(found: "Release", path: Path) -> None:
-    """Draw a release's posteriors to a new file."""
+def save_picture(found: "Release", path: Path, *, mass: float = 0.95, computed: bool = True, replaces_picture: bool = False) -> None:
+    """Draw a release's posteriors to a new file, or in place of a picture that `show` drew.
+
+    The title says so where a promise by computation was not `computed` here.
+    """
+    import warnings
     from io import BytesIO
 
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.0, min(_TALLEST, 1.2 + 0.6 * len(found.counts))), layout="constrained")
-    found.plot(figure.add_subplot())
+    ax = found.plot(figure.add_subplot(), mass)
+    if found.guarantee.basis == "computation" and not computed:
+        ax.set_title(f"{ax.get_title()} (not verified)", fontsize="medium", wrap=True)
     picture = BytesIO()
-    figure.savefig(picture, dpi=150, format=path.suffix[1:].lower())
-    tell_name(write_new(path, picture.getvalue()), path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a label may have characters that no font here can draw
+        kind = path.suffix[1:].lower()
+        figure.savefig(picture, dpi=150, format=kind, metadata={"Creator": _DRAWN_BY} if replaces_picture else None)
+    if replaces_picture and _is_there(path) and _is_own_picture(path):
+        _replace(path, picture.getvalue())
+    else:
+        tell_name(write_new(path, picture.getvalue()), path)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Put a whole file in the place of another, or leave that as it is."""
+    partial = _partial(path)
+    try:
+        _write(partial, content)
+        partial.replace(path)
+    except OSError as error:
+        raise DiscreetError(f"{path} could not be written: {error.strerror}") from None
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)

@@ -6,12 +6,11 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from rich.text import Text
 
-from discreet.commands.options import Command, Group, JsonOption, errors_in_one_line, parse_number, print_json, print_table
+from discreet.commands.options import Command, Group, JsonOption, cell, errors_in_one_line, parse_number, print_json, print_table
 
 if TYPE_CHECKING:
-    from discreet.ledger import Ledger
+    from discreet.ledger import Budget, Ledger, Loss, Spend
 
 __all__ = ["app"]
 
@@ -50,7 +49,7 @@ def create(
             parse_number(delta, "--delta"),
             unit=unit,  # type: ignore[arg-type]
         )
-    Console(highlight=False, emoji=False).print(f"{escape(budget.dataset)}: {escape(str(budget.total))}, protecting each {budget.unit}")
+    Console(highlight=False, emoji=False).print(cell(f"{budget.dataset}: {budget.total}, protecting each {budget.unit}"))
 
 
 @app.command(cls=Command)
@@ -61,11 +60,12 @@ def show(ledger: LedgerArgument, as_json: JsonOption = False) -> None:
     """
     with errors_in_one_line():
         book = _open(ledger)
+        budgets = [(budget, book.remaining(budget.dataset)) for budget in book.datasets()]
         rows: list[dict[str, Any]] = [
-            {"dataset": b.dataset, "unit": b.unit, "budget": str(b.total), "left": str(book.remaining(b.dataset))} for b in book.datasets()
+            {"dataset": b.dataset, "unit": b.unit, "budget": str(b.total), "left": str(left)} for b, left in budgets
         ]
     if as_json:
-        print_json(rows)
+        print_json([_budget_fields(budget, left) for budget, left in budgets])
     else:
         _print(rows, ["dataset", "unit", "budget", "left"])
 
@@ -91,7 +91,7 @@ def history(ledger: LedgerArgument, dataset: DatasetArgument, as_json: JsonOptio
         ]
         total = _totals(book, dataset)
     if as_json:
-        print_json(rows)
+        print_json([_spend_fields(line) for line in lines])
     else:
         shown = [{**row, "time (UTC)": f"{line.time:%Y-%m-%d %H:%M:%S}"} for row, line in zip(rows, lines, strict=True)]
         _print(shown, ["number", "time (UTC)", "spent", "mechanism", "note"])
@@ -107,10 +107,39 @@ def _totals(book: "Ledger", dataset: str) -> str:
     return text
 
 
+def _budget_fields(budget: "Budget", left: "Loss") -> dict[str, Any]:
+    """A budget as fields; numbers are never above what is left, nor below what may be spent."""
+    from discreet.release import rounded_down, rounded_up
+
+    return {
+        "dataset": budget.dataset,
+        "unit": budget.unit,
+        "epsilon": rounded_up(budget.total.epsilon),
+        "delta": rounded_up(budget.total.delta),
+        "left_epsilon": rounded_down(left.epsilon),
+        "left_delta": rounded_down(left.delta),
+    }
+
+
+def _spend_fields(line: "Spend") -> dict[str, Any]:
+    """A line of the ledger as fields; numbers are never below what was spent."""
+    from discreet.release import rounded_up
+
+    return {
+        "number": line.number,
+        "time": line.time.isoformat(timespec="seconds"),
+        "unit": line.unit,
+        "epsilon": rounded_up(line.loss.epsilon),
+        "delta": rounded_up(line.loss.delta),
+        "mechanism": line.description.get("mechanism"),
+        "note": line.note,
+    }
+
+
 def _print(rows: list[dict[str, Any]], names: list[str]) -> None:
     table = Table()
     for name in names:
         table.add_column(name, no_wrap=name in _WHOLE)
     for row in rows:
-        table.add_row(*(Text(str(row[name])) for name in names))
+        table.add_row(*(cell(row[name]) for name in names))
     print_table(table)

@@ -5,17 +5,18 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
 from discreet.errors import DiscreetError, InvalidInputError
+from discreet.text import is_plain, plain
 
 if TYPE_CHECKING:
     from discreet.distributions import Dirichlet
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ERROR_SCALE",
     "FAILED",
+    "MECHANISM_HELP",
     "MECHANISM_NAMES",
     "Command",
     "DeltaOption",
@@ -33,6 +35,7 @@ __all__ = [
     "Lines",
     "PriorOption",
     "RecordsOption",
+    "cell",
     "errors_in_one_line",
     "mechanism_options",
     "notice",
@@ -57,6 +60,7 @@ MECHANISM_NAMES = (
     "HellingerSmooth, HellingerSmoothDelta, HellingerGlobal, HellingerLocal"
 )
 """Written out, because help must not have to load them."""
+MECHANISM_HELP = f"{MECHANISM_NAMES}, or a name of the papers; also as Remapped(...) or Calibrated(...)"
 ERROR_SCALE = (
     "Errors are Hellinger distances from the true posterior to the reported one: 0 the same, 1 nothing in common; "
     "0.05 is hard to see in a plot, 0.2 shifts an interval by about half a standard deviation."
@@ -171,42 +175,63 @@ def errors_in_one_line() -> Iterator[None]:
     try:
         yield
     except DiscreetError as error:
-        message = " ".join(str(error).splitlines())
-        Console(stderr=True, highlight=False, emoji=False).print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
+        _print_line("bold red", "error", " ".join(error.in_shell.splitlines()))
         raise typer.Exit(_BAD_INPUT) from None
 
 
 def notice(text: str) -> None:
     """One line on standard error, whatever standard output is used for."""
-    Console(stderr=True, highlight=False, emoji=False).print(f"[bold yellow]notice:[/] {escape(text)}", soft_wrap=True)
+    _print_line("bold yellow", "notice", text)
 
 
-def print_table(table: Table) -> None:
-    """Print a table whole: columns that may not be wrapped keep their width, even where lines then run on, and no cell is cut."""
-    console = Console(highlight=False, emoji=False)
+def _print_line(style: str, word: str, text: str) -> None:
+    console = Console(stderr=True, highlight=False, emoji=False)
+    console.print(Text.assemble((f"{word}:", style), " ", plain(text)), soft_wrap=True)
+
+
+def cell(value: Any) -> Text:
+    """A value as a cell of a table: the characters themselves, without markup, and none that a terminal would obey."""
+    return Text(plain(value))
+
+
+def print_table(table: Table, *, err: bool = False) -> None:
+    """Print a table whole: columns that may not be wrapped keep their width, even where lines then run on, and no cell is cut.
+
+    Foreign text is put into a table as a `cell`. With `err` it is printed on standard error.
+    """
+    console = Console(highlight=False, emoji=False, stderr=err)
     folding = [column for column in table.columns if not column.no_wrap]
     for column in folding:
         column.overflow, column.max_width = "fold", _NARROW
     narrowest = Measurement.get(console, console.options.update(width=_WIDEST), table).minimum
     for column in folding:
         column.max_width = None
-    Console(highlight=False, emoji=False, width=max(console.width, narrowest)).print(table)
+    Console(highlight=False, emoji=False, stderr=err, width=max(console.width, narrowest)).print(table)
 
 
-def print_lines(lines: Lines) -> None:
+def print_lines(lines: Lines, *, err: bool = False) -> None:
     """Each word before its text, which is wrapped beside it."""
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(no_wrap=True, style="bold")
     grid.add_column(overflow="fold")
     for word, text in lines:
-        grid.add_row(word, Text(text))
-    Console(highlight=False, emoji=False).print(grid)
+        grid.add_row(word, cell(text))
+    Console(highlight=False, emoji=False, stderr=err).print(grid)
 
 
 def print_json(value: Any) -> None:
-    """JSON on standard output, with fractions as strings."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
+    """JSON on standard output, with null for what is not a finite number.
+
+    Characters that a terminal would obey stand in it by their codes, which JSON reads back.
+    """
+    text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=2)
+    typer.echo("".join(c if c == "\n" or is_plain(c) else json.dumps(c)[1:-1] for c in text))
 
 
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, Fraction) else value
+def _finite(value: Any) -> Any:
+    """The same value with None in place of infinities, for which JSON has no number."""
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from discreet.commands.options import (
     ERROR_SCALE,
-    MECHANISM_NAMES,
+    MECHANISM_HELP,
     JsonOption,
     PriorOption,
     errors_in_one_line,
@@ -36,7 +36,7 @@ def plan(
     prior: PriorOption = "1,1",
     mechanism: Annotated[
         str,
-        typer.Option("--mechanism", "-m", help=f"{MECHANISM_NAMES}, or a name of the papers; also as Remapped(...) or Calibrated(...)."),
+        typer.Option("--mechanism", "-m", help=f"{MECHANISM_HELP}."),
     ] = "LatticeGeometric",
     worst: Annotated[bool, typer.Option("--worst", help="Aim at the worst dataset instead of the prior predictive.")] = False,
     as_json: JsonOption = False,

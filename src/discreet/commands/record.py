@@ -1,23 +1,44 @@
-"""A public record in words: what `release` prints of what it drew, and `show` of what it was given."""
+"""A public record in words and in fields: what `release` prints of what it drew, and `show` of what it was given."""
 
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
-from rich.text import Text
 
-from discreet.commands.options import Lines, print_lines, print_table
-from discreet.errors import DiscreetError
+from discreet.commands.options import Lines, cell, print_lines, print_table
+from discreet.errors import DiscreetError, TooLargeError
 
 if TYPE_CHECKING:
     from discreet.release import Guarantee, Release
 
-__all__ = ["print_record", "promise"]
+__all__ = ["MASS", "check_work", "guarantee_fields", "print_record", "promise", "record_fields"]
+
+MASS = 0.95
+"""Probability of the intervals that are shown if no other is asked for."""
+_MOST_CATEGORIES, _MOST_WORK = 200, 1 << 26
+"""Up to here the intervals of a record, whoever wrote it, take seconds and some hundred megabytes."""
+
+_MOST_ROWS = 999
+"""Of a table; nobody reads more, and laying them out takes longer than all else."""
 
 
-def print_record(found: "Release", before: Lines = (), after: Lines = ()) -> None:
-    """The posterior as a table, and what is promised about it; with what else a command has to say."""
-    print_table(_table(found))
-    print_lines([*before, *_lines(found), *after])
+def print_record(
+    found: "Release",
+    before: Lines = (),
+    after: Lines = (),
+    *,
+    mass: float = MASS,
+    slow: bool = False,
+    computed: bool = True,
+    err: bool = False,
+) -> None:
+    """The posterior as a table, and what is promised about it; with what else a command has to say.
+
+    `computed` says whether a promise by computation was computed here, and is not only what a record says. With `err` all of it is
+    printed on standard error.
+    """
+    print_table(_table(found, mass, slow=slow), err=err)
+    print_lines([*before, *_lines(found, computed=computed), *after], err=err)
 
 
 def promise(guarantee: "Guarantee") -> str:
@@ -28,32 +49,92 @@ def promise(guarantee: "Guarantee") -> str:
     return f"{str(guarantee).partition(';')[0]}; it compares datasets that differ in {differ}"
 
 
-def _lines(found: "Release") -> Lines:
+def guarantee_fields(guarantee: "Guarantee") -> dict[str, Any]:
+    """The fields of a guarantee; ε and δ are None where nothing is promised."""
+    promised = guarantee.basis != "none"
+    return {
+        "epsilon": guarantee.epsilon if promised else None,
+        "delta": guarantee.delta if promised else None,
+        "basis": guarantee.basis,
+        "unit": guarantee.unit,
+        "neighbours": guarantee.neighbours,
+    }
+
+
+def record_fields(found: "Release", mass: float = MASS, *, slow: bool = False) -> dict[str, Any]:
+    """What `show` says as fields, with None for what is not available. docs/release.md describes them."""
+    from discreet.release import nested_name
+    from discreet.schema import written_label
+
+    try:
+        rows: list[Any] = _noise_aware(found, mass, slow=slow)
+        reason = None
+    except DiscreetError as error:
+        rows, reason = [(None, None, None)] * len(found.counts), error.in_shell
+    shares = found.prior.plus(found.counts).concentration
+    return {
+        "mechanism": nested_name(found.mechanism, found.parameters),
+        "n": found.n,
+        "guarantee": guarantee_fields(found.guarantee),
+        "verified": {"proof": True, "computation": False, "none": None}[found.guarantee.basis],
+        "mass": mass,
+        "not_available": reason,
+        "categories": [
+            {"category": written_label(c), "reported_count": x, "reported_mean": float(share), "mean": mean, "low": low, "high": high}
+            for c, x, share, (mean, low, high) in zip(found.prior.categories, found.counts, shares / shares.sum(), rows, strict=True)
+        ],
+    }
+
+
+def check_work(found: "Release") -> None:
+    """Refuse, by what is in a record alone, intervals that would take minutes or gigabytes."""
+    k = len(found.counts)
+    if k > _MOST_CATEGORIES:
+        raise TooLargeError(f"the intervals of {k:,} categories are not computed unless --slow is added: it takes a while")
+
+
+def _noise_aware(found: "Release", mass: float, *, slow: bool) -> list[tuple[float, float, float]]:
+    """Mean and interval of each category, where they can be computed."""
+    if not slow:
+        check_work(found)
+    posterior = found.noise_aware()
+    if not slow and posterior.work > _MOST_WORK:
+        raise TooLargeError("the intervals of this outcome are not computed unless --slow is added: they take a while and much memory")
+    return [(float(mean), float(low), float(high)) for mean, (low, high) in zip(posterior.mean(), posterior.interval(mass), strict=True)]
+
+
+def _lines(found: "Release", *, computed: bool) -> Lines:
+    from discreet.release import nested_name
+
     people = found.guarantee.unit == "person"
-    name, inside = found.mechanism, found.parameters.get("mechanism")
+    name = found.mechanism
     best = ", the most accurate one with a proof: within a few percent of the best possible" if name == "LatticeGeometric" else ""
     protected = "a person answered, in all their rows; not that they took part" if people else "a row says; not that it is in the data"
+    claimed = "" if computed or found.guarantee.basis != "computation" else "not verified; the record claims "
     return [
-        ("Promise", promise(found.guarantee)),
-        ("Protected", f"what {protected}" if found.guarantee.basis != "none" else "nothing"),
+        ("Promise", f"{claimed}{promise(found.guarantee)}"),
+        ("Protected", f"{'if that is so, ' if claimed else ''}what {protected}" if found.guarantee.basis != "none" else "nothing"),
         ("Public", f"n = {found.n:,} {'persons' if people else 'records'}, the categories, the prior and the mechanism"),
-        ("Mechanism", f"{name}({inside})" if inside else f"{name}{best}"),
+        ("Mechanism", f"{nested_name(name, found.parameters)}{best}"),
     ]
 
 
-def _table(found: "Release") -> Table:
+def _table(found: "Release", mass: float, *, slow: bool) -> Table:
     """The reported counts and, where the noise can be allowed for, posterior means with intervals that do."""
     table = Table(title="Private posterior")
     table.add_column("category")
-    for name in ("reported\ncount", "mean", "95 % interval,\nnoise allowed for"):
+    for name in ("reported\ncount", "mean", f"{100.0 * mass:g} % interval,\nnoise allowed for"):
         table.add_column(name, justify="right", no_wrap=True)
     try:
-        posterior = found.noise_aware()
-        means = [f"{mean:.4f}" for mean in posterior.mean()]
-        intervals = [f"{low:.4f} to {high:.4f}" for low, high in posterior.interval(0.95)]
+        rows = _noise_aware(found, mass, slow=slow)
+        means = [f"{mean:.4f}" for mean, _, _ in rows]
+        intervals = [f"{low:.4f} to {high:.4f}" for _, low, high in rows]
     except DiscreetError as error:
         means = intervals = ["not available"] * len(found.counts)
-        table.caption = Text(str(error))
-    for row in zip(found.prior.categories, found.counts, means, intervals, strict=True):
-        table.add_row(*(Text(str(cell)) for cell in row))
+        table.caption = cell(error.in_shell)
+    rows_shown = zip(found.prior.categories, found.counts, means, intervals, strict=True)
+    for row in islice(rows_shown, _MOST_ROWS):
+        table.add_row(*map(cell, row))
+    if len(found.counts) > _MOST_ROWS:
+        table.add_row(f"{len(found.counts) - _MOST_ROWS:,} more: --json")
     return table

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.commands.asking import confirm_release
 from discreet.commands.data import opened, parse_categories, parse_mapping, short_name
 from discreet.commands.files import check_picture, check_place, save_picture, tell_name, write_new
 from discreet.commands.options import (
-    MECHANISM_NAMES,
+    MECHANISM_HELP,
     DeltaOption,
     GammaOption,
     JsonOption,
@@ -57,7 +58,7 @@ def release(
         ),
     ],
     epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="Privacy parameter, as a decimal or a fraction.")],
-    mechanism: Annotated[str, typer.Option("--mechanism", "-m", help=f"{MECHANISM_NAMES}, or a name of the papers.")] = _DEFAULT,
+    mechanism: Annotated[str, typer.Option("--mechanism", "-m", help=f"{MECHANISM_HELP}.")] = _DEFAULT,
     prior: Annotated[str, typer.Option(help="uniform, jeffreys, or a concentration for each category: 1,1,1.")] = "uniform",
     privacy_id: Annotated[
         str | None,
@@ -99,10 +100,14 @@ def release(
     plot: Annotated[Path | None, typer.Option(help="Draw the posteriors to this new PNG, SVG or PDF file.")] = None,
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing; for use with --output.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Release without asking, also where no intervals or no verification will be possible.")
+    ] = False,
 ) -> None:
     """Count a column, draw a private posterior from exactly its proven law, and say what it promises.
 
-    The spend is written to the ledger before anything is drawn. What is printed or written may be published.
+    The spend is written to the ledger before anything is drawn. What is printed or written may be published. Into a file or a pipe goes
+    the record alone; what is for people then goes to standard error.
 
     Example: discreet release survey.csv --column smoking --categories never,former,current --epsilon 1 --privacy-id participant
     """
@@ -116,14 +121,15 @@ def release(
 
         with opened(file) as source:
             counts = count(source, column, labels, privacy_id, nulls, other, **written, encoding=encoding, weight=weight, strict=strict)
-        found = _released(mechanism, known, counts, level, options, ledger, dataset, note=f"{column} of {short_name(file)}")
+        found = _released(mechanism, known, counts, level, options, ledger, dataset, note=f"{column} of {short_name(file)}", yes=yes)
         if output is not None:
             _keep(found, output)
         if not quiet and (as_json or output is None):
             _print(found)
         if not quiet and not as_json:
             spent = f"none was named, so {_UNADDED}" if ledger is None or dataset is None else _spent(ledger, dataset)
-            print_record(found, [("Counted", _counted(labels, privacy_id, weight))], [("Ledger", spent)])
+            # Into a file or a pipe goes the record and nothing else.
+            print_record(found, [("Counted", _counted(labels, privacy_id, weight))], [("Ledger", spent)], err=not sys.stdout.isatty())
         _notices(found, unadded=ledger is None and (as_json or quiet))
         if plot is not None:
             _draw(found, plot)
@@ -167,12 +173,16 @@ def _released(
     ledger: str | None,
     dataset: str | None,
     note: str,
+    *,
+    yes: bool,
 ) -> "Release":
-    """One draw, charged first if there is a ledger."""
+    """One draw, charged first if there is a ledger, and asked for before that if readers will miss something."""
     from discreet.ledger import Ledger
     from discreet.mechanisms import mechanism as find
 
     mechanism: Mechanism = find(name, prior, counts.total, epsilon, **options)
+    mechanism.check_release(counts)
+    confirm_release(mechanism, yes=yes)
     if ledger is None or dataset is None:
         return mechanism.release(counts)
     return Ledger(ledger).release(dataset, mechanism, counts, note=note)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.commands.files import read_record
+from discreet.commands.files import STANDARD_INPUT, read_record
 from discreet.commands.options import (
     FAILED,
-    MECHANISM_NAMES,
+    MECHANISM_HELP,
     DeltaOption,
     GammaOption,
     JsonOption,
@@ -21,8 +21,8 @@ from discreet.commands.options import (
     print_json,
     print_lines,
 )
-from discreet.commands.record import promise
-from discreet.errors import InvalidInputError
+from discreet.commands.record import guarantee_fields, promise
+from discreet.errors import ClaimError, InvalidInputError
 
 if TYPE_CHECKING:
     from discreet.mechanisms import Mechanism
@@ -41,7 +41,7 @@ _NOTHING = 5e-4
 
 def verify(
     mechanism: Annotated[
-        str, typer.Argument(help=f"{MECHANISM_NAMES}, or a name of the papers; or the JSON file of a release.", show_default=False)
+        str, typer.Argument(help=f"{MECHANISM_HELP}; or the JSON file of a release, - for standard input.", show_default=False)
     ],
     n: Annotated[int | None, typer.Option("--n", "-n", help="Number of records, which is public. A record brings its own.")] = None,
     epsilon: Annotated[
@@ -66,10 +66,14 @@ def verify(
         from discreet.privacy import verify as compute
 
         if _is_file(mechanism):
-            case = _recorded(mechanism, [option for option, value in given.items() if value is not None])
+            try:
+                case = _recorded(mechanism, [option for option, value in given.items() if value is not None])
+            except ClaimError as error:
+                _print_false_claim(error.in_shell, as_json=as_json)
+                raise typer.Exit(FAILED) from None
         else:
             level, known = _EPSILON if epsilon is None else epsilon, _PRIOR if prior is None else prior
-            case = _configured(mechanism, n, level, known, mechanism_options(gamma, delta), calibrated=calibrated)
+            case = _configured(f"Calibrated({mechanism})" if calibrated else mechanism, n, level, known, mechanism_options(gamma, delta))
         result = compute(case.subject)
     if as_json:
         print_json(_plain(case, result))
@@ -90,44 +94,55 @@ class _Case:
 
 
 def _is_file(text: str) -> bool:
-    return text.lower().endswith(".json") or os.path.isfile(text)  # noqa: PTH113 - what is no path is no file either
+    return text == STANDARD_INPUT or text.lower().endswith(".json") or os.path.isfile(text)  # noqa: PTH113 - what is no path is no file either
 
 
 def _recorded(path: str, contradicting: list[str]) -> _Case:
     from discreet.mechanisms import mechanism_from
+    from discreet.release import nested_name
 
     if contradicting:
         raise InvalidInputError(f"{path} is a record, which has its own n, epsilon and prior: leave out {', '.join(contradicting)}")
     record = read_record(path)
-    return _Case(record.mechanism, mechanism_from(record), record)
+    return _Case(nested_name(record.mechanism, record.parameters), mechanism_from(record), record)
 
 
-def _configured(name: str, n: int | None, epsilon: str, prior: str, options: dict[str, Any], *, calibrated: bool) -> _Case:
-    from discreet.mechanisms import Calibrated, Exponential
+def _configured(name: str, n: int | None, epsilon: str, prior: str, options: dict[str, Any]) -> _Case:
     from discreet.mechanisms import mechanism as find
+    from discreet.release import nested_name
 
     if n is None:
         raise InvalidInputError("--n is missing: give the number of records, or the JSON file of a release in place of the mechanism")
     found = find(name, parse_prior(prior), n, parse_number(epsilon, "--epsilon"), **options)
-    if calibrated:
-        if not isinstance(found, Exponential):
-            raise InvalidInputError(f"--calibrated is for Hellinger mechanisms, not for {type(found).__name__}")
-        found = Calibrated(found)
-    return _Case(type(found).__name__, found, found)
+    return _Case(nested_name(type(found).__name__, found.parameters), found, found)
+
+
+def _print_false_claim(reason: str, *, as_json: bool) -> None:
+    """A record whose claim is not its mechanism's: there is nothing to compute."""
+    if as_json:
+        print_json({**dict.fromkeys(_FIELDS), "holds": False, "reason": reason})
+    else:
+        print_lines([("Verdict", f"does not hold: {reason}")])
+
+
+_FIELDS = ("mechanism", "n", "claimed", "loss", "loss_bound", "slack", "delta_bound", "reached_between", "holds", "reason")
 
 
 def _plain(case: _Case, result: "Verification") -> dict[str, Any]:
     loss = result.loss
-    return {
+    values = {
         "mechanism": case.name,
-        "claimed": str(result.claimed),
+        "n": case.mechanism.n,
+        "claimed": guarantee_fields(result.claimed),
         "loss": None if loss is None else loss.value,
         "loss_bound": None if loss is None else loss.bound,
         "slack": result.slack,
         "delta_bound": None if result.delta is None else result.delta.bound,
         "reached_between": None if loss is None else loss.at,
-        "verdict": result.verdict,
+        "holds": result.holds,
+        "reason": result.reason or None,
     }
+    return {name: values[name] for name in _FIELDS}
 
 
 def _lines(case: _Case, result: "Verification") -> Lines:

@@ -221,10 +221,8 @@ class Mechanism(ABC):
         self._check_size()
         guarantee = replace(self.guarantee, unit=check_unit(unit, _unit(counts)))
         if guarantee.basis == "none" and not allow_nonprivate:
-            raise RefusedError(
-                f"{type(self).__name__} has no privacy guarantee here, so it releases nothing; choose a mechanism with one, "
-                "or in Python pass allow_nonprivate=True for data that need no protection"
-            )
+            fault = f"{type(self).__name__} has no privacy guarantee here, so it releases nothing; choose a mechanism with one"
+            raise RefusedError(f"{fault}, or pass allow_nonprivate=True for data that need no protection", in_shell=fault)
         return guarantee
 
     @property

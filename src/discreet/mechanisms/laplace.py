@@ -17,7 +17,7 @@ from discreet.errors import InvalidInputError
 from discreet.mechanisms.base import Law, LossAtoms, Mechanism
 from discreet.numerics import Floats
 from discreet.sampling import BitSource, floored_laplace, rounded_laplace
-from discreet.validation import Counts, Number
+from discreet.validation import Counts, Number, shown
 
 __all__ = ["LaplaceDimension", "LaplaceHistogram", "LaplaceZhang", "cut_to_total"]
 
@@ -46,7 +46,7 @@ class _Laplace(Mechanism):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.rounding not in ("floor", "nearest"):
-            raise InvalidInputError(f"rounding must be 'floor' or 'nearest', got {self.rounding!r}")
+            raise InvalidInputError(f"rounding must be 'floor' or 'nearest', got {shown(self.rounding)!r}")
 
     @property
     def scale(self) -> Fraction:
@@ -164,7 +164,7 @@ class _ConsistentLaplace(_Laplace):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.consistent, bool):
-            raise InvalidInputError(f"consistent must be True or False, got {self.consistent!r}")
+            raise InvalidInputError(f"consistent must be True or False, got {shown(self.consistent)!r}")
 
     def report(self, raw: Counts) -> Counts:
         """Left to right, each count cut to what is left of n; or, not `consistent`, the papers' literal formula."""

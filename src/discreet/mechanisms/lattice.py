@@ -22,7 +22,7 @@ from discreet.mechanisms.base import Law, LossAtoms, Mechanism
 from discreet.mechanisms.laplace import cut_to_total
 from discreet.numerics import Floats, ball, refine
 from discreet.sampling import BitSource, lattice_noise
-from discreet.validation import Counts, Number
+from discreet.validation import Counts, Number, shown
 
 __all__ = ["LatticeGeometric", "project"]
 
@@ -112,7 +112,7 @@ class LatticeGeometric(Mechanism):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.projection not in ("euclidean", "cut"):
-            raise InvalidInputError(f"projection must be 'euclidean' or 'cut', got {self.projection!r}")
+            raise InvalidInputError(f"projection must be 'euclidean' or 'cut', got {shown(self.projection)!r}")
 
     def report(self, raw: Counts) -> Counts:
         """The nearest counts, or ("cut") left to right what is left of n."""

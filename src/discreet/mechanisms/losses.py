@@ -21,6 +21,7 @@ __all__ = [
     "MOST_PAIRED_CANDIDATES",
     "Bounded",
     "Enumerable",
+    "check_paired",
     "enumerated_delta",
     "enumerated_loss",
     "enumerated_profile",
@@ -110,20 +111,25 @@ def _pair(first: _LogLaw, second: _LogLaw) -> _Pair:
     return _Pair(first.counts, second.counts, first.values, second.values, error)
 
 
+def check_paired(n: int, k: int) -> None:
+    """Refuse so many candidates that the laws of all neighbouring datasets cannot be compared."""
+    limit = MOST_PAIRED_RECORDS + 1 if k == 2 else MOST_PAIRED_CANDIDATES
+    check_outcomes(candidate_count(n, k) if k <= limit else k, "the privacy loss", limit)
+
+
 def neighbouring_laws(mechanism: Enumerable, *, every: bool = False) -> Iterator[_Pair]:
     """The laws of every pair of neighbouring datasets, each pair once.
 
     Where categories are alike, pairs that differ by their order have the same losses: then, unless `every` is asked for, one dataset
     of each pair has ascending counts.
     """
-    size, fewer = candidate_count(mechanism.n, mechanism.k), mechanism.is_symmetric and not every
+    check_paired(mechanism.n, mechanism.k)
+    fewer = mechanism.is_symmetric and not every
     if mechanism.k == 2:
-        check_outcomes(size, "the privacy loss", MOST_PAIRED_RECORDS + 1)
         points = simplex_points(mechanism.n, 2)
         laws = map(_LogLaw.of, mechanism.log_laws(points[: (mechanism.n + 1) // 2 + 1] if fewer else None))
         yield from starmap(_pair, pairwise(laws))
         return
-    check_outcomes(size, "the privacy loss", MOST_PAIRED_CANDIDATES)
     points = simplex_points(mechanism.n, mechanism.k)
     chosen = points[(np.diff(points, axis=-1) >= 0).all(axis=-1)] if fewer else points
     pairs = list(_neighbours({tuple(counts) for counts in chosen.tolist()}))

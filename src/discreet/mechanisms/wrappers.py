@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from discreet.enumeration import candidate_count, check_outcomes
+from discreet.enumeration import candidate_count, check_outcomes, is_few
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.mechanisms import remap
 from discreet.mechanisms.base import Law, LossAtoms, Mechanism
@@ -42,7 +42,8 @@ class Remapped(Mechanism):
             self._set(name, getattr(mechanism, name))
         self._set("mechanism", mechanism)
         if not mechanism.has_product_form:
-            check_outcomes(candidate_count(self.n, self.k), f"Remapped({type(mechanism).__name__})", remap.MOST_CANDIDATES)
+            size = candidate_count(self.n, self.k) if self.k <= remap.MOST_CANDIDATES else self.k
+            check_outcomes(size, f"Remapped({type(mechanism).__name__})", remap.MOST_CANDIDATES)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -77,7 +78,7 @@ class Remapped(Mechanism):
 
     def _best(self, rows: Counts) -> Counts:
         inner = self.mechanism
-        if candidate_count(self.n, self.k) <= remap.MOST_CANDIDATES:
+        if is_few(self.n, self.k, remap.MOST_CANDIDATES):
             return remap.best_by_enumeration(self.prior, self.n, lambda points: self._log_likelihood(rows, points))
         found = []
         for raw in rows:

@@ -1,0 +1,33 @@
+"""Foreign text as it may be printed: labels, names of datasets and notes come from whoever wrote a record, a file or a ledger.
+
+A terminal obeys escape sequences and a page obeys the characters that turn the direction of writing, so that a label could repaint the
+promise that stands beside it. Whatever prints a string that discreet did not write itself passes it through `plain`.
+"""
+
+from typing import Any
+from unicodedata import category
+
+__all__ = ["is_plain", "plain"]
+
+_NOT_PRINTED = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Unicode's categories: controls (C0 and C1), formats (direction, invisible marks), lone surrogates, separators of lines and paragraphs."""
+_JOINERS = "\u200c\u200d"
+"""Formats that Persian, the languages of India and many emoji are written with; they change the shape of their neighbours alone."""
+
+
+def is_plain(character: str) -> bool:
+    """Whether a character only shows itself, and tells neither a terminal nor a page to do anything."""
+    return character in _JOINERS or category(character) not in _NOT_PRINTED
+
+
+def plain(value: Any) -> str:
+    """A value as text whose every character only shows itself: any other is written as its code, such as \\x1b or \\u202e."""
+    try:
+        text = str(value)
+    except ValueError:  # Python writes out no integer of more than 4,300 digits
+        return "a number too long to show"
+    return text if text.isascii() and text.isprintable() else "".join(c if is_plain(c) else _code(c) for c in text)
+
+
+def _code(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
