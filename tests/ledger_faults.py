@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -122,9 +123,27 @@ def kills(location: str, rounds: int, seed: int, *, careless: bool = False) -> d
 
 
 def race(location: str, processes: int, affordable: int) -> dict[str, int]:
-    """Many processes, let go at once, each try to take one share of what only some can have."""
+    """A race for a plain budget."""
     ledger = Ledger(location, timeout=60)
     ledger.create(DATASET, f"{affordable}.05")
+    return raced(ledger, "1", processes)
+
+
+def filter_race(location: str, processes: int, affordable: int) -> dict[str, int]:
+    """A race for the last of what a filter allows beyond the plain sum."""
+    from discreet.filters import affordable as allowed
+
+    ledger = Ledger(location, timeout=60)
+    rule = ledger.create(DATASET, 1, "1e-3", planned_epsilon=AMOUNT).filter
+    assert rule is not None
+    for _ in range(allowed(rule, Fraction(AMOUNT)) - affordable):
+        ledger.spend(DATASET, AMOUNT)
+    assert ledger.spent(DATASET).epsilon >= 1
+    return raced(ledger, AMOUNT, processes)
+
+
+def raced(ledger: Ledger, amount: str, processes: int) -> dict[str, int]:
+    """Many processes, let go at once, each try to take one share of what only some can have."""
     gate, opener = os.pipe()
     reading, writing = os.pipe()
 
@@ -132,7 +151,7 @@ def race(location: str, processes: int, affordable: int) -> dict[str, int]:
         os.close(opener)
         os.read(gate, 1)
         try:
-            ledger.spend(DATASET, 1)
+            ledger.spend(DATASET, amount)
             os.write(writing, b"+")
         except BudgetError:
             os.write(writing, b"-")
@@ -199,6 +218,7 @@ MODES: dict[str, Callable[..., dict[str, Any]]] = {
     "kills": kills,
     "careless": lambda location, rounds, seed: kills(location, rounds, seed, careless=True),
     "race": race,
+    "filter-race": filter_race,
     "read-only": read_only,
     "too-large": too_large,
 }
