@@ -4,7 +4,9 @@ In the small world every release is `LatticeGeometric` on two categories: its pr
 sees all outcomes, hence the loss so far, and may choose the next release, or stop, in view of it.
 """
 
+import sqlite3
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
@@ -19,8 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.errors import BudgetError, InvalidInputError
-from discreet.filters import affordable, largest_divergence, largest_epsilon, planned_filter
+from discreet.errors import BudgetError, InvalidInputError, LedgerError
+from discreet.filters import affordable, largest_divergence, largest_epsilon, mechanism_divergence, planned_filter
 from discreet.ledger import Ledger, Loss
 
 # --- divergences ------------------------------------------------------------------------------------------------------
@@ -278,6 +280,29 @@ def test_where_laws_are_not_listed_the_epsilon_is_charged(ledger: Ledger, mechan
     assert rule is not None
     ledger.release("survey", mechanism, [mechanism.n, *(0,) * (mechanism.k - 1)])
     assert ledger.history("survey")[0].divergence == largest_divergence(Fraction(1, 10), rule.order)
+
+
+@pytest.mark.parametrize("epsilon", ["1e-15", "1e-6", 700, 10**6, "1e15"])
+@pytest.mark.parametrize("prior", [["1e-100", 1], ["1e100", "1e-100"], [1, 1, 1]])
+@pytest.mark.parametrize("name", ["LatticeGeometric", "LaplaceHistogram", "HellingerSmooth", "HellingerGlobal"])
+def test_laws_at_the_edge_of_floats_are_charged_soundly(tmp_path: Path, name: str, prior: list[Any], epsilon: Any) -> None:
+    """Above nothing, which a NaN in a maximum would make of it, and at most what the ε alone would be charged."""
+    mechanism = dc.mechanism(name, dc.Dirichlet(prior), 3, epsilon)
+    for order in (Fraction(1001, 1000), Fraction(10), Fraction(10**6)):
+        most = largest_divergence(mechanism.epsilon, order)
+        assert mechanism_divergence(mechanism, order) > 0
+        if epsilon in ("1e15", 10**6) and name in ("LatticeGeometric", "LaplaceHistogram"):
+            assert mechanism_divergence(mechanism, order) > Fraction(99, 100) * most
+
+
+def test_a_line_that_the_filter_was_not_charged_for_stops_all_spends(ledger: Ledger, tmp_path: Path) -> None:
+    ledger.spend("survey", "0.1")
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection, connection:
+        connection.execute("UPDATE discreet_spend SET divergence = NULL")
+    for action in (lambda: ledger.spend("survey", "0.1"), lambda: ledger.remaining("survey")):
+        with pytest.raises(LedgerError, match="someone has edited the ledger; do not release"):
+            action()
+    assert len(ledger.history("survey")) == 1
 
 
 def test_a_filter_takes_no_release_with_a_delta(ledger: Ledger) -> None:

@@ -10,7 +10,7 @@ from itertools import count
 from math import gcd
 from typing import Any, Literal
 
-from discreet.errors import BudgetError, InvalidInputError
+from discreet.errors import BudgetError, InvalidInputError, LedgerError
 from discreet.release import Guarantee
 from discreet.validation import Number, check_positive, exact, shown
 
@@ -113,24 +113,27 @@ def unspent(budget: Budget, lines: Sequence[Spend]) -> tuple[Loss, Fraction | No
     left = Loss(budget.total.epsilon - spent.epsilon, budget.total.delta - spent.delta)
     if budget.filter is None:
         return left, None
-    return left, budget.filter.limit - sum((line.divergence or Fraction(0) for line in lines), Fraction(0))
+    charged = [line.divergence for line in lines if line.divergence is not None]
+    if len(charged) < len(lines):
+        raise LedgerError(f"a line of {budget.dataset!r} was not charged to its filter, so someone has edited the ledger; do not release")
+    return left, budget.filter.limit - sum(charged, Fraction(0))
 
 
 def check_affordable(budget: Budget, lines: Sequence[Spend], amount: Loss, divergence: Fraction | None) -> None:
-    """Refuse a spend that neither the plain sum nor the dataset's filter allows."""
+    """Refuse a spend that neither the plain sum nor the dataset's filter allows; `divergence` is what the filter is charged."""
     left, filter_left = unspent(budget, lines)
     within_sum = amount.epsilon <= left.epsilon and amount.delta <= left.delta
+    within_filter = filter_left is not None and divergence is not None and divergence <= filter_left
     nothing = "nothing was spent"
-    if budget.filter is None and not within_sum:
-        raise BudgetError(f"the release needs {amount} and {budget.dataset!r} has {left} left of {budget.total}; {nothing}")
-    if budget.filter is not None and filter_left is not None and divergence is not None:
-        if amount.delta:
-            raise BudgetError(f"{budget.dataset!r} is kept by a {budget.filter}, which takes releases with δ = 0 alone; {nothing}")
-        if not within_sum and divergence > filter_left:
-            raise BudgetError(
-                f"the release needs {amount}, a Rényi divergence of {float(divergence):.6g}, and the filter of {budget.dataset!r} has "
-                f"{float(filter_left):.6g} left of {float(budget.filter.limit):.6g}; {nothing}"
-            )
+    if budget.filter is not None and amount.delta:
+        raise BudgetError(f"{budget.dataset!r} is kept by a {budget.filter}, which takes releases with δ = 0 alone; {nothing}")
+    if not within_sum and not within_filter:
+        if budget.filter is None or filter_left is None or divergence is None:
+            raise BudgetError(f"the release needs {amount} and {budget.dataset!r} has {left} left of {budget.total}; {nothing}")
+        raise BudgetError(
+            f"the release needs {amount}, a Rényi divergence of {float(divergence):.6g}, and the filter of {budget.dataset!r} has "
+            f"{float(filter_left):.6g} left of {float(budget.filter.limit):.6g}; {nothing}"
+        )
     for now, taken in ((left.epsilon, amount.epsilon), (left.delta, amount.delta)):
         if _indecimal(now - taken) > max(_indecimal(now), 10**_MOST_DIGITS):
             raise InvalidInputError(

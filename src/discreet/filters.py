@@ -7,7 +7,7 @@ decimals whose sums are exact.
 
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, isfinite
 
 from flint import arb
 
@@ -81,7 +81,10 @@ def mechanism_divergence(mechanism: Mechanism, order: Fraction) -> Fraction:
     try:
         if mechanism.n > _MOST_RECORDS and mechanism._loss_atoms() is None:
             raise TooLargeError("too many records")  # noqa: TRY301
-        return _rounded_up(Fraction(renyi_loss(mechanism, order).bound))
+        bound = renyi_loss(mechanism, order).bound
+        if not isfinite(bound):
+            raise TooLargeError("too extreme for floats")  # noqa: TRY301
+        return _rounded_up(Fraction(bound))
     except TooLargeError:
         return largest_divergence(Fraction(repr(mechanism.guarantee.epsilon)), order)
 

@@ -124,6 +124,8 @@ class Ledger:
         divergence = None if rule is None else _divergence(amount, mechanism, rule.order)
         with self._transaction("write") as connection:
             budget = self._known(connection, dataset)
+            if budget.filter != rule:
+                raise LedgerError(f"the ledger {self._where!r} was replaced meanwhile; do not release")
             if budget.unit == "person" and unit == "record":
                 raise BudgetError(
                     f"the budget of {budget.dataset!r} protects persons and this release only records: say whose a row is, with "

@@ -7,6 +7,7 @@ All of it is about the raw outcome, which a release contains, so it covers every
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from typing import cast
 
 import numpy as np
@@ -118,9 +119,12 @@ def _larger_divergence(
 
     An exponent is then off by at most (2a - 1) times that error, and by the rounding of the order, of its products and of the sum.
     """
-    exponents = [order * one - (order - 1.0) * other for one, other in ((log_first, log_second), (log_second, log_first))]
-    peaks = [float(exponent.max()) for exponent in exponents]
-    logs = [peak + float(np.log(np.exp(exponent - peak).sum())) for exponent, peak in zip(exponents, peaks, strict=True)]
+    with np.errstate(all="ignore"):  # laws too extreme for floats have no bound here
+        exponents = [order * one - (order - 1.0) * other for one, other in ((log_first, log_second), (log_second, log_first))]
+        peaks = [float(exponent.max()) for exponent in exponents]
+        logs = [peak + float(np.log(np.exp(exponent - peak).sum())) for exponent, peak in zip(exponents, peaks, strict=True)]
+    if not np.isfinite(logs).all():
+        return Bounded(inf, inf, at)
     largest = max(float(np.abs(log_first).max()), float(np.abs(log_second).max()))
     rounding = (len(log_first) + 8.0 * order * (largest + 1.0)) * 2.0**-52
     slack = ((2.0 * order - 1.0) * error + rounding) / (order - 1.0)
