@@ -43,7 +43,7 @@ def planned_filter(total: Loss, planned_epsilon: Number) -> RenyiFilter:
     best = max(found, key=lambda rule: rule.limit / largest_divergence(planned, rule.order))
     if affordable(best, planned) <= total.epsilon // planned:
         raise InvalidInputError(
-            f"a filter would allow no more releases of ε = {shown(planned_epsilon)} than the plain sum does, {total.epsilon // planned}: "
+            f"a filter would allow no more releases of ε = {shown(planned_epsilon)} than the plain sum does, {shown(total.epsilon // planned)}: "
             "plan smaller ones, take a larger delta, or leave planned_epsilon out"
         )
     return best
