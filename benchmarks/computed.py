@@ -18,7 +18,7 @@ from tests.test_lattice_sampling import log_choose
 
 import discreet as dc
 from benchmarks.core import POINTS, largest_errors, near_the_middle
-from discreet import accuracy, convolution, distances, inference, latent, sensitivity, tilting
+from discreet import accuracy, convolution, distances, filters, inference, latent, sensitivity, tilting
 from discreet.accuracy import error_law, expected_error
 from discreet.enumeration import MOST_OUTCOMES, simplex_points
 from discreet.mechanisms import Mechanism, lattice, losses, remap, scores, wrappers
@@ -102,6 +102,7 @@ def limits() -> Numbers:
         "limits: categories of a smooth sensitivity": sensitivity._MOST_CATEGORIES,
         "limits: killed spenders": test_ledger_faults.WHOLE,
         "limits: racing processes": test_ledger_faults.RACERS,
+        "limits: records of a filter": filters._MOST_RECORDS,
         "limits: candidates of k = 4, n = 600, in millions": comb(603, 3) / 1e6,
         "limits: candidates of k = 10, n = 1,000, in 10²¹": comb(1009, 9) / 1e21,
         **{f"limits: millions of records of an exact draw, k = {k}": _most_drawn(k) for k in (3, 10)},

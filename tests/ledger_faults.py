@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +51,25 @@ def spend_and_output(location: str, out: int, *, careless: bool) -> None:
 
 
 def killed_once(location: str, wait: float, *, careless: bool) -> list[int]:
-    """The numbers of the spends whose outputs reached a reader before the spender was killed."""
+    """The numbers of the spends whose outputs reached a reader before the spender was killed.
+
+    The careless one is killed where it is sure to be found out: after its first output, while a lock held here keeps it from spending.
+    """
     reading, writing = os.pipe()
+    holder = sqlite3.connect(location, isolation_level=None) if careless else None
+    if holder is not None:
+        holder.execute("BEGIN IMMEDIATE")
     child = forked(lambda: spend_and_output(location, writing, careless=careless))
     os.close(writing)
-    time.sleep(wait)
+    first = os.read(reading, 100).decode() if holder is not None else ""
+    if holder is None:
+        time.sleep(wait)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    if holder is not None:
+        holder.close()
     with os.fdopen(reading) as pipe:
-        return [int(line) for line in pipe.read().split()]
+        return [int(line) for line in (first + pipe.read()).split()]
 
 
 def recorded(location: str) -> list[int]:
@@ -97,7 +108,7 @@ def kills(location: str, rounds: int, seed: int, *, careless: bool = False) -> d
     life = LONGEST_LIFE * seconds_for_a_spend(location)
     for turn in range(rounds):
         wait = chance.uniform(0, life)
-        if turn % 3 == 2 and "://" not in location:
+        if turn % 3 == 2 and not careless and "://" not in location:
             fresh = f"{location}-{turn}"
             reached = killed_once(fresh, wait, careless=careless)
             seen["journals"] += Path(fresh + "-journal").exists()
@@ -112,9 +123,27 @@ def kills(location: str, rounds: int, seed: int, *, careless: bool = False) -> d
 
 
 def race(location: str, processes: int, affordable: int) -> dict[str, int]:
-    """Many processes, let go at once, each try to take one share of what only some can have."""
+    """A race for a plain budget."""
     ledger = Ledger(location, timeout=60)
     ledger.create(DATASET, f"{affordable}.05")
+    return raced(ledger, "1", processes)
+
+
+def filter_race(location: str, processes: int, affordable: int) -> dict[str, int]:
+    """A race for the last of what a filter allows beyond the plain sum."""
+    from discreet.filters import affordable as allowed
+
+    ledger = Ledger(location, timeout=60)
+    rule = ledger.create(DATASET, 1, "1e-3", planned_epsilon=AMOUNT).filter
+    assert rule is not None
+    for _ in range(allowed(rule, Fraction(AMOUNT)) - affordable):
+        ledger.spend(DATASET, AMOUNT)
+    assert ledger.spent(DATASET).epsilon >= 1
+    return raced(ledger, AMOUNT, processes)
+
+
+def raced(ledger: Ledger, amount: str, processes: int) -> dict[str, int]:
+    """Many processes, let go at once, each try to take one share of what only some can have."""
     gate, opener = os.pipe()
     reading, writing = os.pipe()
 
@@ -122,7 +151,7 @@ def race(location: str, processes: int, affordable: int) -> dict[str, int]:
         os.close(opener)
         os.read(gate, 1)
         try:
-            ledger.spend(DATASET, 1)
+            ledger.spend(DATASET, amount)
             os.write(writing, b"+")
         except BudgetError:
             os.write(writing, b"-")
@@ -189,6 +218,7 @@ MODES: dict[str, Callable[..., dict[str, Any]]] = {
     "kills": kills,
     "careless": lambda location, rounds, seed: kills(location, rounds, seed, careless=True),
     "race": race,
+    "filter-race": filter_race,
     "read-only": read_only,
     "too-large": too_large,
 }

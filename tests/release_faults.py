@@ -10,7 +10,8 @@ import signal
 import sqlite3
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -59,8 +60,27 @@ def careless_for_ever(folder: Path, turn: int) -> None:
     """What the command must not do: draw and write, and charge afterwards."""
     mechanism, ledger = dc.LatticeGeometric(dc.Dirichlet([1, 1], categories=["low", "high"]), 50, EPSILON), Ledger(folder / "ledger.db")
     for number in range(1000):
-        (folder / "out" / f"{turn}-{number}.json").write_text(mechanism.release([30, 20]).to_json())
+        output = folder / "out" / f"{turn}-{number}.json"
+        output.with_suffix(".partial").write_text(mechanism.release([30, 20]).to_json())
+        output.with_suffix(".partial").rename(output)
         ledger.spend(DATASET, mechanism.guarantee)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """While someone else holds the ledger's write lock, a releaser can output and cannot charge."""
+    holder = sqlite3.connect(folder / "ledger.db", isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        holder.close()
+
+
+def until_output(folder: Path, turn: int) -> None:
+    """Wait for the first output of a releaser."""
+    while not list((folder / "out").glob(f"{turn}-*.json")):
+        time.sleep(0.001)
 
 
 def outcome(folder: Path) -> dict[str, int]:
@@ -77,7 +97,10 @@ def outcome(folder: Path) -> dict[str, int]:
 
 
 def kills(location: str, rounds: int, seed: int, *, careless: bool = False) -> dict[str, Any]:
-    """Kill a releaser at a random instant, many times, and look at what is there after each."""
+    """Kill a releaser at a random instant, many times, and look at what is there after each.
+
+    The careless one is killed where it is sure to be found out: after its first output, and before the charge, for which it must wait.
+    """
     folder = Path(location)
     (folder / "out").mkdir()
     (folder / "survey.csv").write_text(HEADER + ROWS)
@@ -92,10 +115,11 @@ def kills(location: str, rounds: int, seed: int, *, careless: bool = False) -> d
         if last["spends"] >= AFFORDABLE - 2:  # a budget for the next ones; what was released stays where it is
             ledger = renewed(folder)
             last = outcome(folder)
-        child = forked(partial(work, folder, turn))
-        time.sleep(chance.uniform(0, life))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        with locked(folder) if careless else nullcontext():
+            child = forked(partial(work, folder, turn))
+            until_output(folder, turn) if careless else time.sleep(chance.uniform(0, life))
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
         seen["journals"] += (folder / "ledger.db-journal").exists()
         now = outcome(folder)
         seen["uncharged"] += now["outputs"] > now["spends"]

@@ -182,6 +182,8 @@ def check_command(place: Place, call: list[str]) -> None:
             assert charged == any(part.startswith("--ledger=") for part in call)
             if "--json" in call and "--quiet" not in call:
                 assert isinstance(Release.from_json(result.stdout), Release)
+        if call[:2] == ["ledger", "spend"] and "--help" not in call:
+            assert charged == 1
         return
     assert isinstance(result.exception, SystemExit), repr(result.exception)
     assert result.exit_code == 2
@@ -206,13 +208,15 @@ def ledger_calls(draw: st.DrawFn) -> list[str]:
     where = st.just("../ledger.db")
     location = draw(where | where | nasty | st.sampled_from(["../k2.csv", "..", "new.db", "sqlite:///new.db", "postgresql://%", "x://y"]))
     dataset = draw(st.just(DATASET) | nasty)
-    action = draw(st.sampled_from(["create", "show", "history"]))
+    action = draw(st.sampled_from(["create", "show", "history", "spend"]))
     call = ["ledger", action, *draw(st.just(["--"]) | st.just([])), location]
     if action != "show":
         call.append(dataset)
-    if action == "create":
-        call[2:2] = [f"--epsilon={draw(number)}", *(draw(st.just([]) | number.map(lambda text: [f"--delta={text}"])))]
-    return [*call[:2], *draw(st.just([]) | st.just(["--json"])), *call[2:]] if action != "create" else call
+    if action in ("create", "spend"):
+        options = ("delta", "planned-epsilon") if action == "create" else ("delta", "note")
+        given = [f"--{option}={draw(nasty if option == 'note' else number)}" for option in options if draw(st.booleans())]
+        call[2:2] = [f"--epsilon={draw(number)}", *given]
+    return [*call[:2], *draw(st.just([]) | st.just(["--json"])), *call[2:]] if action in ("show", "history") else call
 
 
 @how_many("ledger")

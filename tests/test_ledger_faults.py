@@ -7,7 +7,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -45,13 +47,18 @@ def test_no_kill_loses_a_spend(tmp_path: Path, rounds: int) -> None:
 
 
 def test_a_spender_that_outputs_first_is_found_out(tmp_path: Path) -> None:
-    assert faults("careless", tmp_path / "ledger.db", 8, 20240607)["lost"] > 0
+    assert faults("careless", tmp_path / "ledger.db", 2, 20240607)["lost"] == 2
 
 
 @pytest.mark.parametrize("affordable", [1, 5])
 def test_a_race_for_the_last_of_a_budget(tmp_path: Path, affordable: int) -> None:
     seen = faults("race", tmp_path / "ledger.db", RACERS, affordable)
     assert seen == {"spent": affordable, "refused": RACERS - affordable, "failed": 0, "lines": affordable}
+
+
+def test_a_race_for_the_last_of_a_filter(tmp_path: Path) -> None:
+    seen = faults("filter-race", tmp_path / "ledger.db", RACERS, 3)
+    assert seen == {"spent": 3, "refused": RACERS - 3, "failed": 0, "lines": seen["lines"]}
 
 
 def test_a_read_only_ledger(tmp_path: Path) -> None:
@@ -190,6 +197,43 @@ class TestServer:
                 ledger.spend("survey", "0.1")
             finally:
                 connection.execute("ALTER ROLE curator RESET synchronous_commit")
+
+    def test_a_ledger_of_the_first_version_is_brought_up_to_date_once(self, database: str) -> None:
+        import psycopg
+
+        with psycopg.connect(database, autocommit=True) as connection:
+            connection.execute("CREATE TABLE discreet_ledger (version INTEGER PRIMARY KEY)")
+            connection.execute("INSERT INTO discreet_ledger VALUES (1)")
+            columns = "epsilon TEXT NOT NULL, delta TEXT NOT NULL, unit TEXT NOT NULL"
+            connection.execute(f"CREATE TABLE discreet_budget (dataset VARCHAR(200) PRIMARY KEY, {columns}, created TEXT NOT NULL)")
+            connection.execute(
+                "CREATE TABLE discreet_spend (number BIGSERIAL PRIMARY KEY, dataset VARCHAR(200) REFERENCES discreet_budget (dataset), "
+                f"{columns}, note TEXT NOT NULL, description TEXT NOT NULL, time TEXT NOT NULL)"
+            )
+            day = "2024-06-07T08:09:10.123456+00:00"
+            connection.execute("INSERT INTO discreet_budget VALUES ('survey', '1', '0', 'record', %s)", [day])
+            connection.execute(
+                "INSERT INTO discreet_spend (dataset, epsilon, delta, unit, note, description, time) "
+                "VALUES ('survey', '0.2', '0', 'record', '', '{}', %s)",
+                [day],
+            )
+        assert [line.day.isoformat() for line in Ledger(database).history("survey")] == ["2024-06-07"]
+        with ThreadPoolExecutor(RACERS // 2) as pool:
+            list(pool.map(lambda _: Ledger(database).spend("survey", "0.1"), range(RACERS // 2)))
+        assert str(Ledger(database).remaining("survey")) == "ε = 0"
+        with psycopg.connect(database) as connection:
+            assert connection.execute("SELECT max(length(time)), max(version) FROM discreet_spend, discreet_ledger").fetchone() == (10, 2)
+
+    def test_names_and_filters(self, database: str) -> None:
+        ledger = Ledger(database)
+        ledger.create("survey", 1, "1e-3", planned_epsilon="0.1")
+        with pytest.raises(LedgerError, match="looks like"):
+            ledger.create("Survey", 1)
+        while ledger.remaining("survey").epsilon >= Fraction("0.1"):
+            ledger.spend(" survey ", "0.1")
+        with pytest.raises(LedgerError, match="nothing was spent"):
+            ledger.spend("survey", "0.1")
+        assert ledger.spent("survey").epsilon > 1
 
     def test_a_server_that_is_not_there(self) -> None:
         ledger = Ledger("postgresql://curator:open-sesame@127.0.0.1:1/none", timeout=2)

@@ -40,7 +40,7 @@ def test_no_kill_lets_a_release_out_uncharged(tmp_path: Path, rounds: int) -> No
 
 
 def test_a_releaser_that_charges_afterwards_is_found_out(tmp_path: Path) -> None:
-    assert faults("careless", tmp_path, 12, 20240607)["uncharged"] > 0
+    assert faults("careless", tmp_path, 2, 20240607)["uncharged"] == 2
 
 
 def test_a_budget_pays_for_so_many_outputs_and_no_more(tmp_path: Path) -> None:

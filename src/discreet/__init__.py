@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from discreet.privacy import delta_at as delta_at
     from discreet.privacy import loss_profile as loss_profile
     from discreet.privacy import privacy_loss as privacy_loss
+    from discreet.privacy import renyi_loss as renyi_loss
     from discreet.privacy import verify as verify
     from discreet.release import Guarantee as Guarantee
     from discreet.release import Release as Release
@@ -98,7 +99,7 @@ _ROOMS = {
         "mechanism",
     ),
     "optimum": ("optimal",),
-    "privacy": ("delta_at", "loss_profile", "privacy_loss", "verify"),
+    "privacy": ("delta_at", "loss_profile", "privacy_loss", "renyi_loss", "verify"),
     "release": ("Guarantee", "Release"),
     "sensitivity": ("global_sensitivity", "local_sensitivity", "smooth_sensitivity"),
     "sources": ("CategoryCounts", "count"),

@@ -31,7 +31,11 @@ _GRID_STEPS = 1000
 
 @dataclass(frozen=True)
 class Accountant:
-    """The releases so far, and what they guarantee together. Immutable: `add` returns a new one."""
+    """The releases so far, and what they guarantee together. Immutable: `add` returns a new one.
+
+    `epsilon` and `delta` hold for a list of releases that was fixed beforehand. Where releases were chosen, or stopped, in view of
+    earlier outcomes, `basic` holds, and the budget of a dataset that the ledger keeps by a filter (docs/ledger.md).
+    """
 
     parts: tuple[tuple[Mechanism | Guarantee, int], ...] = ()
 

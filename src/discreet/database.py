@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import InvalidInputError, LedgerError
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL, Connection, Engine, MetaData, Table
+    from sqlalchemy import URL, Column, Connection, Engine, MetaData, Select, Table
 
-__all__ = ["HOW_TO_BEGIN", "LONGEST_NAME", "budgets", "make_engine", "prepare", "spends"]
+__all__ = ["HOW_TO_BEGIN", "LONGEST_NAME", "budgets", "make_engine", "prepare", "selected", "spends"]
 
 LONGEST_NAME = 200
 """Characters of a dataset's name."""
@@ -18,13 +18,17 @@ HOW_TO_BEGIN = (
     "make one by creating a dataset in it: Ledger(location).create(dataset, epsilon=...), "
     "or in the shell, discreet ledger create LOCATION DATASET --epsilon ..."
 )
-_VERSION = 1
-"""Of the tables below; a ledger written by a later version of them is refused, not guessed at."""
+_VERSION = 2
+"""Of the tables below; a ledger written by a later version of them is refused, not guessed at.
+
+1: the first. 2: times are days, and a dataset may have a Rényi filter. A column says since when it is there; all but the first are
+nullable. An older ledger is read as it is, and brought up to date by the first transaction that writes to it.
+"""
 
 
 @cache
 def metadata() -> "MetaData":
-    """The ledger's tables: amounts and times as text, which every database keeps exactly."""
+    """The ledger's tables: amounts and days as text, which every database keeps exactly."""
     from sqlalchemy import BigInteger, Column, ForeignKey, Integer, MetaData, String, Table, Text
 
     tables = MetaData()
@@ -38,6 +42,8 @@ def metadata() -> "MetaData":
         Column("delta", Text, nullable=False),
         Column("unit", Text, nullable=False),
         Column("created", Text, nullable=False),
+        Column("filter_order", Text, info={"since": 2}),
+        Column("filter_limit", Text, info={"since": 2}),
     )
     Table(
         "discreet_spend",
@@ -50,6 +56,7 @@ def metadata() -> "MetaData":
         Column("note", Text, nullable=False),
         Column("description", Text, nullable=False),
         Column("time", Text, nullable=False),
+        Column("divergence", Text, info={"since": 2}),
     )
     return tables
 
@@ -62,6 +69,12 @@ def budgets() -> "Table":
 def spends() -> "Table":
     """One row a spend."""
     return metadata().tables["discreet_spend"]
+
+
+def selected(connection: "Connection", table: "Table") -> "Select[Any]":
+    """The rows of a table, with the columns that this ledger has."""
+    version = connection.info[_VERSION_FOUND]
+    return table.select().with_only_columns(*(column for column in table.c if _since(column) <= version))
 
 
 def make_engine(location: str, timeout: float) -> "Engine":
@@ -106,6 +119,10 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
     connection.isolation_level = None
     # EXTRA also syncs the directory after the journal is deleted, without which a power cut could undo a commit.
     connection.execute("PRAGMA synchronous = EXTRA")
+    # On macOS fsync leaves data in the drive's own memory; F_FULLFSYNC, which this asks for, does not. Elsewhere it does nothing.
+    connection.execute("PRAGMA fullfsync = ON")
+    # What is replaced is overwritten: times of day that a ledger of the first version held must not stay in the file.
+    connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA foreign_keys = ON")
 
 
@@ -125,16 +142,42 @@ def prepare(connection: "Connection", timeout: float, *, writing: bool, new: boo
     names = inspect(connection).get_table_names()
     version = metadata().tables["discreet_ledger"]
     if version.name in names:
-        if connection.scalars(version.select()).all() != [_VERSION]:
-            raise LedgerError(f"the ledger {where!r} was written by another version of discreet")
+        connection.info[_VERSION_FOUND] = _current(connection, where, writing=writing)
         return
     if names and not on_server:
         raise LedgerError(f"{where!r} is a database, but not a ledger")
     if not new:
         raise LedgerError(f"there is no ledger in {where!r}; {HOW_TO_BEGIN}")
+    connection.info[_VERSION_FOUND] = _VERSION
     if writing:
         metadata().create_all(connection)
         connection.execute(version.insert().values(version=_VERSION))
+
+
+def _current(connection: "Connection", where: str, *, writing: bool) -> int:
+    """The version of the ledger's tables, once an older ledger that is about to be written to has been brought up to date."""
+    from sqlalchemy import func
+
+    table = metadata().tables["discreet_ledger"]
+    found = connection.scalars(table.select()).all()
+    if writing and found != [_VERSION] and connection.dialect.name != "sqlite":
+        connection.exec_driver_sql(_LOCK_TABLES)  # another writer may be bringing it up to date
+        found = connection.scalars(table.select()).all()
+    if len(found) != 1 or not 1 <= found[0] <= _VERSION:
+        raise LedgerError(f"the ledger {where!r} was written by another version of discreet; use that one, or a later one")
+    if found == [_VERSION] or not writing:
+        return int(found[0])
+    for name, added in ((t.name, c) for t in metadata().sorted_tables for c in t.c if _since(c) > found[0]):
+        connection.exec_driver_sql(f"ALTER TABLE {name} ADD COLUMN {added.name} {added.type.compile(connection.dialect)}")
+    for column in (budgets().c.created, spends().c.time):
+        connection.execute(column.table.update().values({column.name: func.substr(column, 1, _LENGTH_OF_A_DAY)}))
+    connection.execute(table.update().values(version=_VERSION))
+    return _VERSION
+
+
+def _since(column: "Column[Any]") -> int:
+    """The first version of the tables that has this column."""
+    return int(column.info.get("since", 1))
 
 
 def _prepare_server(connection: "Connection", timeout: float, *, writing: bool, new: bool) -> None:
@@ -148,8 +191,10 @@ def _prepare_server(connection: "Connection", timeout: float, *, writing: bool, 
         connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
     if new:
         # Tables cannot be locked before they exist; this makes two first datasets wait for each other.
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_ADVISORY_LOCK})")
+        connection.exec_driver_sql(_LOCK_TABLES)
 
 
-_ADVISORY_LOCK = int.from_bytes(b"discreet", "big")
-"""A number that no other program is likely to lock."""
+_LOCK_TABLES = f"SELECT pg_advisory_xact_lock({int.from_bytes(b'discreet', 'big')})"
+"""Of a number that no other program is likely to lock."""
+_VERSION_FOUND = "discreet_version"
+_LENGTH_OF_A_DAY = len("2024-06-07")

@@ -1,24 +1,41 @@
 """The budget ledger: what may be spent on each dataset and what has been, durable before any randomness is drawn.
 
 A spend is committed to the disk before `spend` returns. A crash after that wastes budget; nothing can un-spend it. Everything stored is
-public: names, parameters and times, never counts.
+public: names, parameters and days, never counts.
 """
 
-import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from discreet.database import HOW_TO_BEGIN, LONGEST_NAME, budgets, make_engine, prepare, spends
+from discreet.budgets import (
+    Budget,
+    Loss,
+    RenyiFilter,
+    Spend,
+    Unit,
+    as_json,
+    budget_of,
+    budget_row,
+    check_affordable,
+    checked_amount,
+    checked_loss,
+    checked_text,
+    composed,
+    spend_of,
+    spend_row,
+    today,
+    unspent,
+)
+from discreet.database import HOW_TO_BEGIN, LONGEST_NAME, budgets, make_engine, prepare, selected, spends
+from discreet.dataset_names import check_new_name, cleaned
 from discreet.errors import BudgetError, DiscreetError, InvalidInputError, LedgerError
 from discreet.frames import forgets_variables
 from discreet.release import Guarantee, rounded_up
-from discreet.validation import Number, check_positive, exact, shown
+from discreet.validation import Number, check_positive, shown
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -28,59 +45,9 @@ if TYPE_CHECKING:
     from discreet.mechanisms import Mechanism
     from discreet.release import Release
 
-__all__ = ["Budget", "Ledger", "Loss", "Spend"]
+__all__ = ["Budget", "Ledger", "Loss", "RenyiFilter", "Spend", "composed"]
 
 _LONGEST_NOTE = 1000
-_LARGEST_NUMBER = 10**100
-"""For the numerator and the denominator of an amount: far beyond any use, and sums stay fast."""
-
-Unit = Literal["record", "person"]
-
-
-@dataclass(frozen=True)
-class Loss:
-    """An amount of privacy loss, exactly."""
-
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
-
-    def __str__(self) -> str:
-        epsilon = f"ε = {_text(self.epsilon)}"
-        return f"{epsilon}, δ = {_text(self.delta)}" if self.delta else epsilon
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What may be spent on a dataset in total."""
-
-    dataset: str
-    total: Loss
-    unit: Unit
-    """Whose privacy the budget is about: one record's or one person's."""
-    created: datetime
-    """In UTC."""
-
-
-@dataclass(frozen=True)
-class Spend:
-    """One line of the ledger."""
-
-    number: int
-    """Rises with every spend in the ledger."""
-    dataset: str
-    loss: Loss
-    unit: Unit
-    note: str
-    description: Mapping[str, Any]
-    """The mechanism's public description: what an accountant needs to do better than adding up."""
-    time: datetime
-    """In UTC."""
-
-
-def composed(losses: Iterable[Loss]) -> Loss:
-    """The loss of several releases together, by basic composition: epsilons and deltas add up."""
-    amounts = list(losses)
-    return Loss(sum((loss.epsilon for loss in amounts), Fraction(0)), sum((loss.delta for loss in amounts), Fraction(0)))
 
 
 class Ledger:
@@ -104,16 +71,27 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self._where!r})"
 
-    def create(self, dataset: str, epsilon: Number, delta: Number = 0, *, unit: Unit = "record") -> Budget:
-        """Open a dataset with a total budget; the ledger itself is made with its first dataset. A budget is never changed later."""
-        name = _checked_text(dataset, "dataset", LONGEST_NAME)
+    def create(
+        self, dataset: str, epsilon: Number, delta: Number = 0, *, unit: Unit = "record", planned_epsilon: Number | None = None
+    ) -> Budget:
+        """Open a dataset with a total budget; the ledger itself is made with its first dataset. A budget is never changed later.
+
+        With `planned_epsilon`, the ε of a typical one of many small releases, the dataset is also kept by a Rényi filter, which needs a
+        `delta` above 0: releases are then taken beyond the plain sum, however each is chosen in view of the earlier ones, and all of
+        them together are (ε, δ)-private (docs/ledger.md). Releases with other ε are taken too.
+        """
+        name = checked_text(cleaned(checked_text(dataset, "dataset", LONGEST_NAME)), "dataset", LONGEST_NAME)
         if unit not in ("record", "person"):
             raise InvalidInputError(f"unit must be 'record' or 'person', got {shown(unit)!r}")
-        budget = Budget(name, _checked_loss(epsilon, delta, "the budget's "), unit, _now())
+        total = checked_loss(epsilon, delta, "the budget's ")
+        rule = None if planned_epsilon is None else _planned_filter(total, planned_epsilon)
+        budget = Budget(name, total, unit, today(), rule)
         with self._transaction("write", new=True) as connection:
-            if _budget(connection, name) is not None:
+            others = _names(connection)
+            if name in others:
                 raise LedgerError(f"dataset {name!r} is already in the ledger; its budget cannot be changed")
-            connection.execute(budgets().insert().values(_budget_row(budget)))
+            check_new_name(name, others)
+            connection.execute(budgets().insert().values(budget_row(budget)))
         return budget
 
     def spend(
@@ -130,23 +108,36 @@ class Ledger:
         `loss` is the mechanism's guarantee, or ε with `delta`. When this returns, the spend is on the disk. When it raises, nothing may
         be released: a refused spend (`BudgetError`) was not recorded, and one that failed (`LedgerError`) may or may not have been.
         """
-        amount, unit = _amount(loss, delta)
-        text, public = _checked_text(note, "note", _LONGEST_NOTE, empty=True), _as_json({} if description is None else description)
+        return self._spend(dataset, loss, delta, note, {} if description is None else description, None)
+
+    def _spend(
+        self,
+        dataset: str,
+        loss: Guarantee | Loss | Number,
+        delta: Number,
+        note: str,
+        description: Mapping[str, Any],
+        mechanism: "Mechanism | None",
+    ) -> Spend:
+        amount, unit = checked_amount(loss, delta)
+        text, public = checked_text(note, "note", _LONGEST_NOTE, empty=True), as_json(description)
+        rule = self.budget(dataset).filter  # never changed, so it may be looked up before the transaction that others wait for
+        divergence = None if rule is None else _divergence(amount, mechanism, rule.order)
         with self._transaction("write") as connection:
             budget = self._known(connection, dataset)
+            if budget.filter != rule:
+                raise LedgerError(f"the ledger {self._where!r} was replaced meanwhile; do not release")
             if budget.unit == "person" and unit == "record":
                 raise BudgetError(
-                    f"the budget of {dataset!r} protects persons and this release only records: say whose a row is, with "
+                    f"the budget of {budget.dataset!r} protects persons and this release only records: say whose a row is, with "
                     "privacy_id (in the shell, --privacy-id COLUMN)"
                 )
-            left = _minus(budget.total, composed(line.loss for line in _history(connection, dataset)))
-            if amount.epsilon > left.epsilon or amount.delta > left.delta:
-                raise BudgetError(f"the release needs {amount} and {dataset!r} has {left} left of {budget.total}; nothing was spent")
-            row = _spend_row(dataset, amount, unit or budget.unit, text, public)
+            check_affordable(budget, _history(connection, budget), amount, divergence)
+            row = spend_row(budget, amount, unit or budget.unit, text, public, divergence)
             number = connection.execute(spends().insert().values(row)).inserted_primary_key
         if number is None:
             raise LedgerError("the ledger did not say which line it wrote; do not release")
-        return _spend_of({**row, "number": number[0]})
+        return spend_of({**row, "number": number[0]})
 
     @forgets_variables
     def release(self, dataset: str, mechanism: "Mechanism", counts: "ArrayLike", *, unit: Unit | None = None, note: str = "") -> "Release":
@@ -156,11 +147,15 @@ class Ledger:
                 f"mechanism must be a mechanism, such as LatticeGeometric(prior, n, epsilon), not {type(mechanism).__name__}"
             )
         guarantee = mechanism.check_release(counts, unit=unit)
-        self.spend(dataset, guarantee, note=note, description=described(mechanism))
+        self._spend(dataset, guarantee, 0, note, described(mechanism), mechanism)
         return mechanism.release(counts, unit=unit)
 
     def accountant(self, dataset: str) -> "Accountant":
-        """What has been spent on a dataset, by exact composition: at a given δ, often far less ε than the sum."""
+        """The releases so far, for exact composition: at a given δ, often far less ε than the sum.
+
+        Its figures hold for a list of releases that was fixed beforehand. They do not hold where releases were chosen, or stopped, in
+        view of earlier outcomes: there the plain sum holds, and the budget of a dataset that is kept by a filter (docs/ledger.md).
+        """
         from discreet.composition import Accountant
 
         found = Accountant()
@@ -171,24 +166,33 @@ class Ledger:
     def history(self, dataset: str) -> tuple[Spend, ...]:
         """Every spend on a dataset, oldest first."""
         with self._transaction("read") as connection:
-            self._known(connection, dataset)
-            return _history(connection, dataset)
+            return _history(connection, self._known(connection, dataset))
 
     def spent(self, dataset: str) -> Loss:
         """What has been spent on a dataset, by basic composition."""
         return composed(line.loss for line in self.history(dataset))
 
     def remaining(self, dataset: str) -> Loss:
-        """What may still be spent on a dataset."""
+        """The most that one more release of a dataset may spend: what is left of the sum or, if that is more, of its filter."""
         with self._transaction("read") as connection:
             budget = self._known(connection, dataset)
-            return _minus(budget.total, composed(line.loss for line in _history(connection, dataset)))
+            left, filter_left = unspent(budget, _history(connection, budget))
+        if budget.filter is None or filter_left is None:
+            return left
+        from discreet.filters import largest_epsilon
+
+        return Loss(max(left.epsilon, largest_epsilon(filter_left, budget.filter.order)))
+
+    def budget(self, dataset: str) -> Budget:
+        """The budget of a dataset."""
+        with self._transaction("read") as connection:
+            return self._known(connection, dataset)
 
     def datasets(self) -> tuple[Budget, ...]:
         """The budget of every dataset, by name."""
         with self._transaction("read") as connection:
-            rows = connection.execute(budgets().select().order_by(budgets().c.dataset)).mappings()
-            return tuple(_budget_of(cast("Mapping[str, Any]", row)) for row in rows)
+            rows = connection.execute(selected(connection, budgets()).order_by(budgets().c.dataset)).mappings()
+            return tuple(budget_of(cast("Mapping[str, Any]", row)) for row in rows)
 
     # --- access -------------------------------------------------------------------------------------------------------
 
@@ -238,15 +242,14 @@ class Ledger:
         return f"the ledger {self._where!r} could not be used: {reason}; do not release"
 
     def _known(self, connection: "Connection", dataset: str) -> Budget:
-        budget = _budget(connection, _checked_text(dataset, "dataset", LONGEST_NAME))
-        if budget is None:
-            names = [str(name) for name in connection.scalars(budgets().select().with_only_columns(budgets().c.dataset))]
-            known = ", ".join(repr(name) for name in sorted(names)) or "none"
-            raise LedgerError(f"dataset {dataset!r} is not in the ledger; those in it: {known}")
-        return budget
-
-
-# --- values -----------------------------------------------------------------------------------------------------------
+        """The budget of a dataset: of just this name, as older ledgers may hold it, or of the name as it is kept now."""
+        given = checked_text(dataset, "dataset", LONGEST_NAME)
+        for name in (given, cleaned(given)):
+            budget = _budget(connection, name)
+            if budget is not None:
+                return budget
+        known = ", ".join(repr(name) for name in sorted(_names(connection))) or "none"
+        raise LedgerError(f"dataset {dataset!r} is not in the ledger; those in it: {known}")
 
 
 def described(mechanism: "Mechanism") -> dict[str, Any]:
@@ -273,106 +276,33 @@ def _part(line: Spend) -> "Mechanism | Guarantee":
     return found if found is not None and same else charged
 
 
-def _text(value: Fraction) -> str:
-    """The number as a decimal if it is one, else as a fraction: either way exactly."""
-    twos = (value.denominator & -value.denominator).bit_length() - 1
-    odd, fives = value.denominator >> twos, 0
-    while odd % 5 == 0:
-        odd, fives = odd // 5, fives + 1
-    if odd != 1:
-        return str(value)
-    places = max(twos, fives)
-    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
-    sign = "-" if value < 0 else ""
-    return f"{sign}{digits[:-places]}.{digits[-places:]}" if places else f"{sign}{digits}"
+def _planned_filter(total: Loss, planned_epsilon: Number) -> RenyiFilter:
+    from discreet.filters import planned_filter
+
+    return planned_filter(total, planned_epsilon)
 
 
-def _checked_loss(epsilon: Number, delta: Number, whose: str) -> Loss:
-    loss = Loss(check_positive(epsilon, f"{whose}epsilon"), exact(delta, f"{whose}delta"))
-    if not 0 <= loss.delta < 1:
-        raise InvalidInputError(f"{whose}delta must be at least 0 and below 1, got {shown(delta)}")
-    if max(*loss.epsilon.as_integer_ratio(), *loss.delta.as_integer_ratio()) > _LARGEST_NUMBER:
-        raise InvalidInputError(f"{whose}epsilon and delta must be numbers of at most 100 digits")
-    return loss
+def _divergence(amount: Loss, mechanism: "Mechanism | None", order: Fraction) -> Fraction:
+    """What a release is charged by a filter of this order: by the mechanism's own laws where they are known and can be listed."""
+    from discreet.filters import largest_divergence, mechanism_divergence
+
+    charged = largest_divergence(amount.epsilon, order)
+    return charged if mechanism is None else min(charged, mechanism_divergence(mechanism, order))
 
 
-def _amount(loss: Guarantee | Loss | Number, delta: Number) -> tuple[Loss, Unit | None]:
-    if isinstance(loss, Guarantee):
-        if loss.basis == "none":
-            raise BudgetError("a release without a privacy guarantee has no loss that a budget could allow; nothing was spent")
-        return _checked_loss(loss.epsilon, loss.delta, ""), loss.unit
-    if isinstance(loss, Loss):
-        return _checked_loss(loss.epsilon, loss.delta, ""), None
-    return _checked_loss(loss, delta, ""), None
-
-
-def _minus(total: Loss, spent: Loss) -> Loss:
-    return Loss(total.epsilon - spent.epsilon, total.delta - spent.delta)
-
-
-def _checked_text(value: Any, name: str, longest: int, *, empty: bool = False) -> str:
-    if not isinstance(value, str) or not (value.strip() or empty) or len(value) > longest or not value.replace("\n", " ").isprintable():
-        raise InvalidInputError(f"{name} must be printable text of at most {longest} characters")
-    return value
-
-
-def _as_json(description: Mapping[str, Any]) -> str:
-    """The description as JSON; only plain values are taken, so that counts cannot slip in as an array or a table."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, Fraction):
-            return _text(value)
-        raise InvalidInputError(f"a description holds text, numbers, lists and mappings of them, not {type(value).__name__}")
-
-    try:
-        if isinstance(description, Mapping):
-            return json.dumps(dict(description), default=plain, allow_nan=False, sort_keys=True, ensure_ascii=False)
-    except InvalidInputError:
-        raise
-    except (TypeError, ValueError, RecursionError):
-        pass  # said below, without the value that json names
-    raise InvalidInputError("a description must be a mapping from text to text, finite numbers, lists and mappings of them")
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-# --- rows: amounts and times as text, which every database keeps exactly ------------------------------------------------
-
-
-def _budget_row(budget: Budget) -> dict[str, Any]:
-    amounts = {"epsilon": _text(budget.total.epsilon), "delta": _text(budget.total.delta)}
-    return {"dataset": budget.dataset, **amounts, "unit": budget.unit, "created": budget.created.isoformat()}
-
-
-def _budget_of(row: Mapping[str, Any]) -> Budget:
-    return Budget(row["dataset"], _loss_of(row), row["unit"], datetime.fromisoformat(row["created"]))
-
-
-def _spend_row(dataset: str, amount: Loss, unit: Unit, note: str, description: str) -> dict[str, Any]:
-    amounts = {"epsilon": _text(amount.epsilon), "delta": _text(amount.delta)}
-    return {"dataset": dataset, **amounts, "unit": unit, "note": note, "description": description, "time": _now().isoformat()}
-
-
-def _spend_of(row: Mapping[str, Any]) -> Spend:
-    description, time = json.loads(row["description"]), datetime.fromisoformat(row["time"])
-    return Spend(row["number"], row["dataset"], _loss_of(row), row["unit"], row["note"], description, time)
-
-
-def _loss_of(row: Mapping[str, Any]) -> Loss:
-    return Loss(Fraction(row["epsilon"]), Fraction(row["delta"]))
+def _names(connection: "Connection") -> list[str]:
+    return [str(name) for name in connection.scalars(budgets().select().with_only_columns(budgets().c.dataset))]
 
 
 def _budget(connection: "Connection", dataset: str) -> Budget | None:
     """The budget of a dataset. In a writing transaction its row stays locked to the end, so that spends on it queue up."""
-    query = budgets().select().where(budgets().c.dataset == dataset)
+    query = selected(connection, budgets()).where(budgets().c.dataset == dataset)
     if connection.get_execution_options().get("discreet_mode") == "write":
         query = query.with_for_update()
     row = connection.execute(query).mappings().one_or_none()
-    return None if row is None else _budget_of(cast("Mapping[str, Any]", row))
+    return None if row is None else budget_of(cast("Mapping[str, Any]", row))
 
 
-def _history(connection: "Connection", dataset: str) -> tuple[Spend, ...]:
-    rows = connection.execute(spends().select().where(spends().c.dataset == dataset).order_by(spends().c.number)).mappings()
-    return tuple(_spend_of(cast("Mapping[str, Any]", row)) for row in rows)
+def _history(connection: "Connection", budget: Budget) -> tuple[Spend, ...]:
+    query = selected(connection, spends()).where(spends().c.dataset == budget.dataset).order_by(spends().c.number)
+    return tuple(spend_of(cast("Mapping[str, Any]", row)) for row in connection.execute(query).mappings())

@@ -5,8 +5,9 @@ all neighbouring pairs are gone through: two categories in O(n²) time and O(n) 
 All of it is about the raw outcome, which a release contains, so it covers every report made from it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
 from typing import cast
 
 import numpy as np
@@ -29,7 +30,7 @@ from discreet.numerics import Floats
 from discreet.release import Guarantee, Release, rounded_up
 from discreet.validation import Counts, Number, exact, shown
 
-__all__ = ["LossProfile", "Verification", "delta_at", "loss_profile", "privacy_loss", "privacy_profile", "verify"]
+__all__ = ["LossProfile", "Verification", "delta_at", "loss_profile", "privacy_loss", "privacy_profile", "renyi_loss", "verify"]
 
 _ATOM_ERROR = 1e-12
 """Relative error of the closed-form probabilities: a few dozen roundings, with room to spare."""
@@ -93,6 +94,46 @@ def delta_at(mechanism: Subject, epsilon: Number) -> Bounded:
 def _atom_deltas(atoms: LossAtoms, epsilons: Floats) -> Floats:
     excess = -np.expm1(np.minimum(0.0, epsilons[:, None] - atoms.loss))
     return cast(Floats, excess @ atoms.probability)
+
+
+def renyi_loss(mechanism: Subject, order: Number) -> Bounded:
+    """The largest Rényi divergence of an order, from 1.001 to 10^6, between the laws of neighbouring datasets, in either direction."""
+    mechanism, level = _mechanism(mechanism), exact(order, "order")
+    if not Fraction(1001, 1000) <= level <= 10**6:
+        raise InvalidInputError(f"order must be from 1.001 to 1e6, got {shown(order)}")
+    a = float(level)
+    atoms = mechanism._loss_atoms()
+    if atoms is not None:
+        log_law = np.log(np.maximum(atoms.probability, 0.0) + _LEAST_PROBABILITY)
+        return _larger_divergence(log_law, log_law - atoms.loss, a, _ATOM_ERROR, _any_pair(mechanism))
+    found = [
+        _larger_divergence(pair.log_first, pair.log_second, a, pair.error, pair.at) for pair in neighbouring_laws(_enumerable(mechanism))
+    ]
+    return replace(max(found, key=float), bound=max(one.bound for one in found))
+
+
+_LEAST_PROBABILITY = 2.0**-50
+"""Added to probabilities that are differences from 1: more than such a difference can be off."""
+
+
+def _larger_divergence(
+    log_first: Floats, log_second: Floats, order: float, error: float, at: tuple[tuple[int, ...], tuple[int, ...]]
+) -> Bounded:
+    """ln Σ_z P(z)^a Q(z)^(1-a) / (a-1), the larger of both directions, where log probabilities are known to an error.
+
+    An exponent is then off by at most (2a - 1) times that error, and by the rounding of the order, of its products and of the sum.
+    """
+    with np.errstate(all="ignore"):  # laws too extreme for floats have no bound here
+        exponents = [order * one - (order - 1.0) * other for one, other in ((log_first, log_second), (log_second, log_first))]
+        peaks = [float(exponent.max()) for exponent in exponents]
+        logs = [peak + float(np.log(np.exp(exponent - peak).sum())) for exponent, peak in zip(exponents, peaks, strict=True)]
+    if not np.isfinite(logs).all():
+        return Bounded(inf, inf, at)
+    largest = max(float(np.abs(log_first).max()), float(np.abs(log_second).max()))
+    rounding = (len(log_first) + 8.0 * order * (largest + 1.0)) * 2.0**-52
+    slack = ((2.0 * order - 1.0) * error + rounding) / (order - 1.0)
+    value = max(0.0, *logs) / (order - 1.0)
+    return Bounded(value, value + slack, at)
 
 
 @dataclass(frozen=True, eq=False)

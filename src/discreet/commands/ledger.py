@@ -1,5 +1,6 @@
 """`discreet ledger`: budgets, and what has been spent of them."""
 
+import os
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -7,7 +8,18 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.commands.options import Command, Group, JsonOption, cell, errors_in_one_line, parse_number, print_json, print_table
+from discreet.commands.options import (
+    LEDGER_VARIABLE,
+    Command,
+    Group,
+    JsonOption,
+    cell,
+    errors_in_one_line,
+    parse_number,
+    print_json,
+    print_table,
+)
+from discreet.errors import InvalidInputError, LedgerError
 
 if TYPE_CHECKING:
     from discreet.ledger import Budget, Ledger, Loss, Spend
@@ -17,44 +29,106 @@ __all__ = ["app"]
 app = typer.Typer(name="ledger", cls=Group, no_args_is_help=True, help="Budgets, and what has been spent of them.")
 
 _COMPOSED_AT = "1e-6"
-_WHOLE = ("number", "time (UTC)", "mechanism", "unit")
+_WHOLE = ("number", "day (UTC)", "mechanism", "unit")
 """Columns that are not wrapped."""
 
-LedgerArgument = Annotated[str, typer.Argument(help="The ledger: a file, or a database URL.")]
-DatasetArgument = Annotated[str, typer.Argument(help="The ledger's name for the records.")]
+LedgerArgument = Annotated[
+    str | None,
+    typer.Argument(help=f"The ledger: a file, or a database URL. May be left out where {LEDGER_VARIABLE} names it.", show_default=False),
+]
+DatasetArgument = Annotated[str | None, typer.Argument(help="The ledger's name for the records.", show_default=False)]
 
 
-def _open(location: str) -> "Ledger":
+def _open(location: str | None) -> "Ledger":
     from discreet.ledger import Ledger
 
+    location = location or os.environ.get(LEDGER_VARIABLE)
+    if not location:
+        raise InvalidInputError(f"name the ledger, a file or a database URL, or set {LEDGER_VARIABLE} to it")
     return Ledger(location)
+
+
+def _dataset_of(ledger: str | None, dataset: str | None) -> tuple["Ledger", str]:
+    """The ledger and the dataset of a command. A single name is the dataset's, and the environment names the ledger."""
+    if dataset is None:
+        ledger, dataset = None, ledger
+    if dataset is None or (ledger is None and not os.environ.get(LEDGER_VARIABLE)):
+        raise InvalidInputError(
+            f"name the ledger and then the dataset; the dataset alone is enough where {LEDGER_VARIABLE} names the ledger"
+        )
+    return _open(ledger), dataset
+
+
+def _say(text: str) -> None:
+    Console(highlight=False, emoji=False).print(escape(text), soft_wrap=True)
 
 
 @app.command(cls=Command)
 def create(
-    ledger: LedgerArgument,
-    dataset: DatasetArgument,
+    ledger: LedgerArgument = None,
+    dataset: DatasetArgument = None,
+    *,
     epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="Total ε that may ever be spent on these records.")],
     delta: Annotated[str, typer.Option(help="Total δ that may ever be spent.")] = "0",
     unit: Annotated[str, typer.Option(help="Whose privacy the budget is about: record or person.")] = "record",
+    planned_epsilon: Annotated[
+        str | None,
+        typer.Option(
+            help="The ε of a typical one of many small releases: keeps the dataset by a Rényi filter, which needs --delta and allows more "
+            "of them than the plain sum, however each is chosen in view of the earlier ones."
+        ),
+    ] = None,
 ) -> None:
     """Open a dataset with a total budget, which cannot be changed later.
 
     Example: discreet ledger create ledger.db survey --epsilon 3 --unit person
     """
     with errors_in_one_line():
-        budget = _open(ledger).create(
-            dataset,
+        book, name = _dataset_of(ledger, dataset)
+        planned = None if planned_epsilon is None else parse_number(planned_epsilon, "--planned-epsilon")
+        budget = book.create(
+            name,
             parse_number(epsilon, "--epsilon"),
             parse_number(delta, "--delta"),
             unit=unit,  # type: ignore[arg-type]
+            planned_epsilon=planned,
         )
-    Console(highlight=False, emoji=False).print(cell(f"{budget.dataset}: {budget.total}, protecting each {budget.unit}"))
+    _say(f"{budget.dataset}: {budget.total}, protecting each {budget.unit}")
+    if budget.filter is not None and planned is not None:
+        from discreet.filters import affordable
+
+        _say(
+            f"kept by a {budget.filter}: {affordable(budget.filter, planned)} releases of ε = {planned_epsilon}, "
+            f"however they are chosen; the plain sum allows {budget.total.epsilon // planned}"
+        )
 
 
 @app.command(cls=Command)
-def show(ledger: LedgerArgument, as_json: JsonOption = False) -> None:
-    """List the datasets with their budgets and what is left of them.
+def spend(
+    ledger: LedgerArgument = None,
+    dataset: DatasetArgument = None,
+    *,
+    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="The ε of the release.")],
+    delta: Annotated[str, typer.Option(help="The δ of the release.")] = "0",
+    note: Annotated[str, typer.Option(help="What was released, and where. It is public, like all that is in the ledger.")] = "",
+) -> None:
+    """Charge a dataset for a release that is made elsewhere, before it is made. It must protect what the budget protects.
+
+    Example: discreet ledger spend ledger.db survey --epsilon 0.5 --note "income by region, with another program"
+    """
+    with errors_in_one_line():
+        book, name = _dataset_of(ledger, dataset)
+        line = book.spend(name, parse_number(epsilon, "--epsilon"), parse_number(delta, "--delta"), note=note)
+        try:
+            left = _left(book.remaining(name), book.budget(name))
+        except LedgerError:  # the spend stands all the same
+            left = "it could not be read"
+    _say(f"{line.dataset}: spent {line.loss}, protecting each {line.unit}; left: {left}")
+
+
+@app.command(cls=Command)
+def show(ledger: LedgerArgument = None, as_json: JsonOption = False) -> None:
+    """List the datasets with their budgets, the rule that keeps them, and what is left of them.
 
     Example: discreet ledger show ledger.db
     """
@@ -62,49 +136,65 @@ def show(ledger: LedgerArgument, as_json: JsonOption = False) -> None:
         book = _open(ledger)
         budgets = [(budget, book.remaining(budget.dataset)) for budget in book.datasets()]
         rows: list[dict[str, Any]] = [
-            {"dataset": b.dataset, "unit": b.unit, "budget": str(b.total), "left": str(left)} for b, left in budgets
+            {"dataset": b.dataset, "unit": b.unit, "budget": str(b.total), "rule": _rule(b), "left": _left(left, b)} for b, left in budgets
         ]
     if as_json:
         print_json([_budget_fields(budget, left) for budget, left in budgets])
     else:
-        _print(rows, ["dataset", "unit", "budget", "left"])
+        _print(rows, ["dataset", "unit", "budget", "rule", "left"])
 
 
 @app.command(cls=Command)
-def history(ledger: LedgerArgument, dataset: DatasetArgument, as_json: JsonOption = False) -> None:
+def history(ledger: LedgerArgument = None, dataset: DatasetArgument = None, as_json: JsonOption = False) -> None:
     """List what has been spent on a dataset, oldest first, and what it amounts to.
 
     Example: discreet ledger history ledger.db survey
     """
     with errors_in_one_line():
-        book = _open(ledger)
-        lines = book.history(dataset)
+        book, name = _dataset_of(ledger, dataset)
+        lines = book.history(name)
         rows: list[dict[str, Any]] = [
             {
                 "number": line.number,
-                "time": line.time.isoformat(timespec="seconds"),
+                "day": line.day.isoformat(),
                 "spent": str(line.loss),
                 "mechanism": str(line.description.get("mechanism", "")),
                 "note": line.note,
             }
             for line in lines
         ]
-        total = _totals(book, dataset)
+        total = _totals(book, name)
     if as_json:
         print_json([_spend_fields(line) for line in lines])
     else:
-        shown = [{**row, "time (UTC)": f"{line.time:%Y-%m-%d %H:%M:%S}"} for row, line in zip(rows, lines, strict=True)]
-        _print(shown, ["number", "time (UTC)", "spent", "mechanism", "note"])
-        Console(highlight=False, emoji=False).print(total)
+        _print([{**row, "day (UTC)": row["day"]} for row in rows], ["number", "day (UTC)", "spent", "mechanism", "note"])
+        for text in total:
+            _say(text)
 
 
-def _totals(book: "Ledger", dataset: str) -> str:
-    """The sum, and what the exact composition of the releases makes of it."""
-    text = f"spent in all: {escape(str(book.spent(dataset)))}; left: {escape(str(book.remaining(dataset)))}"
+def _rule(budget: "Budget") -> str:
+    return "sum" if budget.filter is None else str(budget.filter)
+
+
+def _left(left: "Loss", budget: "Budget") -> str:
+    return str(left) if budget.filter is None else f"{left} in one release"
+
+
+def _totals(book: "Ledger", dataset: str) -> list[str]:
+    """The sum, what is left of the budget and by which rule, and what exact composition makes of the list."""
+    budget = book.budget(dataset)
+    lines = [f"spent in all: {book.spent(dataset)}; left: {_left(book.remaining(dataset), budget)}"]
+    if budget.filter is not None:
+        used = sum(line.divergence or 0 for line in book.history(dataset)) / budget.filter.limit
+        lines.append(
+            f"kept by a {budget.filter}, of which {100 * float(used):.3g} % is used: however each release was chosen in view of the "
+            f"earlier ones, all of them together have {budget.total}"
+        )
     accountant = book.accountant(dataset)
     if accountant.is_exact and len(accountant.parts) > 1:
-        text += f"\nby exact composition: ε = {accountant.epsilon(_COMPOSED_AT):.4g} at δ = {_COMPOSED_AT}"
-    return text
+        figure = f"ε = {accountant.epsilon(_COMPOSED_AT):.4g} at δ = {_COMPOSED_AT}"
+        lines.append(f"by exact composition, if this list had been fixed beforehand: {figure}")
+    return lines
 
 
 def _budget_fields(budget: "Budget", left: "Loss") -> dict[str, Any]:
@@ -118,6 +208,7 @@ def _budget_fields(budget: "Budget", left: "Loss") -> dict[str, Any]:
         "delta": rounded_up(budget.total.delta),
         "left_epsilon": rounded_down(left.epsilon),
         "left_delta": rounded_down(left.delta),
+        "filter": None if budget.filter is None else {"order": float(budget.filter.order), "limit": rounded_up(budget.filter.limit)},
     }
 
 
@@ -127,7 +218,7 @@ def _spend_fields(line: "Spend") -> dict[str, Any]:
 
     return {
         "number": line.number,
-        "time": line.time.isoformat(timespec="seconds"),
+        "day": line.day.isoformat(),
         "unit": line.unit,
         "epsilon": rounded_up(line.loss.epsilon),
         "delta": rounded_up(line.loss.delta),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ERROR_SCALE",
     "FAILED",
+    "LEDGER_VARIABLE",
     "MECHANISM_HELP",
     "MECHANISM_NAMES",
     "Command",
@@ -50,6 +51,8 @@ __all__ = [
 FAILED = 1
 """Exit code of a command whose answer is no."""
 _BAD_INPUT = 2
+LEDGER_VARIABLE = "DISCREET_LEDGER"
+"""The environment variable that names the ledger where a command is not told one."""
 _LONGEST_SIZE = 6
 """Digits of a number of categories."""
 _WIDEST, _NARROW = 10_000, 12

@@ -11,6 +11,7 @@ from discreet.commands.asking import confirm_release
 from discreet.commands.data import opened, parse_categories, parse_mapping, short_name
 from discreet.commands.files import check_picture, check_place, save_picture, tell_name, write_new
 from discreet.commands.options import (
+    LEDGER_VARIABLE,
     MECHANISM_HELP,
     DeltaOption,
     GammaOption,
@@ -92,7 +93,7 @@ def release(
     ] = False,
     gamma: GammaOption = None,
     delta: DeltaOption = None,
-    ledger: Annotated[str | None, typer.Option(help="The budget ledger: a file, or a database URL.")] = None,
+    ledger: Annotated[str | None, typer.Option(envvar=LEDGER_VARIABLE, help="The budget ledger: a file, or a database URL.")] = None,
     dataset: Annotated[str | None, typer.Option(help="The ledger's name for these records.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the public record to this new JSON file; without it, it is printed.")
@@ -138,7 +139,9 @@ def release(
 def _check_options(file: str, ledger: str | None, dataset: str | None, output: Path | None, plot: Path | None, *, quiet: bool) -> None:
     """Whatever can be wrong with the options is found before any data is read or budget spent."""
     if (ledger is None) != (dataset is None):
-        raise InvalidInputError("--ledger and --dataset go together: which budget is this release to be taken from?")
+        raise InvalidInputError(
+            f"--ledger (or {LEDGER_VARIABLE}) and --dataset go together: which budget is this release to be taken from?"
+        )
     if quiet and output is None:
         raise InvalidInputError("--quiet without --output would draw a release that nobody sees")
     taken = {"the private data": file, "the ledger": None if ledger is None else ledger.removeprefix("sqlite:///")}

@@ -1,0 +1,65 @@
+"""Names of datasets: one spelling for each, and no two that a reader could take for one another.
+
+A name is kept in Unicode's normal form KC, with single spaces and none around it. Two names look alike if they agree without case and
+accents, or after letters of other alphabets have become the Latin ones of the same shape. This is a short form of Unicode's report 39,
+for the alphabets that people mix up: words that mix any other alphabets are refused as they are.
+"""
+
+import re
+from collections.abc import Iterable
+from unicodedata import name, normalize
+
+from discreet.errors import InvalidInputError, LedgerError
+from discreet.validation import shown
+
+__all__ = ["check_new_name", "cleaned"]
+
+_SHAPES = str.maketrans(
+    {
+        **dict(zip("АВЕЅІЈКМНОРСТУХҮӀ", "ABESlJKMHOPCTYXYl", strict=True)),  # Cyrillic capitals
+        **dict(zip("авеѕіјкмһнорстухүԁԛԝѵӏ", "abesijkmhhopctyxydqwvl", strict=True)),
+        **dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHlKMNOPTYX", strict=True)),  # Greek capitals
+        **dict(zip("αβγεηικνορτυχ", "abyenikvoptux", strict=True)),
+        **dict(zip("I1|0ıɑɡ", "lllOiag", strict=True)),
+        **dict.fromkeys("‘’´`", "'"),
+    }
+)
+"""Letters that are drawn like a Latin one, or like another sign, in most typefaces."""
+_DROPPED = re.compile("[\u0300-\u036f\u20d0-\u20ff\ufe00-\ufe0f\U000e0100-\U000e01ef\u115f\u1160\u3164\uffa0\u2800]")
+"""Accents, selectors of a variant, and what is drawn as nothing: the Hangul fillers and the empty Braille cell.
+
+Vowel signs and voicing marks of other scripts stay: there they make another word.
+"""
+_DASH = re.compile("[\u2010-\u2015\u2212]")
+_WRITTEN_TOGETHER = frozenset({"LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "BOPOMOFO", "HANGUL"})
+"""Scripts that ordinary words of Chinese, Japanese and Korean mix."""
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def cleaned(text: str) -> str:
+    """The name as it is kept: normal form KC, single spaces, none around it."""
+    return " ".join(normalize("NFKC", text).split())
+
+
+def check_new_name(new: str, others: Iterable[str]) -> None:
+    """Refuse a name that cannot be seen, that mixes alphabets in a word, or that looks like one of the others."""
+    looks = _looks(new)
+    if not all(looks):
+        raise InvalidInputError("dataset must be a name that can be seen; this one has nothing but blanks and marks")
+    for word in _WORD.findall(new):
+        scripts = {name(letter, "UNKNOWN").split()[0] for letter in word} - {"MODIFIER"}
+        if len(scripts) > 1 and not scripts <= _WRITTEN_TOGETHER:
+            listed = " and ".join(sorted(script.capitalize() for script in scripts))
+            raise InvalidInputError(f"dataset {shown(new)!r} mixes letters of {listed} in a word; write each word in one alphabet")
+    for other in others:
+        if any(mine == theirs for mine, theirs in zip(looks, _looks(other), strict=True)):
+            raise LedgerError(
+                f"dataset {shown(new)!r} looks like {shown(other)!r}, which is already in the ledger: use that one, or choose another name"
+            )
+
+
+def _looks(text: str) -> tuple[str, str]:
+    """What is compared of a name: its letters without case and accents, and their shapes."""
+    bare = _DASH.sub("-", _DROPPED.sub("", normalize("NFKD", cleaned(text))))
+    bare = normalize("NFC", " ".join(bare.split()))
+    return bare.casefold(), bare.translate(_SHAPES).casefold()
