@@ -90,7 +90,7 @@ def _sparse_powers(c: float, depth: float, nearest: float) -> tuple[int, ...]:
         reach = _reach(c, depth, powers[-1])
     if reach > 0.0:
         separated = (_SEPARATED + min(depth, c * inmost)) / nearest
-        powers.append(max(powers[-1] + 1, 1 << ceil(log2(separated))))
+        powers.append(max(powers[-1] + 1, 1 << max(0, ceil(log2(separated)))))
     return tuple(powers) if len(powers) > 1 else (0, 1)
 
 
