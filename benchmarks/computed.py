@@ -10,7 +10,6 @@ from fractions import Fraction
 from math import ceil, comb, exp, log, log10, pi, sqrt
 
 import numpy as np
-from flint import arb
 from scipy.special import betainc, betaincinv, polygamma
 from tests import inference_support, test_concavity, test_distances, test_ledger_faults, test_privacy, test_remap
 from tests.support import PRECISION
@@ -421,7 +420,7 @@ def _envelope_acceptance(prior: dc.Beta, n: int, x: int, rate: float) -> float:
     exact = Fraction(str(rate))
     sampler = Envelope(prior.exact, (x, n - x), lambda: ball(exact))
     weight = np.exp(-rate * np.asarray(dc.hellinger(candidates[x], candidates)))
-    return float(arb(float(weight.sum())) * arb(2) ** sampler._scale / sampler._bound)
+    return float(Fraction(float(weight.sum())) / sampler.total_bound)
 
 
 def _mixture_acceptance(rng: np.random.Generator) -> float:
@@ -434,7 +433,7 @@ def _mixture_acceptance(rng: np.random.Generator) -> float:
     exact = Fraction(str(rate))
     sampler = Mixture(prior.exact, tuple(counts.tolist()), lambda: ball(exact))
     weight = np.exp(-rate * np.asarray(dc.hellinger(prior.concentration + counts, prior.concentration + simplex_points(n, k))))
-    return float(arb(float(weight.sum())) * arb(2) ** (3 * sampler._bits) / sampler._bound)
+    return float(Fraction(float(weight.sum())) / sampler.total_bound)
 
 
 # --- the papers -------------------------------------------------------------------------------------------------------

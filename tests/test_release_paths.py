@@ -1,7 +1,9 @@
 """What `release()` returns has the law that was proved private, for every mechanism, and comes from the bit source alone."""
 
+import gc
 import random
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ from scipy.stats import chi2, ncx2
 import discreet as dc
 from discreet.mechanisms.base import Mechanism
 from discreet.sampling import SeededBits
+from discreet.sampling.envelope import Envelope
+from discreet.sampling.mixture import Mixture
 
 DRAWS = 4_000
 FALSE_ALARM = 1e-6
@@ -122,13 +126,68 @@ def test_what_is_too_large_to_draw_is_refused_before_it_is_drawn() -> None:
     assert dc.LatticeGeometric(dc.Dirichlet.uniform(10), 10**8, 1).check_release(counts).epsilon == 1.0
 
 
-def test_a_mechanism_that_is_copied_or_pickled_leaves_the_data_behind() -> None:
-    import pickle
+# --- what stays behind ------------------------------------------------------------------------------------------------
 
-    mechanism = dc.HellingerSmooth(dc.Dirichlet.uniform(3), 12345, 1)
-    mechanism.release([11111, 1111, 123])
-    assert "_held" not in pickle.loads(pickle.dumps(mechanism)).__dict__  # noqa: S301
-    assert "11111" not in repr(mechanism)
+
+def kept(secrets: list[str]) -> set[str]:
+    """The kinds of all objects that hold one of these numbers or the next, which is a prior of 1 more; as such or in an array."""
+    gc.collect()
+    numbers = [int(secret) + more for secret in secrets for more in (0, 1)]
+    found = set()
+    for holder in gc.get_objects():
+        if holder is not numbers and not isinstance(holder, FrameType):
+            for held in gc.get_referents(holder):
+                array = isinstance(held, np.ndarray) and held.dtype.kind in "iuf" and bool(np.isin(numbers, held).any())
+                inside = held if isinstance(held, tuple) else (held,)  # tuples of numbers are not among the collector's objects
+                if array or any(type(value) is int and value in numbers for value in inside):
+                    found.add(type(holder).__name__)
+    return found
+
+
+def samplers() -> list[str]:
+    gc.collect()
+    return [type(thing).__name__ for thing in gc.get_objects() if isinstance(thing, (Envelope, Mixture))]
+
+
+@pytest.mark.parametrize("name", sorted(set(FAMILIES) - {"Calibrated"}))
+@pytest.mark.parametrize("k", [2, 3])
+def test_nothing_private_stays_behind(name: str, k: int) -> None:
+    """The counts are random and known as text only, so that no constant of this process is equal to one of them."""
+    secrets = [str(random.SystemRandom().randrange(10**5, 2 * 10**5)) for _ in range(k)]
+
+    def used() -> Mechanism:
+        counts = [int(secret) for secret in secrets]
+        mechanism = FAMILIES[name](dc.Dirichlet.uniform(k), sum(counts), 1)
+        mechanism.release(counts, allow_nonprivate=True)
+        if k == 2:
+            mechanism.simulate(counts, 3, 1)
+        return mechanism
+
+    mechanism = used()
+    assert kept(secrets) == set()
+    assert samplers() == []
+    assert not any(secret in repr(vars(mechanism)) for secret in secrets)
+
+
+def test_a_sampler_that_is_kept_would_be_found() -> None:
+    secrets = [str(random.SystemRandom().randrange(10**5, 2 * 10**5)) for _ in range(3)]
+    counts = [int(secret) for secret in secrets]
+    sampler = dc.HellingerGlobal(dc.Dirichlet.uniform(3), sum(counts), 1).sampler(counts)
+    assert samplers() == [type(sampler).__name__]
+    assert len(kept(secrets)) >= 3
+
+
+@pytest.mark.parametrize("wrapper", [dc.Remapped, dc.Calibrated])
+def test_no_sampler_stays_in_what_composition_and_calibration_keep(wrapper: Callable[[Any], Mechanism]) -> None:
+    inner = dc.HellingerSmooth(DIRICHLET, 8, 1)
+    inner.release(THREE)
+    mechanism = wrapper(inner)
+    mechanism.release(THREE)
+    mechanism.law(THREE)
+    accountant = dc.Accountant()
+    accountant.add(mechanism)
+    accountant.epsilon(1e-6)
+    assert samplers() == []
 
 
 def test_a_release_from_bits_that_are_not_secret_says_that_nothing_is_promised() -> None:

@@ -3,6 +3,9 @@
 Half of the draws choose an event that tells two neighbouring datasets apart; the other half, which did not choose it, bounds its two
 probabilities by Clopper and Pearson's exact intervals. If P_x(S) >= p and P_x'(S) <= q then ε >= ln((p - δ)/q). A bound above the
 claimed ε refutes the claim at the stated confidence; a bound below it proves nothing.
+
+`with_bits` makes exact draws and adds to each how many random bits it took, a first measure of how long it took: if outcome and bits
+together tell more than ε, so may outcome and time.
 """
 
 from collections.abc import Callable
@@ -14,9 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
 from discreet.errors import InvalidInputError
+from discreet.mechanisms.base import Mechanism
+from discreet.sampling import BitSource, CountedBits, SystemBits
 from discreet.validation import check_records
 
-__all__ = ["Audit", "audit"]
+__all__ = ["Audit", "audit", "with_bits"]
 
 Draws = NDArray[np.intp]
 
@@ -67,6 +72,21 @@ def audit(
         for event in [_best_event(choosing[a], choosing[b], half, alpha, delta)]
     ]
     return Audit(max(0.0, *found), confidence, size)
+
+
+def with_bits(mechanism: Mechanism, source: BitSource | None = None) -> Callable[[ArrayLike, int], ArrayLike]:
+    """For `audit`: exact draws of the raw outcome, each with the number of random bits that it took in the last column."""
+    bits = SystemBits() if source is None else source
+
+    def draw(counts: ArrayLike, size: int) -> ArrayLike:
+        private = tuple(int(x) for x in mechanism._checked(counts))
+        rows = []
+        for _ in range(size):
+            counted = CountedBits(bits)
+            rows.append([*mechanism._draw(private, counted), counted.taken])
+        return np.array(rows)
+
+    return draw
 
 
 def _best_event(likely: Draws, unlikely: Draws, size: int, alpha: float, delta: float) -> Draws:

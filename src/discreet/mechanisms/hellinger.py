@@ -4,11 +4,10 @@ The four mechanisms differ in the rate alone: `ε / (2Δ)` with Δ the global, l
 """
 
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from flint import arb
@@ -121,20 +120,12 @@ class Exponential(Mechanism):
         check_drawable(self.prior.exact, self.n)
 
     def _draw(self, counts: tuple[int, ...], source: BitSource) -> tuple[int, ...]:
-        return self._sampler(counts).draw(source)
+        return self.sampler(counts).draw(source)
 
-    def _sampler(self, counts: tuple[int, ...]) -> CandidateSampler:
-        """The last sampler is kept: with three or more categories, building it is most of the cost of a draw."""
-        held: tuple[tuple[int, ...], CandidateSampler] | None = self.__dict__.get("_held")
-        if held is None or held[0] != counts:
-            private, bare = np.array(counts, dtype=np.int64), copy(self)  # a cycle through self would keep the data alive
-            held = counts, candidate_sampler(self.prior.exact, counts, lambda: bare._rate_ball(private))
-            self._set("_held", held)
-        return held[1]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the sampler: a mechanism is public, and what it has drawn from is not."""
-        return {name: value for name, value in self.__dict__.items() if name != "_held"}
+    def sampler(self, counts: ArrayLike) -> CandidateSampler:
+        """An exact sampler for these counts, which draws any number of times. It holds the counts: private, and kept nowhere else."""
+        private = self._checked(counts)
+        return candidate_sampler(self.prior.exact, tuple(int(x) for x in private), lambda: self._rate_ball(private))
 
 
 @dataclass(frozen=True)

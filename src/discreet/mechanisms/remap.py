@@ -24,12 +24,13 @@ from scipy.special import gammaln, logsumexp
 
 from discreet.distributions import Beta, Dirichlet
 from discreet.enumeration import simplex_points
+from discreet.errors import TooLargeError
 from discreet.mechanisms.lattice import project
 from discreet.numerics import Floats, gap, log_gamma_ratio
 from discreet.tables import gap_table
 from discreet.validation import Counts
 
-__all__ = ["MOST_CANDIDATES", "best_by_enumeration", "best_of_few", "best_of_two", "round_to_total"]
+__all__ = ["MOST_CANDIDATES", "best_by_enumeration", "best_of_few", "best_of_two", "check_nodes", "round_to_total"]
 
 MOST_CANDIDATES = 2048
 """Above this many candidates the table of all pairwise distances is not formed."""
@@ -39,6 +40,8 @@ LogFactor = Callable[[int, Floats], Floats]
 _DENSE, _GROWTH = 128, 1.02
 _NEGLIGIBLE = 1e-16
 _SCAN = 65
+_MOST_NODES = 1 << 21
+"""Of all categories together: some 200 MB, and seconds."""
 _STEEPEST = 200.0
 
 
@@ -183,17 +186,33 @@ class _Factors:
         return np.asarray(np.clip(self.x[row, i] + (share - 0.5) * self.width[row, i], 0.0, self.x[:, -1]))
 
 
+def _growth(a: float, n: int) -> float:
+    """How much further out each node is than the last: the relative width of a factor is about the root of 1/a or 1/n, if that is more."""
+    return 1.0 + (_GROWTH - 1.0) / float(np.sqrt(1.0 + min(a, float(n)) / 100.0))
+
+
+def check_nodes(prior: Prior, n: int) -> None:
+    """Refuse, by public numbers alone, reports that would need more nodes than fit in memory."""
+    longest = max(3 * 2 * (_DENSE + 2 + np.log(max(n / _DENSE, 1.0)) / np.log(_growth(a, n))) for a in prior.concentration)
+    needed = prior.k * min(int(longest), n + 1)
+    if needed > _MOST_NODES:
+        raise TooLargeError(
+            f"the best report for k = {prior.k} categories, n = {n} records and this prior would need {needed} nodes, more than "
+            f"{_MOST_NODES}; use the mechanism without Remapped, or a prior with smaller parameters"
+        )
+
+
 def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> tuple[_Factors, Floats]:
     """The categories' posterior factors, and their weights with the tilt that makes their medians add up to n."""
     rows = []
-    for z, a in zip(noisy, prior.concentration, strict=True):
-        growth = 1.0 + (_GROWTH - 1.0) / np.sqrt(1.0 + a / 100.0)  # a factor's relative width falls with the root of a
-        rows.append(_nodes(n, [0.0, float(n), float(min(max(int(z), 0), n))], growth))
+    for z, parameter in zip(noisy, prior.concentration, strict=True):
+        rows.append(_nodes(n, [0.0, float(n), float(min(max(int(z), 0), n))], _growth(parameter, n)))
     longest = max(len(x) for x, _ in rows)
     x, width = np.full((prior.k, longest), float(n)), np.zeros((prior.k, longest))
     for i, (nodes, cells) in enumerate(rows):
         x[i, : len(nodes)], width[i, : len(nodes)] = nodes, cells
-    log_prior = log_gamma_ratio(x + 1.0, prior.concentration[:, None] - 1.0)
+    a = prior.concentration[:, None]
+    log_prior = log_gamma_ratio(x + 1.0, a) - np.log(x + a)  # ln Γ(x + a)/x!, also where a - 1 is no float other than -1
     with np.errstate(divide="ignore"):
         log_weight = log_prior + np.log(width) + np.stack([log_factor(i, nodes) for i, nodes in enumerate(x)])
     factors = _Factors(x, width, log_weight)
@@ -220,8 +239,10 @@ def _independent_error(prior: Prior, x: Floats, weight: Floats, report: Counts) 
     """E[H] of a report, categories being independent."""
     category, node = np.nonzero(weight > _NEGLIGIBLE)
     a, r, kept = prior.concentration[category], report[category], x[category, node]
-    terms = np.exp(-_POWERS[:, None] * gap(a + kept, a + r, r - kept)) * weight[category, node]
-    sums = np.add.reduceat(terms, np.searchsorted(category, np.arange(prior.k)), axis=-1)
+    divergence, held = gap(a + kept, a + r, r - kept), weight[category, node]
+    starts = np.searchsorted(category, np.arange(prior.k))
+    # One power at a time: all of them together would take 70 times the memory.
+    sums = np.array([np.add.reduceat(np.exp(-power * divergence) * held, starts) for power in _POWERS])
     return float(-np.expm1(np.log(sums + 1e-300).sum(axis=-1)) @ _SHARES)
 
 

@@ -20,7 +20,7 @@ from scipy.special import logsumexp
 
 from discreet.distributions import Beta, Dirichlet
 from discreet.enumeration import candidate_count, check_outcomes, simplex_points
-from discreet.errors import InvalidInputError, RefusedError
+from discreet.errors import InternalError, InvalidInputError, RefusedError
 from discreet.mechanisms.base import Law, Mechanism
 from discreet.numerics import Floats
 from discreet.release import NO_GUARANTEE, Guarantee
@@ -120,5 +120,10 @@ class MetricExponential(Mechanism):
         law = self._raw_law(counts)
         return law.counts[rng.choice(len(law.counts), size=size, p=law.probability / law.probability.sum())]
 
-    def _draw(self, counts: tuple[int, ...], source: BitSource) -> tuple[int, ...]:  # noqa: ARG002
+    def _check_size(self) -> None:
+        """Nothing can be drawn from it exactly, at any size."""
         raise RefusedError("exact sampling is available for the Hellinger score only; MetricExponential is for study")
+
+    def _draw(self, counts: tuple[int, ...], source: BitSource) -> tuple[int, ...]:  # noqa: ARG002
+        self._check_size()
+        raise InternalError("a mechanism without an exact sampler was drawn from; nothing was released")

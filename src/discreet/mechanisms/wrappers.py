@@ -1,6 +1,5 @@
 """Mechanisms made from mechanisms: better reports, and less noise, at no cost in privacy."""
 
-from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -80,6 +79,8 @@ class Remapped(Mechanism):
         inner = self.mechanism
         if is_few(self.n, self.k, remap.MOST_CANDIDATES):
             return remap.best_by_enumeration(self.prior, self.n, lambda points: self._log_likelihood(rows, points))
+        if self.k > 2:
+            remap.check_nodes(self.prior, self.n)
         found = []
         for raw in rows:
 
@@ -119,6 +120,8 @@ class Remapped(Mechanism):
 
     def _check_size(self) -> None:
         self.mechanism._check_size()
+        if self.k > 2 and candidate_count(self.n, self.k) > remap.MOST_CANDIDATES:
+            remap.check_nodes(self.prior, self.n)
 
     def _can_draw(self, raw: tuple[int, ...]) -> bool:
         return self.mechanism._can_draw(raw)
@@ -179,12 +182,12 @@ class Calibrated(Scaled):
     def __init__(self, mechanism: Exponential) -> None:
         if not isinstance(mechanism, Exponential) or isinstance(mechanism, Scaled):
             raise InvalidInputError(f"Calibrated takes a Hellinger mechanism, not {type(mechanism).__name__}")
-        super().__init__(mechanism, _calibration(copy(mechanism))[0])  # a copy, which no data hang on, is kept
+        super().__init__(mechanism, _calibration(mechanism)[0])
 
     @property
     def loss(self) -> Bounded:
         """The computed loss, with the bound that the guarantee rests on."""
-        return _calibration(copy(self.mechanism))[1]
+        return _calibration(self.mechanism)[1]
 
     @property
     def guarantee(self) -> Guarantee:

@@ -1,6 +1,6 @@
 """Exact random draws: what is released has exactly the law that was proved private (DESIGN section 5, docs/exactness.md)."""
 
-from discreet.sampling.bits import BitSource, SeededBits, SystemBits
+from discreet.sampling.bits import BitSource, CountedBits, SeededBits, SystemBits
 from discreet.sampling.candidates import CandidateSampler, candidate_sampler, check_drawable
 from discreet.sampling.discrete import discrete_laplace, floored_laplace, geometric, rounded_laplace
 from discreet.sampling.lattice import lattice_noise
@@ -8,6 +8,7 @@ from discreet.sampling.lattice import lattice_noise
 __all__ = [
     "BitSource",
     "CandidateSampler",
+    "CountedBits",
     "SeededBits",
     "SystemBits",
     "candidate_sampler",

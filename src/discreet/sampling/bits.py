@@ -6,7 +6,7 @@ from typing import Protocol
 
 from discreet.errors import EntropyError, InternalError
 
-__all__ = ["BitSource", "SeededBits", "SystemBits", "take", "uniform"]
+__all__ = ["BitSource", "CountedBits", "SeededBits", "SystemBits", "take", "uniform"]
 
 
 class BitSource(Protocol):
@@ -61,6 +61,24 @@ class SeededBits:
         value = self._pool >> self._left
         self._pool &= (1 << self._left) - 1
         return value
+
+
+class CountedBits:
+    """The bits of another source, counted: what a draw takes is a measure of its work that no clock disturbs."""
+
+    def __init__(self, source: BitSource) -> None:
+        self._source = source
+        self.taken = 0
+
+    @property
+    def secret(self) -> bool:
+        """As the source says."""
+        return self._source.secret
+
+    def bits(self, count: int) -> int:
+        """The next `count` bits of the source."""
+        self.taken += count
+        return self._source.bits(count)
 
 
 def take(source: BitSource, count: int) -> int:

@@ -16,8 +16,22 @@ __all__ = ["CandidateSampler", "candidate_sampler", "check_drawable"]
 class CandidateSampler(Protocol):
     """An exact sampler of candidates for one dataset."""
 
+    @property
+    def least_acceptance(self) -> Fraction:
+        """A lower bound, proved for every dataset, of the probability that an attempt succeeds."""
+        ...
+
+    @property
+    def total_bound(self) -> Fraction:
+        """The mass of the proposal: an attempt succeeds with probability (sum of all weights) / total_bound."""
+        ...
+
+    def attempt(self, source: BitSource) -> tuple[int, ...] | None:
+        """Counts r with probability exp(-c H(x, r)) / total_bound, or None."""
+        ...
+
     def draw(self, source: BitSource) -> tuple[int, ...]:
-        """Counts r with probability proportional to exp(-c H(x, r)), exactly."""
+        """Counts r with probability proportional to exp(-c H(x, r)), exactly: attempts until one succeeds."""
         ...
 
 

@@ -1,15 +1,17 @@
-"""A sum of exponentials that is certainly above g(D) = exp(-c sqrt(1 - e^-D)): the bound behind the sampler of `mixture`.
+"""A sum of exponentials that is certainly above g(D) = exp(-c sqrt(1 - e^-D)), and never far above it: the bound behind `mixture`.
 
-g is a mixture of exponentials, g(D) = Σ_m p_m e^{-mD} with p_m >= 0 (DESIGN section 5), so it is well matched by few of them: here 1 and
-e^{-MD} for powers of two M. Which weights are *good* is left to floating point. Whether they are *right* is not: `certify` finds in ball
-arithmetic by how much any given weights must be raised so that their sum is at least g at 0 and everywhere from the nearest candidate on.
-Weights that went wrong would cost time, never exactness.
+g is a mixture of exponentials, g(D) = Σ_m p_m e^{-mD} with p_m >= 0, so it is well matched by few of them: 1 and e^{-MD} for a few whole
+numbers M. Which weights are *good* is left to floating point. Whether they are *right* is not: `certify` finds in ball arithmetic by how
+much any given weights must be raised so that their sum is at least g at 0 and everywhere from the nearest candidate on.
+
+The powers are chosen so that weights exist whose sum is nowhere more than `MOST_EXCESS` times g (where g is above e^-depth), which
+docs/exactness.md proves for every c and every depth. As the sum is compared with g point by point, that holds for any data.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, exp, expm1, floor, log1p, log2, nextafter, sqrt
+from math import ceil, exp, expm1, log1p, log2, nextafter, sqrt
 
 import numpy as np
 from flint import arb
@@ -17,25 +19,37 @@ from flint import arb
 from discreet.errors import InternalError
 from discreet.numerics import Floats, working_precision
 
-__all__ = ["Target", "certify", "cheap_weights", "plan"]
+__all__ = ["FLOOR", "MOST_EXCESS", "Target", "certify", "good_weights", "plan", "slowest_powers"]
+
+MOST_EXCESS = 17.0
+"""2e^t + 2 + 4/(1 - e^-t) with t = `_LIFT`, which is 15.5, and 1 for the exponential that holds D = 0: docs/exactness.md."""
+
+FLOOR = 7.0
+"""The constant term may hold e^-7, a thousandth, of the mass of r = x alone."""
+
+_LIFT = 0.5
+"""ln of how far above g an exponential may be where it is nearest to it. From ½ on whole numbers M are close enough to each other."""
+
+_SLACK = 2.0
+"""Far out the sum may be above g by as much as e^2 times what the constant must be: by e^-5 of the mass of r = x alone in all."""
 
 _FAR = 40.0  # from here on e^-D is below 2^-57 and g is flat
-_FLOOR = 7.0  # the constant term may hold e^-7, a thousandth, of the mass of r = x alone
 _BEND = 0.004  # how far ln g may leave its chord between neighbouring points of the grid
 _PRECISION = 96
+_DOUBLINGS = 6  # a power 64 times the highest that is needed follows g to where it has fallen by a twentieth
 _SEPARATED = 12.0  # at the nearest candidate the last exponential is e^-12 of g, so that it can hold the mass of r = x alone
-_SWEEPS = 2
-_NEXT_TO_NOTHING = 1e-12
-_TAIL = 2.0**12  # Σ_{m > M} p_m <= c/√(πM): about 1 % of the weight lies beyond M = 4096 c²
+_HALVINGS = 80
 
 
 @dataclass(frozen=True)
 class Target:
-    """g on {0} and [grid[0], ∞), with the powers used to bound it: 0 for the constant, then powers of two."""
+    """g on {0} and [grid[0], ∞), with the powers used to bound it: 0 for the constant, then growing whole numbers."""
 
     rate: arb
     grid: tuple[float, ...]
     powers: tuple[int, ...]
+    sparse: frozenset[int]
+    """Those of the powers with which alone the sum can be kept within `MOST_EXCESS`. The others make the fit better."""
     depth: float
     """What falls below e^-depth may be left to the constant: all candidates together then hold little of the mass of r = x."""
 
@@ -45,16 +59,14 @@ def plan(rate: arb, nearest: arb, log_candidates: float) -> Target:
     c = float(rate.mid())
     first = float(nearest.lower())
     first = first if arb(first) <= nearest.lower() else nextafter(first, 0.0)
-    depth = log_candidates + _FLOOR
+    depth = log_candidates + FLOOR
     height = depth / c
     last = max(first, min(_FAR, -log1p(-height * height)) if height < 1.0 else _FAR)
     grid = [first]
     while grid[-1] < last:
         grid.append(min(last, grid[-1] + _step(c, grid[-1])))
-    separated = (_SEPARATED + min(depth, c * sqrt(-expm1(-first)))) / first
-    highest = max(0, ceil(log2(min(separated, _TAIL * (c * c + 1.0)))))
-    lowest = min(highest, max(0, floor(log2(0.25 / last))))
-    return Target(rate, tuple(grid), (0, *(1 << j for j in range(lowest, highest + 1))), depth)
+    sparse = _sparse_powers(c, depth, first)
+    return Target(rate, tuple(grid), _with_more(sparse, c, depth, first), frozenset(sparse), depth)
 
 
 def _step(c: float, divergence: float) -> float:
@@ -64,34 +76,110 @@ def _step(c: float, divergence: float) -> float:
     return min(0.5 * divergence, sqrt(8.0 * _BEND / curvature)) if curvature > 0.0 else 0.5 * divergence
 
 
-def cheap_weights(target: Target, log_masses: Sequence[float]) -> list[float]:
-    """Weights whose sum is at least about g on the grid, at about the least total of weight × mass: logarithms, many of them -inf.
+# --- which powers -----------------------------------------------------------------------------------------------------
 
-    A least-squares fit is close to g wherever powers of two can be. What it lacks, mostly far out where no mass is left, is made up for
-    by the exponential that does it at the least mass. Then each weight, the costliest first, is lowered as far as the others allow.
+
+def _sparse_powers(c: float, depth: float, nearest: float) -> tuple[int, ...]:
+    """The constant, and then, from where it ends inwards to the nearest candidate, each time the highest power that leaves no gap."""
+    bits = ceil(log2(depth)) // 2 + 3  # fewer digits make tables cheap; so many that neighbours still touch
+    powers, reach, inmost = [0], max(0.0, min(1.0, depth / c) - _LIFT / c), sqrt(-expm1(-nearest))
+    while reach > inmost:
+        highest = int(_highest_power(c, reach))
+        short = max(0, highest.bit_length() - bits)
+        powers.append(max(powers[-1] + 1, highest >> short << short))
+        reach = _reach(c, depth, powers[-1])
+    if reach > 0.0:
+        separated = (_SEPARATED + min(depth, c * inmost)) / nearest
+        powers.append(max(powers[-1] + 1, 1 << max(0, ceil(log2(separated)))))
+    return tuple(powers) if len(powers) > 1 else (0, 1)
+
+
+def _with_more(sparse: tuple[int, ...], c: float, depth: float, nearest: float) -> tuple[int, ...]:
+    """Also powers between those that lie far apart, and beside them, down to the least slope of -ln g and up to where they say nothing."""
+    end = min(1.0, depth / c)
+    powers = {*sparse, max(1, min(sparse[1], int(c * (1.0 - end * end) / (2.0 * end))))}
+    useless = (_SEPARATED + min(depth, c)) / nearest
+    for low, high in pairwise([*sorted(powers)[1:], sparse[-1] << _DOUBLINGS]):
+        powers |= {low << shift for shift in range(1, (high // low).bit_length()) if low << shift < useless}
+    return tuple(sorted(powers))
+
+
+def slowest_powers(depth: float) -> tuple[int, ...]:
+    """Powers that lie closer together than the `sparse` ones of any rate at this depth: those of the rate 2 depth."""
+    return _sparse_powers(2.0 * depth, 2.0 * depth, 0.0)[1:]
+
+
+def _contact(c: float, depth: float, power: int | float) -> float:
+    """The H at which weight · e^{-power D} is nearest to g, where c H ends at the depth: c(1 - H²) = 2 power H there, or the end."""
+    slope = power / c
+    return min(1.0, depth / c, 1.0 / (sqrt(slope * slope + 1.0) + slope))
+
+
+def _height(c: float, power: int | float, distance: float) -> float:
+    """ln(e^{-power D} / g(D)) at D = -ln(1 - H²)."""
+    return c * distance + (power * log1p(-distance * distance) if power else 0.0)
+
+
+def _highest_power(c: float, distance: float) -> float:
+    """The highest power whose exponential is at most `_LIFT` closer to g somewhere further in than here."""
+
+    def too_high(power: float) -> bool:
+        contact = min(distance, _contact(c, c, power))
+        return _height(c, power, contact) - _height(c, power, distance) > _LIFT
+
+    low = c * (1.0 - distance * distance) / (2.0 * distance)
+    high = 2.0 * low + 2.0
+    while not too_high(high):
+        low, high = high, 2.0 * high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if too_high(middle) else (middle, high)
+    return low
+
+
+def _reach(c: float, depth: float, power: int) -> float:
+    """How far in this power's exponential stays within `_LIFT` of where it is nearest to g: an H, or 0 if all the way."""
+    low, high = 0.0, _contact(c, depth, power)
+    top = _height(c, power, high) - _LIFT
+    if top <= 0.0:
+        return 0.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if _height(c, power, middle) >= top else (middle, high)
+    return high
+
+
+# --- which weights ----------------------------------------------------------------------------------------------------
+
+
+def good_weights(target: Target) -> list[float]:
+    """Logarithms of weights, up to a common factor, whose sum is nearly proportional to g; some may be -inf.
+
+    Two sets are made: a least-squares fit, which is good but for which nothing is proved, and the exponentials that all come equally close
+    to g, for which it is. Taken is the one whose sum, once it is nowhere below g, is less far above g + e^{_SLACK - depth}.
     """
     c = float(target.rate.mid())
     points = np.concatenate([[0.0], target.grid])
-    # ln (e^{-M D} / g(D)), in logarithms throughout: the weights of a proposal may be thousands of orders of magnitude apart.
-    ratio = np.minimum(target.depth, c * np.sqrt(-np.expm1(-points)))[:, None] - np.outer(points, np.array(target.powers, dtype=np.float64))
-    masses = np.array(log_masses)
-    least = np.full(masses.size, -np.inf)
-    least[0] = -ratio[:, 0].max()  # the constant alone must cover what lies beyond the grid
-    weights = np.maximum(_fitted(ratio), least)
-    cheapest = (masses - ratio).argmin(axis=1)
-    lacking = _log_lack(ratio, weights)[:, None] - ratio
-    weights = np.logaddexp(weights, np.where(cheapest[:, None] == np.arange(masses.size), lacking, -np.inf).max(axis=0))
-    for _ in range(_SWEEPS):
-        for j in np.argsort(-(weights + masses)):
-            rest = np.where(np.arange(masses.size) == j, -np.inf, weights)
-            weights[j] = max(least[j], (_log_lack(ratio, rest) - ratio[:, j]).max())
-    return [float(w) for w in weights]
+    falls = np.outer(points, np.array(target.powers, dtype=np.float64))
+    exact = c * np.sqrt(-np.expm1(-points))
+    needed = -np.minimum(target.depth, exact)
+    allowed = np.logaddexp(-exact, _SLACK - target.depth)
+
+    def worst_excess(weights: Floats) -> float:
+        total = np.logaddexp.reduce(weights - falls, axis=1)
+        return float((needed - total).max() + (total - allowed).max())
+
+    even = np.where([power in target.sparse for power in target.powers], (needed[:, None] + falls).min(axis=0), -np.inf)
+    fitted = _fitted(-allowed[:, None] - falls)
+    fitted[0] = max(fitted[0], needed[-1])  # the constant alone must cover what lies beyond the grid
+    return [float(weight) for weight in min(fitted, even, key=worst_excess)]
 
 
 def _fitted(ratio: Floats) -> Floats:
-    """Logarithms of weights that bring the sum near g in relative terms; none, if the fit fails."""
+    """Logarithms of weights w with Σ_j w_j e^ratio_j near 1 in every row; none, if the fit fails."""
     from scipy.optimize import nnls  # slow to load
 
+    # In logarithms throughout: the weights of a proposal may be thousands of orders of magnitude apart.
     scale = ratio.max(axis=0)
     with np.errstate(divide="ignore"):
         try:
@@ -100,17 +188,12 @@ def _fitted(ratio: Floats) -> Floats:
             return np.full(scale.size, -np.inf)
 
 
-def _log_lack(ratio: Floats, weights: Floats) -> Floats:
-    """ln of the share of g that the sum lacks, at each point of the grid; -inf where it is next to nothing."""
-    used = weights > -np.inf
-    lack = 1.0 - np.exp(np.minimum(ratio[:, used] + weights[used], 1.0)).sum(axis=1)
-    missing = lack > _NEXT_TO_NOTHING
-    return np.where(missing, np.log(np.where(missing, lack, 1.0)), -np.inf)
+# --- the proof --------------------------------------------------------------------------------------------------------
 
 
 def certify(target: Target, log_weights: Sequence[float], scale: int) -> list[int]:
     """Whole numbers w_M with Σ_M w_M e^{-MD} >= 2^scale g(D) at D = 0 and for every D >= grid[0]. The proof is in docs/exactness.md."""
-    with working_precision(_PRECISION + target.powers[-1].bit_length()):  # e^-D is squared once for each bit of the highest power
+    with working_precision(_PRECISION + target.powers[-1].bit_length()):
         weights = [arb(w).exp() if w > float("-inf") else arb(0) for w in log_weights]
         excess = _deficit(target, weights).exp() * arb(2) ** scale
         return [_ceiling(excess * w) for w in weights]
@@ -137,13 +220,9 @@ def _deficit(target: Target, weights: list[arb]) -> arb:
 
 def _curve(target: Target, weights: list[arb], point: arb) -> tuple[arb, arb, arb]:
     """ln g, ln Σ_M w_M e^{-MD} and the derivative of the latter at one D."""
-    decay = (-point).exp()
     total, slope = weights[0], arb(0)
-    power, value = 1, decay
     for exponent, weight in zip(target.powers[1:], weights[1:], strict=True):
-        while power < exponent:
-            power, value = 2 * power, value * value
-        term = weight * value
+        term = weight * (-point * exponent).exp()
         total += term
         slope -= term * exponent
     return -target.rate * (-(-point).expm1()).sqrt(), total.log(), slope / total

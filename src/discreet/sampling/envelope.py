@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from typing import ClassVar
 
 from flint import arb, ctx
 
@@ -40,6 +41,9 @@ class _Block:
 class Envelope:
     """An exact sampler for one dataset: `draw` may be called any number of times."""
 
+    least_acceptance: ClassVar[Fraction] = Fraction(12, 25)
+    """No dataset, prior, n or rate has a lower one. The proof is in docs/exactness.md."""
+
     def __init__(self, prior: tuple[Fraction, ...], counts: tuple[int, ...], rate: Callable[[], arb]) -> None:
         """`rate()` encloses c at the working precision in force when it is called."""
         self._prior, self._counts, self._rate = prior, counts, rate
@@ -56,9 +60,20 @@ class Envelope:
     def draw(self, source: BitSource) -> tuple[int, ...]:
         """One candidate (r, n - r), with probability exactly proportional to its weight."""
         while True:
-            position, bound = self._propose(source)
-            if bernoulli(source, ladder(partial(self._acceptance, position, bound), self._precision)):
-                return position, self._total - position
+            candidate = self.attempt(source)
+            if candidate is not None:
+                return candidate
+
+    def attempt(self, source: BitSource) -> tuple[int, ...] | None:
+        """A candidate r with probability weight(r) / total_bound, or None with what is left of 1."""
+        position, bound = self._propose(source)
+        accepted = bernoulli(source, ladder(partial(self._acceptance, position, bound), self._precision))
+        return (position, self._total - position) if accepted else None
+
+    @property
+    def total_bound(self) -> Fraction:
+        """The mass of the proposal. Attempts succeed with probability (sum of all weights) / total_bound, at least `least_acceptance`."""
+        return Fraction(self._bound, 1 << self._scale)
 
     def weight(self, position: int) -> arb:
         """Enclosure of exp(-c H(x, r)) at the working precision."""

@@ -4,8 +4,8 @@ With equal totals 1 - H² = e^-D is a product over the categories, B(r) = Π b_i
 
     weight(r) = exp(-c sqrt(1 - B(r)))  <=  Σ_M w_M Π_i b_i(r_i)^M  <=  Σ_M w_M Π_i t_{M,i}(r_i) ,
 
-the first by `domination` (M = 0 and powers of two), the second by integer tables rounded up, which end where an entry would say next to
-nothing: there the term M = 0 is raised instead. The right side is a mixture of product forms.
+the first by `domination` (M = 0 and a few whole numbers), the second by integer tables rounded up, which end where an entry would say next
+to nothing: there the term M = 0 is raised instead. The right side is a mixture of product forms.
 Convolving the tables two by two gives a tree that knows, for every group of categories and every number of records, an upper bound of
 the mass; a candidate is drawn by splitting the n records down that tree, and accepted with probability weight / bound. Where a node
 claims more than its parts (it is rounded up), the surplus is drawn as "start again". The proof is in docs/exactness.md.
@@ -19,6 +19,7 @@ from functools import reduce
 from itertools import chain
 from math import comb, expm1, isqrt, log
 from operator import mul, neg
+from typing import ClassVar
 
 from flint import arb, ctx, fmpz, fmpz_poly
 
@@ -26,7 +27,7 @@ from discreet.errors import InternalError, TooLargeError
 from discreet.numerics import ball, gap_ball, working_precision
 from discreet.sampling.bernoulli import bernoulli, endpoints, ladder
 from discreet.sampling.bits import BitSource, uniform
-from discreet.sampling.domination import Target, certify, cheap_weights, plan
+from discreet.sampling.domination import FLOOR, Target, certify, good_weights, plan, slowest_powers
 from discreet.sampling.lattice import composition
 
 __all__ = ["Mixture", "affinities", "check_size"]
@@ -47,6 +48,9 @@ _ROUNDED = 2
 
 class Mixture:
     """An exact sampler for one dataset: `draw` may be called any number of times."""
+
+    least_acceptance: ClassVar[Fraction] = Fraction(1, 18)
+    """No dataset, prior, n or rate has a lower one: 17 by the choice of powers, and rounding. The proof is in docs/exactness.md."""
 
     def __init__(self, prior: tuple[Fraction, ...], counts: tuple[int, ...], rate: Callable[[], arb]) -> None:
         """`rate()` encloses c at the working precision in force when it is called."""
@@ -69,9 +73,19 @@ class Mixture:
     def draw(self, source: BitSource) -> tuple[int, ...]:
         """One candidate, with probability exactly proportional to its weight."""
         while True:
-            candidate = self._propose(source)
-            if candidate is not None and bernoulli(source, self._acceptances(candidate)):
+            candidate = self.attempt(source)
+            if candidate is not None:
                 return candidate
+
+    def attempt(self, source: BitSource) -> tuple[int, ...] | None:
+        """A candidate r with probability weight(r) / total_bound, or None with what is left of 1."""
+        candidate = self._propose(source)
+        return candidate if candidate is not None and bernoulli(source, self._acceptances(candidate)) else None
+
+    @property
+    def total_bound(self) -> Fraction:
+        """The mass of the proposal. Attempts succeed with probability (sum of all weights) / total_bound, at least `least_acceptance`."""
+        return Fraction(self._bound, 1 << 3 * self._bits)
 
     def weight(self, candidate: tuple[int, ...]) -> arb:
         """Enclosure of exp(-c H(x, r)) at the working precision, from the definition."""
@@ -114,25 +128,28 @@ class Mixture:
 
     def _build(self, target: Target) -> tuple[list["_Component"], int]:
         """The product forms that get a weight, and the weight of the uniform one."""
+        uniform_weight, *weights = certify(target, good_weights(target), self._bits)
         negligible = fmpz(1) << self._bits - self._candidates.bit_length() - _CUT_BITS
-        forms = []
-        tables, power = self._tables, 1
-        for wanted in target.powers[1:]:
-            while power < wanted:
-                tables, power = [table.squared(self._bits) for table in tables], 2 * power
-            tables = [table.trimmed(negligible) for table in tables]
-            forms.append(tables)
-        most = log(self._candidates)
-        log_masses = [most, *(min(most, _log_mass(tables, self._bits)) for tables in forms)]
-        uniform_weight, *weights = certify(target, cheap_weights(target, log_masses), self._bits)
+        doubled = [self._tables]
         components = []
-        for tables, weight in zip(forms, weights, strict=True):
-            if weight:
-                root = _tree(tables, self._total, self._bits)
-                components.append(_Component(root, int(root.coefficient(self._total)), weight))
-                # A candidate that the tables do not reach is left to the uniform form, raised by what this one would have given it.
-                uniform_weight += -(-weight * max(int(table.beyond) for table in tables) >> self._bits)
+        for power, weight in zip(target.powers[1:], weights, strict=True):
+            if not weight:
+                continue
+            while 1 << len(doubled) <= power:
+                doubled.append([table.times(table, self._bits).trimmed(negligible) for table in doubled[-1]])
+            tables = [table.trimmed(negligible) for table in self._raised(doubled, power)]
+            root = _tree(tables, self._total, self._bits)
+            components.append(_Component(root, int(root.coefficient(self._total)), weight))
+            # A candidate that the tables do not reach is left to the uniform form, raised by what this one would have given it.
+            uniform_weight += -(-weight * max(int(table.beyond) for table in tables) >> self._bits)
         return components, uniform_weight
+
+    def _raised(self, doubled: list[list["_Table"]], power: int) -> list["_Table"]:
+        """The tables of one power, from those of 1, 2, 4, ...: the highest first, which is the shortest."""
+        highest, *others = [tables for exponent, tables in enumerate(doubled) if power >> exponent & 1][::-1]
+        for tables in others:
+            highest = [table.times(other, self._bits) for table, other in zip(highest, tables, strict=True)]
+        return highest
 
     # --- drawing ------------------------------------------------------------------------------------------------------
 
@@ -197,11 +214,20 @@ def most_entries(prior: tuple[Fraction, ...], n: int) -> int:
     entries, and all tables together, by Cauchy and Schwarz, 2 sqrt(8Lk Σu/M) + k(8L/M + 3). A level of the tree has no more.
     """
     k, size = len(prior), n + int(sum(prior)) + 1
-    depth = 6 * (comb(n + k - 1, k - 1).bit_length() + _CUT_BITS)  # 8 ln 2 < 6
+    candidates = comb(n + k - 1, k - 1)
+    depth = 6 * (candidates.bit_length() + _CUT_BITS)  # 8 ln 2 < 6
     nodes = [-(-k >> level) for level in range((k - 1).bit_length())]
-    leaves = [2 * isqrt(depth * k * size >> power) + k * ((depth >> power) + 3) for power in range(size.bit_length() + 10)]
-    first = 2 * min(leaves[0], k * (n + 1))  # the tables of M = 1, which are kept, and those of the lowest power while they are made
-    return first + sum(min(length, count * (n + 1)) for length in leaves for count in nodes)
+
+    def leaves(power: int) -> int:
+        return 2 * isqrt(depth * k * size // power) + k * (depth // power + 3)
+
+    def tree(power: int) -> int:
+        return sum(min(leaves(power), count * (n + 1)) for count in nodes)
+
+    # Powers that lie a factor 2 or more apart are tabulated, and some of them used, besides those that are needed.
+    twos = [1 << exponent for exponent in range(size.bit_length() + 10)]
+    tables = min(leaves(1), k * (n + 1)) + sum(min(leaves(power), k * (n + 1)) for power in twos)
+    return tables + sum(map(tree, twos)) + sum(map(tree, slowest_powers(log(candidates) + FLOOR)))
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
@@ -229,9 +255,10 @@ class _Table:
         """b falls as r leaves x, so what lies outside is below the entry at that end."""
         return max(self.entries[0] if self.start > 0 else fmpz(0), self.entries[-1] if self.end < self.total else fmpz(0))
 
-    def squared(self, bits: int) -> "_Table":
-        """From bounds of b^M to bounds of b^2M: rounded up, and never 0."""
-        return _Table(self.start, [(entry * entry >> bits) + 1 for entry in self.entries], self.x, self.total)
+    def times(self, other: "_Table", bits: int) -> "_Table":
+        """From bounds of two powers of b to bounds of their product, as far as this table goes: rounded up, and never 0."""
+        others = other.entries[self.start - other.start : self.end - other.start + 1]
+        return _Table(self.start, [(mine * its >> bits) + 1 for mine, its in zip(self.entries, others, strict=True)], self.x, self.total)
 
     def trimmed(self, negligible: fmpz) -> "_Table":
         """Without what lies further out than the first negligible entry on either side of x."""
@@ -273,12 +300,6 @@ def affinities(a: Fraction, x: int, n: int, bits: int, depth: float) -> _Table:
     slack = n + 2
     low, high = ([fmpz((isqrt(square + slack) >> guard) + 1) for square in side[1:]] for side in (down, up))
     return _Table(x - len(low), [*reversed(low), fmpz(1) << bits, *high], x, n)
-
-
-def _log_mass(tables: list[_Table], bits: int) -> float:
-    """About the logarithm of the mass of a product form: the widest table is left to follow from the total, which is ½ ln k off at most."""
-    sums = [log(int(sum(table.entries, fmpz(0)))) - bits * log(2) for table in tables]
-    return sum(sums) - max(sums)
 
 
 def _neighbour_square(alpha: Fraction, step: int, bits: int) -> int:
