@@ -123,14 +123,14 @@ def tell_name(written: Path, wanted: Path) -> None:
         notice(f"{wanted} was made by someone else meanwhile and is not overwritten; look for {written}")
 
 
-def save_picture(found: "Release", path: Path) -> None:
-    """Draw a release's posteriors to a new file."""
+def save_picture(found: "Release", path: Path, variable: str | None = None) -> None:
+    """Draw a release's posteriors to a new file. The title names the variable where it is known, which a record does not say."""
     from io import BytesIO
 
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.0, min(_TALLEST, 1.2 + 0.6 * len(found.counts))), layout="constrained")
-    found.plot(figure.add_subplot())
+    figure = Figure(figsize=(7.0, min(_TALLEST, 1.4 + 0.6 * len(found.counts))), layout="constrained")
+    found.plot(figure.add_subplot(), variable=variable)
     picture = BytesIO()
     figure.savefig(picture, dpi=150, format=path.suffix[1:].lower())
     tell_name(write_new(path, picture.getvalue()), path)
