@@ -3,7 +3,7 @@
 import csv
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from glob import escape, glob
 from io import TextIOWrapper
 from pathlib import Path
@@ -25,12 +25,21 @@ Columns = tuple[str, ...]
 def opened(path: str | os.PathLike[str], columns: Columns) -> "Iterator[DuckDBPyRelation]":
     """The files that a path or pattern stands for, as one lazy table that has these columns."""
     files, reader = _files(os.fspath(path))
-    with TemporaryDirectory(prefix="discreet-") as scratch:
-        connection = within_engine("starting DuckDB", _connected, scratch)
-        try:
-            yield reader(connection, files, columns)
-        finally:
-            connection.close()
+    with ExitStack() as resources:
+        connection = _started(resources)
+        yield reader(connection, files, columns)
+
+
+def _started(resources: ExitStack) -> "DuckDBPyConnection":
+    """A DuckDB whose connection and scratch directory are closed with the resources.
+
+    No data have been read yet, so if this fails the engine's own message is shown.
+    """
+    try:
+        scratch = resources.enter_context(TemporaryDirectory(prefix="discreet-"))
+        return resources.enter_context(closing(_connected(scratch)))
+    except Exception as error:
+        raise SourceError(f"starting DuckDB failed, and nothing was read: {' '.join(str(error).split())}") from error
 
 
 def _connected(scratch: str) -> "DuckDBPyConnection":
@@ -44,7 +53,9 @@ def _connected(scratch: str) -> "DuckDBPyConnection":
         "preserve_insertion_order": False,
     }
     connection = duckdb.connect(":memory:", config=settings)
-    connection.execute("SET enable_progress_bar = false")
+    # In a notebook DuckDB shows a progress bar with ipywidgets; without them the bar is off, and setting it to anything is an error.
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(True,)]:
+        connection.execute("SET enable_progress_bar = false")
     return connection
 
 
