@@ -45,6 +45,28 @@ def test_an_example(name: str, tmp_path: Path) -> None:
         assert "refused: the release needs ε = 0.5 and 'survey' has ε = 0 left of ε = 1; nothing was spent" in text
 
 
+def test_the_demo_and_what_it_says_to_do_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a copy of the folder, because the demo writes beside it; its last words are tried as a reader would."""
+    (tmp_path / "examples").mkdir()
+    for name in ("demo.py", "survey.csv"):
+        shutil.copy(EXAMPLES / name, tmp_path / "examples")
+    text = printed(str(tmp_path / "examples" / "demo.py"), tmp_path)
+    folder = tmp_path / "build" / "demo"
+    listed = re.findall(r"^  ([a-z]+\.[a-z]+) ", text, re.MULTILINE)
+    assert sorted(listed) == sorted(path.name for path in folder.iterdir())
+    assert (folder / "posterior.png").read_bytes().startswith(b"\x89PNG")
+    monkeypatch.chdir(tmp_path)
+    command = re.search(r"^  \S*discreet (show .*)$", text, re.MULTILINE)
+    assert command is not None
+    again = subprocess.run([sys.executable, "-m", "discreet", *command[1].split()], capture_output=True, text=True, check=True)  # noqa: S603
+    assert "ε = 0.1 differential privacy by proof" in again.stdout
+    *lines, last = re.findall(r"^  >>> (.*)$", text, re.MULTILINE)
+    names: dict[str, object] = {}
+    exec("\n".join(lines), names)  # noqa: S102 - our own words
+    low, high = eval(last, names)  # noqa: S307
+    assert 0 < low < high < 1
+
+
 @pytest.mark.slow
 def test_the_spark_example(tmp_path: Path) -> None:
     if importlib.util.find_spec("pyspark") is None:

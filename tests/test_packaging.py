@@ -1,5 +1,6 @@
 """What would be published: the wheel and the source archive build, pass `twine check`, hold what they should, and install by themselves."""
 
+import os
 import re
 import subprocess
 import sys
@@ -17,7 +18,10 @@ EXTRAS_ALONE = {
     "arviz",
     "diffprivlib",
     "dp-accounting",
+    "ipykernel",
+    "ipywidgets",
     "mypy",
+    "nbclient",
     "opendp",
     "pandas",
     "polars",
@@ -32,9 +36,12 @@ EXTRAS_ALONE = {
 pytestmark = pytest.mark.slow
 
 
-def run(*command: object, folder: Path = ROOT) -> str:
-    """Without what this interpreter would lend: the point is what the package brings itself."""
-    done = subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
+def run(*command: object, folder: Path = ROOT, **variables: str) -> str:
+    """What a command prints that must succeed."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")} | variables
+    done = subprocess.run(  # noqa: S603
+        [str(word) for word in command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
     return done.stdout
 
@@ -71,15 +78,30 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Path) -> None:
     assert not [name for name in inside if Path(name).suffix in (".csv", ".json", ".parquet", ".png") or "test" in name]
 
 
-def test_the_source_archive_can_be_tested(built: Path) -> None:
+def test_the_source_archive_can_be_tested(built: Path, tmp_path: Path) -> None:
+    """Unpacked, it has every test of this folder and all that they import, and those that read other files pass."""
     with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
-        names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"pyproject.toml", "README.md", "LICENSE", "src/discreet/__init__.py", "tests/conftest.py"} <= names
+        archive.extractall(tmp_path, filter="data")
+    (unpacked,) = tmp_path.iterdir()
+    python = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    source = {"PYTHONPATH": str(unpacked / "src")}
+    found = run(sys.executable, "-c", "import discreet; print(discreet.__file__)", folder=unpacked, **source)
+    assert Path(found.strip()).is_relative_to(unpacked)
+    collected = {line.partition("::")[0] for line in run(*python, "--collect-only", folder=unpacked, **source).splitlines() if "::" in line}
+    assert collected == {path.relative_to(ROOT).as_posix() for path in ROOT.glob("tests/test_*.py")}
+    run(*python, "-m", "not slow", "tests/test_examples.py", "tests/test_quoted_numbers.py", folder=unpacked, **source)
+
+
+def test_the_source_archive_makes_the_same_wheel(built: Path, tmp_path: Path) -> None:
+    """Which is what `pip install` of it installs."""
+    run(built / "tools" / "bin" / "python", "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", tmp_path, next(built.glob("*.tar.gz")))
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel, zipfile.ZipFile(next(built.glob("*.whl"))) as direct:
+        assert {name: wheel.read(name) for name in wheel.namelist()} == {name: direct.read(name) for name in direct.namelist()}
 
 
 def test_it_installs_alone_with_its_core_dependencies(built: Path, tmp_path: Path) -> None:
     python = bare(tmp_path / "bare")
-    run(python, "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt", next(built.glob("*.whl")))
+    run(python, "-m", "pip", "install", "--quiet", "--no-compile", "-c", ROOT / "constraints.txt", next(built.glob("*.whl")))
     installed = {line.partition("==")[0].lower() for line in run(python, "-m", "pip", "freeze").splitlines()}
     core = {re.split(r"[<>=\[; ]", requirement)[0] for requirement in PROJECT["dependencies"]}
     assert core <= installed

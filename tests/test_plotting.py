@@ -1,11 +1,13 @@
 """Pictures: what is drawn, and on which axes."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 import matplotlib.pyplot as plt
 import pytest
 
 import discreet as dc
+from discreet.mechanisms import Mechanism
 
 
 @pytest.fixture(autouse=True)
@@ -21,6 +23,29 @@ def test_every_category_has_its_own_labelled_line() -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["low", "mid", "high"]
     assert len({str(line.get_linestyle()) for line in ax.get_lines()}) == 3  # told apart without colour
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("probability", "density")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "unit", "known"),
+    [
+        (dc.LatticeGeometric(dc.Beta(1, 1), 1500, "0.1"), "person", "1,500 persons, each protected by ε = 0.1 differential privacy"),
+        (
+            dc.HellingerSmoothDelta(dc.Beta(1, 1), 30, 1, delta="1e-8"),
+            "record",
+            "30 records, each protected by (ε, δ) = (1, 1e-08) differential privacy",
+        ),
+    ],
+)
+def test_the_title_says_what_of_whom_and_under_which_promise(mechanism: Mechanism, unit: Literal["record", "person"], known: str) -> None:
+    release = mechanism.release([mechanism.n // 3, mechanism.n - mechanism.n // 3], unit=unit)
+    assert release.plot(variable="smoking").get_title() == f"How common is each value of “smoking”?\nEstimated from {known}."
+    assert release.plot().get_title() == f"How common is each category?\nEstimated from {known}."
+
+
+def test_the_title_claims_no_privacy_where_none_is_promised() -> None:
+    release = dc.HellingerLocal(dc.Beta(1, 1), 30, 1).release([10, 20], allow_nonprivate=True)
+    title = "How common is each value of “cost in \\$”?\nEstimated from 30 records, without any privacy guarantee."
+    assert release.plot(variable="cost in $").get_title() == title
 
 
 def test_plots_draw_on_the_axes_they_are_given() -> None:

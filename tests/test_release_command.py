@@ -189,9 +189,14 @@ def test_the_plot_is_a_picture(release: Invoke, tmp_path: Path, ending: str) -> 
     assert picture.stat().st_size > 2000
 
 
+def test_the_plot_names_the_variable(release: Invoke, tmp_path: Path) -> None:
+    assert release("--plot", tmp_path / "posterior.svg").exit_code == 0
+    assert "How common is each value of “smoking”?" in (tmp_path / "posterior.svg").read_text()
+
+
 def test_a_picture_of_a_thousand_categories_has_a_largest_size(release: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     labels = LABELS + "".join(f",c{number}" for number in range(1000))
-    monkeypatch.setattr(dc.Release, "plot", lambda _self, ax, _mass: ax)  # a thousand intervals take a while, and are not in question
+    monkeypatch.setattr(dc.Release, "plot", lambda _self, ax, *_, **__: ax)  # a thousand intervals take a while, and are not in question
     result = release("--quiet", "--output", tmp_path / "many.json", "--plot", tmp_path / "many.png", categories=labels)
     assert result.exit_code == 0, result.output
     assert (tmp_path / "many.png").exists()

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import logging
+import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -479,6 +480,18 @@ def test_no_engine_error_reaches_the_caller(privacy_id: str | None, caplog: pyte
             count(plan, "risk", [1, 2], privacy_id=privacy_id)
         assert caught.value.__context__ is None
         assert SECRET not in everything_said(caught.value) + said.getvalue() + caplog.text
+
+
+def test_what_keeps_an_engine_from_starting_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing has been read by then, so nothing can be quoted; and in one line, as every error."""
+    (tmp_path / "a.csv").write_text("risk\nlow\n")
+    with monkeypatch.context() as broken:
+        broken.setitem(sys.modules, "duckdb", None)
+        with pytest.raises(SourceError, match=r"^starting DuckDB failed, and nothing was read: import of duckdb halted.*$"):
+            count(tmp_path / "a.csv", "risk", CATEGORIES)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(SourceError, match=r"^starting DuckDB failed, and nothing was read: .*No such file or directory.*nowhere.*$"):
+        count(tmp_path / "a.csv", "risk", CATEGORIES)
 
 
 def test_undeclared_secrets_are_not_shown(table: Table, caplog: pytest.LogCaptureFixture) -> None:

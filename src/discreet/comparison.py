@@ -130,7 +130,7 @@ class Comparison:
             ax.axvline(self.optimum, color="tab:red", linestyle="--", label="least possible mean")
         ax.set_xlabel("error")
         ax.set_title(f"n = {self.n}, ε = {float(self.epsilon):g}")
-        ax.legend()
+        ax.legend(loc="upper right", bbox_to_anchor=(1.0, -0.12), ncols=2)  # below: inside it would hide the best bars
         return ax
 
 

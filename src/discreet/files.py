@@ -3,7 +3,7 @@
 import csv
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from glob import escape, glob
@@ -39,15 +39,24 @@ def opened(source: str | os.PathLike[str] | BinaryIO, reading: Reading) -> Itera
         files, reader = _files(os.fspath(source))
         if reader is not _csv and reading.encoding != "utf-8":
             raise InvalidInputError("encoding is for CSV files: JSON is UTF-8, and Parquet says itself how its text is written")
-    with scratch.directory() as place:
-        connection = within_engine("starting DuckDB", _connected, place)
-        try:
-            if isinstance(source, (str, os.PathLike)):
-                yield reader(connection, files, reading)
-            else:
-                yield _in_python(connection, [lambda: nullcontext(source)], reading)
-        finally:
-            connection.close()
+    with ExitStack() as resources:
+        connection = _started(resources)
+        if isinstance(source, (str, os.PathLike)):
+            yield reader(connection, files, reading)
+        else:
+            yield _in_python(connection, [lambda: nullcontext(source)], reading)
+
+
+def _started(resources: ExitStack) -> "DuckDBPyConnection":
+    """A DuckDB whose connection and scratch directory are closed with the resources.
+
+    No data have been read yet, so if this fails the engine's own message is shown.
+    """
+    try:
+        place = resources.enter_context(scratch.directory())
+        return resources.enter_context(closing(_connected(place)))
+    except Exception as error:
+        raise SourceError(f"starting DuckDB failed, and nothing was read: {' '.join(str(error).split())}") from error
 
 
 def _in_python(connection: "DuckDBPyConnection", texts: list[Opener], reading: Reading) -> FileTable:
@@ -55,18 +64,20 @@ def _in_python(connection: "DuckDBPyConnection", texts: list[Opener], reading: R
     return FileTable(within_engine("reading rows", connection.from_arrow, rows.reader()), rows)
 
 
-def _connected(scratch: str) -> "DuckDBPyConnection":
+def _connected(place: str) -> "DuckDBPyConnection":
     """A DuckDB that spills only to a directory no one else can read, and that fetches no extensions from anywhere."""
     import duckdb
 
     settings: dict[str, str | bool | int | float | list[str]] = {
-        "temp_directory": scratch,
+        "temp_directory": place,
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "preserve_insertion_order": False,
     }
     connection = duckdb.connect(":memory:", config=settings)
-    connection.execute("SET enable_progress_bar = false")
+    # In a notebook DuckDB shows a progress bar with ipywidgets; without them the bar is off, and setting it to anything is an error.
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(True,)]:
+        connection.execute("SET enable_progress_bar = false")
     return connection
 
 

@@ -7,6 +7,7 @@ The reported posterior takes noisy counts at face value. Here the true counts ar
 so that each category's probability is a finite mixture of Betas. Reading a release costs no privacy.
 """
 
+import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
@@ -149,7 +150,10 @@ class NoiseAware:
     def to_arviz(self, draws: int = 1000, chains: int = 4, rng: np.random.Generator | int | None = None) -> Any:
         """The same draws as what the installed ArviZ takes: `InferenceData` before version 1, an `xarray.DataTree` from then on."""
         dataset = self.to_xarray(draws, chains, rng)
-        arviz = _needed("arviz")
+        with warnings.catch_warnings():
+            # Before version 1 ArviZ announces that version once a day when it is imported. This method gives what either version takes.
+            warnings.simplefilter("ignore", FutureWarning)
+            arviz = _needed("arviz")
         if hasattr(arviz, "InferenceData"):
             return arviz.InferenceData(posterior=dataset)
         return _needed("xarray").DataTree.from_dict({"posterior": dataset})

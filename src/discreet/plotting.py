@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.errors import TooLargeError
 from discreet.text import plain
+from discreet.validation import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,8 +46,8 @@ def plot_marginals(marginals: "Sequence[tuple[Hashable, Beta | BetaMixture]]", a
     return ax
 
 
-def plot_release(release: "Release", ax: "Axes | None" = None, mass: float = 0.95) -> "Axes":
-    """Each category's mean and interval, a row each: noise-aware above, as reported below it.
+def plot_release(release: "Release", ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None = None) -> "Axes":
+    """Each category's mean and interval, a row each: noise-aware above, as reported below it. The title names the variable.
 
     Where the noise-aware posterior is out of reach, the legend says so and the reported one stands alone.
     """
@@ -64,9 +65,18 @@ def plot_release(release: "Release", ax: "Axes | None" = None, mass: float = 0.9
     ax.set_yticks(rows, [_label(c) for c in categories])
     ax.set_ylim(len(categories) - 0.5, -0.5)
     ax.set_xlabel(f"probability: mean and {100.0 * mass:g} % interval")
-    ax.set_title(f"n = {release.n}, {release.guarantee}", fontsize="medium", wrap=True)
+    ax.set_title(_title(release, variable), fontsize="medium", wrap=True)
     ax.legend()
     return ax
+
+
+def _title(release: "Release", variable: str | None) -> str:
+    """What the picture answers, and from whom and under which promise it is known."""
+    question = "How common is each category?" if variable is None else f"How common is each value of “{_label(shown(variable))}”?"
+    guarantee, known = release.guarantee, f"Estimated from {release.n:,} {release.guarantee.unit}s"
+    if guarantee.basis == "none":
+        return f"{question}\n{known}, without any privacy guarantee."
+    return f"{question}\n{known}, each protected by {guarantee.level} differential privacy."
 
 
 def _draw_intervals(

@@ -42,8 +42,12 @@ class Guarantee:
     def __str__(self) -> str:
         if self.basis == "none":
             return "no privacy guarantee"
-        promise = f"ε = {self.epsilon:g}" if self.delta == 0 else f"(ε, δ) = ({self.epsilon:g}, {self.delta:g})"
-        return f"{promise} differential privacy by {self.basis}; neighbours: {self.neighbours} {self.unit}"
+        return f"{self.level} differential privacy by {self.basis}; neighbours: {self.neighbours} {self.unit}"
+
+    @property
+    def level(self) -> str:
+        """The privacy parameters in symbols: ε, and δ where it is not 0."""
+        return f"ε = {self.epsilon:g}" if self.delta == 0 else f"(ε, δ) = ({self.epsilon:g}, {self.delta:g})"
 
 
 NO_GUARANTEE = Guarantee(inf, 1.0, "none")
@@ -137,11 +141,14 @@ class Release:
         caption = f"{escape(nested_name(self.mechanism, self.parameters))}, n = {self.n}: {escape(str(self.guarantee))}"
         return f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
-    def plot(self, ax: "Axes | None" = None, mass: float = 0.95) -> "Axes":
-        """Draw each category's interval twice: noise-aware, and as reported, which takes the noisy counts at face value."""
+    def plot(self, ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None = None) -> "Axes":
+        """Draw each category's interval twice: noise-aware, and as reported, which takes the noisy counts at face value.
+
+        The record does not say what was counted. `variable` names it in the title.
+        """
         from discreet.plotting import plot_release
 
-        return plot_release(self, ax, mass)
+        return plot_release(self, ax, mass, variable=variable)
 
 
 def nested_name(name: str, parameters: Mapping[str, Any]) -> str:

@@ -147,18 +147,27 @@ def tell_name(written: Path, wanted: Path) -> None:
         notice(f"{wanted} was made by someone else meanwhile and is not overwritten; look for {written}")
 
 
-def save_picture(found: "Release", path: Path, *, mass: float = 0.95, computed: bool = True, replaces_picture: bool = False) -> None:
+def save_picture(
+    found: "Release",
+    path: Path,
+    *,
+    variable: str | None = None,
+    mass: float = 0.95,
+    computed: bool = True,
+    replaces_picture: bool = False,
+) -> None:
     """Draw a release's posteriors to a new file, or in place of a picture that `show` drew.
 
-    The title says so where a promise by computation was not `computed` here.
+    The title names the variable where it is known, which a record does not say, and says so where a promise by computation was not
+    `computed` here.
     """
     import warnings
     from io import BytesIO
 
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.0, min(_TALLEST, 1.2 + 0.6 * len(found.counts))), layout="constrained")
-    ax = found.plot(figure.add_subplot(), mass)
+    figure = Figure(figsize=(7.0, min(_TALLEST, 1.4 + 0.6 * len(found.counts))), layout="constrained")
+    ax = found.plot(figure.add_subplot(), mass, variable=variable)
     if found.guarantee.basis == "computation" and not computed:
         ax.set_title(f"{ax.get_title()} (not verified)", fontsize="medium", wrap=True)
     picture = BytesIO()

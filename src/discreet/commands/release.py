@@ -133,7 +133,7 @@ def release(
             print_record(found, [("Counted", _counted(labels, privacy_id, weight))], [("Ledger", spent)], err=not sys.stdout.isatty())
         _notices(found, unadded=ledger is None and (as_json or quiet))
         if plot is not None:
-            _draw(found, plot)
+            _draw(found, plot, column)
 
 
 def _check_options(file: str, ledger: str | None, dataset: str | None, output: Path | None, plot: Path | None, *, quiet: bool) -> None:
@@ -223,9 +223,9 @@ def _print(found: "Release") -> None:
         raise DiscreetError(f"the release was drawn and charged, but {why}; its record was printed here instead: keep it") from None
 
 
-def _draw(found: "Release", plot: Path) -> None:
+def _draw(found: "Release", plot: Path, column: str) -> None:
     try:
-        save_picture(found, plot)
+        save_picture(found, plot, variable=column)
     except DiscreetError as error:
         again = "discreet show RECORD --plot FILE draws it without another release"
         raise DiscreetError(f"the release was drawn and charged, but {error}; {again}") from None
