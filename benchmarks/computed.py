@@ -30,6 +30,7 @@ from discreet.paper.contenders import exact_mean
 from discreet.sampling.envelope import Envelope
 from discreet.sampling.mixture import Mixture, check_size
 from discreet.survey import MOST_PAIRS
+from discreet.validation import Counts
 
 __all__ = ["COVERED", "COVERED_AT", "ODDS", "REMAPPED", "REMAPPED_AT", "REMAPPED_BY", "SOURCES", "Numbers", "Source", "claim_numbers"]
 
@@ -390,6 +391,7 @@ def acceptance() -> Numbers:
         "acceptance: envelope, least": min(_envelope_acceptance(*world) for world in _envelope_worlds()),
         "acceptance: mixture, worlds": _MIXTURES,
         "acceptance: mixture, least": min(_mixture_acceptance(rng) for _ in range(_MIXTURES)),
+        "acceptance: mixture, least in a corner": min(_corner_acceptance(rng) for _ in range(_MIXTURES)),
     }
 
 
@@ -429,10 +431,27 @@ def _mixture_acceptance(rng: np.random.Generator) -> float:
     n = int(rng.integers(1, {3: 40, 4: 16, 5: 9}[k]))
     prior = dc.Dirichlet([f"{10.0 ** rng.uniform(-4, 3):.3g}" for _ in range(k)])
     counts = rng.multinomial(n, rng.dirichlet(np.full(k, 10.0 ** rng.uniform(-1, 1))))
-    rate = 10.0 ** rng.uniform(-2, 4)
-    exact = Fraction(str(rate))
-    sampler = Mixture(prior.exact, tuple(counts.tolist()), lambda: ball(exact))
-    weight = np.exp(-rate * np.asarray(dc.hellinger(prior.concentration + counts, prior.concentration + simplex_points(n, k))))
+    return _mixture_share(prior, counts, 10.0 ** rng.uniform(-2, 4))
+
+
+def _corner_acceptance(rng: np.random.Generator) -> float:
+    """In a world made to be hard: equal parameters of any size, counts in a corner, on an edge or spread, a law spread widely."""
+    k = int(rng.integers(3, 9))
+    n = int(rng.integers(1, {3: 60, 4: 20, 5: 11, 6: 8, 7: 6, 8: 5}[k]))
+    prior = dc.Dirichlet([f"{10.0 ** rng.uniform(-9, 6):.3g}"] * k)
+    share = int(rng.choice([n, n // 2, 0]))
+    counts = np.array([(n - share) // k + (i < (n - share) % k) for i in range(k)])
+    counts[0] += share
+    distance = np.asarray(dc.hellinger(prior.concentration + counts, prior.concentration + simplex_points(n, k)))
+    depth = log(len(distance)) * rng.uniform(0.2, 2.0)
+    return _mixture_share(prior, counts, float(f"{depth / np.median(distance):.6g}"))
+
+
+def _mixture_share(prior: dc.Dirichlet, counts: Counts, rate: float) -> float:
+    """The weights of all candidates over the bound."""
+    points = simplex_points(int(counts.sum()), prior.k)
+    sampler = Mixture(prior.exact, tuple(counts.tolist()), lambda: ball(Fraction(str(rate))))
+    weight = np.exp(-rate * np.asarray(dc.hellinger(prior.concentration + counts, prior.concentration + points)))
     return float(Fraction(float(weight.sum())) / sampler.total_bound)
 
 

@@ -11,7 +11,7 @@ from tests.attack import Case, attempt
 SECONDS = 100
 """For one release in a busy process; the slowest take some ten alone. Only a hang takes longer, and this is no claim about speed."""
 SEEDS = {"first": 11, "second": 12}
-CASES = 400
+CASES = 250
 
 CORNER = (30, *[0] * 99)
 NAMED = [

@@ -8,7 +8,9 @@ from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 import discreet as dc
+from discreet.auditing import with_bits
 from discreet.mechanisms.base import Mechanism
+from discreet.sampling import CountedBits, SeededBits
 from tests.support import Integers
 
 NEIGHBOURS = ([50, 50], [51, 49])
@@ -65,6 +67,46 @@ def test_a_delta_is_allowed_for() -> None:
 
     assert dc.audit(leaky, [1, 0], [0, 1], draws=50_000).epsilon > 1.0
     assert dc.audit(leaky, [1, 0], [0, 1], draws=50_000, delta=0.01).epsilon == 0.0
+
+
+# --- outcome and bits ---------------------------------------------------------------------------------------------------
+
+
+LEAKING = {
+    "LaplaceHistogram": dc.LaplaceHistogram(dc.Beta(1, 1), 100, "0.5"),
+    "LatticeGeometric": lattice(1),
+}
+"""Their noise takes more turns, and so more bits, the larger it is: what the auditor finds is a leak that is known and not yet mended."""
+
+
+@pytest.mark.parametrize("name", LEAKING)
+def test_the_bits_that_a_draw_takes_give_the_noise_away_and_the_auditor_finds_it(name: str) -> None:
+    mechanism = LEAKING[name]
+    draw = with_bits(mechanism, SeededBits(1))
+
+    def outcome(counts: ArrayLike, size: int) -> Integers:
+        return np.asarray(draw(counts, size))[:, :-1]
+
+    assert not dc.audit(outcome, *NEIGHBOURS, draws=3000).refutes(float(mechanism.epsilon))
+    assert dc.audit(draw, *NEIGHBOURS, draws=3000).epsilon > 2.0 * float(mechanism.epsilon)
+
+
+def test_a_draw_that_takes_the_same_number_of_bits_for_any_noise_is_not_accused() -> None:
+    """Negative control: with a constant in place of the count the same audit refutes nothing."""
+    draw = with_bits(lattice(1), SeededBits(2))
+
+    def constant(counts: ArrayLike, size: int) -> Integers:
+        rows = np.asarray(draw(counts, size))
+        return np.column_stack([rows[:, :-1], np.full(size, 64)])
+
+    assert not dc.audit(constant, *NEIGHBOURS, draws=3000).refutes(1.0)
+
+
+def test_bits_are_counted_and_passed_on() -> None:
+    counted, plain = CountedBits(SeededBits(3)), SeededBits(3)
+    assert [counted.bits(7), counted.bits(64)] == [plain.bits(7), plain.bits(64)]
+    assert counted.taken == 71
+    assert counted.secret is False
 
 
 def test_a_mechanism_itself_is_no_function_to_draw_with() -> None:

@@ -224,3 +224,32 @@ def test_medians_split_weights_that_are_spread_over_cells() -> None:
     factors = remap._Factors(x, np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 3.0]]), np.zeros_like(x))
     assert factors.medians(np.array([[0.25, 0.25, 0.5], [0.25, 0.5, 0.25]])).tolist() == [1.5, 2.0]
     assert factors.medians(np.array([[0.8, 0.1, 0.1], [0.0, 0.0, 1.0]])).tolist() == pytest.approx([0.125, 5.0])
+
+
+# --- parameters at the ends of what is allowed --------------------------------------------------------------------------
+
+
+def _reports(parameters: list[str], outcomes: list[list[int]]) -> list[list[int]]:
+    prior = dc.Dirichlet(parameters)
+    mechanism = dc.Remapped(dc.LatticeGeometric(prior, 10_000, "0.01"))
+    mechanism.check_release([10_000, *[0] * (prior.k - 1)])
+    return [list(row) for row in mechanism.report(np.array(outcomes)).tolist()]
+
+
+@pytest.mark.filterwarnings("error")
+def test_huge_parameters_have_the_reports_of_the_multinomial_that_they_tend_to() -> None:
+    """From 1e9 on the prior predictive is the multinomial law to far below a record; it once took terabytes, or said thirds of n."""
+    outcomes = [[5000, 3000, 2000], [0, 0, 10_000]]
+    limit = _reports(["1e9", "2e9", "1e9"], outcomes)
+    assert [abs(count - 2500) < 250 for row in limit for count in (row[0], row[2])] == [True] * 4
+    for size in ("e12", "e31", "e53", "e99"):
+        assert _reports([f"1{size}", f"2{size}", f"1{size}"], outcomes) == limit
+
+
+@pytest.mark.filterwarnings("error")
+def test_tiny_parameters_have_the_reports_of_the_corner_that_they_tend_to() -> None:
+    outcomes = [[5000, 3000, 2000], [9500, 300, 200]]
+    for size in ("1e-17", "1e-50", "1e-100"):
+        first, second = _reports([size] * 3, outcomes)
+        assert second[0] >= 9_999  # near-optimal: one record of a corner
+        assert sum(first) == sum(second) == 10_000

@@ -202,6 +202,13 @@ def check_nodes(prior: Prior, n: int) -> None:
         )
 
 
+def _log_prior(a: float, x: Floats, n: int) -> Floats:
+    """ln Γ(x + a)/x! up to a constant, for any a: neither a - 1, which may be -1 in floats, nor lnΓ of a huge a is formed."""
+    if a > n:
+        return log_gamma_ratio(a, x) - gammaln(x + 1.0)
+    return log_gamma_ratio(x + 1.0, a) - np.log(x + a)
+
+
 def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> tuple[_Factors, Floats]:
     """The categories' posterior factors, and their weights with the tilt that makes their medians add up to n."""
     rows = []
@@ -211,8 +218,9 @@ def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) 
     x, width = np.full((prior.k, longest), float(n)), np.zeros((prior.k, longest))
     for i, (nodes, cells) in enumerate(rows):
         x[i, : len(nodes)], width[i, : len(nodes)] = nodes, cells
-    a = prior.concentration[:, None]
-    log_prior = log_gamma_ratio(x + 1.0, a) - np.log(x + a)  # ln Γ(x + a)/x!, also where a - 1 is no float other than -1
+    log_prior = np.stack([_log_prior(parameter, nodes, n) for parameter, nodes in zip(prior.concentration, x, strict=True)])
+    # A common slope changes nothing but the tilt, which is then near 0, where floats are dense, also if a parameter is huge.
+    log_prior -= x * np.log1p(prior.concentration.max() / n)
     with np.errstate(divide="ignore"):
         log_weight = log_prior + np.log(width) + np.stack([log_factor(i, nodes) for i, nodes in enumerate(x)])
     factors = _Factors(x, width, log_weight)
@@ -248,7 +256,8 @@ def _independent_error(prior: Prior, x: Floats, weight: Floats, report: Counts) 
 
 def round_to_total(values: Floats, n: int) -> Counts:
     """Non-negative integers with total n nearest to the values: largest remainder."""
-    scaled = values * (n / values.sum())
+    total = values.sum()
+    scaled = values * (n / total) if total > 0.0 else np.full(len(values), n / len(values))
     lower: Counts = np.floor(scaled).astype(np.int64)
     missing = n - int(lower.sum())
     if 0 <= missing <= len(lower):

@@ -98,13 +98,19 @@ class Remapped(Mechanism):
     def _log_likelihood(self, rows: Counts, points: Counts) -> Floats:
         """Log likelihood of every raw outcome (rows) under every dataset (columns), up to a constant for each row."""
         if not self.mechanism.has_product_form:
-            laws = np.stack([self.mechanism._raw_law(x).log_probability for x in points], axis=-1)
+            laws = np.stack(self._listed_laws(points), axis=-1)
             where = {tuple(p): i for i, p in enumerate(points.tolist())}
             return laws[[where[tuple(row)] for row in rows.tolist()]]
         total = np.zeros((len(rows), len(points)))
         for category, column in enumerate(points.T):
             total += np.stack([self.mechanism._log_factor(row, category, column.astype(np.float64)) for row in rows])
         return total
+
+    def _listed_laws(self, points: Counts) -> list[Floats]:
+        """The log probabilities of all candidates for every dataset; those of the exponential family are far cheaper together."""
+        if isinstance(self.mechanism, Exponential):
+            return [log_law for _, _, log_law in self.mechanism.log_laws()]
+        return [self.mechanism._raw_law(x).log_probability for x in points]
 
     def _loss_atoms(self) -> LossAtoms | None:
         return self.mechanism._loss_atoms()
