@@ -119,6 +119,18 @@ def test_the_order_must_be_one_that_is_computed() -> None:
             dc.renyi_loss(dc.LatticeGeometric(dc.Beta(1, 1), 10, 1), order)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "planned"), [(3, "1e-6", "0.1"), (1, "0.01", "0.05"), ("0.1", "1e-9", "1e-4"), (20, "1e-12", "0.1")]
+)
+def test_the_limit_is_what_the_conversion_allows_and_rounded_down(epsilon: Any, delta: str, planned: Any) -> None:
+    """By the conversion as it is proved, from a divergence to δ; the ledger uses it solved for the divergence."""
+    rule = planned_filter(Loss(Fraction(epsilon), Fraction(delta)), planned)
+    with localcontext(prec=60):
+        a, gap = decimal(rule.order), decimal(rule.limit - Fraction(epsilon))
+        found = ((a - 1) * gap).exp() / a * (1 - 1 / a) ** (a - 1)
+        assert Decimal(delta) * (1 - Decimal("1e-13")) <= found <= Decimal(delta)
+
+
 # --- the small world --------------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ all neighbouring pairs are gone through: two categories in O(n²) time and O(n) 
 All of it is about the raw outcome, which a release contains, so it covers every report made from it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 from typing import cast
@@ -98,14 +98,10 @@ def renyi_loss(mechanism: Subject, order: Number) -> Bounded:
     if atoms is not None:
         log_law = np.log(np.maximum(atoms.probability, 0.0) + _LEAST_PROBABILITY)
         return _larger_divergence(log_law, log_law - atoms.loss, a, _ATOM_ERROR, _any_pair(mechanism))
-    best = None
-    for pair in neighbouring_laws(_enumerable(mechanism)):
-        found = _larger_divergence(pair.log_first, pair.log_second, a, pair.error, pair.at)
-        if best is None or found.value > best.value:
-            best = Bounded(found.value, found.bound if best is None else max(best.bound, found.bound), found.at)
-        best = Bounded(best.value, max(best.bound, found.bound), best.at)
-    assert best is not None  # n >= 1 and k >= 2: there is always a neighbour  # noqa: S101
-    return best
+    found = [
+        _larger_divergence(pair.log_first, pair.log_second, a, pair.error, pair.at) for pair in neighbouring_laws(_enumerable(mechanism))
+    ]
+    return replace(max(found, key=float), bound=max(one.bound for one in found))
 
 
 _LEAST_PROBABILITY = 2.0**-50
