@@ -120,7 +120,7 @@ def test_the_order_must_be_one_that_is_computed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "planned"), [(3, "1e-6", "0.1"), (1, "0.01", "0.05"), ("0.1", "1e-9", "1e-4"), (20, "1e-12", "0.5")]
+    ("epsilon", "delta", "planned"), [(3, "1e-6", "0.1"), (1, "0.01", "0.05"), ("0.1", "1e-9", "1e-4"), (20, "1e-12", "0.1")]
 )
 def test_the_limit_is_what_the_conversion_allows_and_rounded_down(epsilon: Any, delta: str, planned: Any) -> None:
     """By the conversion as it is proved, from a divergence to δ; the ledger uses it solved for the divergence."""

@@ -41,9 +41,10 @@ def planned_filter(total: Loss, planned_epsilon: Number) -> RenyiFilter:
         raise InvalidInputError(f"planned_epsilon must be at most the budget's epsilon, got {shown(planned_epsilon)}")
     found = [RenyiFilter(order, _limit(total, order)) for order in _ORDERS]
     best = max(found, key=lambda rule: rule.limit / largest_divergence(planned, rule.order))
-    if affordable(best, planned) <= total.epsilon // planned:
+    by_sum = total.epsilon // planned
+    if affordable(best, planned) <= by_sum:
         raise InvalidInputError(
-            f"a filter would allow no more releases of ε = {shown(planned_epsilon)} than the plain sum does, {shown(total.epsilon // planned)}: "
+            f"a filter would allow no more releases of ε = {shown(planned_epsilon)} than the plain sum does, {shown(by_sum)}: "
             "plan smaller ones, take a larger delta, or leave planned_epsilon out"
         )
     return best
