@@ -23,6 +23,7 @@ from scipy.special import digamma, logsumexp
 
 from discreet.errors import TooLargeError
 from discreet.numerics import Floats, bregman
+from discreet.panels import panel_nodes
 
 __all__ = ["MOST_CELLS", "Run", "Tilted", "tilt"]
 
@@ -36,8 +37,6 @@ _TAIL = 1e-30
 """Tilted probability left out on each side of a window: small because the bound above divides it by P(Σ X = n)."""
 _DENSE = 4096
 """Up to this many records every count is a node."""
-_PANEL = 32
-_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,24 +94,13 @@ class _Category:
         return _Law(self, rate, x, log_density, np.log(width) + log_density)
 
     def _nodes(self, rate: float) -> tuple[Floats, Floats]:
-        """Panels that double in length away from every place where the law may peak: all of a short one, Gauss nodes in a long one."""
-        centres = [0.0, float(self.n), self.centre]
+        """Panels around every place where the law may peak."""
+        centres = [self.centre]
         for side in (-self.slope, self.slope):
             fall = -(rate + side)
             if self.a > 1.0 and fall > 0.0:  # ψ(a + x) - ψ(1 + x) = fall, with ψ(y) = ln(y - ½) nearly
                 centres.append(min(max((self.a - 1.0) / np.expm1(min(fall, 700.0)) - 0.5, 0.0), float(self.n)))
-        steps = np.concatenate([[0.0], _PANEL * 2.0 ** np.arange(np.ceil(np.log2(self.n)) - 4)])
-        edges = np.concatenate([np.rint(c) + sign * steps for c in centres for sign in (-1.0, 1.0)])
-        edges = np.unique(np.concatenate([np.clip(edges, 0.0, self.n + 1.0), [0.0, self.n + 1.0]]))
-        low, length = edges[:-1], np.diff(edges)
-        short = length <= _PANEL
-        every = low[short, None] + np.arange(_PANEL)
-        inside = np.arange(_PANEL) < length[short, None]
-        spread = low[~short, None] - 0.5 + 0.5 * length[~short, None] * (1.0 + _NODES)
-        weight = 0.5 * length[~short, None] * _NODE_WEIGHTS
-        x = np.concatenate([every[inside], np.clip(spread, 0.0, self.n).ravel()])
-        order = np.argsort(x, kind="stable")
-        return x[order], np.concatenate([np.ones(int(inside.sum())), weight.ravel()])[order]
+        return panel_nodes(self.n, centres)
 
 
 @dataclass(frozen=True, eq=False)

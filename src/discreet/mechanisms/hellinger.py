@@ -65,6 +65,12 @@ class Exponential(Mechanism):
             divergence += gap(a + x, a + every, every - x)[column]
         return np.sqrt(-np.expm1(-divergence))
 
+    def _log_report(self, x: int, r: Floats) -> Floats:
+        counts = np.array([x, self.n - x])
+        (a, b), n = self.prior.concentration, self.n
+        divergence = gap(a + x, a + r, r - x) + gap(b + (n - x), b + (n - r), x - r)
+        return np.asarray(-float(self.rate(counts)) * np.sqrt(-np.expm1(-divergence)))
+
     @property
     def is_symmetric(self) -> bool:
         """Whether exchanging two categories of the data does the same to the law. So it does where the rate does not tell them apart."""

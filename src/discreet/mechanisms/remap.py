@@ -24,12 +24,13 @@ from scipy.special import gammaln, logsumexp
 
 from discreet.distributions import Beta, Dirichlet
 from discreet.enumeration import simplex_points
+from discreet.errors import TooLargeError
 from discreet.mechanisms.lattice import project
 from discreet.numerics import Floats, gap, log_gamma_ratio
 from discreet.tables import gap_table
 from discreet.validation import Counts
 
-__all__ = ["MOST_CANDIDATES", "best_by_enumeration", "best_of_few", "best_of_two", "round_to_total"]
+__all__ = ["MOST_CANDIDATES", "best_by_enumeration", "best_of_few", "best_of_two", "check_search", "round_to_total", "search_cost"]
 
 MOST_CANDIDATES = 2048
 """Above this many candidates the table of all pairwise distances is not formed."""
@@ -40,6 +41,47 @@ _DENSE, _GROWTH = 128, 1.02
 _NEGLIGIBLE = 1e-16
 _SCAN = 65
 _STEEPEST = 200.0
+
+
+# --- what a search costs, by public numbers alone ---------------------------------------------------------------------
+
+_MOST_NODES = 8_000_000
+"""Nodes of all categories together that a search holds: some hundred megabytes."""
+_PASSES = 12.0
+"""What the search for three or more categories does with each node, in distances."""
+_NODE_SETS = 40.0
+"""What the search for two categories does with all nodes away from one place, in distances for each."""
+
+
+def _category_nodes(prior: Prior, n: int) -> float:
+    """About how many nodes a category has at most: those next to four places, and a progression away from them."""
+    return 4.0 * (_DENSE + np.log(max(n / _DENSE, 1.0)) / np.log(_growth(float(max(prior.exact)))))
+
+
+def search_cost(prior: Prior, n: int, slope: float) -> float:
+    """About how many distances the search for one report computes, if the log likelihood of a count falls with this slope."""
+    if prior.k > 2:
+        return _PASSES * prior.k * float(_category_nodes(prior, n))
+    itself = _NODE_SETS * (_DENSE + np.log(max(n / _DENSE, 1.0)) / np.log(_GROWTH))
+    reach = min(float(n), -2.0 * np.log(_NEGLIGIBLE) / slope)
+    if reach < 4 * _SCAN:
+        return float(itself + 2.0 * reach**2)
+    nodes = 2.0 * (_DENSE + np.log(reach / _DENSE) / np.log(_GROWTH))
+    return float(itself + 2.0 * nodes * (_SCAN + 3.0 * 33.0 * (1.0 + np.log(reach / _SCAN) / np.log(16.0))))
+
+
+def check_search(prior: Prior, n: int) -> None:
+    """Refuse a search that would not fit in memory."""
+    if prior.k > 2 and prior.k * _category_nodes(prior, n) > _MOST_NODES:
+        raise TooLargeError(
+            f"the best report is not searched for with {prior.k} categories, n = {n:,} and prior parameters up to "
+            f"{float(max(prior.exact)):g}; use fewer categories, or the mechanism without Remapped"
+        )
+
+
+def _growth(a: float) -> float:
+    """How fast the nodes of a category spread out: its factor's relative width falls with the root of its prior parameter."""
+    return float(1.0 + (_GROWTH - 1.0) / np.sqrt(1.0 + a / 100.0))
 
 
 # --- few candidates ---------------------------------------------------------------------------------------------------
@@ -187,8 +229,7 @@ def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) 
     """The categories' posterior factors, and their weights with the tilt that makes their medians add up to n."""
     rows = []
     for z, a in zip(noisy, prior.concentration, strict=True):
-        growth = 1.0 + (_GROWTH - 1.0) / np.sqrt(1.0 + a / 100.0)  # a factor's relative width falls with the root of a
-        rows.append(_nodes(n, [0.0, float(n), float(min(max(int(z), 0), n))], growth))
+        rows.append(_nodes(n, [0.0, float(n), float(min(max(int(z), 0), n))], _growth(a)))
     longest = max(len(x) for x, _ in rows)
     x, width = np.full((prior.k, longest), float(n)), np.zeros((prior.k, longest))
     for i, (nodes, cells) in enumerate(rows):

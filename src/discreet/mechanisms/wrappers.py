@@ -3,7 +3,7 @@
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,9 @@ from discreet.sampling import BitSource
 from discreet.validation import Counts
 
 __all__ = ["Calibrated", "Remapped", "Scaled"]
+
+_MOST_LIKELIHOODS = 1 << 22
+"""Pairs of an outcome and a dataset whose likelihoods are held at once."""
 
 
 @dataclass(frozen=True, init=False)
@@ -75,10 +78,18 @@ class Remapped(Mechanism):
         """That of the mechanism inside."""
         return self.mechanism.has_product_form
 
+    @property
+    def search_cost(self) -> float:
+        """About how many distances the search for one report computes, where there are too many candidates to try them all."""
+        return remap.search_cost(self.prior, self.n, float(self.epsilon))
+
     def _best(self, rows: Counts) -> Counts:
-        inner = self.mechanism
-        if candidate_count(self.n, self.k) <= remap.MOST_CANDIDATES:
-            return remap.best_by_enumeration(self.prior, self.n, lambda points: self._log_likelihood(rows, points))
+        inner, candidates = self.mechanism, candidate_count(self.n, self.k)
+        if candidates <= remap.MOST_CANDIDATES:
+            together = max(1, _MOST_LIKELIHOODS // candidates)
+            parts = [rows[start : start + together] for start in range(0, len(rows), together)]
+            return np.concatenate([remap.best_by_enumeration(self.prior, self.n, partial(self._log_likelihood, part)) for part in parts])
+        remap.check_search(self.prior, self.n)
         found = []
         for raw in rows:
 
@@ -116,8 +127,13 @@ class Remapped(Mechanism):
     def _simulate(self, counts: Counts, size: int, rng: np.random.Generator) -> Counts:
         return self.mechanism._simulate(counts, size, rng)
 
+    def _simulated_noise(self, size: int, rng: np.random.Generator) -> Counts | None:
+        return self.mechanism._simulated_noise(size, rng)
+
     def _check_size(self) -> None:
         self.mechanism._check_size()
+        if candidate_count(self.n, self.k) > remap.MOST_CANDIDATES:
+            remap.check_search(self.prior, self.n)
 
     def _can_draw(self, raw: tuple[int, ...]) -> bool:
         return self.mechanism._can_draw(raw)
