@@ -40,15 +40,15 @@ _DRAWS, _MOST_DRAWN = 20_000, 2_000_000
 """Simulated releases, and simulated counts in all of them: fewer releases where there are many categories."""
 _SEARCHED_DRAWS, _FEWEST_SEARCHED = 1_000, 50
 """The same where every report is a search of its own. A mean of fewer would say next to nothing and is not computed."""
-_DATASETS, _FEWEST_DATASETS = 200, 10
+_DATASETS, _FEWEST_DATASETS = 100, 8
 """Datasets drawn from the predictive for a mechanism whose noise depends on them."""
-_MOST_CONVOLVED = 2_000_000
+_MOST_CONVOLVED = 1_000_000
 """Work of all convolutions of a mean, each k (n + `_CONVOLUTION_ITSELF`): some seconds."""
 _CONVOLUTION_ITSELF = 1_000
 _MOST_LISTED = 200_000
 """Records up to which all counts of two categories are gone through; beyond, nodes stand for them."""
 _MOST_TABLED = 20_000  # records up to which tables of gaps are worth building
-_DENSE, _GROWTH, _SPARSE_GROWTH = 64, 1.06, 1.2
+_DENSE, _GROWTH, _SPARSE_GROWTH = 64, 1.1, 1.2
 """Datasets that are interpolated between: all counts this near an end, and further ones in geometric progression, sparser beyond
 `_MOST_LISTED` records."""
 _NEGLIGIBLE_NODE = 1e-19
@@ -176,8 +176,8 @@ def expected_error(
         raise InvalidInputError(f'over must be "predictive" or "worst", got {over!r}')
     if fits(mechanism):
         return _every_dataset(mechanism, over, distance)
-    if mechanism.k == 2 and (_has_line(mechanism) or fits(mechanism, len(_nodes(mechanism.n)))):
-        return _between_datasets(mechanism, over, distance)
+    if _is_interpolated(mechanism):
+        return _between_datasets(mechanism, distance)[over]
     if over == "worst":
         raise TooLargeError("the worst dataset is found by going through all of them, and there are too many; use fewer records")
     return _sampled_datasets(mechanism, distance, generator)
@@ -307,8 +307,15 @@ def _nodes(n: int) -> NDArray[np.int64]:
     return np.unique(np.concatenate([low, [n // 2], n - low]))
 
 
-def _between_datasets(mechanism: Mechanism, over: str, distance: Distance) -> ExpectedError:
-    """Two categories, many records: the mean error changes slowly from one dataset to the next, so a spline is drawn through some."""
+def _is_interpolated(mechanism: Mechanism) -> bool:
+    return mechanism.k == 2 and (_has_line(mechanism) or fits(mechanism, len(_nodes(mechanism.n))))
+
+
+def _between_datasets(mechanism: Mechanism, distance: Distance) -> dict[str, ExpectedError]:
+    """Two categories, many records: the mean error changes slowly from one dataset to the next, so a spline is drawn through some.
+
+    Both means are found at once: over the predictive, and of the worst dataset.
+    """
     from scipy.interpolate import CubicSpline  # slow to load
 
     n, nodes = mechanism.n, _nodes(mechanism.n)
@@ -327,8 +334,12 @@ def _between_datasets(mechanism: Mechanism, over: str, distance: Distance) -> Ex
         scale = np.log((nodes[kept] + 1.0) / (n - nodes[kept] + 1.0))
         return np.asarray(CubicSpline(scale, means[kept])(np.log((points[:, 0] + 1.0) / (points[:, 1] + 1.0))))
 
-    fine, coarse = (_over(points, interpolated(step), weight, over, "interpolation") for step in (1, 2))
-    return ExpectedError(float(fine), "interpolation", bound=abs(float(fine) - float(coarse)), at=fine.at)
+    splines = [interpolated(step) for step in (1, 2)]
+    found = {}
+    for over in ("predictive", "worst"):
+        fine, coarse = (_over(points, spline, weight, over, "interpolation") for spline in splines)
+        found[over] = ExpectedError(float(fine), "interpolation", bound=abs(float(fine) - float(coarse)), at=fine.at)
+    return found
 
 
 def _weighted_datasets(mechanism: Mechanism) -> tuple[Floats, Floats]:
@@ -347,8 +358,8 @@ def _sampled_datasets(mechanism: Mechanism, distance: Distance, rng: np.random.G
     affordable = _MOST_CONVOLVED // _convolution_cost(mechanism)
     if distance is hellinger and affordable < _FEWEST_DATASETS:
         raise TooLargeError(
-            f"the mean error of {type(mechanism).__name__} is not computed for {mechanism.k} categories and n = {mechanism.n:,}: its noise "
-            "depends on the data, and too few datasets could be tried"
+            f"the mean error of noise that depends on the data is not computed for {mechanism.k} categories and n = {mechanism.n:,}: "
+            "too few datasets could be tried"
         )
     errors = Errors(mechanism.prior, mechanism.n, distance, tables=mechanism.n <= _MOST_TABLED)
     datasets = mechanism.prior.predictive(mechanism.n).sample(min(_DATASETS, affordable), rng)
@@ -386,11 +397,10 @@ def error_summary(mechanism: Mechanism, distance: Distance = hellinger) -> Error
         weight = mechanism.prior.predictive(mechanism.n).pmf(points)
         predictive, worst = (_over(points, means, weight, over, "enumeration") for over in ("predictive", "worst"))
         return ErrorSummary(predictive, worst, law)
-    predictive = expected_error(mechanism, over="predictive", distance=distance)
-    try:
-        return ErrorSummary(predictive, expected_error(mechanism, over="worst", distance=distance), None)
-    except TooLargeError:
-        return ErrorSummary(predictive, None, None)
+    if _is_interpolated(mechanism):
+        found = _between_datasets(mechanism, distance)
+        return ErrorSummary(found["predictive"], found["worst"], None)
+    return ErrorSummary(expected_error(mechanism, over="predictive", distance=distance), None, None)
 
 
 def predictive_error_law(mechanism: Mechanism, distance: Distance = hellinger) -> ErrorLaw:

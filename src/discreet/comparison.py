@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from discreet.accuracy import ExpectedError, error_summary, expected_error
 from discreet.distances import hellinger
 from discreet.distributions import Beta, Dirichlet
-from discreet.enumeration import candidate_count
-from discreet.errors import InvalidInputError, RefusedError, TooLargeError
+from discreet.errors import InternalError, InvalidInputError, RefusedError, TooLargeError
 from discreet.mechanisms import MECHANISMS, Calibrated, Exponential, HellingerSmooth, LatticeGeometric, Mechanism, Remapped, mechanism
-from discreet.optimum import optimal
+from discreet.optimum import TOLERANCE, constraint_count, optimal
 from discreet.survey import Distance
 from discreet.validation import Number, check_positive, check_records
 
@@ -39,8 +38,10 @@ Maker = Callable[[Prior, int, Fraction], Mechanism]
 Progress = Callable[[int, int, str], None]
 """Called with the steps done, the steps in all and what comes next."""
 
-_SOLVED_CANDIDATES = 110
-"""Up to here `compare` solves the linear program; it takes seconds."""
+_SOLVED_CONSTRAINTS = 25_000
+"""Up to here `compare` solves the linear program; it takes a few seconds."""
+_TOLD_FROM_NONE = 1_000
+"""Errors are divided by an optimum that is at least this many times the solver's tolerance."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class Row:
     """The error that is not exceeded with probability 95 %, data drawn from the prior predictive."""
     ratio: ExpectedError | None
     """Mean error over the optimum's, where that is known. Below 1 only without an ε guarantee, or within the error of a simulation."""
+    reason: str | None = None
+    """Why the mean error is not computed, where it is not."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,15 @@ class Comparison:
     rows: tuple[Row, ...]
     optimum: float | None
     """The least mean error of any ε-DP mechanism that reports counts of total n, where it is known."""
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why rows have no mean error, each reason once, with the mechanisms it is about."""
+        found: dict[str, list[str]] = {}
+        for row in self.rows:
+            if row.reason is not None:
+                found.setdefault(row.reason, []).append(row.mechanism)
+        return tuple(f"{', '.join(names)}: not computed; {reason}" for reason, names in found.items())
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dictionaries of plain values."""
@@ -112,14 +124,14 @@ class Comparison:
         headings, rows = self.cells()
         widths = [max(len(row[i]) for row in [headings, *rows]) for i in range(len(headings))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [headings, *rows]]
-        return "\n".join([self.caption, *lines, PUBLIC_CHOICE])
+        return "\n".join([self.caption, *lines, *self.reasons, PUBLIC_CHOICE])
 
     def _repr_html_(self) -> str:
         headings, rows = self.cells()
         head = "".join(f"<th>{escape(h)}</th>" for h in headings)
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         table = f"<table><caption>{escape(self.caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"{table}<p>{escape(PUBLIC_CHOICE)}</p>"
+        return table + "".join(f"<p>{escape(line)}</p>" for line in (*self.reasons, PUBLIC_CHOICE))
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Mean and 95 % quantile of the error of every mechanism, the most accurate on top."""
@@ -184,25 +196,35 @@ def compare(
     """Every mechanism side by side: mean error over the prior predictive, worst case, 95 % quantile, computed loss, ratio to the optimum.
 
     All of it is public. The optimum is that of the linear program where it is small enough to be solved; `delta` is that of
-    `HellingerSmoothDelta`. What cannot be computed at this size is None.
+    `HellingerSmoothDelta`. What cannot be computed at this size is None, and `reasons` says why.
     """
     records, level = check_records(n), check_positive(epsilon, "epsilon")
     tell = progress or (lambda *_: None)
     makers = _makers(delta)
     steps = len(makers) + 1
     tell(0, steps, "optimum")
-    solvable = candidate_count(records, prior.k) <= _SOLVED_CANDIDATES
-    optimum = optimal(prior, records, level, distance=distance).value if solvable else None
+    optimum = _least_error(prior, records, level, distance)
     rows = []
     for done, (name, make) in enumerate(makers.items(), start=1):
         tell(done, steps, name)
         try:
             rows.append(_row(name, make(prior, records, level), distance, optimum))
-        except (TooLargeError, RefusedError):  # such as Calibrated, which needs the exact loss
-            rows.append(Row(name, "not available at this size", None, None, None, None, None))
+        except (TooLargeError, RefusedError) as error:  # such as Calibrated, which needs the exact loss
+            rows.append(Row(name, "not available at this size", None, None, None, None, None, str(error)))
     tell(steps, steps, "done")
     rows.sort(key=lambda row: float("inf") if row.error is None else float(row.error))
     return Comparison(prior, records, level, tuple(rows), optimum)
+
+
+def _least_error(prior: Prior, n: int, epsilon: Fraction, distance: Distance) -> float | None:
+    """The optimum of the linear program, where that is quick and is told from 0."""
+    if constraint_count(n, prior.k) > _SOLVED_CONSTRAINTS:
+        return None
+    try:
+        value = optimal(prior, n, epsilon, distance=distance).value
+    except (TooLargeError, InternalError):
+        return None
+    return value if value > _TOLD_FROM_NONE * TOLERANCE else None
 
 
 def _row(name: str, made: Mechanism, distance: Distance, optimum: float | None) -> Row:
@@ -220,8 +242,8 @@ def _row(name: str, made: Mechanism, distance: Distance, optimum: float | None) 
         promise = f"{limit} by {guarantee.basis}"
     try:
         summary = error_summary(made, distance)
-    except TooLargeError:
-        return Row(name, promise, loss, None, None, None, None)
+    except TooLargeError as error:
+        return Row(name, promise, loss, None, None, None, None, str(error))
     quantile = None if summary.law is None else float(summary.law.quantile(0.95))
     ratio = None if optimum is None else summary.predictive.over(optimum)
     return Row(name, promise, loss, summary.predictive, summary.worst, quantile, ratio)
@@ -348,9 +370,7 @@ def _least_epsilon(error_at: Callable[[Fraction], ExpectedError], target: float)
     high = (Fraction(1), error_at(Fraction(1)))
     while high[1] > target:
         if high[0] * _EPSILON_STEP > _LARGEST_EPSILON:
-            raise InvalidInputError(
-                f"the error stays at {float(high[1]):.4g} however large epsilon is; aim for more, or use more records"
-            )
+            raise InvalidInputError(f"the error stays at {float(high[1]):.4g} however large epsilon is; aim for more, or use more records")
         low, high = high, (high[0] * _EPSILON_STEP, error_at(high[0] * _EPSILON_STEP))
     while low is None and high[0] / _EPSILON_STEP >= _SMALLEST_EPSILON:
         smaller = _rounded_up(high[0] / _EPSILON_STEP)

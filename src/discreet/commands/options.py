@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from math import exp
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -36,6 +37,7 @@ __all__ = [
     "errors_in_one_line",
     "mechanism_options",
     "notice",
+    "notice_little_said",
     "parse_list",
     "parse_number",
     "parse_prior",
@@ -179,6 +181,18 @@ def errors_in_one_line() -> Iterator[None]:
 def notice(text: str) -> None:
     """One line on standard error, whatever standard output is used for."""
     Console(stderr=True, highlight=False, emoji=False).print(f"[bold yellow]notice:[/] {escape(text)}", soft_wrap=True)
+
+
+def notice_little_said(n: int, epsilon: Fraction) -> None:
+    """Say it where ε is so small for n records that only the prior speaks."""
+    from discreet.privacy import only_prior_speaks
+
+    if only_prior_speaks(n, epsilon):
+        factor = f"{exp(n * epsilon):.2f}"
+        notice(
+            f"ε is so small for n = {n:,} that only the prior speaks: whatever the data are, a release changes the odds between any two "
+            f"datasets by a factor of at most {factor}"
+        )
 
 
 def print_table(table: Table) -> None:

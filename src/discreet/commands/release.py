@@ -16,6 +16,7 @@ from discreet.commands.options import (
     errors_in_one_line,
     mechanism_options,
     notice,
+    notice_little_said,
     parse_list,
     parse_number,
     parse_prior,
@@ -86,6 +87,7 @@ def release(
         from discreet.sources import count
 
         counts = count(file, column, labels, privacy_id=privacy_id, nulls=nulls, other=other)
+        notice_little_said(counts.total, level)
         found = _released(mechanism, known, counts, level, options, ledger, dataset, note=f"{column} of {Path(file).name}")
         if output is not None:
             _keep(found, output)

@@ -14,7 +14,7 @@ from discreet.errors import InvalidInputError, RefusedError
 from discreet.mechanisms import remap
 from discreet.mechanisms.base import Law, LossAtoms, Mechanism
 from discreet.mechanisms.hellinger import Exponential
-from discreet.mechanisms.losses import Bounded, enumerated_loss
+from discreet.mechanisms.losses import Bounded, check_paired, enumerated_loss
 from discreet.numerics import Floats, ball
 from discreet.release import NO_GUARANTEE, Guarantee, rounded_up
 from discreet.sampling import BitSource
@@ -211,6 +211,8 @@ _CLOSE_ENOUGH = 0.9995
 _AIM = 0.9998
 _FACTOR_BITS = 24
 _MOST_TRIALS = 40
+CALIBRATION_PASSES = 6
+"""How many losses a calibration computes as a rule."""
 
 
 @lru_cache(maxsize=64)
@@ -220,6 +222,7 @@ def _calibration(mechanism: Exponential) -> tuple[Fraction, Bounded]:
     The loss is nearly proportional to the factor, so each guess rescales the last, kept between the best that was safe and the
     lowest that was not. It need not be monotone: only the certified loss of the factor that is returned matters.
     """
+    check_paired(mechanism.n, mechanism.k, CALIBRATION_PASSES)
     target = float(mechanism.epsilon)
     safe: tuple[Fraction, Bounded] | None = None
     unsafe: Fraction | None = None
