@@ -24,9 +24,9 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet import accuracy, comparison, inference, optimum, privacy, sensitivity
 from discreet.cli import app
-from discreet.mechanisms import MECHANISMS, Exponential, Mechanism
+from discreet.mechanisms import Exponential, Mechanism
 
-__all__ = ["API", "COMMANDS", "MEMORY", "SECONDS", "run"]
+__all__ = ["API", "COMMANDS", "CONTROLS", "MEMORY", "SECONDS", "WRAPPED", "run"]
 
 MEMORY = 1500 << 20
 """Bytes of data that a call may hold."""
@@ -215,17 +215,33 @@ COMMANDS: dict[str, Callable[[Case], Any]] = {
 }
 
 
+def _busy(_: Case) -> None:
+    while True:
+        pass
+
+
+CONTROLS: dict[str, Callable[[Case], Any]] = {
+    "too much memory": lambda _: np.ones(300 << 20),
+    "too much time": _busy,
+    "a warning": lambda _: np.log(np.zeros(1)),
+    "a foreign error": lambda _: {}["missing"],
+}
+"""What a fault looks like."""
+
+
 # --- one child for each case ------------------------------------------------------------------------------------------
 
 
 def _child(case: Case, pipe: int) -> None:
     """Run a case and write what came of it. The parent's libraries are loaded already, so the limit is on what the case takes."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no dump of a child that is ended
+    seconds = case.get("limit", SECONDS)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     signal.alarm(PATIENCE * SECONDS)
     warnings.simplefilter("error")
     try:
-        {**API, **COMMANDS}[case["call"]](case)
+        {**API, **COMMANDS, **CONTROLS}[case["call"]](case)
         outcome = "answered"
     except dc.DiscreetError as error:
         lines = str(error).strip().splitlines()
@@ -256,7 +272,7 @@ def run(case: Case) -> Case:
 def main() -> None:
     """Run the cases of standard input."""
     mpl.use("agg")
-    import matplotlib.pyplot
+    import matplotlib.pyplot  # noqa: F401
     import scipy.interpolate
     import scipy.optimize
     import scipy.signal

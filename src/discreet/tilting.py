@@ -25,10 +25,15 @@ from discreet.errors import TooLargeError
 from discreet.numerics import Floats, bregman
 from discreet.panels import panel_nodes
 
-__all__ = ["MOST_CELLS", "Run", "Tilted", "tilt"]
+__all__ = ["MOST_CELLS", "MOST_CONVOLVED", "MOST_WINDOWS", "Run", "Tilted", "tilt"]
 
 MOST_CELLS = 1 << 20
 """Widest range of counts that is held cell by cell: the noise of ε = 0.001 needs about 2^18."""
+
+MOST_CONVOLVED = 1 << 28
+"""Cells of the laws of all totals, one total for each category: half a minute at a thousand categories and the noise of ε = 1."""
+MOST_WINDOWS = 1 << 25
+"""Cells of all windows together, which are all held: 256 MB."""
 
 LogFactor = Callable[[int, Floats], Floats]
 """The log likelihood's part of one category, as a function of its count."""
@@ -164,6 +169,11 @@ def tilt(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: LogFact
         raise TooLargeError(
             f"the noise spreads the true counts over {cells:,} values; the noise-aware posterior holds at most {MOST_CELLS:,}. "
             "Less noise (a larger epsilon) needs fewer"
+        )
+    if len(laws) * cells > MOST_CONVOLVED or sum(high - low + 1 for low, high in ranges.values()) > MOST_WINDOWS:
+        raise TooLargeError(
+            f"the noise spreads the true counts of {len(laws)} categories over up to {cells:,} values: too many for the noise-aware "
+            "posterior. Less noise (a larger epsilon) or fewer categories need fewer"
         )
     rest = laws[pivot].cells(n - highest, n - lowest)
     windows = {i: laws[i].cells(low, high) for i, (low, high) in ranges.items()}
