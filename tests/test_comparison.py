@@ -84,7 +84,7 @@ def test_what_cannot_be_computed_is_none(monkeypatch: pytest.MonkeyPatch) -> Non
         return make(name, *arguments, **options)
 
     monkeypatch.setattr(comparison, "mechanism", refuse)
-    monkeypatch.setattr(comparison, "_SOLVED_CANDIDATES", 3)
+    monkeypatch.setattr(comparison, "_SOLVED_CONSTRAINTS", 3)
     found = compare(dc.Beta(1, 1), 4, 1)
     row = found.rows[-1]
     assert row.mechanism == "Calibrated(HellingerSmooth)"

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.convolution import SUMMATION_ERROR, exponential_mean, laplace_mean, lattice_mean
 from discreet.distances import hellinger
-from discreet.enumeration import MOST_OUTCOMES, candidate_count, simplex_points
+from discreet.enumeration import candidate_count, simplex_points
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.hellinger import Exponential
@@ -23,23 +23,36 @@ from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram
 from discreet.mechanisms.lattice import LatticeGeometric
 from discreet.mechanisms.remap import MOST_CANDIDATES
 from discreet.mechanisms.wrappers import Remapped
-from discreet.numerics import Floats
-from discreet.survey import Distance, Errors, dataset_laws, fits
+from discreet.numerics import Floats, gap
+from discreet.panels import panel_nodes
+from discreet.survey import MOST_SEARCHED, Distance, Errors, dataset_laws, fits
 from discreet.validation import Counts
 
 __all__ = ["ErrorLaw", "ErrorSummary", "ExpectedError", "error_law", "error_summary", "expected_error", "predictive_error_law"]
 
-Method = Literal["enumeration", "convolution", "interpolation", "Monte Carlo"]
+Method = Literal["enumeration", "convolution", "quadrature", "interpolation", "Monte Carlo"]
 
 _FEW_CANDIDATES = 10_000
 """Up to here listing the candidates is as fast as the convolutions."""
 _NEGLIGIBLE_BOUNDARY = 1e-9
 """A lattice mean is taken from outcomes that need no projection if the others have no more probability than this."""
-_DRAWS, _SEARCHED_DRAWS = 20_000, 1_000  # fewer where every report is a search of its own
-_DATASETS = 200
-_MOST_INTERPOLATED = 200_000
+_DRAWS, _MOST_DRAWN = 20_000, 2_000_000
+"""Simulated releases, and simulated counts in all of them: fewer releases where there are many categories."""
+_SEARCHED_DRAWS, _FEWEST_SEARCHED = 1_000, 50
+"""The same where every report is a search of its own. A mean of fewer would say next to nothing and is not computed."""
+_DATASETS, _FEWEST_DATASETS = 100, 8
+"""Datasets drawn from the predictive for a mechanism whose noise depends on them."""
+_MOST_CONVOLVED = 1_000_000
+"""Work of all convolutions of a mean, each k (n + `_CONVOLUTION_ITSELF`): some seconds."""
+_CONVOLUTION_ITSELF = 1_000
+_MOST_LISTED = 200_000
+"""Records up to which all counts of two categories are gone through; beyond, nodes stand for them."""
 _MOST_TABLED = 20_000  # records up to which tables of gaps are worth building
-_DENSE, _GROWTH = 64, 1.06  # nodes of the interpolation: all counts this near an end, and further ones in geometric progression
+_DENSE, _GROWTH, _SPARSE_GROWTH = 64, 1.1, 1.2
+"""Datasets that are interpolated between: all counts this near an end, and further ones in geometric progression, sparser beyond
+`_MOST_LISTED` records."""
+_NEGLIGIBLE_NODE = 1e-19
+"""A node with less than this part of the heaviest one's probability is left out: Hellinger distances are at most 1."""
 _BATCH = 2_000_000
 _BINS_PER_UNIT = 10_000  # of ln(error): quantiles to a relative 1e-4 where the law is too long to be kept
 
@@ -147,10 +160,11 @@ def expected_error(
     The last two are functions of public parameters: choose a mechanism or ε by them. The error of the private counts is private, and a
     choice made by looking at it leaks.
 
-    By enumeration while the outcomes can be listed. Beyond, mean Hellinger errors of the exponential family and of consistent Laplace
-    noise are found by convolution, as is that of `LatticeGeometric` where projections have next to no probability; other distances
-    and mechanisms (`LaplaceZhang` and literal Laplace noise, whose totals vary; `Remapped`, whose report does not factor) by Monte Carlo.
-    Over the predictive, large worlds are interpolated between datasets (two categories) or sampled (more): see `method`.
+    By enumeration while the outcomes can be listed. Beyond, with two categories, by quadrature at any n. With more, mean Hellinger errors
+    of the exponential family and of consistent Laplace noise are found by convolution, as is that of `LatticeGeometric` where projections
+    have next to no probability; other distances and mechanisms (`LaplaceZhang` and literal Laplace noise, whose totals vary; `Remapped`,
+    whose report does not factor) by Monte Carlo. Over the predictive, large worlds are interpolated between datasets (two categories)
+    or sampled (more): see `method`. What would take long is refused with a `TooLargeError`, by public numbers alone.
     """
     if (counts is None) == (over is None):
         raise InvalidInputError('give either counts or over="predictive" or over="worst"')
@@ -162,8 +176,8 @@ def expected_error(
         raise InvalidInputError(f'over must be "predictive" or "worst", got {over!r}')
     if fits(mechanism):
         return _every_dataset(mechanism, over, distance)
-    if mechanism.k == 2 and mechanism.n <= _MOST_INTERPOLATED:
-        return _between_datasets(mechanism, over, distance)
+    if _is_interpolated(mechanism):
+        return _between_datasets(mechanism, distance)[over]
     if over == "worst":
         raise TooLargeError("the worst dataset is found by going through all of them, and there are too many; use fewer records")
     return _sampled_datasets(mechanism, distance, generator)
@@ -172,20 +186,27 @@ def expected_error(
 # --- given counts -----------------------------------------------------------------------------------------------------
 
 
-def _given(mechanism: Mechanism, counts: Counts, errors: Errors, rng: np.random.Generator, datasets: int = 1) -> ExpectedError:
-    """The mean error for these counts, which are one of so many datasets: draws, where they are needed, are shared out among them."""
-    listable = fits(mechanism, datasets)
-    few = candidate_count(mechanism.n, mechanism.k) <= (MOST_OUTCOMES if mechanism.k == 2 else _FEW_CANDIDATES)
-    if not (few and listable) and errors.distance is hellinger and mechanism.k > 2:
+def _given(mechanism: Mechanism, counts: Counts, errors: Errors, rng: np.random.Generator) -> ExpectedError:
+    """The mean error for these counts."""
+    if mechanism.k == 2 and mechanism.n > _MOST_LISTED and _has_line(mechanism):
+        return ExpectedError(_line_mean(mechanism, counts, errors.distance), "quadrature")
+    listable = fits(mechanism, 1)
+    few = mechanism.k == 2 or candidate_count(mechanism.n, mechanism.k) <= _FEW_CANDIDATES
+    quick = _convolution_cost(mechanism) <= _MOST_CONVOLVED
+    if not (few and listable) and errors.distance is hellinger and mechanism.k > 2 and quick:
         found = _convolved(mechanism, counts, errors.rows(counts) if errors.tables else None)
         if found is not None:
             return found
     if listable or isinstance(mechanism, Exponential):  # where those cannot be listed they cannot be simulated either
         [law] = dataset_laws(mechanism, counts[None, :])
         return ExpectedError(errors.mean(law), "enumeration")
-    searched = isinstance(mechanism, Remapped) and candidate_count(mechanism.n, mechanism.k) > MOST_CANDIDATES
-    draws = _SEARCHED_DRAWS if searched else _DRAWS
-    return _simulated(mechanism, counts, errors, rng, max(2, draws // datasets))
+    draws = _draws(mechanism)
+    parts = [errors(counts, mechanism.simulate(counts, size, rng)) for size in _batches(draws, mechanism.k)]
+    return _estimate(np.concatenate(parts))
+
+
+def _convolution_cost(mechanism: Mechanism) -> int:
+    return mechanism.k * (mechanism.n + _CONVOLUTION_ITSELF)
 
 
 def _convolved(mechanism: Mechanism, counts: Counts, rows: list[Floats] | None) -> ExpectedError | None:
@@ -204,9 +225,56 @@ def _convolved(mechanism: Mechanism, counts: Counts, rows: list[Floats] | None) 
     return ExpectedError(mean, "convolution", bound=bound + SUMMATION_ERROR * mean)
 
 
-def _simulated(mechanism: Mechanism, counts: Counts, errors: Errors, rng: np.random.Generator, size: int) -> ExpectedError:
-    values = errors(counts, mechanism.simulate(counts, size, rng))
-    return ExpectedError(float(values.mean()), "Monte Carlo", standard_error=float(values.std(ddof=1) / np.sqrt(size)))
+def _has_line(mechanism: Mechanism) -> bool:
+    """Whether the law of a report for two categories has a formula that nodes can stand for."""
+    return mechanism._log_report(0, np.zeros(1)) is not None
+
+
+def _line_mean(mechanism: Mechanism, counts: Counts, distance: Distance) -> float:
+    """The mean error for these counts of two categories, as a sum over nodes: any n."""
+    n, x = mechanism.n, int(counts[0])
+    r, width = panel_nodes(n, [float(x)])
+    log_report = mechanism._log_report(x, r)
+    assert log_report is not None  # the caller has asked  # noqa: S101
+    log_mass = log_report + np.log(width)
+    mass = np.exp(log_mass - log_mass.max())
+    kept = mass > (_NEGLIGIBLE_NODE if distance is hellinger else 0.0)
+    r, mass = r[kept], mass[kept] / mass.sum()
+    a = mechanism.prior.concentration
+    if distance is not hellinger:
+        errors = np.asarray(distance(a + counts, a + np.stack([r, n - r], axis=-1)), dtype=np.float64)
+    elif isinstance(mechanism, Exponential):  # whose exponent is the distance, times a rate
+        errors = -log_report[kept] / float(mechanism.rate(counts))
+    else:
+        divergence = gap(a[0] + x, a[0] + r, r - x) + gap(a[1] + (n - x), a[1] + (n - r), x - r)
+        errors = np.sqrt(-np.expm1(-divergence))
+    return float(errors @ mass)
+
+
+def _draws(mechanism: Mechanism) -> int:
+    """How many releases are simulated for a mean."""
+    if isinstance(mechanism, Remapped) and candidate_count(mechanism.n, mechanism.k) > MOST_CANDIDATES:
+        searched = int(MOST_SEARCHED / mechanism.search_cost)
+        if searched < _FEWEST_SEARCHED:
+            raise TooLargeError(
+                f"the mean error of {type(mechanism).__name__} is not computed for {mechanism.k} categories, n = {mechanism.n:,} and "
+                f"ε = {float(mechanism.epsilon):g}: every report is a search, and too few could be tried"
+            )
+        return min(_SEARCHED_DRAWS, searched)
+    return max(_SEARCHED_DRAWS, min(_DRAWS, _MOST_DRAWN // mechanism.k))
+
+
+def _batches(draws: int, k: int) -> list[int]:
+    """So many draws in parts that fit in memory."""
+    size = max(1, _BATCH // k)
+    return [min(size, draws - start) for start in range(0, draws, size)]
+
+
+def _estimate(values: Floats) -> ExpectedError:
+    """The mean of simulated errors; some distances can be infinite, and so is their mean then."""
+    with np.errstate(invalid="ignore"):
+        spread = float(values.std(ddof=1) / np.sqrt(len(values)))
+    return ExpectedError(float(values.mean()), "Monte Carlo", standard_error=spread)
 
 
 # --- over datasets ----------------------------------------------------------------------------------------------------
@@ -223,30 +291,42 @@ def _every_dataset(mechanism: Mechanism, over: str, distance: Distance) -> Expec
     return _over(points, means, mechanism.prior.predictive(mechanism.n).pmf(points), over, "enumeration")
 
 
-def _over(points: Counts, means: Floats, weight: Floats, over: str, method: Method, bound: float = 0.0) -> ExpectedError:
+def _over(points: Counts | Floats, means: Floats, weight: Floats, over: str, method: Method, bound: float = 0.0) -> ExpectedError:
     if over == "worst":
         worst = int(means.argmax())
-        return ExpectedError(float(means[worst]), method, at=tuple(points[worst].tolist()), bound=bound)
+        return ExpectedError(float(means[worst]), method, at=tuple(round(x) for x in points[worst].tolist()), bound=bound)
     return ExpectedError(float(weight @ means), method, bound=bound)
 
 
 def _nodes(n: int) -> NDArray[np.int64]:
     """Counts of the first category, dense at both ends and geometrically spaced between."""
-    steps = np.arange(int(log(max(n, _DENSE + 1) / _DENSE) / log(_GROWTH)) + 1)
-    offsets = np.concatenate([np.arange(_DENSE), np.rint(_DENSE * _GROWTH**steps)])
+    growth = _GROWTH if n <= _MOST_LISTED else _SPARSE_GROWTH
+    steps = np.arange(int(log(max(n, _DENSE + 1) / _DENSE) / log(growth)) + 1)
+    offsets = np.concatenate([np.arange(_DENSE), np.rint(_DENSE * growth**steps)])
     low = offsets[offsets <= n // 2].astype(np.int64)
     return np.unique(np.concatenate([low, [n // 2], n - low]))
 
 
-def _between_datasets(mechanism: Mechanism, over: str, distance: Distance) -> ExpectedError:
-    """Two categories, many records: the mean error changes slowly from one dataset to the next, so a spline is drawn through some."""
+def _is_interpolated(mechanism: Mechanism) -> bool:
+    return mechanism.k == 2 and (_has_line(mechanism) or fits(mechanism, len(_nodes(mechanism.n))))
+
+
+def _between_datasets(mechanism: Mechanism, distance: Distance) -> dict[str, ExpectedError]:
+    """Two categories, many records: the mean error changes slowly from one dataset to the next, so a spline is drawn through some.
+
+    Both means are found at once: over the predictive, and of the worst dataset.
+    """
     from scipy.interpolate import CubicSpline  # slow to load
 
     n, nodes = mechanism.n, _nodes(mechanism.n)
-    means = _means(mechanism, distance, np.stack([nodes, n - nodes], axis=-1))
+    datasets = np.stack([nodes, n - nodes], axis=-1)
+    if _has_line(mechanism):
+        means = np.array([_line_mean(mechanism, counts, distance) for counts in datasets])
+    else:
+        means = _means(mechanism, distance, datasets)
     if not np.isfinite(means).all():
         raise TooLargeError("the mean error is not finite for some datasets, and there are too many to go through all of them")
-    points = np.stack([np.arange(n + 1), n - np.arange(n + 1)], axis=-1)
+    points, weight = _weighted_datasets(mechanism)
 
     def interpolated(step: int) -> Floats:
         dense = np.nonzero(np.minimum(nodes, n - nodes) < _DENSE)[0]
@@ -254,23 +334,47 @@ def _between_datasets(mechanism: Mechanism, over: str, distance: Distance) -> Ex
         scale = np.log((nodes[kept] + 1.0) / (n - nodes[kept] + 1.0))
         return np.asarray(CubicSpline(scale, means[kept])(np.log((points[:, 0] + 1.0) / (points[:, 1] + 1.0))))
 
-    weight = mechanism.prior.predictive(n).pmf(points)
-    fine, coarse = (_over(points, interpolated(step), weight, over, "interpolation") for step in (1, 2))
-    return ExpectedError(float(fine), "interpolation", bound=abs(float(fine) - float(coarse)), at=fine.at)
+    splines = [interpolated(step) for step in (1, 2)]
+    found = {}
+    for over in ("predictive", "worst"):
+        fine, coarse = (_over(points, spline, weight, over, "interpolation") for spline in splines)
+        found[over] = ExpectedError(float(fine), "interpolation", bound=abs(float(fine) - float(coarse)), at=fine.at)
+    return found
+
+
+def _weighted_datasets(mechanism: Mechanism) -> tuple[Floats, Floats]:
+    """Two categories: all datasets, or nodes that stand for them, and their probabilities under the prior predictive."""
+    n, predictive = mechanism.n, mechanism.prior.predictive(mechanism.n)
+    first, width = (np.arange(n + 1.0), np.ones(n + 1)) if n <= _MOST_LISTED else panel_nodes(n, [float(predictive.mean()[0])])
+    points = np.stack([first, n - first], axis=-1)
+    weight = np.exp(predictive._log_mass(points)) * width
+    return points, weight / weight.sum()
 
 
 def _sampled_datasets(mechanism: Mechanism, distance: Distance, rng: np.random.Generator) -> ExpectedError:
-    """The mean error of every dataset, if they are few and only their laws are too long, else of datasets drawn from the predictive."""
-    predictive = mechanism.prior.predictive(mechanism.n)
+    """The mean error of datasets drawn from the predictive: of one release of each, or, where noise depends on the data, of all."""
+    if mechanism._simulated_noise(1, rng) is not None:
+        return _simulated_releases(mechanism, distance, rng)
+    affordable = _MOST_CONVOLVED // _convolution_cost(mechanism)
+    if distance is hellinger and affordable < _FEWEST_DATASETS:
+        raise TooLargeError(
+            f"the mean error of noise that depends on the data is not computed for {mechanism.k} categories and n = {mechanism.n:,}: "
+            "too few datasets could be tried"
+        )
     errors = Errors(mechanism.prior, mechanism.n, distance, tables=mechanism.n <= _MOST_TABLED)
-    if candidate_count(mechanism.n, mechanism.k) <= _DATASETS:
-        points = simplex_points(mechanism.n, mechanism.k)
-        found = [_given(mechanism, counts, errors, rng, len(points)) for counts in points]
-        weight, spread = predictive.pmf(points), np.array([each.standard_error for each in found])
-        return ExpectedError(float(weight @ np.array(found)), "Monte Carlo", standard_error=float(np.sqrt(weight**2 @ spread**2)))
-    datasets = predictive.sample(_DATASETS, rng)
-    means = np.array([_given(mechanism, counts, errors, rng, len(datasets)) for counts in datasets])
-    return ExpectedError(float(means.mean()), "Monte Carlo", standard_error=float(means.std(ddof=1) / np.sqrt(len(means))))
+    datasets = mechanism.prior.predictive(mechanism.n).sample(min(_DATASETS, affordable), rng)
+    return _estimate(np.array([_given(mechanism, counts, errors, rng) for counts in datasets]))
+
+
+def _simulated_releases(mechanism: Mechanism, distance: Distance, rng: np.random.Generator) -> ExpectedError:
+    """One release of each of many datasets, which all have the same noise."""
+    errors, predictive = Errors(mechanism.prior, mechanism.n, distance), mechanism.prior.predictive(mechanism.n)
+    parts = []
+    for size in _batches(_draws(mechanism), mechanism.k):
+        datasets, noise = predictive.sample(size, rng), mechanism._simulated_noise(size, rng)
+        assert noise is not None  # the caller has asked  # noqa: S101
+        parts.append(errors.pairs(datasets, mechanism.report(datasets[:, : noise.shape[-1]] + noise)))
+    return _estimate(np.concatenate(parts))
 
 
 @dataclass(frozen=True)
@@ -293,11 +397,10 @@ def error_summary(mechanism: Mechanism, distance: Distance = hellinger) -> Error
         weight = mechanism.prior.predictive(mechanism.n).pmf(points)
         predictive, worst = (_over(points, means, weight, over, "enumeration") for over in ("predictive", "worst"))
         return ErrorSummary(predictive, worst, law)
-    predictive = expected_error(mechanism, over="predictive", distance=distance)
-    try:
-        return ErrorSummary(predictive, expected_error(mechanism, over="worst", distance=distance), None)
-    except TooLargeError:
-        return ErrorSummary(predictive, None, None)
+    if _is_interpolated(mechanism):
+        found = _between_datasets(mechanism, distance)
+        return ErrorSummary(found["predictive"], found["worst"], None)
+    return ErrorSummary(expected_error(mechanism, over="predictive", distance=distance), None, None)
 
 
 def predictive_error_law(mechanism: Mechanism, distance: Distance = hellinger) -> ErrorLaw:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
-from discreet.errors import InvalidInputError
+from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Mechanism
 from discreet.sampling import BitSource, CountedBits, SystemBits
 from discreet.validation import check_records
@@ -24,6 +24,8 @@ from discreet.validation import check_records
 __all__ = ["Audit", "audit", "with_bits"]
 
 Draws = NDArray[np.intp]
+_MOST_CELLS = 20_000_000
+"""Numbers in all outcomes that are drawn: some hundred megabytes while they are told apart."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,10 @@ def audit(
     if not 0.0 <= delta < 1.0:
         raise InvalidInputError(f"delta must be at least 0 and below 1, got {delta}")
     size = check_records(draws, "draws")
+    length = np.asarray(draw(first, 1)).size
+    if 2 * size * length > _MOST_CELLS:
+        most = _MOST_CELLS // (2 * length)
+        raise TooLargeError(f"{size:,} draws of {length} numbers from each of two datasets are too many; at most {most:,} are audited")
     left, right = (np.asarray(draw(counts, size)).reshape(size, -1) for counts in (first, second))
     kinds, owner = np.unique(np.concatenate([left, right]), axis=0, return_inverse=True)
     owner = owner.ravel()

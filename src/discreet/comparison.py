@@ -9,16 +9,15 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import partial
 from html import escape
-from math import ceil, floor, log10
+from math import ceil, floor, inf, log, log10
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from discreet.accuracy import ExpectedError, error_summary, expected_error
 from discreet.distances import hellinger
 from discreet.distributions import Beta, Dirichlet
-from discreet.enumeration import candidate_count
-from discreet.errors import InvalidInputError, RefusedError, TooLargeError
+from discreet.errors import InternalError, InvalidInputError, RefusedError, TooLargeError
 from discreet.mechanisms import MECHANISMS, Mechanism, mechanism
-from discreet.optimum import optimal
+from discreet.optimum import TOLERANCE, constraint_count, optimal
 from discreet.release import Guarantee
 from discreet.survey import Distance
 from discreet.text import plain
@@ -40,8 +39,10 @@ Maker = Callable[[Prior, int, Fraction], Mechanism]
 Progress = Callable[[int, int, str], None]
 """Called with the steps done, the steps in all and what comes next."""
 
-_SOLVED_CANDIDATES = 110
-"""Up to here `compare` solves the linear program; it takes seconds."""
+_SOLVED_CONSTRAINTS = 25_000
+"""Up to here `compare` solves the linear program; it takes a few seconds."""
+_TOLD_FROM_NONE = 1_000
+"""Errors are divided by an optimum that is at least this many times the solver's tolerance."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ class Row:
     """The error that is not exceeded with probability 95 %, data drawn from the prior predictive."""
     ratio: ExpectedError | None
     """Mean error over the optimum's, where that is known. Below 1 only without an ε guarantee, or within the error of a simulation."""
+    reason: str | None = None
+    """Why the mean error is not computed, where it is not."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,15 @@ class Comparison:
     rows: tuple[Row, ...]
     optimum: float | None
     """The least mean error of any ε-DP mechanism that reports counts of total n, where it is known."""
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why rows have no mean error, each reason once, with the mechanisms it is about."""
+        found: dict[str, list[str]] = {}
+        for row in self.rows:
+            if row.reason is not None:
+                found.setdefault(row.reason, []).append(row.mechanism)
+        return tuple(f"{', '.join(names)}: not computed; {reason}" for reason, names in found.items())
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dictionaries of plain values."""
@@ -106,14 +118,14 @@ class Comparison:
         headings, rows = self.cells()
         widths = [max(len(row[i]) for row in [headings, *rows]) for i in range(len(headings))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [headings, *rows]]
-        return "\n".join([self.caption, *lines, PUBLIC_CHOICE])
+        return "\n".join([self.caption, *lines, *self.reasons, PUBLIC_CHOICE])
 
     def _repr_html_(self) -> str:
         headings, rows = self.cells()
         head = "".join(f"<th>{escape(plain(h))}</th>" for h in headings)
         body = "".join("<tr>" + "".join(f"<td>{escape(plain(cell))}</td>" for cell in row) + "</tr>" for row in rows)
         table = f"<table><caption>{escape(plain(self.caption))}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"{table}<p>{escape(PUBLIC_CHOICE)}</p>"
+        return table + "".join(f"<p>{escape(plain(line))}</p>" for line in (*self.reasons, PUBLIC_CHOICE))
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Mean and 95 % quantile of the error of every mechanism, the most accurate on top."""
@@ -196,25 +208,35 @@ def compare(
     """Every mechanism side by side: mean error over the prior predictive, worst case, 95 % quantile, computed loss, ratio to the optimum.
 
     All of it is public. The optimum is that of the linear program where it is small enough to be solved; `delta` is that of
-    `HellingerSmoothDelta`. What cannot be computed at this size is None.
+    `HellingerSmoothDelta`. What cannot be computed at this size is None, and `reasons` says why.
     """
     records, level = check_records(n), check_positive(epsilon, "epsilon")
     tell = progress or (lambda *_: None)
     makers = _makers(delta)
     steps = len(makers) + 1
     tell(0, steps, "optimum")
-    solvable = candidate_count(records, prior.k) <= _SOLVED_CANDIDATES
-    optimum = optimal(prior, records, level, distance=distance).value if solvable else None
+    optimum = _least_error(prior, records, level, distance)
     rows = []
     for done, (name, make) in enumerate(makers.items(), start=1):
         tell(done, steps, name)
         try:
             rows.append(_row(name, make(prior, records, level), distance, optimum))
-        except (TooLargeError, RefusedError):  # such as Calibrated, which needs the exact loss
-            rows.append(Row(name, None, None, None, None, None, None))
+        except (TooLargeError, RefusedError) as error:  # such as Calibrated, which needs the exact loss
+            rows.append(Row(name, None, None, None, None, None, None, str(error)))
     tell(steps, steps, "done")
     rows.sort(key=lambda row: float("inf") if row.error is None else float(row.error))
     return Comparison(prior, records, level, tuple(rows), optimum)
+
+
+def _least_error(prior: Prior, n: int, epsilon: Fraction, distance: Distance) -> float | None:
+    """The optimum of the linear program, where that is quick and is told from 0."""
+    if constraint_count(n, prior.k) > _SOLVED_CONSTRAINTS:
+        return None
+    try:
+        value = optimal(prior, n, epsilon, distance=distance).value
+    except (TooLargeError, InternalError):
+        return None
+    return value if value > _TOLD_FROM_NONE * TOLERANCE else None
 
 
 def _row(name: str, made: Mechanism, distance: Distance, optimum: float | None) -> Row:
@@ -227,8 +249,8 @@ def _row(name: str, made: Mechanism, distance: Distance, optimum: float | None) 
     promise = made.guarantee
     try:
         summary = error_summary(made, distance)
-    except TooLargeError:
-        return Row(name, promise, loss, None, None, None, None)
+    except TooLargeError as error:
+        return Row(name, promise, loss, None, None, None, None, str(error))
     quantile = None if summary.law is None else float(summary.law.quantile(0.95))
     ratio = None if optimum is None else summary.predictive.over(optimum)
     return Row(name, promise, loss, summary.predictive, summary.worst, quantile, ratio)
@@ -264,9 +286,13 @@ class Plan:
         return f"{self.mechanism} with {given} needs {need} for a {kind} of {self.target_error:g}: it is {self.error!r}. {PUBLIC_CHOICE}"
 
 
-_SMALLEST_EPSILON, _LARGEST_EPSILON = Fraction(1, 1024), Fraction(1024)
+_SMALLEST_EPSILON, _LARGEST_EPSILON = Fraction(1, 2**40), Fraction(1024)
+_EPSILON_STEP = 8
+"""From one ε to the next that is tried in search of a bracket: the error is nearly a power of ε over long ranges."""
 _DIGITS = 3  # significant digits of the ε that is found
-_MOST_RECORDS = 2**17
+_MOST_RECORDS = 2**40
+_DOUBLED_TO, _RECORDS_STEP = 1024, 4
+"""While the prior may outweigh the data n is doubled; beyond, this many times as many records are tried next."""
 _LEVEL_FROM, _LEVEL = 1024, 0.005
 """A worst-case error tends to a limit, that of a few records in a category: from this n on, one that hardly falls is not followed."""
 
@@ -292,9 +318,10 @@ def plan(
     """The ε (given n) or the n (given ε) at which this mechanism's mean error reaches the target. Public: no data are looked at.
 
     `mechanism` is a name, also wrapped as in "Remapped(LatticeGeometric)", or a class. ε is the least to three significant digits; n is
-    the least from which the error falls below the target and, at every doubling tried, stays there (it can rise first while the prior
-    outweighs the data). By bisection on computed mean errors. A worst-case error does not fall to 0 as n grows, since a category with a
-    record or two stays as hard as it was: plan ε for it.
+    the least from which the error falls below the target and, at every n tried on the way up, stays there (it can rise first while the
+    prior outweighs the data). By bracketing computed mean errors; where those are simulated, the answer is as exact as they are: see
+    `error.standard_error`. A worst-case error does not fall to 0 as n grows, since a category with a record or two stays as hard as it
+    was: plan ε for it.
     """
     if (n is None) == (epsilon is None):
         raise InvalidInputError("give either n, to find epsilon, or epsilon, to find n")
@@ -324,52 +351,76 @@ def plan(
 
 def _rounded_up(value: Fraction) -> Fraction:
     """The value rounded up to a decimal of `_DIGITS` significant digits, which prints as what it is."""
-    unit = Fraction(10) ** (floor(log10(value)) - _DIGITS + 1)
-    return ceil(value / unit) * unit
+    return ceil(value / _unit(value)) * _unit(value)
+
+
+def _unit(value: Fraction) -> Fraction:
+    """One in the last of the `_DIGITS` significant digits."""
+    return Fraction(10) ** (floor(log10(value)) - _DIGITS + 1)
 
 
 def _least_epsilon(error_at: Callable[[Fraction], ExpectedError], target: float) -> tuple[Fraction, ExpectedError]:
-    low, high = Fraction(0), Fraction(1)
-    while (error := error_at(high)) > target:
-        low, high = high, 2 * high
-        if high > _LARGEST_EPSILON:
-            raise InvalidInputError(f"the error stays at {float(error):.4g} however large epsilon is; aim for more, or use more records")
-    if not low:
-        low = high / 2
-        while low >= _SMALLEST_EPSILON and (smaller := error_at(low)) <= target:
-            low, high, error = low / 2, low, smaller
-    return _narrowed(error_at, target, low, high, error, lambda low, high: _rounded_up((low + high) / 2))
+    low: tuple[Fraction, ExpectedError] | None = None
+    high = (Fraction(1), error_at(Fraction(1)))
+    while high[1] > target:
+        if high[0] * _EPSILON_STEP > _LARGEST_EPSILON:
+            raise InvalidInputError(f"the error stays at {float(high[1]):.4g} however large epsilon is; aim for more, or use more records")
+        low, high = high, (high[0] * _EPSILON_STEP, error_at(high[0] * _EPSILON_STEP))
+    while low is None and high[0] / _EPSILON_STEP >= _SMALLEST_EPSILON:
+        smaller = _rounded_up(high[0] / _EPSILON_STEP)
+        found = error_at(smaller)
+        if found > target:
+            low = (smaller, found)
+        else:
+            high = (smaller, found)
+    return high if low is None else _narrowed(error_at, target, low, high, _rounded_up, _unit)
 
 
 def _least_records(error_at: Callable[[int], ExpectedError], target: float) -> tuple[int, ExpectedError]:
     tried = [(1, error_at(1))]
     while len(tried) < 2 or not (tried[-1][1] <= target and tried[-1][1] < tried[-2][1]):
         n, error = tried[-1]
+        following = n * (2 if n < _DOUBLED_TO else _RECORDS_STEP)
         level = n >= _LEVEL_FROM and error > target and abs(error - tried[-3][1]) <= _LEVEL * error
-        if level or 2 * n > _MOST_RECORDS:
+        if level or following > _MOST_RECORDS:
             ends = "levels off at" if level else "is still"
             raise InvalidInputError(f"the error {ends} {float(error):.4g} at n = {n}; aim for more, or use a larger epsilon")
-        tried.append((2 * n, error_at(2 * n)))
+        tried.append((following, error_at(following)))
     above = [i for i, (_, error) in enumerate(tried) if error > target]
     if not above:
         return tried[0]
-    (low, _), (high, error) = tried[above[-1]], tried[above[-1] + 1]
-    return _narrowed(error_at, target, low, high, error, lambda low, high: (low + high) // 2)
+    return _narrowed(error_at, target, tried[above[-1]], tried[above[-1] + 1], ceil, lambda _: 1)
 
 
 def _narrowed(
     error_at: Callable[[Value], ExpectedError],
     target: float,
-    low: Value,
-    high: Value,
-    error: ExpectedError,
-    between: Callable[[Value, Value], Value],
+    low: tuple[Value, ExpectedError],
+    high: tuple[Value, ExpectedError],
+    rounded: Callable[[Fraction], Value],
+    unit: Callable[[Value], Value],
 ) -> tuple[Value, ExpectedError]:
-    """Between a value that misses the target and one that meets it: the least that does, with its error, as finely as `between` tells."""
-    while low < (middle := between(low, high)) < high:
-        found = error_at(middle)
-        if found <= target:
-            high, error = middle, found
-        else:
-            low = middle
-    return high, error
+    """Between a value that misses the target and one that meets it: the least that does, with its error, among the rounded values.
+
+    The next value is where a straight line of logarithms meets the target; where that shortens the bracket too little, its middle.
+    """
+    halve = False
+    while (middle := rounded(Fraction(low[0] + high[0]) / 2)) < high[0] and middle > low[0]:
+        width, following = high[0] - low[0], middle
+        if not halve:
+            guess = rounded(_crossing(low, high, target))
+            following = min(max(guess, low[0] + unit(low[0])), high[0] - unit(high[0]))
+            following = following if low[0] < following < high[0] else middle
+        found = error_at(following)
+        low, high = ((following, found), high) if found > target else (low, (following, found))
+        halve = not halve and 4 * (high[0] - low[0]) > width
+    return high
+
+
+def _crossing(low: tuple[Value, ExpectedError], high: tuple[Value, ExpectedError], target: float) -> Fraction:
+    """Where the straight line through the logarithms of two values and their errors meets the target; the middle where there is none."""
+    top, bottom = float(low[1]), float(high[1])
+    if not (bottom > 0.0 and top < inf):
+        return Fraction(low[0] + high[0]) / 2
+    part = log(top / target) / log(top / bottom)
+    return Fraction(float(low[0]) * (float(high[0]) / float(low[0])) ** part)

@@ -27,6 +27,8 @@ __all__ = ["Accountant"]
 
 _GRID_STEPS = 1000
 """Steps of the discretised loss up to the largest loss of a single release."""
+_MOST_COMPOSED = 100_000
+"""Releases in all up to which profiles are composed: the grid of their sum grows with their root, and a second goes by here."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +61,16 @@ class Accountant:
         return find_spec("dp_accounting") is not None
 
     def epsilon(self, delta: Number) -> float:
-        """An ε for which all the releases together are (ε, δ)-private: the better of the exact and the basic one."""
+        """An ε for which all the releases together are (ε, δ)-private: the better of the exact and the basic one.
+
+        More than 100,000 releases have the basic one alone.
+        """
         level = exact(delta, "delta")
         if not 0 <= level < 1:
             raise InvalidInputError(f"delta must be at least 0 and below 1, got {delta}")
         basic_epsilon, basic_delta = self.basic
         found = rounded_up(basic_epsilon) if basic_delta <= level else float("inf")
-        if self.is_exact and self.parts and level > 0:
+        if self._is_composed and level > 0:
             with suppress(OverflowError):  # beyond ε of about 700, where e^ε is no float, basic composition has to do
                 found = min(found, float(self._distribution().get_epsilon_for_delta(float(level))))
         return found
@@ -75,10 +80,14 @@ class Accountant:
         level = check_positive(epsilon, "epsilon")
         basic_epsilon, basic_delta = self.basic
         found = rounded_up(basic_delta) if basic_epsilon <= level else 1.0
-        if self.is_exact and self.parts:
+        if self._is_composed:
             with suppress(OverflowError):
                 found = min(found, float(self._distribution().get_delta_for_epsilon(float(level))))
         return found
+
+    @property
+    def _is_composed(self) -> bool:
+        return self.is_exact and 0 < sum(times for _, times in self.parts) <= _MOST_COMPOSED
 
     def _distribution(self) -> Any:
         """The composed privacy loss distribution, pessimistic throughout."""

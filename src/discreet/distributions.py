@@ -381,7 +381,10 @@ class DirichletMultinomial:
         if x.ndim == 0 or x.shape[-1] != len(self.exact):
             raise InvalidInputError(f"counts must have {len(self.exact)} entries on the last axis, got shape {x.shape}")
         possible = (x >= 0.0).all(axis=-1) & (x == np.floor(x)).all(axis=-1) & (x.sum(axis=-1) == self.n)
-        x = np.where(possible[..., None], x, 0.0)
+        return np.where(possible, self._log_mass(np.where(possible[..., None], x, 0.0)), -np.inf)
+
+    def _log_mass(self, x: Floats) -> Floats:
+        """The formula of `logpmf`, which is a smooth function of real counts."""
         a, total, n = self._concentration, float(sum(self.exact)), float(self.n)
         cross = x * total - a * n
         seen, held = x > 0.0, np.where(x > 0.0, x, 1.0)
@@ -391,7 +394,7 @@ class DirichletMultinomial:
         factorial = np.where(seen, log_gamma_excess(held) + np.log(held), 0.0)
         own = prior_part + record_part + log_gamma_excess(a + x) - log_gamma_excess(a) - factorial
         whole = log_gamma_excess(total + n) - log_gamma_excess(total) - (log_gamma_excess(n) + np.log(n))
-        return np.where(possible, own.sum(axis=-1) - whole, -np.inf)
+        return np.asarray(own.sum(axis=-1) - whole)
 
     def pmf(self, counts: ArrayLike) -> Floats:
         """Probability of counts, categories on the last axis."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from math import isqrt
 from typing import Protocol
 
 import numpy as np
@@ -34,6 +35,8 @@ MOST_RECORDS = 10_000
 _DIRECT = 1 << 26
 """Longest convolution, in products, that is added up directly."""
 _FEWEST_ACCEPTED = 1e-3
+_MOST_HELD = 1 << 25
+"""Cells of all totals together that are held where draws go category by category: 256 MB, twice."""
 
 
 class LatentCounts(Protocol):
@@ -97,31 +100,60 @@ class ConvolvedCounts:
     def _order(self) -> list[int]:
         return sorted(self.laws.windows)
 
+    def _added(self, total: Run, category: int) -> Run:
+        """The law of a total with one more window, cut to what the rest can complete."""
+        window = self.laws.windows[category]
+        last = self.laws.rest.high - total.low - window.low + 1
+        return Run(total.low + window.low, _convolve(total.value, window.value)[:last])
+
     @cached_property
-    def _before(self) -> list[Run]:
-        """For m = 0, 1, ...: the law of the total of the first m windows, cut to what the rest can complete."""
-        last = self.laws.rest.high
+    def _totals(self) -> tuple[list[Run], Run]:
+        """The laws of the totals of the first 0, s, 2s, ... windows, and of all of them; those between are made again when needed."""
+        kept, total = [], Run(0, np.ones(1))
+        for m, category in enumerate(self._order):
+            if m % self._stride == 0:
+                kept.append(total)
+            total = self._added(total, category)
+        return kept, total
 
-        def add(total: Run, category: int) -> Run:
-            window = self.laws.windows[category]
-            return Run(total.low + window.low, _convolve(total.value, window.value)[: last - total.low - window.low + 1])
+    @cached_property
+    def _stride(self) -> int:
+        return max(1, isqrt(len(self._order)))
 
-        return list(accumulate(self._order, add, initial=Run(0, np.ones(1))))
+    @cached_property
+    def _completing(self) -> Run:
+        """The pivot's probability of what each total of all windows leaves."""
+        rest, end = self.laws.rest, self._totals[1]
+        return Run(end.low, rest.value[end.low - rest.low :][: len(end.value)])
+
+    @cached_property
+    def _marginals(self) -> dict[int, Run]:
+        """Of all categories but the pivot, in one pass from the last to the first: two roots of k long laws are held at a time."""
+        found, message = {}, self._completing
+        for first, start in reversed(list(enumerate(self._totals[0]))):
+            block = self._order[first * self._stride : (first + 1) * self._stride]
+            totals = list(accumulate(block[:-1], self._added, initial=start))
+            for category, total in reversed(list(zip(block, totals, strict=True))):
+                window = self.laws.windows[category]
+                found[category] = Run(window.low, _normalised(window.value * _completed(message, total, window).value))
+                message = _completed(message, window, total)
+        return found
 
     @cached_property
     def _after(self) -> list[Run]:
         """For m = 0, 1, ...: the probability that the other windows and the pivot complete each total of the first m to n."""
-        rest = self.laws.rest
-        end = self._before[-1]
-        messages = [Run(end.low, rest.value[end.low - rest.low :][: len(end.value)])]
-        for category, total in reversed(list(zip(self._order, self._before, strict=False))):
+        if len(self._order) * len(self._completing.value) > _MOST_HELD:
+            raise TooLargeError("draws of the true counts would hold too much in memory here; means and intervals do not")
+        totals = list(accumulate(self._order, self._added, initial=Run(0, np.ones(1))))
+        messages = [self._completing]
+        for category, total in reversed(list(zip(self._order, totals, strict=False))):
             messages.append(_completed(messages[-1], self.laws.windows[category], total))
         return messages[::-1]
 
     @cached_property
     def _completion(self) -> float:
         """P_λ(Σ X = n)."""
-        return float(self._before[-1].value @ self._after[-1].value)
+        return float(self._totals[1].value @ self._completing.value)
 
     @property
     def omitted(self) -> float:
@@ -130,13 +162,10 @@ class ConvolvedCounts:
 
     def marginal(self, category: int) -> Run:
         """Probabilities of one category's count."""
-        if category == self.laws.pivot:
-            value = self._before[-1].value * self._after[-1].value
-            return Run(self.n - self._before[-1].high, _normalised(value[::-1]))
-        m = self._order.index(category)
-        window = self.laws.windows[category]
-        completed = _completed(self._after[m + 1], self._before[m], window)
-        return Run(window.low, _normalised(window.value * completed.value))
+        if category != self.laws.pivot:
+            return self._marginals[category]
+        end = self._totals[1]
+        return Run(self.n - end.high, _normalised((end.value * self._completing.value)[::-1]))
 
     def sample(self, size: int, rng: np.random.Generator) -> Counts:
         """Draws, one a row: by rejection where that is quick, else one category after the other."""

@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 from discreet.distances import hellinger
 from discreet.distributions import Beta, Dirichlet
 from discreet.enumeration import candidate_count, check_outcomes, simplex_points
-from discreet.errors import InternalError, InvalidInputError, RefusedError
+from discreet.errors import InternalError, InvalidInputError, RefusedError, TooLargeError
 from discreet.mechanisms.base import Law, Mechanism
 from discreet.numerics import Floats
 from discreet.release import NO_GUARANTEE, Guarantee
@@ -25,10 +25,14 @@ from discreet.sampling import BitSource
 from discreet.survey import Distance, Errors
 from discreet.validation import Counts, Number, check_positive, check_records
 
-__all__ = ["MOST_CANDIDATES", "Optimum", "Yardstick", "neighbouring_pairs", "optimal"]
+__all__ = ["MOST_CANDIDATES", "MOST_CONSTRAINTS", "Optimum", "Yardstick", "constraint_count", "neighbouring_pairs", "optimal"]
 
-MOST_CANDIDATES = 160
-"""The program has this number squared of variables: half a minute for two categories, a few minutes for three."""
+MOST_CANDIDATES = 110
+"""The program has this number squared of variables."""
+MOST_CONSTRAINTS = 60_000
+"""One for each pair of neighbouring datasets and each candidate, of which many categories make many: some ten seconds."""
+_LARGEST_EPSILON = 20
+"""Beyond it the least error is below what the solver tells from 0 (its tolerance is 1e-10, and e^-20 is 2e-9)."""
 TOLERANCE = 1e-10
 """Feasibility tolerance of the solver, for the constraints and for their duals."""
 
@@ -93,6 +97,11 @@ def neighbouring_pairs(points: Counts) -> Counts:
     return np.array(pairs, dtype=np.int64)
 
 
+def constraint_count(n: int, k: int) -> int:
+    """Privacy constraints of the linear program: one for each ordered pair of neighbours and each candidate."""
+    return k * (k - 1) * candidate_count(n - 1, k) * candidate_count(n, k)
+
+
 def optimal(
     prior: Dirichlet | Beta,
     n: int,
@@ -104,24 +113,32 @@ def optimal(
     """The least mean error under the prior predictive, or the least worst-case mean error, of any ε-DP mechanism.
 
     Any that reports counts of total n, that is: a report with another total (`LaplaceZhang` makes such) is outside the program. Solved to a
-    relative 1e-7 or so; two categories to n of a hundred or more, three to n of ten or more.
+    relative 1e-7 or so; two categories to n of a hundred or more, three to n of ten or more, and ε to 20.
     """
     records, level = check_records(n), check_positive(epsilon, "epsilon")
     if objective not in ("mean", "worst"):
         raise InvalidInputError(f'objective must be "mean" or "worst", got {objective!r}')
     size = candidate_count(records, prior.k)
     check_outcomes(size, "the linear program", MOST_CANDIDATES)
+    constraints = constraint_count(records, prior.k)
+    if constraints > MOST_CONSTRAINTS:
+        raise TooLargeError(
+            f"the linear program would have {constraints:,} constraints; at most {MOST_CONSTRAINTS:,} are solved. "
+            "Use fewer records or categories"
+        )
+    if level > _LARGEST_EPSILON:
+        raise TooLargeError(f"the least error is not computed for epsilon above {_LARGEST_EPSILON}: it is too near 0 for the solver")
     points = simplex_points(records, prior.k)
     errors = Errors(prior, records, distance, tables=True)
     cost = np.stack([errors(counts, points) for counts in points])
     if not np.isfinite(cost).all():
         raise InvalidInputError("distance must be finite between all candidates; this one is not")
     weight = prior.predictive(records).pmf(points) if objective == "mean" else None
-    table, value = _solve(cost, neighbouring_pairs(points), float(level), weight, "highs-ds" if prior.k == 2 else "highs-ipm")
+    table, value = _solve(cost, neighbouring_pairs(points), float(level), weight)
     return Optimum(value, objective, Yardstick(prior, records, level, table=table))
 
 
-def _solve(cost: Floats, pairs: Counts, epsilon: float, weight: Floats | None, method: str) -> tuple[Floats, float]:
+def _solve(cost: Floats, pairs: Counts, epsilon: float, weight: Floats | None) -> tuple[Floats, float]:
     """The best table and its error; without weights, the worst row's error is minimised through one more variable that bounds all."""
     size, rows = len(cost), len(pairs)
     place = np.arange(rows)
@@ -145,7 +162,7 @@ def _solve(cost: Floats, pairs: Counts, epsilon: float, weight: Floats | None, m
         b_ub=np.zeros(privacy.shape[0]),
         A_eq=total,
         b_eq=np.ones(size),
-        method=method,
+        method="highs-ipm",
         options={"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE},
     )
     if result.status != 0:

@@ -13,10 +13,12 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.enumeration import simplex_points
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms import mechanism_from
 from discreet.mechanisms.base import LossAtoms, Mechanism
 from discreet.mechanisms.losses import (
+    PROFILE_PASSES,
     Bounded,
     Enumerable,
     check_paired,
@@ -28,9 +30,19 @@ from discreet.mechanisms.losses import (
 from discreet.mechanisms.wrappers import Remapped
 from discreet.numerics import Floats
 from discreet.release import Guarantee, Release, rounded_up
-from discreet.validation import Counts, Number, exact, shown
+from discreet.validation import Counts, Number, check_positive, check_records, exact, shown
 
-__all__ = ["LossProfile", "Verification", "delta_at", "loss_profile", "privacy_loss", "privacy_profile", "renyi_loss", "verify"]
+__all__ = [
+    "LossProfile",
+    "Verification",
+    "delta_at",
+    "loss_profile",
+    "only_prior_speaks",
+    "privacy_loss",
+    "privacy_profile",
+    "renyi_loss",
+    "verify",
+]
 
 _ATOM_ERROR = 1e-12
 """Relative error of the closed-form probabilities: a few dozen roundings, with room to spare."""
@@ -152,8 +164,7 @@ def loss_profile(mechanism: Subject) -> LossProfile:
         return LossProfile(*enumerated_profile(_enumerable(mechanism)))
     if mechanism.k != 2:
         raise TooLargeError(f"{type(mechanism).__name__} loses {float(atoms.largest):g} at every dataset; there is no profile to list")
-    first = np.arange(mechanism.n + 1)
-    return LossProfile(np.stack([first, mechanism.n - first], axis=-1), np.full(mechanism.n + 1, float(atoms.largest)))
+    return LossProfile(simplex_points(mechanism.n, 2), np.full(mechanism.n + 1, float(atoms.largest)))
 
 
 def privacy_profile(mechanism: Subject, epsilons: ArrayLike) -> Floats:
@@ -166,7 +177,7 @@ def privacy_profile(mechanism: Subject, epsilons: ArrayLike) -> Floats:
     if atoms is not None:
         return np.minimum(1.0, _atom_deltas(atoms, levels) * (1.0 + _ATOM_ERROR) + _ATOM_ERROR)
     highest = np.zeros_like(levels)
-    for pair in neighbouring_laws(_enumerable(mechanism)):
+    for pair in neighbouring_laws(_enumerable(mechanism), passes=PROFILE_PASSES):
         loss = pair.log_first - pair.log_second
         for log_law, signed in ((pair.log_first, loss), (pair.log_second, -loss)):
             np.maximum(highest, _hockey_stick_bounds(log_law, signed, levels, pair.error), out=highest)
@@ -183,6 +194,19 @@ def _hockey_stick_bounds(log_law: Floats, loss: Floats, epsilons: Floats, error:
     may_enter = mass[np.searchsorted(falling, 2.0 * error - epsilons, side="right")]
     value = np.maximum(0.0, mass[above] - np.exp(np.minimum(epsilons, _LARGEST_EXPONENT)) * other[above])
     return np.asarray(value + 4.0 * error * may_enter)
+
+
+_LITTLE_SAID = 1
+"""n·ε up to which a release says next to nothing: the odds between any two datasets change by a factor of at most e."""
+
+
+def only_prior_speaks(n: int, epsilon: Number) -> bool:
+    """Whether ε is so small for n records that a release can say next to nothing, whatever the mechanism, the data and the draw.
+
+    Any two datasets are at most n replacements apart, so an ε-private release changes the odds between them by a factor of at most
+    e^(nε). Where nε is at most 1, a posterior of the release is nearly the prior. A function of public numbers.
+    """
+    return check_records(n) * check_positive(epsilon, "epsilon") <= _LITTLE_SAID
 
 
 _CLOSE = 0.005

@@ -184,7 +184,7 @@ class _LegEnds:
         return distance, exists
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4)  # 100 MB each for a thousand categories
 def _leg_ends(k: int) -> _LegEnds:
     """Kinds: 0 the data as they are; 1 giver emptied; 2 both emptied. The taker emptied alone is kind 1 of the reversed pair."""
     check_smooth(k)

@@ -23,16 +23,19 @@ from discreet.numerics import Floats, gap
 from discreet.tables import gap_table
 from discreet.validation import Counts
 
-__all__ = ["MOST_PAIRS", "DatasetLaw", "Distance", "Errors", "dataset_laws", "fits"]
+__all__ = ["MOST_PAIRS", "MOST_SEARCHED", "DatasetLaw", "Distance", "Errors", "dataset_laws", "fits"]
 
 Distance = Callable[[Any, Any], Any]
 """`distance(truth, reported)` for arrays of parameters with the categories on the last axis, such as `discreet.kl`."""
 
-MOST_PAIRS = 150_000_000
-"""Pairs of a dataset and an outcome that are gone through; some seconds."""
-
-MOST_REPORTS = 10_000_000
+MOST_PAIRS = 10_000_000
+"""Pairs of a dataset and an outcome of two categories that are gone through: a second or two, and a comparison goes through nine tables."""
+MOST_REPORTS = 2_000_000
 """The same where every dataset has outcomes of its own, each of which must be reported."""
+MOST_SEARCHED = 30_000_000
+"""Distances that are computed in search of the remapped reports of one mean: some seconds."""
+_MOST_TABLED_TOTALS = 200_000
+"""Totals whose gaps are tabled; beyond, those that occur are computed."""
 
 _NEGLIGIBLE_PRODUCT = 1e-18
 """The same for an outcome of two independent counts, of which there are 10^4 or so."""
@@ -73,9 +76,20 @@ class Errors:
         divergence = np.zeros(len(reported))
         for i, (x, column) in enumerate(zip(counts, reported.T, strict=True)):
             divergence += self._gaps(i, int(x), column)
-        totals = reported.sum(axis=-1)
+        return self._from_divergence(divergence, reported.sum(axis=-1))
+
+    def pairs(self, counts: Counts, reported: Counts) -> Floats:
+        """The error of each report (row) for the dataset of the same row."""
+        a = self.prior.concentration
+        if self.distance is not hellinger:
+            return np.asarray(self.distance(a + counts, a + reported), dtype=np.float64)
+        divergence = gap(a + counts, a + reported, (reported - counts).astype(np.float64)).sum(axis=-1)
+        return self._from_divergence(divergence, reported.sum(axis=-1))
+
+    def _from_divergence(self, divergence: Floats, totals: Counts) -> Floats:
+        """Hellinger distances from the gaps of all categories together."""
         if (totals != self.n).any():
-            divergence = np.maximum(0.0, divergence - self._total_gaps[totals])
+            divergence = np.maximum(0.0, divergence - self._total_gaps(totals))
         return np.sqrt(-np.expm1(-divergence))
 
     def _gaps(self, category: int, x: int, column: Counts) -> Floats:
@@ -89,26 +103,35 @@ class Errors:
         """For each category, the gaps from its true count to every other, from tables."""
         return [gap_table(a, self.n).row(int(x)) for a, x in zip(self.prior.exact, counts, strict=True)]
 
+    def _total_gaps(self, totals: Counts) -> Floats:
+        if self.tables and self.prior.k * self.n <= _MOST_TABLED_TOTALS:
+            return self._total_table[totals]
+        values, where = np.unique(totals, return_inverse=True)
+        return self._gaps_of_totals(values)[where.ravel()]
+
     @cached_property
-    def _total_gaps(self) -> Floats:
+    def _total_table(self) -> Floats:
+        return self._gaps_of_totals(np.arange(self.prior.k * self.n + 1))
+
+    def _gaps_of_totals(self, totals: Counts) -> Floats:
         total = float(self.prior.exact_total)
-        s = np.arange(self.prior.k * self.n + 1)
-        return gap(total + self.n, total + s, (s - self.n).astype(np.float64))
+        return gap(total + self.n, total + totals, (totals - self.n).astype(np.float64))
 
 
 def fits(mechanism: Mechanism, datasets: int | None = None) -> bool:
     """Whether the laws of so many datasets (of all, if not said) can be gone through."""
-    number = candidate_count(mechanism.n, mechanism.k) if datasets is None else datasets
+    candidates = candidate_count(mechanism.n, mechanism.k)
+    number = candidates if datasets is None else datasets
     if number > MOST_PAIRS:
         return False
     inner = _inside(mechanism)
-    if inner is not mechanism and mechanism.k > 2 and candidate_count(mechanism.n, mechanism.k) > MOST_CANDIDATES:
-        return False  # every report is a search of its own
+    if isinstance(mechanism, Remapped) and candidates > MOST_CANDIDATES:  # every report is a search of its own
+        return mechanism.k == 2 and not isinstance(inner, LaplaceZhang) and candidates * mechanism.search_cost <= MOST_SEARCHED
     if mechanism.k == 2 or hasattr(inner, "log_laws"):
-        width = candidate_count(mechanism.n, mechanism.k)
+        width = candidates
         if isinstance(inner, LaplaceZhang):
             width = (_reach(inner) if inner is mechanism else mechanism.n + 3) ** 2
-        return number * width <= MOST_PAIRS
+        return number * width * mechanism.k <= 2 * MOST_PAIRS
     return number * _law_size(inner) <= MOST_REPORTS
 
 
@@ -186,18 +209,20 @@ class _KnownReports:
 
 def _reach(mechanism: LaplaceZhang) -> int:
     """How many values a noised count takes with more than negligible probability."""
-    return int(min(mechanism.n + 1, 2 * np.ceil(-np.log(_NEGLIGIBLE_PRODUCT) * float(mechanism.scale)) + 1))
+    return int(min(mechanism.n + 1, 2 * _far(mechanism) + 1))
+
+
+def _far(mechanism: LaplaceZhang) -> int:
+    """Noise that is larger than this has next to no probability."""
+    return int(np.ceil(-np.log(_NEGLIGIBLE_PRODUCT) * float(mechanism.scale)))
 
 
 def _product_law(mechanism: LaplaceZhang, counts: Counts) -> DatasetLaw:
     """Independent clamped counts, each cut to the values that carry its probability: the grid of all values is far larger."""
-    offset, n = mechanism._offset, mechanism.n
     values, probabilities = [], []
-    for x in counts:
-        r = np.arange(n + 1)
-        log_probability = mechanism._log_noise(r - x)
-        log_probability[0] = mechanism._log_at_least(2.0 * offset - 1.0 + float(x))
-        log_probability[-1] = mechanism._log_at_least(float(n - x))
+    for x in counts.tolist():
+        r = np.arange(max(0, x - _far(mechanism) - 1), min(mechanism.n, x + _far(mechanism) + 1) + 1)
+        log_probability = mechanism.log_clamped(x, r.astype(np.float64))
         kept = log_probability > np.log(_NEGLIGIBLE_PRODUCT)
         values.append(r[kept])
         probabilities.append(np.exp(log_probability[kept]))

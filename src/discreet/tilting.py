@@ -23,11 +23,17 @@ from scipy.special import digamma, logsumexp
 
 from discreet.errors import TooLargeError
 from discreet.numerics import Floats, bregman
+from discreet.panels import panel_nodes
 
-__all__ = ["MOST_CELLS", "Run", "Tilted", "check_windows", "tilt"]
+__all__ = ["MOST_CELLS", "MOST_CONVOLVED", "MOST_WINDOWS", "Run", "Tilted", "check_windows", "tilt"]
 
 MOST_CELLS = 1 << 20
 """Widest range of counts that is held cell by cell: the noise of ε = 0.001 needs about 2^18."""
+
+MOST_CONVOLVED = 1 << 28
+"""Cells of the laws of all totals, one total for each category: half a minute at a thousand categories and the noise of ε = 1."""
+MOST_WINDOWS = 1 << 25
+"""Cells of all windows together, which are all held: 256 MB."""
 
 LogFactor = Callable[[int, Floats], Floats]
 """The log likelihood's part of one category, as a function of its count."""
@@ -37,8 +43,6 @@ _TAIL = 1e-30
 _NODE_ROOM = 1.05
 _DENSE = 4096
 """Up to this many records every count is a node."""
-_PANEL = 32
-_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,24 +100,13 @@ class _Category:
         return _Law(self, rate, x, log_density, np.log(width) + log_density)
 
     def _nodes(self, rate: float) -> tuple[Floats, Floats]:
-        """Panels that double in length away from every place where the law may peak: all of a short one, Gauss nodes in a long one."""
-        centres = [0.0, float(self.n), self.centre]
+        """Panels around every place where the law may peak."""
+        centres = [self.centre]
         for side in (-self.slope, self.slope):
             fall = -(rate + side)
             if self.a > 1.0 and fall > 0.0:  # ψ(a + x) - ψ(1 + x) = fall, with ψ(y) = ln(y - ½) nearly
                 centres.append(min(max((self.a - 1.0) / np.expm1(min(fall, 700.0)) - 0.5, 0.0), float(self.n)))
-        steps = np.concatenate([[0.0], _PANEL * 2.0 ** np.arange(np.ceil(np.log2(self.n)) - 4)])
-        edges = np.concatenate([np.rint(c) + sign * steps for c in centres for sign in (-1.0, 1.0)])
-        edges = np.unique(np.concatenate([np.clip(edges, 0.0, self.n + 1.0), [0.0, self.n + 1.0]]))
-        low, length = edges[:-1], np.diff(edges)
-        short = length <= _PANEL
-        every = low[short, None] + np.arange(_PANEL)
-        inside = np.arange(_PANEL) < length[short, None]
-        spread = low[~short, None] - 0.5 + 0.5 * length[~short, None] * (1.0 + _NODES)
-        weight = 0.5 * length[~short, None] * _NODE_WEIGHTS
-        x = np.concatenate([every[inside], np.clip(spread, 0.0, self.n).ravel()])
-        order = np.argsort(x, kind="stable")
-        return x[order], np.concatenate([np.ones(int(inside.sum())), weight.ravel()])[order]
+        return panel_nodes(self.n, centres)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +167,11 @@ def tilt(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: LogFact
     lowest, highest = sum(low for low, _ in ranges.values()), min(n, sum(high for _, high in ranges.values()))
     cells = max(highest - lowest, *(high - low for low, high in ranges.values())) + 1
     _check_cells(cells)
+    if len(laws) * cells > MOST_CONVOLVED or sum(high - low + 1 for low, high in ranges.values()) > MOST_WINDOWS:
+        raise TooLargeError(
+            f"the noise spreads the true counts of {len(laws)} categories over up to {cells:,} values: too many for the noise-aware "
+            "posterior. Less noise (a larger epsilon) or fewer categories need fewer"
+        )
     rest = laws[pivot].cells(n - highest, n - lowest)
     windows = {i: laws[i].cells(low, high) for i, (low, high) in ranges.items()}
     return Tilted(windows, pivot, Run(lowest, rest.value[::-1].copy()), 2.0 * _TAIL * len(windows))

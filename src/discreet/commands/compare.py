@@ -14,6 +14,7 @@ from discreet.commands.options import (
     PriorOption,
     RecordsOption,
     errors_in_one_line,
+    notice_little_said,
     parse_number,
     parse_prior,
     print_json,
@@ -56,6 +57,7 @@ def compare(
     with errors_in_one_line(), progress_bar(not as_json) as progress:
         level, smallest = parse_number(epsilon, "--epsilon"), parse_number(delta, "--delta")
         found = compute(parse_prior(prior), n, level, delta=smallest, progress=progress)
+    notice_little_said(found.n, found.epsilon)
     if as_json:
         optimum = found.optimum
         concentration = [float(a) for a in found.prior.exact]
@@ -72,7 +74,7 @@ def compare(
     typer.echo()
     used = {*headings, *(cell for row in rows for cell in row)}
     print_lines([(name, meaning) for name, meaning in _LEGEND.items() if name in used])
-    Console(highlight=False).print("", ERROR_SCALE, PUBLIC_CHOICE, sep="\n")
+    Console(highlight=False).print("", *found.reasons, ERROR_SCALE, PUBLIC_CHOICE, sep="\n", markup=False)
 
 
 def _short(guarantee: str) -> str:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from math import isfinite
+from math import exp, isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -40,6 +40,7 @@ __all__ = [
     "errors_in_one_line",
     "mechanism_options",
     "notice",
+    "notice_little_said",
     "parse_list",
     "parse_number",
     "parse_prior",
@@ -190,6 +191,18 @@ def notice(text: str) -> None:
 def _print_line(style: str, word: str, text: str) -> None:
     console = Console(stderr=True, highlight=False, emoji=False)
     console.print(Text.assemble((f"{word}:", style), " ", plain(text)), soft_wrap=True)
+
+
+def notice_little_said(n: int, epsilon: Fraction) -> None:
+    """Say it where ε is so small for n records that only the prior speaks."""
+    from discreet.privacy import only_prior_speaks
+
+    if only_prior_speaks(n, epsilon):
+        factor = f"{exp(n * epsilon):.2f}"
+        notice(
+            f"ε is so small for n = {n:,} that only the prior speaks: whatever the data are, a release changes the odds between any two "
+            f"datasets by a factor of at most {factor}"
+        )
 
 
 def cell(value: Any) -> Text:

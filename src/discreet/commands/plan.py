@@ -12,6 +12,7 @@ from discreet.commands.options import (
     JsonOption,
     PriorOption,
     errors_in_one_line,
+    notice_little_said,
     parse_number,
     parse_prior,
     print_json,
@@ -62,6 +63,7 @@ def plan(
             over="worst" if worst else "predictive",
             progress=progress,
         )
+    notice_little_said(found.n, found.epsilon)
     if as_json:
         print_json(found.to_dict())
         return

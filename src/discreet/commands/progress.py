@@ -12,7 +12,7 @@ __all__ = ["progress_bar"]
 
 _PATIENCE, _LONG = 1.0, 10.0
 """Seconds after which a bar is drawn on a terminal, and after which a line says that this may take minutes, on a terminal or not."""
-_STILL = "still computing: with many records, or three or more categories, this can take minutes"
+_STILL = "still computing: with many records, or three or more categories, this can take a minute on a busy machine"
 
 
 @contextmanager

@@ -108,14 +108,13 @@ def _lines(found: "Release", *, computed: bool) -> Lines:
 
     people = found.guarantee.unit == "person"
     name = found.mechanism
-    best = ", the most accurate one with a proof: within a few percent of the best possible" if name == "LatticeGeometric" else ""
     protected = "a person answered, in all their rows; not that they took part" if people else "a row says; not that it is in the data"
     claimed = "" if computed or found.guarantee.basis != "computation" else "not verified; the record claims "
     return [
         ("Promise", f"{claimed}{promise(found.guarantee)}"),
         ("Protected", f"{'if that is so, ' if claimed else ''}what {protected}" if found.guarantee.basis != "none" else "nothing"),
         ("Public", f"n = {found.n:,} {'persons' if people else 'records'}, the categories, the prior and the mechanism"),
-        ("Mechanism", f"{nested_name(name, found.parameters)}{best}"),
+        ("Mechanism", nested_name(name, found.parameters)),
     ]
 
 

@@ -19,6 +19,7 @@ from discreet.commands.options import (
     errors_in_one_line,
     mechanism_options,
     notice,
+    notice_little_said,
     parse_list,
     parse_number,
     parse_prior,
@@ -122,6 +123,7 @@ def release(
 
         with opened(file) as source:
             counts = count(source, column, labels, privacy_id, nulls, other, **written, encoding=encoding, weight=weight, strict=strict)
+        notice_little_said(counts.total, level)
         found = _released(mechanism, known, counts, level, options, ledger, dataset, note=f"{column} of {short_name(file)}", yes=yes)
         if output is not None:
             _keep(found, output)

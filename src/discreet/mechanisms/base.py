@@ -163,6 +163,17 @@ class Mechanism(ABC):
         """Whether the likelihood of a raw outcome is a product over categories: `_log_factor` gives its factors."""
         return type(self)._log_factor is not Mechanism._log_factor
 
+    def _simulated_noise(self, size: int, rng: np.random.Generator) -> Counts | None:  # noqa: ARG002
+        """Simulated noise, one draw a row, where what is drawn is the counts plus noise that does not depend on them; else None."""
+        return None
+
+    def _log_report(self, x: int, r: Floats) -> Floats | None:  # noqa: ARG002
+        """Two categories: ln of the probability that the first count is reported as r if it is x, up to a constant; None if not known.
+
+        Between 0 and n it is a smooth function of real r, but for a kink next to x.
+        """
+        return None
+
     def _loss_atoms(self) -> LossAtoms | None:
         """The privacy loss of the neighbouring pair that dominates all others, where there is one and it has a closed form."""
         return None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from math import isqrt
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from discreet.distributions import Beta, Dirichlet
 from discreet.enumeration import candidate_count, check_outcomes, simplex_points
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Law, Mechanism
-from discreet.mechanisms.losses import MOST_PAIRED_CANDIDATES, enumerated_delta
+from discreet.mechanisms.losses import enumerated_delta
 from discreet.numerics import Floats, ball, gap, refine
 from discreet.release import NO_GUARANTEE, Guarantee, rounded_down, rounded_up
 from discreet.sampling import BitSource, CandidateSampler, candidate_sampler, check_drawable
@@ -63,6 +64,12 @@ class Exponential(Mechanism):
         for a, x, column in zip(self.prior.concentration, counts, candidates.T, strict=True):
             divergence += gap(a + x, a + every, every - x)[column]
         return np.sqrt(-np.expm1(-divergence))
+
+    def _log_report(self, x: int, r: Floats) -> Floats:
+        counts = np.array([x, self.n - x])
+        (a, b), n = self.prior.concentration, self.n
+        divergence = gap(a + x, a + r, r - x) + gap(b + (n - x), b + (n - r), x - r)
+        return np.asarray(-float(self.rate(counts)) * np.sqrt(-np.expm1(-divergence)))
 
     @property
     def is_symmetric(self) -> bool:
@@ -215,6 +222,15 @@ class HellingerSmooth(Exponential):
         return sensitivity.steps_ball(steps, lambda h, distance: h / (1 + gamma * distance * h))
 
 
+_MOST_TRIED = 6_000_000
+"""Distances of all candidates from all others, by category, for each γ that a search tries: some seconds for two dozen of them."""
+
+
+def most_tried(k: int) -> int:
+    """The most candidates for which γ is searched for."""
+    return isqrt(_MOST_TRIED // k)
+
+
 @lru_cache(maxsize=64)
 def _best_gamma(prior: Dirichlet | Beta, n: int, epsilon: Fraction) -> Fraction:
     """The γ, to three digits, whose mechanism has the least mean Hellinger error under the prior predictive: public, and any γ is safe."""
@@ -223,7 +239,7 @@ def _best_gamma(prior: Dirichlet | Beta, n: int, epsilon: Fraction) -> Fraction:
         mechanism = HellingerSmooth(prior, n, epsilon, Fraction(f"{10.0**exponent:.3g}"))
         return float(np.exp(prior.predictive(n).logpmf(simplex_points(n, prior.k))) @ mechanism.mean_errors())
 
-    check_outcomes(candidate_count(n, prior.k), 'the search for gamma="best"', MOST_PAIRED_CANDIDATES)
+    check_outcomes(candidate_count(n, prior.k), 'the search for gamma="best"', most_tried(prior.k))
     exponents = np.linspace(-4.0, 2.0, 13)
     nearest = int(np.argmin([error(e) for e in exponents]))
     low, high = exponents[max(nearest - 1, 0)], exponents[min(nearest + 1, len(exponents) - 1)]

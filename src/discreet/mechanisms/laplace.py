@@ -76,6 +76,12 @@ class _Laplace(Mechanism):
             return one_side
         return np.where(noise == 0, np.log(-np.expm1(-0.5 / b)), one_side)
 
+    def log_clamped(self, x: int, r: Floats) -> Floats:
+        """ln of the probability that a count of x, with its noise and clamped to [0, n], is r."""
+        result = self._log_noise(r - x)
+        result = np.where(r == 0, self._log_at_least(2.0 * self._offset - 1.0 + x), result)  # P(noise <= -x), mirrored
+        return np.where(r == self.n, self._log_at_least(float(self.n - x)), result)
+
     def _log_factor(self, raw: Counts, category: int, x: Floats) -> Floats:
         return self._log_noise(raw[category] - x) if category < self.noised else np.zeros_like(x)
 
@@ -112,8 +118,11 @@ class _Laplace(Mechanism):
         return LossAtoms(1 / self.scale, loss, probability).repeated(self.affected)
 
     def _simulate(self, counts: Counts, size: int, rng: np.random.Generator) -> Counts:
+        return counts[: self.noised] + self._simulated_noise(size, rng)
+
+    def _simulated_noise(self, size: int, rng: np.random.Generator) -> Counts:
         noise = rng.laplace(0.0, float(self.scale), (size, self.noised)) + self._offset
-        return np.floor(np.clip(noise, -_FAR, _FAR)).astype(np.int64) + counts[: self.noised]
+        return np.asarray(np.floor(np.clip(noise, -_FAR, _FAR)).astype(np.int64))
 
     def _within_arrays(self, raw: tuple[int, ...]) -> Counts:
         """Below 0 and above n a noisy count is clamped, so how far out it is does not matter."""
@@ -165,6 +174,9 @@ class _ConsistentLaplace(_Laplace):
         super().__post_init__()
         if not isinstance(self.consistent, bool):
             raise InvalidInputError(f"consistent must be True or False, got {shown(self.consistent)!r}")
+
+    def _log_report(self, x: int, r: Floats) -> Floats:
+        return self.log_clamped(x, r)
 
     def report(self, raw: Counts) -> Counts:
         """Left to right, each count cut to what is left of n; or, not `consistent`, the papers' literal formula."""

@@ -16,7 +16,7 @@ from flint import arb
 from scipy.special import gammaln, logsumexp
 
 from discreet.distributions import Beta, Dirichlet
-from discreet.enumeration import grid_points
+from discreet.enumeration import grid_points, simplex_points
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Law, LossAtoms, Mechanism
 from discreet.mechanisms.laplace import cut_to_total
@@ -143,11 +143,13 @@ class LatticeGeometric(Mechanism):
 
     def _two_category_law(self, counts: Counts) -> Law:
         """Outcomes beyond 0 and n tell datasets apart no better than 0 and n do: their tails are added there."""
-        first = np.arange(self.n + 1)
-        raw = np.stack([first, self.n - first], axis=-1)
-        log_probability = self._log_prob(counts, raw)
-        log_probability[[0, -1]] -= log(-expm1(-float(self.epsilon)))
-        return Law(raw, log_probability)
+        raw = simplex_points(self.n, 2)
+        return Law(raw, self._log_report(int(counts[0]), raw[:, 0].astype(np.float64)))
+
+    def _log_report(self, x: int, r: Floats) -> Floats:
+        epsilon = float(self.epsilon)
+        beyond = np.where((r == 0) | (r == self.n), log(-expm1(-epsilon)), 0.0)
+        return np.asarray(-epsilon * np.abs(r - x) - _log_normaliser(2, epsilon) - beyond)
 
     def _loss_atoms(self) -> LossAtoms:
         """All neighbouring pairs are alike. The distance to the outcome changes by 1, 0 or -1; it grows with probability
@@ -167,6 +169,9 @@ class LatticeGeometric(Mechanism):
         return z.legendre_p(self.k - 2) / (rest * z.legendre_p(self.k - 1))
 
     def _simulate(self, counts: Counts, size: int, rng: np.random.Generator) -> Counts:
+        return counts + self._simulated_noise(size, rng)
+
+    def _simulated_noise(self, size: int, rng: np.random.Generator) -> Counts:
         """G - G' for two uniform compositions of a common total S; a uniform composition is multinomial with uniform shares."""
         k, epsilon = self.k, float(self.epsilon)
         if 4 * k / epsilon > _MOST_NOISE:
@@ -178,7 +183,7 @@ class LatticeGeometric(Mechanism):
         uniform = np.ones(k)
         left = rng.multinomial(total, rng.dirichlet(uniform, size))
         right = rng.multinomial(total, rng.dirichlet(uniform, size))
-        return counts + left - right
+        return np.asarray(left - right)
 
     def _draw(self, counts: tuple[int, ...], source: BitSource) -> tuple[int, ...]:
         noise = lattice_noise(source, self.k, self.epsilon)

@@ -8,17 +8,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, permutations, starmap
-from math import exp, expm1
+from math import comb, exp, expm1, sqrt
 from typing import Protocol, Self
 
 import numpy as np
 
 from discreet.enumeration import candidate_count, check_outcomes, simplex_points
+from discreet.errors import TooLargeError
 from discreet.numerics import RELATIVE_ERROR, Floats
 from discreet.validation import Counts
 
 __all__ = [
     "MOST_PAIRED_CANDIDATES",
+    "MOST_PAIRED_RECORDS",
+    "PROFILE_PASSES",
     "Bounded",
     "Enumerable",
     "check_paired",
@@ -30,8 +33,14 @@ __all__ = [
 
 MOST_PAIRED_CANDIDATES = 4_000
 """With three or more categories the laws of all datasets are held at once: a table of at most this size squared."""
-MOST_PAIRED_RECORDS = 50_000
-"""With two categories a neighbour is the next dataset, and two laws are held at a time; the time is quadratic in n."""
+MOST_PAIRED_RECORDS = 10_000
+"""With two categories a neighbour is the next dataset, and two laws are held at a time; the time is quadratic in n, some seconds here."""
+MOST_COMPARED = 600_000_000
+"""With three or more categories: probabilities that are compared or looked up, which many categories make many; some seconds."""
+_PAIR_ITSELF = 1_000
+"""What a pair of datasets costs beside the probabilities that are compared."""
+PROFILE_PASSES = 8
+"""A whole privacy profile takes about as long as this many losses, since every pair is sorted."""
 
 
 class Enumerable(Protocol):
@@ -111,19 +120,28 @@ def _pair(first: _LogLaw, second: _LogLaw) -> _Pair:
     return _Pair(first.counts, second.counts, first.values, second.values, error)
 
 
-def check_paired(n: int, k: int) -> None:
-    """Refuse so many candidates that the laws of all neighbouring datasets cannot be compared."""
-    limit = MOST_PAIRED_RECORDS + 1 if k == 2 else MOST_PAIRED_CANDIDATES
-    check_outcomes(candidate_count(n, k) if k <= limit else k, "the privacy loss", limit)
+def check_paired(n: int, k: int, passes: int = 1) -> None:
+    """Refuse to go through the neighbouring datasets so many times if it would take long."""
+    size = candidate_count(n, k) if k <= MOST_PAIRED_CANDIDATES else k  # with so many categories one record is too many already
+    if k == 2:
+        check_outcomes(size, "the privacy loss", int(MOST_PAIRED_RECORDS / sqrt(passes)) + 1)
+        return
+    check_outcomes(size, "the privacy loss", MOST_PAIRED_CANDIDATES)
+    pairs = k * (k - 1) // 2 * comb(n + k - 2, k - 1)
+    if passes * (pairs * (size + _PAIR_ITSELF) + k * size**2) > MOST_COMPARED:
+        raise TooLargeError(
+            f"the privacy loss of {k} categories and n = {n:,} would compare {size:,} probabilities of {pairs:,} pairs of datasets; "
+            "use fewer records or categories"
+        )
 
 
-def neighbouring_laws(mechanism: Enumerable, *, every: bool = False) -> Iterator[_Pair]:
-    """The laws of every pair of neighbouring datasets, each pair once.
+def neighbouring_laws(mechanism: Enumerable, *, every: bool = False, passes: int = 1) -> Iterator[_Pair]:
+    """The laws of every pair of neighbouring datasets, each pair once; `passes` says how many times as long as a loss its use takes.
 
     Where categories are alike, pairs that differ by their order have the same losses: then, unless `every` is asked for, one dataset
     of each pair has ascending counts.
     """
-    check_paired(mechanism.n, mechanism.k)
+    check_paired(mechanism.n, mechanism.k, passes)
     fewer = mechanism.is_symmetric and not every
     if mechanism.k == 2:
         points = simplex_points(mechanism.n, 2)

@@ -30,7 +30,7 @@ from discreet.numerics import Floats, gap, log_gamma_ratio
 from discreet.tables import gap_table
 from discreet.validation import Counts
 
-__all__ = ["MOST_CANDIDATES", "best_by_enumeration", "best_of_few", "best_of_two", "check_nodes", "round_to_total"]
+__all__ = ["MOST_CANDIDATES", "best_by_enumeration", "best_of_few", "best_of_two", "check_search", "round_to_total", "search_cost"]
 
 MOST_CANDIDATES = 2048
 """Above this many candidates the table of all pairwise distances is not formed."""
@@ -43,6 +43,41 @@ _SCAN = 65
 _MOST_NODES = 1 << 21
 """Of all categories together: some 200 MB, and seconds."""
 _STEEPEST = 200.0
+
+
+# --- what a search costs, by public numbers alone ---------------------------------------------------------------------
+
+_PASSES = 12.0
+"""What the search for three or more categories does with each node, in distances."""
+_NODE_SETS = 40.0
+"""What the search for two categories does with all nodes away from one place, in distances for each."""
+
+
+def _category_nodes(prior: Prior, n: int) -> float:
+    """How many nodes a category has at most: those next to three places, and a progression away from each on both sides."""
+    return float(6 * (_DENSE + 2 + np.log(max(n / _DENSE, 1.0)) / np.log(_growth(max(prior.concentration), n))))
+
+
+def search_cost(prior: Prior, n: int, slope: float) -> float:
+    """About how many distances the search for one report computes, if the log likelihood of a count falls with this slope."""
+    if prior.k > 2:
+        return _PASSES * prior.k * float(_category_nodes(prior, n))
+    itself = _NODE_SETS * (_DENSE + np.log(max(n / _DENSE, 1.0)) / np.log(_GROWTH))
+    reach = min(float(n), -2.0 * np.log(_NEGLIGIBLE) / slope)
+    if reach < 4 * _SCAN:
+        return float(itself + 2.0 * reach**2)
+    nodes = 2.0 * (_DENSE + np.log(reach / _DENSE) / np.log(_GROWTH))
+    return float(itself + 2.0 * nodes * (_SCAN + 3.0 * 33.0 * (1.0 + np.log(reach / _SCAN) / np.log(16.0))))
+
+
+def check_search(prior: Prior, n: int) -> None:
+    """Refuse, by public numbers alone, reports that would need more nodes than fit in memory."""
+    needed = prior.k * min(int(_category_nodes(prior, n)), n + 1)
+    if prior.k > 2 and needed > _MOST_NODES:
+        raise TooLargeError(
+            f"the best report for k = {prior.k} categories, n = {n} records and this prior would need {needed} nodes, more than "
+            f"{_MOST_NODES}; use the mechanism without Remapped, or a prior with smaller parameters"
+        )
 
 
 # --- few candidates ---------------------------------------------------------------------------------------------------
@@ -189,17 +224,6 @@ class _Factors:
 def _growth(a: float, n: int) -> float:
     """How much further out each node is than the last: the relative width of a factor is about the root of 1/a or 1/n, if that is more."""
     return 1.0 + (_GROWTH - 1.0) / float(np.sqrt(1.0 + min(a, float(n)) / 100.0))
-
-
-def check_nodes(prior: Prior, n: int) -> None:
-    """Refuse, by public numbers alone, reports that would need more nodes than fit in memory."""
-    longest = max(3 * 2 * (_DENSE + 2 + np.log(max(n / _DENSE, 1.0)) / np.log(_growth(a, n))) for a in prior.concentration)
-    needed = prior.k * min(int(longest), n + 1)
-    if needed > _MOST_NODES:
-        raise TooLargeError(
-            f"the best report for k = {prior.k} categories, n = {n} records and this prior would need {needed} nodes, more than "
-            f"{_MOST_NODES}; use the mechanism without Remapped, or a prior with smaller parameters"
-        )
 
 
 def _log_prior(a: float, x: Floats, n: int) -> Floats:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,16 @@ from discreet.errors import InvalidInputError, RefusedError
 from discreet.mechanisms import remap
 from discreet.mechanisms.base import Law, LossAtoms, Mechanism
 from discreet.mechanisms.hellinger import Exponential
-from discreet.mechanisms.losses import Bounded, enumerated_loss
+from discreet.mechanisms.losses import Bounded, check_paired, enumerated_loss
 from discreet.numerics import Floats, ball
 from discreet.release import NO_GUARANTEE, Guarantee, rounded_up
 from discreet.sampling import BitSource
 from discreet.validation import Counts
 
 __all__ = ["Calibrated", "Remapped", "Scaled"]
+
+_MOST_LIKELIHOODS = 1 << 22
+"""Pairs of an outcome and a dataset whose likelihoods are held at once."""
 
 
 @dataclass(frozen=True, init=False)
@@ -75,12 +78,18 @@ class Remapped(Mechanism):
         """That of the mechanism inside."""
         return self.mechanism.has_product_form
 
+    @property
+    def search_cost(self) -> float:
+        """About how many distances the search for one report computes, where there are too many candidates to try them all."""
+        return remap.search_cost(self.prior, self.n, float(self.epsilon))
+
     def _best(self, rows: Counts) -> Counts:
         inner = self.mechanism
         if is_few(self.n, self.k, remap.MOST_CANDIDATES):
-            return remap.best_by_enumeration(self.prior, self.n, lambda points: self._log_likelihood(rows, points))
-        if self.k > 2:
-            remap.check_nodes(self.prior, self.n)
+            together = max(1, _MOST_LIKELIHOODS // candidate_count(self.n, self.k))
+            parts = [rows[start : start + together] for start in range(0, len(rows), together)]
+            return np.concatenate([remap.best_by_enumeration(self.prior, self.n, partial(self._log_likelihood, part)) for part in parts])
+        remap.check_search(self.prior, self.n)
         found = []
         for raw in rows:
 
@@ -124,10 +133,13 @@ class Remapped(Mechanism):
     def _simulate(self, counts: Counts, size: int, rng: np.random.Generator) -> Counts:
         return self.mechanism._simulate(counts, size, rng)
 
+    def _simulated_noise(self, size: int, rng: np.random.Generator) -> Counts | None:
+        return self.mechanism._simulated_noise(size, rng)
+
     def _check_size(self) -> None:
         self.mechanism._check_size()
-        if self.k > 2 and candidate_count(self.n, self.k) > remap.MOST_CANDIDATES:
-            remap.check_nodes(self.prior, self.n)
+        if not is_few(self.n, self.k, remap.MOST_CANDIDATES):
+            remap.check_search(self.prior, self.n)
 
     def _can_draw(self, raw: tuple[int, ...]) -> bool:
         return self.mechanism._can_draw(raw)
@@ -205,6 +217,8 @@ _CLOSE_ENOUGH = 0.9995
 _AIM = 0.9998
 _FACTOR_BITS = 24
 _MOST_TRIALS = 40
+CALIBRATION_PASSES = 6
+"""How many losses a calibration computes as a rule."""
 
 
 @lru_cache(maxsize=64)
@@ -214,6 +228,7 @@ def _calibration(mechanism: Exponential) -> tuple[Fraction, Bounded]:
     The loss is nearly proportional to the factor, so each guess rescales the last, kept between the best that was safe and the
     lowest that was not. It need not be monotone: only the certified loss of the factor that is returned matters.
     """
+    check_paired(mechanism.n, mechanism.k, CALIBRATION_PASSES)
     target = float(mechanism.epsilon)
     safe: tuple[Fraction, Bounded] | None = None
     unsafe: Fraction | None = None
