@@ -21,7 +21,7 @@ from benchmarks.core import POINTS, largest_errors, near_the_middle
 from discreet import accuracy, convolution, distances, inference, latent, sensitivity, tilting
 from discreet.accuracy import error_law, expected_error
 from discreet.enumeration import MOST_OUTCOMES, simplex_points
-from discreet.mechanisms import Mechanism, lattice, losses, remap, scores, wrappers
+from discreet.mechanisms import Mechanism, calibrated, lattice, losses, remap, scores
 from discreet.numerics import RELATIVE_ERROR, Floats, ball
 from discreet.optimum import MOST_CANDIDATES, TOLERANCE, optimal
 from discreet.paper import theory
@@ -98,7 +98,7 @@ def limits() -> Numbers:
         "limits: boundary of a lattice mean": accuracy._NEGLIGIBLE_BOUNDARY,
         "limits: counts interpolated near an end": accuracy._DENSE,
         "limits: share that cancels": distances._CANCELS_ABOVE,
-        "limits: slack of a calibration": 1.0 - wrappers._CLOSE_ENOUGH,
+        "limits: slack of a calibration": 1.0 - calibrated._CLOSE_ENOUGH,
         "limits: categories of a smooth sensitivity": sensitivity._MOST_CATEGORIES,
         "limits: killed spenders": test_ledger_faults.WHOLE,
         "limits: racing processes": test_ledger_faults.RACERS,

@@ -342,7 +342,7 @@ def test_a_law_that_is_nearly_one_point_is_proposed_as_such(rate: int) -> None:
 def test_attempts_succeed_also_with_many_categories(mechanism: Exponential) -> None:
     """There the far tail spans hundreds of orders of magnitude, and what is done about it must not cost the bulk."""
     counts, source = (mechanism.n // mechanism.k,) * mechanism.k, SeededBits(1)
-    sampler = Mixture(mechanism.prior.exact, counts, lambda: mechanism._rate_ball(np.array(counts)))
+    sampler = Mixture(mechanism.prior.exact, counts, lambda: mechanism.rate_ball(np.array(counts)))
     accepted = sum((r := sampler._propose(source)) is not None and bernoulli(source, sampler._acceptances(r)) for _ in range(40))
     assert accepted >= 20
 

@@ -130,7 +130,7 @@ def test_a_calibrated_record_is_verified_by_its_factor(tmp_path: Path) -> None:
     (path := tmp_path / "calibrated.json").write_text(text := mechanism.release([12, 8]).to_json())
     result = invoke("verify", path)
     assert result.exit_code == 0, result.output
-    assert "Calibrated, n = 20" in result.stdout
+    assert "Calibrated(HellingerSmooth), n = 20" in result.stdout
     path.write_text(text.replace(f'"factor": "{mechanism.factor}"', f'"factor": "{2 * mechanism.factor}"'))
     assert invoke("verify", path).exit_code == 1
 

@@ -1,4 +1,4 @@
-"""Accuracy, computed: the law of the error of a release, and its mean over datasets (DESIGN section 7).
+"""Accuracy, computed: the law of the error of a release, and its mean over datasets (docs/accuracy.md).
 
 The error is `distance(truth, reported)`, from the posterior of the true counts to the one that is reported. For given counts its law is
 a finite distribution, so means, quantiles and probabilities are sums. Averaged over the prior predictive, or at the worst dataset, the
@@ -17,12 +17,9 @@ from discreet.convolution import SUMMATION_ERROR, exponential_mean, laplace_mean
 from discreet.distances import hellinger
 from discreet.enumeration import MOST_OUTCOMES, candidate_count, simplex_points
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.hellinger import Exponential
-from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram
-from discreet.mechanisms.lattice import LatticeGeometric
+from discreet.mechanisms.base import IndependentNoise, Mechanism
 from discreet.mechanisms.remap import MOST_CANDIDATES
-from discreet.mechanisms.wrappers import Remapped
+from discreet.mechanisms.reports import AsDrawn, Cut, Projected
 from discreet.numerics import Floats
 from discreet.survey import Distance, Errors, dataset_laws, fits
 from discreet.validation import Counts
@@ -128,7 +125,7 @@ class ExpectedError(float):
 
 def error_law(mechanism: Mechanism, counts: ArrayLike, distance: Distance = hellinger) -> ErrorLaw:
     """The exact law of the error for these counts. A function of the private counts: for study, never for choosing a mechanism."""
-    checked = mechanism._checked(counts)
+    checked = mechanism.checked(counts)
     [law] = dataset_laws(mechanism, checked[None, :])
     errors = Errors(mechanism.prior, mechanism.n, distance)(checked, law.reported)
     return ErrorLaw.of(errors, law.probability)
@@ -156,7 +153,7 @@ def expected_error(
         raise InvalidInputError('give either counts or over="predictive" or over="worst"')
     generator = np.random.default_rng(rng)
     if counts is not None:
-        checked = mechanism._checked(counts)
+        checked = mechanism.checked(counts)
         return _given(mechanism, checked, Errors(mechanism.prior, mechanism.n, distance), generator)
     if over not in ("predictive", "worst"):
         raise InvalidInputError(f'over must be "predictive" or "worst", got {over!r}')
@@ -180,23 +177,23 @@ def _given(mechanism: Mechanism, counts: Counts, errors: Errors, rng: np.random.
         found = _convolved(mechanism, counts, errors.rows(counts) if errors.tables else None)
         if found is not None:
             return found
-    if listable or isinstance(mechanism, Exponential):  # where those cannot be listed they cannot be simulated either
+    if listable or mechanism.noise is None:  # where those cannot be listed they cannot be simulated either
         [law] = dataset_laws(mechanism, counts[None, :])
         return ExpectedError(errors.mean(law), "enumeration")
-    searched = isinstance(mechanism, Remapped) and candidate_count(mechanism.n, mechanism.k) > MOST_CANDIDATES
+    searched = mechanism.report.is_search and candidate_count(mechanism.n, mechanism.k) > MOST_CANDIDATES
     draws = _SEARCHED_DRAWS if searched else _DRAWS
     return _simulated(mechanism, counts, errors, rng, max(2, draws // datasets))
 
 
 def _convolved(mechanism: Mechanism, counts: Counts, rows: list[Floats] | None) -> ExpectedError | None:
     """The mean Hellinger error without enumeration, where there is a way."""
-    bound = 0.0
-    if isinstance(mechanism, Exponential):
-        mean = exponential_mean(mechanism.prior, counts, float(mechanism.rate(counts)), rows)
-    elif isinstance(mechanism, (LaplaceDimension, LaplaceHistogram)) and mechanism.consistent:
-        mean = laplace_mean(mechanism, counts, rows)
-    elif isinstance(mechanism, LatticeGeometric):
-        mean, bound = lattice_mean(mechanism, counts, _NEGLIGIBLE_BOUNDARY, rows)
+    noise, report, rate, bound = mechanism.noise, mechanism.report, mechanism.hellinger_rate(counts), 0.0
+    if rate is not None and report == AsDrawn():
+        mean = exponential_mean(mechanism.prior, counts, rate, rows)
+    elif isinstance(noise, IndependentNoise) and report == Cut(mechanism.n, mechanism.k):
+        mean = laplace_mean(mechanism.prior, noise, counts, rows)
+    elif noise is not None and noise.keeps_total and report == Projected(mechanism.n):
+        mean, bound = lattice_mean(mechanism, noise, counts, _NEGLIGIBLE_BOUNDARY, rows)
         if bound > _NEGLIGIBLE_BOUNDARY:
             return None
     else:

@@ -10,7 +10,6 @@ from fractions import Fraction
 from functools import partial
 from html import escape
 from math import ceil, floor, log10
-from re import fullmatch
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from discreet.accuracy import ExpectedError, error_summary, expected_error
@@ -18,7 +17,7 @@ from discreet.distances import hellinger
 from discreet.distributions import Beta, Dirichlet
 from discreet.enumeration import candidate_count
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.mechanisms import MECHANISMS, Calibrated, Exponential, HellingerSmooth, LatticeGeometric, Mechanism, Remapped, mechanism
+from discreet.mechanisms import MECHANISMS, Calibrated, HellingerSmooth, LatticeGeometric, Mechanism, Remapped, mechanism
 from discreet.optimum import optimal
 from discreet.survey import Distance
 from discreet.validation import Number, check_positive, check_records
@@ -268,20 +267,7 @@ def _maker(chosen: str | Maker) -> tuple[str, Maker]:
     """A mechanism by name, with `Remapped(...)` or `Calibrated(...)` around it, or a class or function of (prior, n, epsilon)."""
     if not isinstance(chosen, str):
         return getattr(chosen, "__name__", str(chosen)), chosen
-    wrapped = fullmatch(r"\s*(remapped|calibrated)\s*\((.*)\)\s*", chosen.casefold())
-    if wrapped is None:
-        return chosen, lambda prior, n, epsilon: mechanism(chosen, prior, n, epsilon)
-    wrapper, name = wrapped.groups()
-
-    def make(prior: Prior, n: int, epsilon: Fraction) -> Mechanism:
-        inner = mechanism(name, prior, n, epsilon)
-        if wrapper == "remapped":
-            return Remapped(inner)
-        if not isinstance(inner, Exponential):
-            raise InvalidInputError(f"Calibrated takes a Hellinger mechanism, not {type(inner).__name__}")
-        return Calibrated(inner)
-
-    return chosen, make
+    return chosen, lambda prior, n, epsilon: mechanism(chosen, prior, n, epsilon)
 
 
 def plan(

@@ -1,4 +1,4 @@
-"""What a raw outcome says about the true counts: their posterior law, by listing it or by convolution (DESIGN section 8).
+"""What a raw outcome says about the true counts: their posterior law, by listing it or by convolution (docs/inference.md).
 
 `w_x ∝ P(z | x) · DirMult(x; n, a)` for counts x of total n.
 
@@ -10,17 +10,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import Protocol
 
 import numpy as np
 from scipy.special import logsumexp
 
-from discreet.enumeration import candidate_count, simplex_points
 from discreet.errors import TooLargeError
-from discreet.mechanisms import Mechanism, Remapped
-from discreet.mechanisms.hellinger import Exponential
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.reports import clamp_outcomes
 from discreet.numerics import Floats
 from discreet.tilting import Run, Tilted, tilt
 from discreet.validation import Counts
@@ -208,51 +207,42 @@ def _filled(batches: Iterator[Counts], size: int, k: int) -> Counts:
 
 def latent_counts(mechanism: Mechanism, raw: tuple[int, ...]) -> LatentCounts:
     """The posterior law of the true counts given the raw outcome of a mechanism."""
-    while isinstance(mechanism, Remapped):
-        mechanism = mechanism.mechanism
-    if mechanism.has_product_form:
-        # outside [0, n] the likelihoods of all datasets shrink alike
-        return _from_product(mechanism, np.array([min(max(z, -1), mechanism.n + 1) for z in raw], dtype=np.int64))
-    if not isinstance(mechanism, Exponential):
-        raise TooLargeError(f"the noise-aware posterior is not available for {type(mechanism).__name__}")
-    return _from_laws(mechanism, raw)
-
-
-def _from_product(mechanism: Mechanism, outcome: Counts) -> LatentCounts:
-    n, k = mechanism.n, mechanism.k
-    if candidate_count(n, k) <= MOST_LISTED:
-        points = simplex_points(n, k)
-        log_weight = mechanism.prior.predictive(n).logpmf(points)
-        for category, column in enumerate(points.T):
-            log_weight = log_weight + mechanism._log_factor(outcome, category, column.astype(np.float64))
-        return ListedCounts(points, log_weight)
-    return convolved(mechanism, outcome)
+    noise = mechanism.noise
+    if noise is None:
+        return _from_laws(mechanism, raw)
+    outcome = clamp_outcomes(raw, mechanism.n)
+    if mechanism.space.size > MOST_LISTED:
+        return convolved(mechanism, outcome)
+    points = mechanism.space.points()
+    log_weight = mechanism.prior.predictive(mechanism.n).logpmf(points)
+    for category, column in enumerate(points.T):
+        log_weight = log_weight + noise.log_likelihood(outcome, category, column.astype(np.float64))
+    return ListedCounts(points, log_weight)
 
 
 def convolved(mechanism: Mechanism, outcome: Counts) -> ConvolvedCounts:
-    """The law by windows and convolutions, whatever the number of possible counts."""
-    n, k = mechanism.n, mechanism.k
+    """The law by windows and convolutions, whatever the number of possible counts; for noise that is independent by category."""
+    noise = mechanism.noise
+    if noise is None:
+        raise TooLargeError(f"the noise of {type(mechanism).__name__} is not independent by category")
+    noised = np.arange(mechanism.k) < noise.cells
+    centres = np.zeros(mechanism.k)
+    centres[noised] = outcome
+    slopes = np.where(noised, noise.slope, 0.0)
+    laws = tilt(mechanism.prior.concentration, mechanism.n, centres, slopes, partial(noise.log_likelihood, outcome))
+    return ConvolvedCounts(mechanism.n, laws)
 
-    def log_factor(category: int, x: Floats) -> Floats:
-        return mechanism._log_factor(outcome, category, x)
 
-    centres = np.zeros(k)
-    centres[: len(outcome)] = outcome
-    slopes = np.array([float(np.diff(log_factor(i, np.array([c - 3.0, c - 2.0])))[0]) for i, c in enumerate(centres)])
-    return ConvolvedCounts(n, tilt(mechanism.prior.concentration, n, centres, slopes, log_factor))
-
-
-def _from_laws(mechanism: Exponential, raw: tuple[int, ...]) -> ListedCounts:
+def _from_laws(mechanism: Mechanism, raw: tuple[int, ...]) -> ListedCounts:
     """Every dataset's probability of this outcome; the laws are made and dropped one after the other."""
-    n, k = mechanism.n, mechanism.k
-    size, limit = candidate_count(n, k), MOST_RECORDS + 1 if k == 2 else MOST_LISTED
+    size, limit = mechanism.space.size, MOST_RECORDS + 1 if mechanism.k == 2 else MOST_LISTED
     if size > limit:
         shown = f"{size:,}" if size < 10**15 else "more than 10^15"
         raise TooLargeError(
             f"there is no noise-aware posterior of {type(mechanism).__name__} with {shown} possible counts: its likelihood needs a sum "
             f"over all of them for each of them, done up to {limit:,}. LatticeGeometric and the Laplace family have one at any n"
         )
-    points = simplex_points(n, k)
-    where = int(np.nonzero((points == np.array(raw)).all(axis=-1))[0][0])
-    log_likelihood = np.array([law[where] for _, _, law in mechanism.log_laws()])
-    return ListedCounts(points, mechanism.prior.predictive(n).logpmf(points) + log_likelihood)
+    points = mechanism.space.points()
+    where = int(np.nonzero((mechanism.outcomes() == np.array(raw)).all(axis=-1))[0][0])
+    log_likelihood = np.array([listed.log_probability[where] for listed in mechanism.listed_laws()])
+    return ListedCounts(points, mechanism.prior.predictive(mechanism.n).logpmf(points) + log_likelihood)

@@ -30,14 +30,14 @@ def promise(guarantee: "Guarantee") -> str:
 
 def _lines(found: "Release") -> Lines:
     people = found.guarantee.unit == "person"
-    name, inside = found.mechanism, found.parameters.get("mechanism")
+    name = found.mechanism.title
     best = ", the most accurate one with a proof: within a few percent of the best possible" if name == "LatticeGeometric" else ""
     protected = "a person answered, in all their rows; not that they took part" if people else "a row says; not that it is in the data"
     return [
         ("Promise", promise(found.guarantee)),
         ("Protected", f"what {protected}" if found.guarantee.basis != "none" else "nothing"),
         ("Public", f"n = {found.n:,} {'persons' if people else 'records'}, the categories, the prior and the mechanism"),
-        ("Mechanism", f"{name}({inside})" if inside else f"{name}{best}"),
+        ("Mechanism", f"{name}{best}"),
     ]
 
 

@@ -94,12 +94,11 @@ def _is_file(text: str) -> bool:
 
 
 def _recorded(path: str, contradicting: list[str]) -> _Case:
-    from discreet.mechanisms import mechanism_from
 
     if contradicting:
         raise InvalidInputError(f"{path} is a record, which has its own n, epsilon and prior: leave out {', '.join(contradicting)}")
     record = read_record(path)
-    return _Case(record.mechanism, mechanism_from(record), record)
+    return _Case(record.mechanism.title, record.mechanism, record)
 
 
 def _configured(name: str, n: int | None, epsilon: str, prior: str, options: dict[str, Any], *, calibrated: bool) -> _Case:

@@ -1,4 +1,4 @@
-"""Exact privacy losses of mechanisms whose laws can be listed, with rigorous upper bounds (DESIGN section 6).
+"""Exact privacy losses of mechanisms whose laws can be listed, with rigorous upper bounds (docs/privacy.md).
 
 Every law is computed in floats with a known error η in each log probability, so a loss is known to 2η, and a hockey-stick divergence
 to 2η times the probability of the outcomes that enter it. The bounds below add that; they are what a guarantee may rest on.
@@ -7,20 +7,19 @@ to 2η times the probability of the outcomes that enter it. The bounds below add
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise, permutations, starmap
+from itertools import pairwise, starmap
 from math import exp, expm1
-from typing import Protocol, Self
 
 import numpy as np
 
-from discreet.enumeration import candidate_count, check_outcomes, simplex_points
-from discreet.numerics import RELATIVE_ERROR, Floats
+from discreet.enumeration import Space, check_outcomes
+from discreet.mechanisms.base import ListedLaw, Mechanism
+from discreet.numerics import Floats
 from discreet.validation import Counts
 
 __all__ = [
     "MOST_PAIRED_CANDIDATES",
     "Bounded",
-    "Enumerable",
     "enumerated_delta",
     "enumerated_loss",
     "enumerated_profile",
@@ -31,25 +30,6 @@ MOST_PAIRED_CANDIDATES = 4_000
 """With three or more categories the laws of all datasets are held at once: a table of at most this size squared."""
 MOST_PAIRED_RECORDS = 50_000
 """With two categories a neighbour is the next dataset, and two laws are held at a time; the time is quadratic in n."""
-
-
-class Enumerable(Protocol):
-    """What is needed here of a mechanism of the exponential family."""
-
-    @property
-    def k(self) -> int:
-        """Number of categories."""
-
-    @property
-    def n(self) -> int:
-        """Number of records."""
-
-    @property
-    def is_symmetric(self) -> bool:
-        """Whether exchanging two categories of the data does the same to the law."""
-
-    def log_laws(self, datasets: Counts | None = None) -> Iterator[tuple[Counts, float, Floats]]:
-        """Counts, rate and log probabilities of all candidates, for every dataset in turn, or for these."""
 
 
 @dataclass(frozen=True)
@@ -86,66 +66,41 @@ class _Pair:
         return float(max(difference.max(), -difference.min()))
 
 
-@dataclass(frozen=True)
-class _LogLaw:
-    """The log probabilities for one dataset, and their spread."""
-
-    counts: Counts
-    values: Floats
-    spread: float
-
-    @classmethod
-    def of(cls, listed: tuple[Counts, float, Floats]) -> Self:
-        counts, _, values = listed
-        return cls(counts, values, float(np.ptp(values)))
+def _pair(first: ListedLaw, second: ListedLaw) -> _Pair:
+    error = max(first.log_error, second.log_error)
+    return _Pair(first.counts, second.counts, first.log_probability, second.log_probability, error)
 
 
-def _pair(first: _LogLaw, second: _LogLaw) -> _Pair:
-    """Both, with a bound on the error of a log probability: of the exponent, again in the normaliser, and of adding up the normaliser.
-
-    The exponent is rate · H, at most the spread of the log probabilities, since H = 0 for the data themselves. H has at most the
-    relative error of `numerics`, the rate (a ratio with one sensitivity) at most 4 of those; a sixth covers the spread's own error.
-    """
-    error = 2.0 * max(first.spread, second.spread) * 6.0 * RELATIVE_ERROR + len(first.values) * 2.0**-52 + 2.0**-48
-    return _Pair(first.counts, second.counts, first.values, second.values, error)
-
-
-def neighbouring_laws(mechanism: Enumerable, *, every: bool = False) -> Iterator[_Pair]:
+def neighbouring_laws(mechanism: Mechanism, *, every: bool = False) -> Iterator[_Pair]:
     """The laws of every pair of neighbouring datasets, each pair once.
 
     Where categories are alike, pairs that differ by their order have the same losses: then, unless `every` is asked for, one dataset
     of each pair has ascending counts.
     """
-    size, fewer = candidate_count(mechanism.n, mechanism.k), mechanism.is_symmetric and not every
-    if mechanism.k == 2:
-        check_outcomes(size, "the privacy loss", MOST_PAIRED_RECORDS + 1)
-        points = simplex_points(mechanism.n, 2)
-        laws = map(_LogLaw.of, mechanism.log_laws(points[: (mechanism.n + 1) // 2 + 1] if fewer else None))
-        yield from starmap(_pair, pairwise(laws))
+    space, fewer = mechanism.space, mechanism.is_symmetric and not every
+    if space.k == 2:
+        check_outcomes(space.size, "the privacy loss", MOST_PAIRED_RECORDS + 1)
+        yield from starmap(_pair, pairwise(mechanism.listed_laws(space.points()[: (space.n + 1) // 2 + 1] if fewer else None)))
         return
-    check_outcomes(size, "the privacy loss", MOST_PAIRED_CANDIDATES)
-    points = simplex_points(mechanism.n, mechanism.k)
+    check_outcomes(space.size, "the privacy loss", MOST_PAIRED_CANDIDATES)
+    points = space.points()
     chosen = points[(np.diff(points, axis=-1) >= 0).all(axis=-1)] if fewer else points
-    pairs = list(_neighbours({tuple(counts) for counts in chosen.tolist()}))
+    pairs = list(_pairs(space, {tuple(counts) for counts in chosen.tolist()}))
     needed = np.array(sorted({counts for pair in pairs for counts in pair}))
-    listed = {tuple(counts.tolist()): _LogLaw.of((counts, rate, law)) for counts, rate, law in mechanism.log_laws(needed)}
+    listed = {tuple(law.counts.tolist()): law for law in mechanism.listed_laws(needed)}
     for first, second in pairs:
         yield _pair(listed[first], listed[second])
 
 
-def _neighbours(chosen: set[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+def _pairs(space: Space, chosen: set[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Every pair of neighbouring datasets of which one is chosen, each pair once."""
     for counts in sorted(chosen):
-        for i, j in permutations(range(len(counts)), 2):
-            moved = list(counts)
-            moved[i] -= 1
-            moved[j] += 1
-            other = tuple(moved)
-            if counts[i] and not (other > counts and other in chosen):
+        for other in space.relation.neighbours(counts):
+            if not (other > counts and other in chosen):
                 yield counts, other
 
 
-def enumerated_loss(mechanism: Enumerable) -> Bounded:
+def enumerated_loss(mechanism: Mechanism) -> Bounded:
     """The largest `|ln P_x(r) / P_x'(r)|` over all neighbours and outcomes."""
     best = None
     for pair in neighbouring_laws(mechanism):
@@ -157,7 +112,7 @@ def enumerated_loss(mechanism: Enumerable) -> Bounded:
     return best
 
 
-def enumerated_profile(mechanism: Enumerable) -> tuple[Counts, Floats]:
+def enumerated_profile(mechanism: Mechanism) -> tuple[Counts, Floats]:
     """Every dataset with the largest loss against any of its neighbours."""
     worst: dict[tuple[int, ...], float] = {}
     for pair in neighbouring_laws(mechanism, every=True):
@@ -167,7 +122,7 @@ def enumerated_profile(mechanism: Enumerable) -> tuple[Counts, Floats]:
     return np.array(order), np.array([worst[counts] for counts in order])
 
 
-def enumerated_delta(mechanism: Enumerable, epsilon: float) -> Bounded:
+def enumerated_delta(mechanism: Mechanism, epsilon: float) -> Bounded:
     """The largest hockey-stick divergence Σ_r (P_x(r) - e^ε P_x'(r))+ over all neighbours, in both directions.
 
     An outcome enters the true sum only if its true loss exceeds ε, hence its computed one exceeds ε - 2η. Its term P (1 - e^{ε - loss})
