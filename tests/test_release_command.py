@@ -456,7 +456,7 @@ def test_the_ledger_is_charged_before_the_draw(release: Invoke, book: Ledger, tm
 
 
 def test_a_draw_that_fails_has_been_paid_for(release: Invoke, book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(_self: LatticeGeometric, _counts: tuple[int, ...], _source: BitSource) -> tuple[int, ...]:
+    def fails(_self: LatticeGeometric, _source: BitSource) -> Sequence[int]:
         raise EntropyError("the operating system has no random bits")
 
     monkeypatch.setattr(LatticeGeometric, "draw_noise", fails)
