@@ -20,7 +20,7 @@ from benchmarks.core import POINTS, largest_errors, near_the_middle
 from discreet import accuracy, convolution, distances, filters, inference, latent, optimum, sensitivity, tilting
 from discreet.accuracy import error_law, expected_error
 from discreet.enumeration import MOST_OUTCOMES, simplex_points
-from discreet.mechanisms import Mechanism, hellinger, lattice, losses, remap, scores, wrappers
+from discreet.mechanisms import Mechanism, calibrated, hellinger, lattice, losses, remap, scores
 from discreet.numerics import RELATIVE_ERROR, Floats, ball
 from discreet.optimum import MOST_CANDIDATES, MOST_CONSTRAINTS, TOLERANCE, constraint_count, optimal
 from discreet.paper import theory
@@ -87,7 +87,7 @@ def limits() -> Numbers:
         "limits: records of the linear program, k = 3": _largest(lambda n: constraint_count(n, 3) <= MOST_CONSTRAINTS),
         "limits: candidates paired": losses.MOST_PAIRED_CANDIDATES,
         "limits: records paired": losses.MOST_PAIRED_RECORDS,
-        "limits: records of a calibration": int(losses.MOST_PAIRED_RECORDS / sqrt(wrappers.CALIBRATION_PASSES)),
+        "limits: records of a calibration": int(losses.MOST_PAIRED_RECORDS / sqrt(calibrated.CALIBRATION_PASSES)),
         "limits: records of a profile": int(losses.MOST_PAIRED_RECORDS / sqrt(losses.PROFILE_PASSES)),
         "limits: records of a search for γ": hellinger.most_tried(2) - 1,
         "limits: largest ε of the linear program": optimum._LARGEST_EPSILON,
@@ -102,7 +102,7 @@ def limits() -> Numbers:
         "limits: boundary of a lattice mean": accuracy._NEGLIGIBLE_BOUNDARY,
         "limits: counts interpolated near an end": accuracy._DENSE,
         "limits: share that cancels": distances._CANCELS_ABOVE,
-        "limits: slack of a calibration": 1.0 - wrappers._CLOSE_ENOUGH,
+        "limits: slack of a calibration": 1.0 - calibrated._CLOSE_ENOUGH,
         "limits: categories of a smooth sensitivity": sensitivity._MOST_CATEGORIES,
         "limits: killed spenders": test_ledger_faults.WHOLE,
         "limits: racing processes": test_ledger_faults.RACERS,

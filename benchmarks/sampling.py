@@ -63,7 +63,7 @@ def _lattice_release(counts: tuple[int, ...], epsilon: str) -> Callable[[], obje
 def _sampler(counts: tuple[int, ...], epsilon: str) -> CandidateSampler:
     mechanism = HellingerSmooth(dc.Dirichlet([1] * len(counts)), n=sum(counts), epsilon=Fraction(epsilon))
     private = np.array(counts, dtype=np.int64)
-    return candidate_sampler(mechanism.prior.exact, counts, lambda: mechanism._rate_ball(private))
+    return candidate_sampler(mechanism.prior.exact, counts, lambda: mechanism.rate_ball(private))
 
 
 def _opendp() -> dict[str, float]:

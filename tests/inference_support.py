@@ -1,6 +1,6 @@
 """Coverage by exact enumeration: how often an interval holds the probability, over the prior, the data and the noise.
 
-Σ_x DirMult(x) Σ_z P(z | x) P(θ in interval(z) | θ ~ Beta(a + x, b + n - x)), two categories. The laws come from `_raw_law`, which shares
+Σ_x DirMult(x) Σ_z P(z | x) P(θ in interval(z) | θ ~ Beta(a + x, b + n - x)), two categories. The laws come from `raw_law`, which shares
 no code with the likelihood that the noise-aware posterior uses.
 """
 
@@ -45,13 +45,13 @@ def ks_p_value(draws: Floats, cdf: Any) -> float:
 def release_of(mechanism: Mechanism, raw: tuple[int, ...]) -> dc.Release:
     """The record that a draw of this raw outcome would give."""
     counts = tuple(mechanism.report(np.array([raw]))[0].tolist())
-    return dc.Release(type(mechanism).__name__, mechanism.parameters, mechanism.prior, mechanism.n, mechanism.guarantee, raw, counts)
+    return dc.Release(mechanism, mechanism.guarantee, raw, counts)
 
 
 def _all_outcomes(mechanism: Mechanism, predictive: Floats) -> Iterator[tuple[float, tuple[int, ...], Floats]]:
     """Every outcome with its probability and the posterior of the first count given it."""
     n = mechanism.n
-    laws = [mechanism._raw_law(np.array([i, n - i])) for i in range(n + 1)]
+    laws = [mechanism.raw_law(np.array([i, n - i])) for i in range(n + 1)]
     joint = predictive[:, None] * np.stack([law.probability for law in laws])
     chance = joint.sum(axis=0)
     for z in np.nonzero(chance > 1e-12)[0]:
@@ -62,7 +62,7 @@ def _drawn_outcomes(mechanism: Mechanism, predictive: Floats, size: int) -> Iter
     """As many outcomes as asked for, drawn, each with the exact posterior given it."""
     n, rng = mechanism.n, np.random.default_rng(0)
     for first in rng.choice(n + 1, size=size, p=predictive / predictive.sum()):
-        raw = tuple(mechanism._simulate(np.array([first, n - first]), 1, rng)[0].tolist())
+        raw = tuple(mechanism.simulate_raw(np.array([first, n - first]), 1, rng)[0].tolist())
         given = predictive * np.exp([mechanism.log_prob([i, n - i], raw) for i in range(n + 1)])
         yield 1.0 / size, raw, given / given.sum()
 

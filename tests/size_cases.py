@@ -70,18 +70,10 @@ def mechanism_of(case: Case) -> Mechanism:
 def released(case: Case) -> dc.Release:
     """A record as the mechanism could have drawn it: simulated where an exact draw is another test's business."""
     mechanism, counts = mechanism_of(case), np.array(counts_of(case))
-    raw = mechanism._simulate(counts, 1, np.random.default_rng(1))
+    raw = mechanism.simulate_raw(counts, 1, np.random.default_rng(1))
     reported = mechanism.report(raw)[0]
     guarantee = mechanism.guarantee
-    return dc.Release(
-        type(mechanism).__name__,
-        mechanism.parameters,
-        mechanism.prior,
-        mechanism.n,
-        guarantee,
-        tuple(int(x) for x in raw[0]),
-        tuple(int(x) for x in reported),
-    )
+    return dc.Release(mechanism, guarantee, tuple(int(x) for x in raw[0]), tuple(int(x) for x in reported))
 
 
 # --- the library ------------------------------------------------------------------------------------------------------

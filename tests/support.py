@@ -254,3 +254,17 @@ def _paths(x: list[int], i: int, j: int, furthest: int) -> list[tuple[Floats, Fl
     giver_first = (d, np.maximum(x[i] - d, 1.0), x[j] - np.maximum(d - (x[i] - 1), 0.0))
     taker_first = (d, x[i] - np.maximum(d - x[j], 0.0), np.maximum(x[j] - d, 0.0))
     return [giver_first, taker_first]
+
+
+class Planted:
+    """In the place of a mechanism's `sampler`: always the same outcome, or the private counts themselves."""
+
+    def __init__(self, outcome: tuple[int, ...] | None) -> None:
+        self.outcome = outcome
+
+    def __call__(self, counts: tuple[int, ...]) -> "Planted":
+        return self if self.outcome is not None else Planted(counts)
+
+    def draw(self, source: Any) -> tuple[int, ...]:
+        assert self.outcome is not None
+        return self.outcome

@@ -122,7 +122,7 @@ def test_without_a_terminal_what_will_be_missing_is_an_error_before_the_spend(su
 def test_with_yes_it_is_said_and_released(survey: Path, book: Ledger) -> None:
     result = invoke(*words_of_release(survey, *LACKING, "--yes", "--json"))
     assert result.exit_code == 0, result.output
-    assert dc.Release.from_json(result.stdout).mechanism == "HellingerSmooth"
+    assert dc.Release.from_json(result.stdout).mechanism.title == "HellingerSmooth"
     assert result.stderr.startswith("notice: a release of HellingerSmooth with n = 300 and 3 categories will have no intervals")
     assert len(book.history("survey")) == 1
 
@@ -206,7 +206,7 @@ def test_capabilities_agree_with_what_releases_give(mechanism: dc.LatticeGeometr
     """The oracle is the posterior of an outcome without noise, which has or has not been computed."""
     counts = [mechanism.n - (mechanism.k - 1) * (mechanism.n // 3), *[mechanism.n // 3] * (mechanism.k - 1)]
     raw = tuple(counts[: mechanism.k - 1] if isinstance(mechanism, dc.LaplaceHistogram) else counts)
-    made = dc.Release(type(mechanism).__name__, mechanism.parameters, mechanism.prior, mechanism.n, mechanism._claim, raw, tuple(counts))
+    made = dc.Release(mechanism, mechanism.claim, raw, tuple(counts))
     try:
         made.noise_aware()
         had = True
@@ -227,7 +227,7 @@ def test_every_command_knows_wrapped_mechanisms(name: str, tmp_path: Path) -> No
     released = invoke("release", tmp_path / "x.csv", "-c", "x", "--categories", "a,b", "-e", "1", "-m", name, "--json")
     assert released.exit_code == 0, released.output
     found = dc.Release.from_json(released.stdout)
-    assert (found.mechanism, dict(found.parameters).keys()) == (type(made).__name__, made.parameters.keys())
+    assert (found.mechanism.title, found.parameters.keys()) == (made.title, made.parameters.keys())
     verified = json.loads(invoke("verify", name, *CONFIGURED, "--json").stdout)
     assert (verified["holds"], verified["claimed"]["epsilon"]) == (True, 1.0)
     assert dc.mechanism(verified["mechanism"], dc.Beta(1, 1), 20, 1) == made  # the name that is printed is read back

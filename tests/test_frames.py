@@ -20,6 +20,7 @@ from discreet import ledger as ledger_module
 from discreet.errors import EntropyError, InternalError
 from discreet.ledger import Ledger
 from discreet.mechanisms.lattice import LatticeGeometric
+from discreet.mechanisms.reports import Projected
 from discreet.sources import CategoryCounts, count
 
 LABELS = ("never", "former", "current")
@@ -172,7 +173,7 @@ def test_refusals_of_release(given: str) -> None:
 def test_errors_in_the_middle_of_a_draw(kind: type[BaseException], where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever goes wrong inside, at the depth where the counts are plain numbers, with one error on top of another."""
 
-    def fails(_self: LatticeGeometric, counts: Any, *_: Any) -> Any:
+    def fails(_self: Any, counts: Any, *_: Any) -> Any:
         found = tuple(counts)
         try:
             deepest = list(found)
@@ -180,7 +181,8 @@ def test_errors_in_the_middle_of_a_draw(kind: type[BaseException], where: str, t
         except RuntimeError:
             raise kind from None
 
-    monkeypatch.setattr(LatticeGeometric, "_draw" if where == "draw" else "_within_arrays", fails)
+    where_it_fails = (LatticeGeometric, "sampler") if where == "draw" else (Projected, "row")
+    monkeypatch.setattr(*where_it_fails, fails)
     book = Ledger(tmp_path / "ledger.db")
     book.create("survey", 1)
     for call in (lambda: MECHANISM.release(COUNTS), lambda: book.release("survey", MECHANISM, np.array(COUNTS))):

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -195,7 +194,7 @@ def test_an_outcome_whose_windows_are_wide_is_asked_for(kept: Callable[[str], Pa
     """Noisy counts of 0 in all 70 categories and a total of a million leave the true counts open over a million values."""
     mechanism = dc.LaplaceZhang(dc.Dirichlet.uniform(70), 10**6, 1)
     raw = (0,) * 70
-    path = kept(dc.Release("LaplaceZhang", mechanism.parameters, mechanism.prior, 10**6, mechanism.guarantee, raw, raw).to_json())
+    path = kept(dc.Release(mechanism, mechanism.guarantee, raw, raw).to_json())
     assert "unless --slow is added: they take a while and much memory" in invoke("show", path).stdout
 
 
@@ -211,7 +210,7 @@ def test_no_huge_binomial_is_computed(kept: Callable[[str], Path], name: str, mo
     k, n = 5_001, 2**53
     made = dc.mechanism(name, dc.Dirichlet.uniform(k), n, 1)
     raw = (n, *[0] * (k - 1))
-    path = kept(dc.Release(name, made.parameters, made.prior, n, NO_GUARANTEE, raw, raw).to_json())
+    path = kept(dc.Release(made, NO_GUARANTEE, raw, raw).to_json())
     assert invoke("show", path).exit_code == 0
     assert invoke("verify", path).exit_code == 3
 
@@ -381,8 +380,7 @@ def extreme(draw: st.DrawFn) -> str:
     raw = raw[: k - 1] if cls in (dc.LaplaceDimension, dc.LaplaceHistogram) else raw
     if issubclass(cls, (dc.HellingerGlobal, dc.HellingerLocal, dc.HellingerSmooth, dc.HellingerSmoothDelta)):
         raw = draw(st.permutations([n - n // 3, n // 3, *[0] * (k - 2)]))
-    counts = made.report(made._within_arrays(tuple(raw)))[0]
-    return dc.Release(cls.__name__, made.parameters, prior, n, made._claim, tuple(raw), tuple(int(c) for c in np.asarray(counts))).to_json()
+    return dc.Release(made, made.claim, tuple(raw), made.report.one(tuple(raw))).to_json()
 
 
 def check(text: str, path: Path) -> bool:

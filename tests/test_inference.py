@@ -56,8 +56,8 @@ def _by_definition(mechanism: Mechanism, raw: tuple[int, ...]) -> tuple[Any, Flo
 def _outcomes(mechanism: Mechanism) -> list[tuple[int, ...]]:
     """A few raw outcomes: typical ones, and for noisy counts also some far outside."""
     counts = np.random.default_rng(5).multinomial(mechanism.n, np.full(mechanism.k, 1.0 / mechanism.k))
-    drawn = mechanism._simulate(counts, 3, np.random.default_rng(6))
-    far = [drawn[0] + 40 * np.resize([1, -1], drawn.shape[1])] if mechanism.has_product_form and drawn.shape[1] != 3 else []
+    drawn = mechanism.simulate_raw(counts, 3, np.random.default_rng(6))
+    far = [drawn[0] + 40 * np.resize([1, -1], drawn.shape[1])] if mechanism.noise is not None and drawn.shape[1] != 3 else []
     return [tuple(row.tolist()) for row in (*drawn, *far)]
 
 
@@ -152,7 +152,7 @@ def test_windows_match_full_sums(cls: type[Mechanism], epsilon: float, a: list[f
     n = 6000 if a == [1, 1] else 2000  # beyond 4096 the windows are found on nodes
     mechanism = make(cls, dc.Dirichlet(a), n, epsilon)
     for first in (n // 3, 3):
-        raw = tuple(mechanism._simulate(np.array([first, n - first]), 1, np.random.default_rng(first))[0].tolist())
+        raw = tuple(mechanism.simulate_raw(np.array([first, n - first]), 1, np.random.default_rng(first))[0].tolist())
         law = convolved(mechanism, np.clip(raw, -1, n + 1))
         full = _listed(mechanism, raw)
         for i in range(2):
@@ -166,7 +166,7 @@ def test_extreme_priors_and_noise_agree_with_the_list(cls: type[Mechanism], a: l
     for n in (1, 40):
         mechanism = make(cls, dc.Dirichlet(a), n, epsilon)
         x = np.array([n, *[0] * (len(a) - 1)])
-        raw = np.clip(mechanism._simulate(x, 1, np.random.default_rng(1))[0], -1, n + 1)
+        raw = np.clip(mechanism.simulate_raw(x, 1, np.random.default_rng(1))[0], -1, n + 1)
         listed, law = latent_counts(mechanism, tuple(raw.tolist())), convolved(mechanism, raw)
         assert isinstance(listed, ListedCounts)
         assert law.omitted < 1e-20
@@ -179,7 +179,7 @@ def test_extreme_priors_and_noise_agree_with_the_list(cls: type[Mechanism], a: l
 @pytest.mark.parametrize("cls", [dc.LaplaceHistogram, dc.LatticeGeometric])
 def test_a_million_records_match_the_full_sum(cls: type[Mechanism], a: list[float], first: int) -> None:
     mechanism = make(cls, dc.Dirichlet(a), 10**6, 0.01)
-    raw = tuple(mechanism._simulate(np.array([first, 10**6 - first]), 1, np.random.default_rng(1))[0].tolist())
+    raw = tuple(mechanism.simulate_raw(np.array([first, 10**6 - first]), 1, np.random.default_rng(1))[0].tolist())
     law = latent_counts(mechanism, raw)
     assert isinstance(law, ConvolvedCounts)
     assert law.omitted < TOLERANCE["omitted"]
@@ -191,7 +191,7 @@ def test_a_million_records_match_the_full_sum(cls: type[Mechanism], a: list[floa
 def test_windows_do_not_grow_with_n(cls: type[Mechanism], n: int) -> None:
     mechanism = make(cls, dc.Dirichlet([1, 0.5, 2]), n, 0.5)
     x = np.array([n // 4, n // 4, n // 2])
-    law = latent_counts(mechanism, tuple(mechanism._simulate(x, 1, np.random.default_rng(2))[0].tolist()))
+    law = latent_counts(mechanism, tuple(mechanism.simulate_raw(x, 1, np.random.default_rng(2))[0].tolist()))
     assert isinstance(law, ConvolvedCounts)
     assert max(len(window.value) for window in law.laws.windows.values()) < 2000
     assert law.omitted < TOLERANCE["omitted"]
@@ -226,7 +226,7 @@ def test_the_bound_on_omitted_mass_holds(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(tilting, "_TAIL", 1e-4)
     for cls in (dc.LaplaceZhang, dc.LaplaceHistogram, dc.LatticeGeometric):
         mechanism = make(cls, dc.Dirichlet([1, 0.5]), 2000, 0.1)
-        raw = tuple(mechanism._simulate(np.array([500, 1500]), 1, np.random.default_rng(8))[0].tolist())
+        raw = tuple(mechanism.simulate_raw(np.array([500, 1500]), 1, np.random.default_rng(8))[0].tolist())
         law = convolved(mechanism, np.array(raw))
         (i,) = law.laws.windows
         full, window = _listed(mechanism, raw).marginal(i).value, law.laws.windows[i]
@@ -291,7 +291,7 @@ def test_drawn_counts_follow_their_marginals(name: str) -> None:
     mechanism = SAMPLED[name]
     shares = np.arange(1.0, mechanism.k + 1.0)
     x = np.random.default_rng(1).multinomial(mechanism.n, shares / shares.sum())
-    raw = tuple(mechanism._simulate(x, 1, np.random.default_rng(2))[0].tolist())
+    raw = tuple(mechanism.simulate_raw(x, 1, np.random.default_rng(2))[0].tolist())
     posterior = release_of(mechanism, raw).noise_aware()
     if isinstance(posterior.counts, ConvolvedCounts):
         accepted = posterior.counts._completion / posterior.counts.laws.rest.value.max()
@@ -317,7 +317,7 @@ def test_drawn_probabilities_follow_their_marginals(name: str) -> None:
     mechanism = SAMPLED[name]
     shares = np.arange(1.0, mechanism.k + 1.0)
     x = np.random.default_rng(1).multinomial(mechanism.n, shares / shares.sum())
-    raw = tuple(mechanism._simulate(x, 1, np.random.default_rng(2))[0].tolist())
+    raw = tuple(mechanism.simulate_raw(x, 1, np.random.default_rng(2))[0].tolist())
     release = release_of(mechanism, raw)
     posterior = release.noise_aware()
     draws = posterior.sample(2000, np.random.default_rng(4))

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.mechanisms.laplace import cut_to_total
-from discreet.mechanisms.lattice import project
+from discreet.mechanisms.reports import cut_to_total, project
 from tests import brute
 
 UNIFORM = {k: dc.Dirichlet([1] * k) for k in range(2, 7)}

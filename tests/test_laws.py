@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attrs import fields_dict
 
 import discreet as dc
 from discreet.mechanisms import MECHANISMS
@@ -39,7 +40,7 @@ class World:
 
     def mechanism(self, name: str) -> dc.mechanisms.Mechanism:
         cls = next(c for c in MECHANISMS if c.__name__ == name)
-        own = {f: v for f, v in self.options.items() if f in cls.__dataclass_fields__}
+        own = {f: v for f, v in self.options.items() if f in fields_dict(cls)}
         return dc.mechanism(name, dc.Dirichlet(self.prior), self.n, self.epsilon, **own)
 
     def law(self, name: str) -> brute.Probabilities:

@@ -38,6 +38,7 @@ from discreet.errors import DiscreetError
 from discreet.ledger import Ledger
 from discreet.mechanisms.lattice import LatticeGeometric
 from discreet.sources import CategoryCounts, count
+from tests.support import Planted
 
 LABELS = ("never", "former", "current")
 COUNTS = (31337, 27183, 16180)
@@ -91,14 +92,9 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def draws(raw: tuple[int, ...] | None) -> Callable[..., tuple[int, ...]]:
-    """A draw of always the same outcome; or, for None, of the private counts themselves."""
-    return lambda _self, counts, _source: counts if raw is None else raw
-
-
 @pytest.fixture
 def oblivious(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LatticeGeometric, "_draw", draws(DRAWN))
+    monkeypatch.setattr(LatticeGeometric, "sampler", Planted(DRAWN))
 
 
 def observed(survey: Path, folder: Path, caplog: pytest.LogCaptureFixture) -> dict[str, bytes]:
@@ -133,7 +129,7 @@ def observed(survey: Path, folder: Path, caplog: pytest.LogCaptureFixture) -> di
     seen["repr"] = "\n".join(f"{thing!r} {thing} {pformat(thing)}" for thing in shown).encode()
     seen["html"] = "\n".join(thing._repr_html_() for thing in shown if hasattr(thing, "_repr_html_")).encode()
     seen["pickle"] = pickle.dumps(found)
-    seen["law"] = repr(mechanism.release(counts)).encode() + repr(mechanism._loss_atoms()).encode()
+    seen["law"] = repr(mechanism.release(counts)).encode() + repr(mechanism.loss_atoms()).encode()
     seen["ledger file"] = (folder / "ledger.db").read_bytes()
     seen["ledger rows"] = _rows(folder / "ledger.db")
     seen["log"] = "\n".join(f"{record.getMessage()} {_timeless(record)}" for record in caplog.records).encode()
@@ -162,7 +158,7 @@ def test_nothing_that_is_shown_holds_a_secret(survey: Path, tmp_path: Path, capl
 
 def test_what_is_shown_does_not_depend_on_the_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two surveys that differ in every answer, with the same public numbers, give the same bytes."""
-    monkeypatch.setattr(LatticeGeometric, "_draw", draws((10, 20, 30)))
+    monkeypatch.setattr(LatticeGeometric, "sampler", Planted((10, 20, 30)))
     records, seen = [], []
     for folder, answers in (("one", ["never"] * 60), ("two", ["former", "current", VALUE] * 20)):
         (tmp_path / folder).mkdir()
@@ -262,7 +258,7 @@ def test_no_refusal_of_the_command_holds_a_secret(survey: Path, categories: str)
 
 def test_not_even_a_defect_shows_the_data(survey: Path) -> None:
     """A crash prints where it happened, and none of the variables there."""
-    crash = "from discreet.mechanisms.lattice import LatticeGeometric as L; L._draw = lambda self, counts, source: 1 / 0; "
+    crash = "from discreet.mechanisms.lattice import LatticeGeometric as L; L.draw_noise = lambda self, source: 1 / 0; "
     run = f"{crash}from discreet.cli import app; app()"
     asked = ["release", str(survey), "-c", "smoking", "--categories", ",".join(LABELS), "-e", "1", "--other", "current"]
     done = subprocess.run(  # noqa: S603
@@ -278,7 +274,7 @@ def test_not_even_a_defect_shows_the_data(survey: Path) -> None:
 def test_a_draw_that_repeats_the_data_is_found(
     survey: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(LatticeGeometric, "_draw", draws(None))
+    monkeypatch.setattr(LatticeGeometric, "sampler", Planted(None))
     seen = observed(survey, tmp_path, caplog)
     for name in ("table, record", "printed json, record", "json, record", "json, person", "repr", "html"):
         assert str(COUNTS[0]) in found_in(seen[name]), name

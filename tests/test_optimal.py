@@ -8,6 +8,7 @@ import pytest
 
 import discreet as dc
 from discreet.accuracy import expected_error
+from discreet.enumeration import Space
 from discreet.optimum import MOST_CANDIDATES, neighbouring_pairs, optimal
 from discreet.survey import dataset_laws
 from tests.support import lattice, neighbours
@@ -21,7 +22,7 @@ CASES = [
 ]
 
 
-def remapped(prior: dc.Dirichlet | dc.Beta, n: int, epsilon: str) -> dc.Remapped:
+def remapped(prior: dc.Dirichlet | dc.Beta, n: int, epsilon: str) -> dc.LatticeGeometric:
     return dc.Remapped(dc.LatticeGeometric(prior, n, Fraction(epsilon)))
 
 
@@ -120,7 +121,7 @@ def test_what_is_too_large_or_unclear_is_refused() -> None:
 
 def test_neighbouring_pairs() -> None:
     points = lattice(3, 3)
-    pairs = {(tuple(points[i]), tuple(points[j])) for i, j in neighbouring_pairs(points)}
+    pairs = {(tuple(points[i]), tuple(points[j])) for i, j in neighbouring_pairs(Space(3, 3))}
     assert pairs == {(tuple(x), tuple(y)) for x in points for y in neighbours(x)}
 
 

@@ -55,7 +55,7 @@ def all_laws(mechanism: Mechanism) -> dict[tuple[int, ...], Floats]:
     if isinstance(mechanism, tuple(EXPONENTIAL.values())):
         return {tuple(x.tolist()): mechanism.law(x).log_probability for x in points}
     outcomes = raw_outcomes(mechanism)
-    return {tuple(x.tolist()): mechanism._log_prob(x, outcomes) for x in points}
+    return {tuple(x.tolist()): mechanism.log_probabilities(x, outcomes) for x in points}
 
 
 def brute_force(mechanism: Mechanism, epsilon: float) -> tuple[float, float]:
@@ -375,7 +375,7 @@ def test_lattice_losses_keep_their_digits_with_many_categories(epsilon: str) -> 
             total += term
         return total
 
-    atoms = dc.LatticeGeometric(dc.Dirichlet([1] * k), 10, epsilon)._loss_atoms()
+    atoms = dc.LatticeGeometric(dc.Dirichlet([1] * k), 10, epsilon).loss_atoms()
     with ctx.workprec(200):
         q = (-arb(epsilon)).exp()
         grows = squares(k - 2, q) / squares(k - 1, q)

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -147,7 +147,7 @@ def test_json_reads_back_as_the_release(release: Invoke, tmp_path: Path) -> None
     result = release("--json", "--output", tmp_path / "out.json", "--privacy-id", "who", "--prior", "jeffreys", "--epsilon", "1/3")
     found = dc.Release.from_json(result.stdout)
     assert found == dc.Release.from_json((tmp_path / "out.json").read_bytes())
-    assert (found.mechanism, found.n, found.guarantee.unit) == ("LatticeGeometric", 45, "person")
+    assert (found.mechanism.title, found.n, found.guarantee.unit) == ("LatticeGeometric", 45, "person")
     assert found.parameters["epsilon"] == Fraction(1, 3)
     assert found.prior.exact == (Fraction(1, 2),) * 3
     assert found.prior.categories == ("never", "former", "current")
@@ -161,7 +161,7 @@ def test_mechanisms_by_any_of_their_names(release: Invoke, mechanism: str) -> No
     if known is None:
         assert_refused(result, "did you mean")
     else:
-        assert dc.Release.from_json(result.stdout).mechanism == type(known).__name__
+        assert dc.Release.from_json(result.stdout).mechanism.title == type(known).__name__
 
 
 def test_options_of_a_mechanism(release: Invoke) -> None:
@@ -283,14 +283,14 @@ def test_the_record_is_kept_before_anything_else_is_asked(
 def test_a_file_that_appears_meanwhile_is_not_overwritten(
     release: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
 ) -> None:
-    draw, output = LatticeGeometric._draw, tmp_path / "out.json"
+    draw, output = LatticeGeometric.draw_noise, tmp_path / "out.json"
 
-    def slow(self: LatticeGeometric, counts: tuple[int, ...], source: BitSource) -> tuple[int, ...]:
+    def slow(self: LatticeGeometric, source: BitSource) -> Sequence[int]:
         for name in ("out.json", "out-2.json"):
             (tmp_path / name).write_text("someone else's")
-        return draw(self, counts, source)
+        return draw(self, source)
 
-    monkeypatch.setattr(LatticeGeometric, "_draw", slow)
+    monkeypatch.setattr(LatticeGeometric, "draw_noise", slow)
     if not links:
         monkeypatch.setattr(os, "link", fails_to_link)
     result = release("--quiet", "--output", output)
@@ -446,13 +446,13 @@ def test_missing_options_are_usage_errors(survey: Path) -> None:
 
 
 def test_the_ledger_is_charged_before_the_draw(release: Invoke, book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    draw, seen = LatticeGeometric._draw, []
+    draw, seen = LatticeGeometric.draw_noise, []
 
-    def watched(self: LatticeGeometric, counts: tuple[int, ...], source: BitSource) -> tuple[int, ...]:
+    def watched(self: LatticeGeometric, source: BitSource) -> Sequence[int]:
         seen.append(len(book.history("survey")))
-        return draw(self, counts, source)
+        return draw(self, source)
 
-    monkeypatch.setattr(LatticeGeometric, "_draw", watched)
+    monkeypatch.setattr(LatticeGeometric, "draw_noise", watched)
     charged: list[str | Path] = ["--ledger", tmp_path / "ledger.db", "--dataset", "survey"]
     assert release(*charged, "--output", tmp_path / "out.json").exit_code == 0
     assert seen == [1]
@@ -461,10 +461,10 @@ def test_the_ledger_is_charged_before_the_draw(release: Invoke, book: Ledger, tm
 
 
 def test_a_draw_that_fails_has_been_paid_for(release: Invoke, book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(_self: LatticeGeometric, _counts: tuple[int, ...], _source: BitSource) -> tuple[int, ...]:
+    def fails(_self: LatticeGeometric, _source: BitSource) -> Sequence[int]:
         raise EntropyError("the operating system has no random bits")
 
-    monkeypatch.setattr(LatticeGeometric, "_draw", fails)
+    monkeypatch.setattr(LatticeGeometric, "draw_noise", fails)
     assert_refused(release("--ledger", tmp_path / "ledger.db", "--dataset", "survey", "--output", tmp_path / "out.json"), "random bits")
     assert len(book.history("survey")) == 1
     assert not (tmp_path / "out.json").exists()

@@ -33,8 +33,8 @@ def test_few_candidates_give_the_exact_argmin(name: str, prior: Any, n: int) -> 
     rng = np.random.default_rng(8)
     for epsilon in ("0.1", "1"):
         mechanism = dc.mechanism(name, prior, n, epsilon)
-        for _ in range(4 if mechanism.has_product_form else 1):
-            if mechanism.has_product_form:
+        for _ in range(4 if mechanism.noise is not None else 1):
+            if mechanism.noise is not None:
                 noisy = [int(c) for c in rng.integers(-n, 2 * n, prior.k - 1)]
                 raw = (*noisy, n - sum(noisy) + (int(rng.integers(-3, 4)) if name == "LaplaceZhang" else 0))[: prior.k - RAW[name]]
             else:
@@ -84,7 +84,8 @@ def _error(mechanism: Mechanism, raw: Any, r: int) -> float:
     n, (a, b) = mechanism.n, mechanism.prior.concentration
     x = np.arange(n + 1.0)
     log_weight = mechanism.prior.predictive(n).logpmf(np.stack([x, n - x], axis=-1))
-    log_weight += mechanism._log_factor(raw, 0, x) + mechanism._log_factor(raw, 1, n - x)
+    assert mechanism.noise is not None
+    log_weight += mechanism.noise.log_likelihood(raw, 0, x) + mechanism.noise.log_likelihood(raw, 1, n - x)
     weight = np.exp(log_weight - logsumexp(log_weight))
     divergence = gap(a + x, a + r, r - x) + gap(b + n - x, b + n - r, x - r)
     return float(np.sqrt(-np.expm1(-divergence)) @ weight)
@@ -144,8 +145,9 @@ def mean_excess(name: str, prior: Any, n: int, epsilon: str, draws: int, seed: i
     dirichlet = dc.Dirichlet(prior)
     mechanism = dc.mechanism(name, dirichlet, n, epsilon)
     rng = np.random.default_rng(seed)
-    raws = np.concatenate([mechanism._simulate(x, 1, rng) for x in dirichlet.predictive(n).sample(draws, rng)])
-    remapped = dc.Remapped(mechanism)
+    raws = np.concatenate([mechanism.simulate_raw(x, 1, rng) for x in dirichlet.predictive(n).sample(draws, rng)])
+    remapped, noise = dc.Remapped(mechanism), mechanism.noise
+    assert noise is not None
     best = remapped.report(raws)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(remap, "MOST_CANDIDATES", 0)
@@ -154,7 +156,7 @@ def mean_excess(name: str, prior: Any, n: int, epsilon: str, draws: int, seed: i
     where = {tuple(p): i for i, p in enumerate(points.tolist())}
     totals = np.zeros(2)
     for raw, *reports in zip(raws, best, found, strict=True):
-        log_posterior = remapped._log_likelihood(raw[None], points)[0] + log_prior
+        log_posterior = log_prior + sum(noise.log_likelihood(raw, i, column.astype(float)) for i, column in enumerate(points.T))
         error = np.exp(log_posterior - logsumexp(log_posterior)) @ distance
         totals += [error[where[tuple(r.tolist())]] for r in reports]
     return float(totals[1] / totals[0] - 1.0)
@@ -190,8 +192,8 @@ def test_it_is_post_processing() -> None:
     assert remapped.log_prob([4, 5], [2, 7]) == inner.log_prob([4, 5], [2, 7])
     assert dc.Remapped(remapped) == remapped
     assert remapped.parameters == {"mechanism": "HellingerSmooth", "options": inner.parameters}
-    assert not remapped.has_product_form
-    assert dc.Remapped(dc.mechanism("lattice", dc.Beta(1, 1), 9, 1)).has_product_form
+    assert remapped.noise is None
+    assert dc.Remapped(dc.mechanism("lattice", dc.Beta(1, 1), 9, 1)).noise is not None
 
 
 @pytest.mark.parametrize("name", [*NOISE, "HellingerGlobal"])

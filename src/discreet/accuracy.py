@@ -1,4 +1,4 @@
-"""Accuracy, computed: the law of the error of a release, and its mean over datasets (DESIGN section 7).
+"""Accuracy, computed: the law of the error of a release, and its mean over datasets (docs/accuracy.md).
 
 The error is `distance(truth, reported)`, from the posterior of the true counts to the one that is reported. For given counts its law is
 a finite distribution, so means, quantiles and probabilities are sums. Averaged over the prior predictive, or at the worst dataset, the
@@ -17,12 +17,9 @@ from discreet.convolution import SUMMATION_ERROR, exponential_mean, laplace_mean
 from discreet.distances import hellinger
 from discreet.enumeration import candidate_count, simplex_points
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.hellinger import Exponential
-from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram
-from discreet.mechanisms.lattice import LatticeGeometric
+from discreet.mechanisms.base import CellNoise, IndependentNoise, Mechanism
 from discreet.mechanisms.remap import MOST_CANDIDATES
-from discreet.mechanisms.wrappers import Remapped
+from discreet.mechanisms.reports import AsDrawn, Cut, Projected
 from discreet.numerics import Floats, gap
 from discreet.panels import panel_nodes
 from discreet.survey import MOST_SEARCHED, Distance, Errors, dataset_laws, fits
@@ -141,7 +138,7 @@ class ExpectedError(float):
 
 def error_law(mechanism: Mechanism, counts: ArrayLike, distance: Distance = hellinger) -> ErrorLaw:
     """The exact law of the error for these counts. A function of the private counts: for study, never for choosing a mechanism."""
-    checked = mechanism._checked(counts)
+    checked = mechanism.checked(counts)
     [law] = dataset_laws(mechanism, checked[None, :])
     errors = Errors(mechanism.prior, mechanism.n, distance)(checked, law.reported)
     return ErrorLaw.of(errors, law.probability)
@@ -170,7 +167,7 @@ def expected_error(
         raise InvalidInputError('give either counts or over="predictive" or over="worst"')
     generator = np.random.default_rng(rng)
     if counts is not None:
-        checked = mechanism._checked(counts)
+        checked = mechanism.checked(counts)
         return _given(mechanism, checked, Errors(mechanism.prior, mechanism.n, distance), generator)
     if over not in ("predictive", "worst"):
         raise InvalidInputError(f'over must be "predictive" or "worst", got {over!r}')
@@ -197,7 +194,7 @@ def _given(mechanism: Mechanism, counts: Counts, errors: Errors, rng: np.random.
         found = _convolved(mechanism, counts, errors.rows(counts) if errors.tables else None)
         if found is not None:
             return found
-    if listable or isinstance(mechanism, Exponential):  # where those cannot be listed they cannot be simulated either
+    if listable or mechanism.noise is None:  # where those cannot be listed they cannot be simulated either
         [law] = dataset_laws(mechanism, counts[None, :])
         return ExpectedError(errors.mean(law), "enumeration")
     draws = _draws(mechanism)
@@ -211,13 +208,13 @@ def _convolution_cost(mechanism: Mechanism) -> int:
 
 def _convolved(mechanism: Mechanism, counts: Counts, rows: list[Floats] | None) -> ExpectedError | None:
     """The mean Hellinger error without enumeration, where there is a way."""
-    bound = 0.0
-    if isinstance(mechanism, Exponential):
-        mean = exponential_mean(mechanism.prior, counts, float(mechanism.rate(counts)), rows)
-    elif isinstance(mechanism, (LaplaceDimension, LaplaceHistogram)) and mechanism.consistent:
-        mean = laplace_mean(mechanism, counts, rows)
-    elif isinstance(mechanism, LatticeGeometric):
-        mean, bound = lattice_mean(mechanism, counts, _NEGLIGIBLE_BOUNDARY, rows)
+    noise, report, rate, bound = mechanism.noise, mechanism.report, mechanism.hellinger_rate(counts), 0.0
+    if rate is not None and report == AsDrawn():
+        mean = exponential_mean(mechanism.prior, counts, rate, rows)
+    elif isinstance(noise, IndependentNoise) and report == Cut(mechanism.n, mechanism.k):
+        mean = laplace_mean(mechanism.prior, noise, counts, rows)
+    elif noise is not None and noise.keeps_total and report == Projected(mechanism.n):
+        mean, bound = lattice_mean(mechanism, noise, counts, _NEGLIGIBLE_BOUNDARY, rows)
         if bound > _NEGLIGIBLE_BOUNDARY:
             return None
     else:
@@ -227,14 +224,14 @@ def _convolved(mechanism: Mechanism, counts: Counts, rows: list[Floats] | None) 
 
 def _has_line(mechanism: Mechanism) -> bool:
     """Whether the law of a report for two categories has a formula that nodes can stand for."""
-    return mechanism._log_report(0, np.zeros(1)) is not None
+    return mechanism.report == mechanism.own_report() and mechanism.line_law(0, np.zeros(1)) is not None
 
 
 def _line_mean(mechanism: Mechanism, counts: Counts, distance: Distance) -> float:
     """The mean error for these counts of two categories, as a sum over nodes: any n."""
     n, x = mechanism.n, int(counts[0])
     r, width = panel_nodes(n, [float(x)])
-    log_report = mechanism._log_report(x, r)
+    log_report = mechanism.line_law(x, r)
     assert log_report is not None  # the caller has asked  # noqa: S101
     log_mass = log_report + np.log(width)
     mass = np.exp(log_mass - log_mass.max())
@@ -243,8 +240,8 @@ def _line_mean(mechanism: Mechanism, counts: Counts, distance: Distance) -> floa
     a = mechanism.prior.concentration
     if distance is not hellinger:
         errors = np.asarray(distance(a + counts, a + np.stack([r, n - r], axis=-1)), dtype=np.float64)
-    elif isinstance(mechanism, Exponential):  # whose exponent is the distance, times a rate
-        errors = -log_report[kept] / float(mechanism.rate(counts))
+    elif (rate := mechanism.hellinger_rate(counts)) is not None:  # the exponent is the distance, times the rate
+        errors = -log_report[kept] / rate
     else:
         divergence = gap(a[0] + x, a[0] + r, r - x) + gap(a[1] + (n - x), a[1] + (n - r), x - r)
         errors = np.sqrt(-np.expm1(-divergence))
@@ -253,8 +250,8 @@ def _line_mean(mechanism: Mechanism, counts: Counts, distance: Distance) -> floa
 
 def _draws(mechanism: Mechanism) -> int:
     """How many releases are simulated for a mean."""
-    if isinstance(mechanism, Remapped) and candidate_count(mechanism.n, mechanism.k) > MOST_CANDIDATES:
-        searched = int(MOST_SEARCHED / mechanism.search_cost)
+    if mechanism.report.is_search and not mechanism.space.is_few(MOST_CANDIDATES):
+        searched = int(MOST_SEARCHED / mechanism.report.search_cost)
         if searched < _FEWEST_SEARCHED:
             raise TooLargeError(
                 f"the mean error of {type(mechanism).__name__} is not computed for {mechanism.k} categories, n = {mechanism.n:,} and "
@@ -353,8 +350,8 @@ def _weighted_datasets(mechanism: Mechanism) -> tuple[Floats, Floats]:
 
 def _sampled_datasets(mechanism: Mechanism, distance: Distance, rng: np.random.Generator) -> ExpectedError:
     """The mean error of datasets drawn from the predictive: of one release of each, or, where noise depends on the data, of all."""
-    if mechanism._simulated_noise(1, rng) is not None:
-        return _simulated_releases(mechanism, distance, rng)
+    if mechanism.noise is not None:
+        return _simulated_releases(mechanism, mechanism.noise, distance, rng)
     affordable = _MOST_CONVOLVED // _convolution_cost(mechanism)
     if distance is hellinger and affordable < _FEWEST_DATASETS:
         raise TooLargeError(
@@ -366,14 +363,13 @@ def _sampled_datasets(mechanism: Mechanism, distance: Distance, rng: np.random.G
     return _estimate(np.array([_given(mechanism, counts, errors, rng) for counts in datasets]))
 
 
-def _simulated_releases(mechanism: Mechanism, distance: Distance, rng: np.random.Generator) -> ExpectedError:
+def _simulated_releases(mechanism: Mechanism, noise: CellNoise, distance: Distance, rng: np.random.Generator) -> ExpectedError:
     """One release of each of many datasets, which all have the same noise."""
     errors, predictive = Errors(mechanism.prior, mechanism.n, distance), mechanism.prior.predictive(mechanism.n)
     parts = []
     for size in _batches(_draws(mechanism), mechanism.k):
-        datasets, noise = predictive.sample(size, rng), mechanism._simulated_noise(size, rng)
-        assert noise is not None  # the caller has asked  # noqa: S101
-        parts.append(errors.pairs(datasets, mechanism.report(datasets[:, : noise.shape[-1]] + noise)))
+        datasets = predictive.sample(size, rng)
+        parts.append(errors.pairs(datasets, mechanism.report(datasets[:, : noise.cells] + noise.simulate(size, rng))))
     return _estimate(np.concatenate(parts))
 
 

@@ -85,11 +85,11 @@ def with_bits(mechanism: Mechanism, source: BitSource | None = None) -> Callable
     bits = SystemBits() if source is None else source
 
     def draw(counts: ArrayLike, size: int) -> ArrayLike:
-        private = tuple(int(x) for x in mechanism._checked(counts))
+        sampler = mechanism.sampler([int(x) for x in mechanism.checked(counts)])
         rows = []
         for _ in range(size):
             counted = CountedBits(bits)
-            rows.append([*mechanism._draw(private, counted), counted.taken])
+            rows.append([*sampler.draw(counted), counted.taken])
         return np.array(rows)
 
     return draw

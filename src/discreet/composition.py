@@ -1,4 +1,4 @@
-"""What several releases about the same records cost together (DESIGN section 6).
+"""What several releases about the same records cost together (docs/privacy.md).
 
 No single neighbouring pair dominates, so the pointwise maximum of δ(ε) over all pairs and both directions is composed, which is a
 valid privacy profile: with Google's `dp-accounting` (extra `accounting`), through its pessimistic connect-the-dots discretisation
@@ -7,7 +7,6 @@ adding up ε and δ, needs nothing and always holds.
 """
 
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -95,7 +94,7 @@ class Accountant:
         interval = 2.0 ** -ceil(log2(_GRID_STEPS / largest))
         composed = None
         for part, times in self.parts:
-            distribution = _loss_distribution(copy(part), interval)  # a copy, which no data hang on, is kept
+            distribution = _loss_distribution(part, interval)
             distribution = distribution.self_compose(times) if times > 1 else distribution
             composed = distribution if composed is None else composed.compose(distribution)
         return composed

@@ -1,4 +1,4 @@
-"""Mean Hellinger errors of three or more categories without listing candidates (DESIGN sections 5 and 7).
+"""Mean Hellinger errors of three or more categories without listing candidates (docs/accuracy.md).
 
 With equal totals `1 - H² = B(r) = Π_i b_i(r_i)`, `b_i(r) = exp(-gap(a_i + x_i, a_i + r))`, so the moments `Σ_r P(r) B(r)^m` of a law that
 is a product over categories given the total are coefficients of a product of k polynomials. Two power series in B bring H back:
@@ -22,8 +22,7 @@ from scipy.linalg import eigh_tridiagonal
 from discreet.distributions import Beta, Dirichlet
 from discreet.enumeration import candidate_count
 from discreet.errors import TooLargeError
-from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram
-from discreet.mechanisms.lattice import LatticeGeometric
+from discreet.mechanisms.base import CellNoise, IndependentNoise, Mechanism
 from discreet.numerics import Floats, gap, log_gamma_ratio
 from discreet.validation import Counts
 
@@ -209,16 +208,14 @@ def _mean_from_moments(moments: Callable[[Floats], Floats], exact_hit: float, to
     return float(total - exact_hit - weight @ (found - exact_hit))
 
 
-def laplace_mean(mechanism: LaplaceDimension | LaplaceHistogram, counts: Counts, rows: list[Floats] | None = None) -> float:
+def laplace_mean(prior: Prior, noise: IndependentNoise, counts: Counts, rows: list[Floats] | None = None) -> float:
     """Mean Hellinger error of consistent Laplace noise: records used so far form a Markov chain, whose steps are convolutions."""
-    gaps, n = _Gaps(mechanism.prior, counts, rows), mechanism.n
-    r = np.arange(n + 1)
+    gaps = _Gaps(prior, counts, rows)
+    n, r = gaps.n, np.arange(gaps.n + 1)
     steps = []
     for x in counts[:-1]:
-        log_noise = mechanism._log_noise(r - x)
-        log_noise[0] = mechanism._log_at_least(2.0 * mechanism._offset - 1.0 + float(x))  # everything at or below 0
-        log_at_least = np.where(r > 0, mechanism._log_at_least(r - x), 0.0)
-        steps.append((log_noise, log_at_least))
+        log_at_least = np.where(r > 0, noise.log_at_least((r - x).astype(np.float64)), 0.0)
+        steps.append((noise.clamped(int(x), 0, n), log_at_least))
 
     def moments(m: Floats) -> Floats:
         used: Factor = (0, np.ones((len(m), 1)))  # records used so far, while some are left
@@ -234,7 +231,7 @@ def laplace_mean(mechanism: LaplaceDimension | LaplaceHistogram, counts: Counts,
 
 
 def lattice_mean(
-    mechanism: LatticeGeometric, counts: Counts, most_outside: float = 1.0, rows: list[Floats] | None = None
+    mechanism: Mechanism, noise: CellNoise, counts: Counts, most_outside: float = 1.0, rows: list[Floats] | None = None
 ) -> tuple[float, float]:
     """Mean Hellinger error of `LatticeGeometric` over outcomes that need no projection, and the probability of all others.
 
@@ -244,10 +241,10 @@ def lattice_mean(
     gaps, r = _Gaps(mechanism.prior, counts, rows), np.arange(mechanism.n + 1)
     log_normaliser = -mechanism.log_prob(counts, counts)
     share = log_normaliser / mechanism.k
-    noise = [-0.5 * float(mechanism.epsilon) * np.abs(r - x) - share for x in counts]
+    log_laws = [noise.log_factor((r - x).astype(np.float64)) - share for x in counts]
 
     def moments(m: Floats) -> Floats:
-        factors = [_factor(log_noise, row, m, 2.0 * _NEGLIGIBLE_LOG) for log_noise, row in zip(noise, gaps.rows, strict=True)]
+        factors = [_factor(log_noise, row, m, 2.0 * _NEGLIGIBLE_LOG) for log_noise, row in zip(log_laws, gaps.rows, strict=True)]
         return _coefficients(factors, mechanism.n)
 
     inside = float(moments(np.zeros(1))[0])

@@ -1,5 +1,13 @@
-"""Finite sets that are small enough to list, and a refusal that says how large they are when they are not."""
+"""Datasets as counts: which there are, which are neighbours, and lists of them while they are short enough.
 
+A `Space` holds what is public about a dataset, its categories and its total, and from it follows the `Relation`: what one step changes,
+and so what a promise protects.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import permutations
 from math import comb, log10
 
 import numpy as np
@@ -7,7 +15,17 @@ import numpy as np
 from discreet.errors import TooLargeError
 from discreet.validation import Counts
 
-__all__ = ["MOST_CELLS", "MOST_OUTCOMES", "candidate_count", "check_outcomes", "grid_points", "is_few", "simplex_points"]
+__all__ = [
+    "MOST_CELLS",
+    "MOST_OUTCOMES",
+    "Relation",
+    "Space",
+    "candidate_count",
+    "check_outcomes",
+    "grid_points",
+    "is_few",
+    "simplex_points",
+]
 
 MOST_OUTCOMES = 5_000_000
 """Longest list of outcomes that is enumerated: some hundred megabytes for three or four categories."""
@@ -16,7 +34,7 @@ MOST_CELLS = 20_000_000
 
 
 def candidate_count(n: int, k: int) -> int:
-    """Number of ways to share n records among k categories (the papers' C(n+1, m-1) is a slip: DESIGN section 9)."""
+    """Number of ways to share n records among k categories (the papers' C(n+1, m-1) is a slip: docs/reproduction.md)."""
     return comb(n + k - 1, k - 1)
 
 
@@ -57,3 +75,61 @@ def grid_points(low: int, high: int, dimensions: int) -> Counts:
     check_outcomes((high - low + 1) ** dimensions, "this law", _longest(dimensions + 1))
     axes = np.meshgrid(*[np.arange(low, high + 1)] * dimensions, indexing="ij")
     return np.stack([axis.ravel() for axis in axes], axis=-1)
+
+
+class Relation(StrEnum):
+    """Which datasets are neighbours. The value is how a record spells it."""
+
+    REPLACE_ONE = "replace one"
+    """One record is replaced by another: the total stays."""
+
+    def neighbours(self, counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        """Every dataset that is one step from these counts."""
+        for giver, taker in permutations(range(len(counts)), 2):
+            if counts[giver]:
+                moved = list(counts)
+                moved[giver] -= 1
+                moved[taker] += 1
+                yield tuple(moved)
+
+    def distance(self, first: Counts, second: Counts) -> Counts:
+        """How many steps lead from one dataset to the other; categories are on the last axis, the others broadcast."""
+        moved = sum((np.abs(first[..., i] - second[..., i]) for i in range(first.shape[-1])), np.zeros(1, dtype=np.int64))
+        return np.asarray(moved // 2)
+
+
+@dataclass(frozen=True)
+class Space:
+    """The datasets that a mechanism may be given: counts of k categories whose total n is public."""
+
+    k: int
+    n: int
+
+    @property
+    def relation(self) -> Relation:
+        """A public total can only be kept where a step replaces a record."""
+        return Relation.REPLACE_ONE
+
+    @property
+    def size(self) -> int:
+        """How many datasets there are."""
+        return candidate_count(self.n, self.k)
+
+    def is_few(self, limit: int) -> bool:
+        """Whether there are at most so many datasets."""
+        return is_few(self.n, self.k, limit)
+
+    def points(self) -> Counts:
+        """All datasets, one a row, in lexicographic order; TooLargeError if they are too many to list."""
+        return simplex_points(self.n, self.k)
+
+    def first(self) -> Counts:
+        """The first dataset in lexicographic order."""
+        counts = np.zeros(self.k, dtype=np.int64)
+        counts[-1] = self.n
+        return counts
+
+    def pair(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Two neighbouring datasets, for what is the same for all pairs."""
+        counts = (self.n, *[0] * (self.k - 1))
+        return counts, next(self.relation.neighbours(counts))

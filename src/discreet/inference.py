@@ -1,4 +1,4 @@
-"""The noise-aware posterior of a release: what its raw outcome says about the categories' probabilities (DESIGN section 8).
+"""The noise-aware posterior of a release: what its raw outcome says about the categories' probabilities (docs/inference.md).
 
 The reported posterior takes noisy counts at face value. Here the true counts are unknown, with their own posterior law (`latent`), and
 
@@ -19,7 +19,6 @@ import numpy as np
 from discreet.distributions import Beta, Dirichlet
 from discreet.errors import InvalidInputError
 from discreet.latent import LatentCounts, latent_counts
-from discreet.mechanisms import mechanism_from
 from discreet.mixtures import BetaMixture
 from discreet.numerics import Floats
 from discreet.release import Release
@@ -41,10 +40,9 @@ _BLOCKS_PER_DEVIATION = 8.0
 
 def noise_aware(release: Release) -> "NoiseAware":
     """The noise-aware posterior of a release."""
-    mechanism = mechanism_from(release)
-    if not mechanism._can_draw(release.raw):
-        raise InvalidInputError(f"raw is not a possible outcome of {release.mechanism} with these parameters")
-    return NoiseAware(release.prior, release.n, latent_counts(mechanism, release.raw))
+    if not release.mechanism.is_outcome(release.raw):
+        raise InvalidInputError(f"raw is not a possible outcome of {release.mechanism.title} with these parameters")
+    return NoiseAware(release.prior, release.n, latent_counts(release.mechanism, release.raw))
 
 
 @dataclass(frozen=True, eq=False)

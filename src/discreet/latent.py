@@ -1,4 +1,4 @@
-"""What a raw outcome says about the true counts: their posterior law, by listing it or by convolution (DESIGN section 8).
+"""What a raw outcome says about the true counts: their posterior law, by listing it or by convolution (docs/inference.md).
 
 `w_x ∝ P(z | x) · DirMult(x; n, a)` for counts x of total n.
 
@@ -10,7 +10,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 from math import isqrt
 from typing import Protocol
@@ -18,10 +18,9 @@ from typing import Protocol
 import numpy as np
 from scipy.special import logsumexp
 
-from discreet.enumeration import candidate_count, is_few, simplex_points
 from discreet.errors import TooLargeError
-from discreet.mechanisms import Mechanism, Remapped
-from discreet.mechanisms.hellinger import Exponential
+from discreet.mechanisms.base import CellNoise, Mechanism
+from discreet.mechanisms.reports import clamp_outcomes
 from discreet.numerics import Floats
 from discreet.tilting import Run, Tilted, check_windows, tilt
 from discreet.validation import Counts
@@ -251,11 +250,18 @@ def _filled(batches: Iterator[Counts], size: int, k: int) -> Counts:
 
 def latent_counts(mechanism: Mechanism, raw: tuple[int, ...]) -> LatentCounts:
     """The posterior law of the true counts given the raw outcome of a mechanism."""
-    mechanism = _inside(mechanism)
-    if mechanism.has_product_form:
-        # outside [0, n] the likelihoods of all datasets shrink alike
-        return _from_product(mechanism, np.array([min(max(z, -1), mechanism.n + 1) for z in raw], dtype=np.int64))
-    return _from_laws(_listable(mechanism), raw)
+    noise = mechanism.noise
+    if noise is None:
+        _check_listable(mechanism)
+        return _from_laws(mechanism, raw)
+    outcome = clamp_outcomes(raw, mechanism.n)
+    if not mechanism.space.is_few(MOST_LISTED):
+        return convolved(mechanism, outcome)
+    points = mechanism.space.points()
+    log_weight = mechanism.prior.predictive(mechanism.n).logpmf(points)
+    for category, column in enumerate(points.T):
+        log_weight = log_weight + noise.log_likelihood(outcome, category, column.astype(np.float64))
+    return ListedCounts(points, log_weight)
 
 
 def check_posterior(mechanism: Mechanism) -> None:
@@ -263,68 +269,43 @@ def check_posterior(mechanism: Mechanism) -> None:
 
     Where counts are not listed, an outcome's windows are as wide as the noise, unless the outcome is a very unlikely one.
     """
-    mechanism = _inside(mechanism)
-    if not mechanism.has_product_form:
-        _listable(mechanism)
-    elif not is_few(mechanism.n, mechanism.k, MOST_LISTED):
-        check_windows(mechanism.n, _slopes(mechanism, np.zeros(mechanism.k, dtype=np.int64), np.zeros(mechanism.k)))
+    if mechanism.noise is None:
+        _check_listable(mechanism)
+    elif not mechanism.space.is_few(MOST_LISTED):
+        check_windows(mechanism.n, _slopes(mechanism.noise, mechanism.k))
 
 
-def _inside(mechanism: Mechanism) -> Mechanism:
-    while isinstance(mechanism, Remapped):
-        mechanism = mechanism.mechanism
-    return mechanism
-
-
-def _listable(mechanism: Mechanism) -> Exponential:
-    """The mechanism, if the laws of all its datasets can be listed."""
-    if not isinstance(mechanism, Exponential):
-        raise TooLargeError(f"the noise-aware posterior is not available for {type(mechanism).__name__}")
-    n, k = mechanism.n, mechanism.k
-    limit = MOST_RECORDS + 1 if k == 2 else MOST_LISTED
-    if not is_few(n, k, limit):
-        size = candidate_count(n, k) if k <= limit else 10**15
+def _check_listable(mechanism: Mechanism) -> None:
+    """Refuse a mechanism whose laws are too long to be listed for every dataset."""
+    limit = MOST_RECORDS + 1 if mechanism.k == 2 else MOST_LISTED
+    if not mechanism.space.is_few(limit):
+        size = mechanism.space.size if mechanism.k <= limit else 10**15
         shown = f"{size:,}" if size < 10**15 else "more than 10^15"
         raise TooLargeError(
             f"there is no noise-aware posterior of {type(mechanism).__name__} with {shown} possible counts: its likelihood needs a sum "
             f"over all of them for each of them, done up to {limit:,}. LatticeGeometric and the Laplace family have one at any n"
         )
-    return mechanism
-
-
-def _from_product(mechanism: Mechanism, outcome: Counts) -> LatentCounts:
-    n, k = mechanism.n, mechanism.k
-    if is_few(n, k, MOST_LISTED):
-        points = simplex_points(n, k)
-        log_weight = mechanism.prior.predictive(n).logpmf(points)
-        for category, column in enumerate(points.T):
-            log_weight = log_weight + mechanism._log_factor(outcome, category, column.astype(np.float64))
-        return ListedCounts(points, log_weight)
-    return convolved(mechanism, outcome)
 
 
 def convolved(mechanism: Mechanism, outcome: Counts) -> ConvolvedCounts:
-    """The law by windows and convolutions, whatever the number of possible counts."""
-    n, k = mechanism.n, mechanism.k
+    """The law by windows and convolutions, whatever the number of possible counts; for noise that is independent by category."""
+    noise = mechanism.noise
+    if noise is None:
+        raise TooLargeError(f"the noise of {type(mechanism).__name__} is not independent by category")
+    centres = np.zeros(mechanism.k)
+    centres[: noise.cells] = outcome
+    slopes, log_factor = _slopes(noise, mechanism.k), partial(noise.log_likelihood, outcome)
+    return ConvolvedCounts(mechanism.n, tilt(mechanism.prior.concentration, mechanism.n, centres, slopes, log_factor))
 
-    def log_factor(category: int, x: Floats) -> Floats:
-        return mechanism._log_factor(outcome, category, x)
 
-    centres = np.zeros(k)
-    centres[: len(outcome)] = outcome
-    return ConvolvedCounts(n, tilt(mechanism.prior.concentration, n, centres, _slopes(mechanism, outcome, centres), log_factor))
-
-
-def _slopes(mechanism: Mechanism, outcome: Counts, centres: Floats) -> Floats:
+def _slopes(noise: CellNoise, k: int) -> Floats:
     """How fast each category's log likelihood falls beside its centre; 0 for a count without noise of its own."""
-    beside = [np.array([c - 3.0, c - 2.0]) for c in centres]
-    return np.array([float(np.diff(mechanism._log_factor(outcome, i, x))[0]) for i, x in enumerate(beside)])
+    return np.where(np.arange(k) < noise.cells, noise.slope, 0.0)
 
 
-def _from_laws(mechanism: Exponential, raw: tuple[int, ...]) -> ListedCounts:
+def _from_laws(mechanism: Mechanism, raw: tuple[int, ...]) -> ListedCounts:
     """Every dataset's probability of this outcome; the laws are made and dropped one after the other."""
-    n, k = mechanism.n, mechanism.k
-    points = simplex_points(n, k)
-    where = int(np.nonzero((points == np.array(raw)).all(axis=-1))[0][0])
-    log_likelihood = np.array([law[where] for _, _, law in mechanism.log_laws()])
-    return ListedCounts(points, mechanism.prior.predictive(n).logpmf(points) + log_likelihood)
+    points = mechanism.space.points()
+    where = int(np.nonzero((mechanism.outcomes() == np.array(raw)).all(axis=-1))[0][0])
+    log_likelihood = np.array([listed.log_probability[where] for listed in mechanism.listed_laws()])
+    return ListedCounts(points, mechanism.prior.predictive(mechanism.n).logpmf(points) + log_likelihood)

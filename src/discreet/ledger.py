@@ -142,13 +142,13 @@ class Ledger:
     @forgets_variables
     def release(self, dataset: str, mechanism: "Mechanism", counts: "ArrayLike", *, unit: Unit | None = None, note: str = "") -> "Release":
         """Release counts and charge the dataset's budget for it: everything is checked, then the spend is durable, then it is drawn."""
-        if not hasattr(mechanism, "check_release"):
+        if not hasattr(mechanism, "prepare"):
             raise InvalidInputError(
                 f"mechanism must be a mechanism, such as LatticeGeometric(prior, n, epsilon), not {type(mechanism).__name__}"
             )
-        guarantee = mechanism.check_release(counts, unit=unit)
-        self._spend(dataset, guarantee, 0, note, described(mechanism), mechanism)
-        return mechanism.release(counts, unit=unit)
+        prepared = mechanism.prepare(counts, unit=unit)
+        self._spend(dataset, prepared.guarantee, 0, note, described(mechanism), mechanism)
+        return prepared.draw()
 
     def accountant(self, dataset: str) -> "Accountant":
         """The releases so far, for exact composition: at a given δ, often far less ε than the sum.
@@ -256,9 +256,10 @@ def described(mechanism: "Mechanism") -> dict[str, Any]:
     """The public description of a mechanism, from which an accountant can make it again."""
     from discreet.schema import written_parameters
 
+    name, parameters = mechanism.described()
     return {
-        "mechanism": type(mechanism).__name__,
-        "parameters": written_parameters(mechanism.parameters),
+        "mechanism": name,
+        "parameters": written_parameters(parameters),
         "prior": [str(a) for a in mechanism.prior.exact],
         "n": mechanism.n,
     }
@@ -266,14 +267,20 @@ def described(mechanism: "Mechanism") -> dict[str, Any]:
 
 def _part(line: Spend) -> "Mechanism | Guarantee":
     """The mechanism of a spend, if its description makes one with just the guarantee that was charged; else that guarantee alone."""
-    from discreet.mechanisms import mechanism_described
+    from discreet.distributions import Dirichlet
+    from discreet.mechanisms.registry import rebuilt
+    from discreet.schema import read_parameters
 
     charged = Guarantee(rounded_up(line.loss.epsilon), rounded_up(line.loss.delta), "proof", line.unit)
     if not {"mechanism", "parameters", "prior", "n"} <= set(line.description):
         return charged
-    found = mechanism_described(line.description)
-    same = found is not None and (found.guarantee.epsilon, found.guarantee.delta) == (charged.epsilon, charged.delta)
-    return found if found is not None and same else charged
+    described = line.description
+    try:
+        found = rebuilt(described["mechanism"], read_parameters(described["parameters"]), Dirichlet(described["prior"]), described["n"])
+        same = (found.guarantee.epsilon, found.guarantee.delta) == (charged.epsilon, charged.delta)
+    except (DiscreetError, KeyError, TypeError, ValueError):  # a line about something that cannot be made here
+        return charged
+    return found if same else charged
 
 
 def _planned_filter(total: Loss, planned_epsilon: Number) -> RenyiFilter:

@@ -1,4 +1,4 @@
-"""The best any ε-differentially private mechanism could do: a linear program over all of them (DESIGN section 7).
+"""The best any ε-differentially private mechanism could do: a linear program over all of them (docs/accuracy.md).
 
 A mechanism that reports counts of total n, as the papers' candidates are, is a table P(r | x), one row of probabilities for each dataset.
 Privacy says `P(r|x) <= e^ε P(r|x')` for neighbours and the error is linear in P, so the least mean or worst-case error is a linear
@@ -6,22 +6,22 @@ program; HiGHS solves it. What it returns is a yardstick and not a mechanism to 
 are not.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import exp
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sparse
+from attrs import define, field
 from scipy.optimize import linprog
 
 from discreet.distances import hellinger
 from discreet.distributions import Beta, Dirichlet
-from discreet.enumeration import candidate_count, check_outcomes, simplex_points
-from discreet.errors import InternalError, InvalidInputError, RefusedError, TooLargeError
+from discreet.enumeration import Space, candidate_count, check_outcomes
+from discreet.errors import InternalError, InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Law, Mechanism
 from discreet.numerics import Floats
 from discreet.release import NO_GUARANTEE, Guarantee
-from discreet.sampling import BitSource
 from discreet.survey import Distance, Errors
 from discreet.validation import Counts, Number, check_positive, check_records
 
@@ -37,37 +37,23 @@ TOLERANCE = 1e-10
 """Feasibility tolerance of the solver, for the constraints and for their duals."""
 
 
-@dataclass(frozen=True)
+@define(frozen=True, slots=False, repr=False)
 class Yardstick(Mechanism):
-    """**No guarantee**: the solution of the linear program, to compare with. It refuses to release."""
+    """**No guarantee**: the solution of the linear program, to compare with. It has no exact sampler and refuses to release."""
 
-    table: Floats = field(default_factory=lambda: np.zeros((0, 0)), repr=False, compare=False)
+    table: Floats = field(eq=False)
     """Probabilities of candidates (columns) for datasets (rows), both in lexicographic order."""
 
     @property
-    def guarantee(self) -> Guarantee:
-        """None: the table comes from a floating-point solver and keeps ε up to its tolerance only."""
+    def claim(self) -> Guarantee:
+        """No promise: the table comes from a floating-point solver and keeps ε up to its tolerance only."""
         return NO_GUARANTEE
 
-    def _row(self, counts: Counts) -> Floats:
-        points = simplex_points(self.n, self.k)
-        row: Floats = self.table[np.nonzero((points == counts).all(axis=-1))[0][0]]
-        return row
-
-    def _raw_law(self, counts: Counts) -> Law:
+    def raw_law(self, counts: Counts) -> Law:
+        """The row of the table."""
+        points = self.space.points()
         with np.errstate(divide="ignore"):
-            return Law(simplex_points(self.n, self.k), np.log(self._row(counts)))
-
-    def _log_prob(self, counts: Counts, raw: Counts) -> Floats:
-        law = self._raw_law(counts)
-        return np.array([np.logaddexp.reduce(law.log_probability[(law.counts == outcome).all(axis=-1)]) for outcome in raw])
-
-    def _simulate(self, counts: Counts, size: int, rng: np.random.Generator) -> Counts:
-        points = simplex_points(self.n, self.k)
-        return points[rng.choice(len(points), size=size, p=self._row(counts))]
-
-    def _draw(self, counts: tuple[int, ...], source: BitSource) -> tuple[int, ...]:  # noqa: ARG002
-        raise RefusedError("the optimum of the linear program is a yardstick without a guarantee; release with LatticeGeometric instead")
+            return Law(points, np.log(self.table[np.nonzero((points == counts).all(axis=-1))[0][0]]))
 
 
 @dataclass(frozen=True)
@@ -82,18 +68,11 @@ class Optimum:
         return self.value
 
 
-def neighbouring_pairs(points: Counts) -> Counts:
-    """Indices of all ordered pairs of neighbouring datasets."""
-    where = {tuple(point): i for i, point in enumerate(points.tolist())}
-    pairs = []
-    for i, point in enumerate(points.tolist()):
-        for give in range(len(point)):
-            for take in range(len(point)):
-                if give != take and point[give]:
-                    moved = point.copy()
-                    moved[give] -= 1
-                    moved[take] += 1
-                    pairs.append((i, where[tuple(moved)]))
+def neighbouring_pairs(space: Space) -> Counts:
+    """Indices of all ordered pairs of neighbouring datasets, in the order of the space's points."""
+    points = [tuple(point) for point in space.points().tolist()]
+    where = {point: i for i, point in enumerate(points)}
+    pairs = [(i, where[other]) for i, point in enumerate(points) for other in space.relation.neighbours(point)]
     return np.array(pairs, dtype=np.int64)
 
 
@@ -118,8 +97,8 @@ def optimal(
     records, level = check_records(n), check_positive(epsilon, "epsilon")
     if objective not in ("mean", "worst"):
         raise InvalidInputError(f'objective must be "mean" or "worst", got {objective!r}')
-    size = candidate_count(records, prior.k)
-    check_outcomes(size, "the linear program", MOST_CANDIDATES)
+    space = Space(prior.k, records)
+    check_outcomes(space.size, "the linear program", MOST_CANDIDATES)
     constraints = constraint_count(records, prior.k)
     if constraints > MOST_CONSTRAINTS:
         raise TooLargeError(
@@ -128,13 +107,13 @@ def optimal(
         )
     if level > _LARGEST_EPSILON:
         raise TooLargeError(f"the least error is not computed for epsilon above {_LARGEST_EPSILON}: it is too near 0 for the solver")
-    points = simplex_points(records, prior.k)
+    points = space.points()
     errors = Errors(prior, records, distance, tables=True)
     cost = np.stack([errors(counts, points) for counts in points])
     if not np.isfinite(cost).all():
         raise InvalidInputError("distance must be finite between all candidates; this one is not")
     weight = prior.predictive(records).pmf(points) if objective == "mean" else None
-    table, value = _solve(cost, neighbouring_pairs(points), float(level), weight)
+    table, value = _solve(cost, neighbouring_pairs(space), float(level), weight)
     return Optimum(value, objective, Yardstick(prior, records, level, table=table))
 
 

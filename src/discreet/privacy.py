@@ -1,4 +1,4 @@
-"""Privacy, computed: the exact loss and δ(ε) of a mechanism, where they are reached, and rigorous upper bounds (DESIGN section 6).
+"""Privacy, computed: the exact loss and δ(ε) of a mechanism, where they are reached, and rigorous upper bounds (docs/privacy.md).
 
 Noise mechanisms have one neighbouring pair that is the worst by symmetry, with a loss of a few values. For the exponential family
 all neighbouring pairs are gone through: two categories in O(n²) time and O(n) memory, more while the candidates can be listed.
@@ -15,19 +15,16 @@ from numpy.typing import ArrayLike
 
 from discreet.enumeration import simplex_points
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.mechanisms import mechanism_from
 from discreet.mechanisms.base import LossAtoms, Mechanism
 from discreet.mechanisms.losses import (
     PROFILE_PASSES,
     Bounded,
-    Enumerable,
     check_paired,
     enumerated_delta,
     enumerated_loss,
     enumerated_profile,
     neighbouring_laws,
 )
-from discreet.mechanisms.wrappers import Remapped
 from discreet.numerics import Floats
 from discreet.release import Guarantee, Release, rounded_up
 from discreet.validation import Counts, Number, check_positive, check_records, exact, shown
@@ -56,51 +53,37 @@ Subject = Mechanism | Release
 
 def _mechanism(subject: Subject) -> Mechanism:
     if isinstance(subject, Release):
-        return mechanism_from(subject)
+        return subject.mechanism
     if not isinstance(subject, Mechanism):
         raise InvalidInputError(f"give a mechanism or a release, not {type(subject).__name__}")
     return subject
 
 
-def _enumerable(mechanism: Mechanism) -> Enumerable:
-    inner = mechanism.mechanism if isinstance(mechanism, Remapped) else mechanism
-    if not hasattr(inner, "log_laws"):
-        raise TooLargeError(f"the law of {type(inner).__name__} cannot be listed for every dataset")
-    return cast(Enumerable, inner)
-
-
-def _any_pair(mechanism: Mechanism) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """A neighbouring pair of datasets, where all are alike."""
-    rest = (0,) * (mechanism.k - 2)
-    return (mechanism.n, 0, *rest), (mechanism.n - 1, 1, *rest)
-
-
 def check_loss(mechanism: Mechanism) -> None:
     """Refuse, by public numbers alone, a mechanism whose privacy loss cannot be computed at its size."""
-    if mechanism._loss_atoms() is None:
-        listed = _enumerable(mechanism)
-        check_paired(listed.n, listed.k)
+    if mechanism.loss_atoms() is None:
+        check_paired(mechanism.n, mechanism.k)
 
 
 def privacy_loss(mechanism: Subject) -> Bounded:
     """The largest `|ln P_x(z)/P_x'(z)|` over all neighbouring datasets and outcomes, and where it is reached."""
     mechanism = _mechanism(mechanism)
-    atoms = mechanism._loss_atoms()
+    atoms = mechanism.loss_atoms()
     if atoms is None:
-        return enumerated_loss(_enumerable(mechanism))
-    return Bounded(float(atoms.largest), rounded_up(atoms.largest), _any_pair(mechanism))
+        return enumerated_loss(mechanism)
+    return Bounded(float(atoms.largest), rounded_up(atoms.largest), mechanism.space.pair())
 
 
 def delta_at(mechanism: Subject, epsilon: Number) -> Bounded:
     """The least δ for which the mechanism is (ε, δ)-private: the largest hockey-stick divergence, over both directions."""
     mechanism, level = _mechanism(mechanism), exact(epsilon, "epsilon")
-    atoms = mechanism._loss_atoms()
+    atoms = mechanism.loss_atoms()
     if atoms is None:
-        return enumerated_delta(_enumerable(mechanism), float(level))
+        return enumerated_delta(mechanism, float(level))
     if level >= atoms.largest:
-        return Bounded(0.0, 0.0, _any_pair(mechanism))
+        return Bounded(0.0, 0.0, mechanism.space.pair())
     value = float(_atom_deltas(atoms, np.array([float(level)]))[0])
-    return Bounded(value, value * (1.0 + _ATOM_ERROR) + _ATOM_ERROR, _any_pair(mechanism))
+    return Bounded(value, value * (1.0 + _ATOM_ERROR) + _ATOM_ERROR, mechanism.space.pair())
 
 
 def _atom_deltas(atoms: LossAtoms, epsilons: Floats) -> Floats:
@@ -114,13 +97,11 @@ def renyi_loss(mechanism: Subject, order: Number) -> Bounded:
     if not Fraction(1001, 1000) <= level <= 10**6:
         raise InvalidInputError(f"order must be from 1.001 to 1e6, got {shown(order)}")
     a = float(level)
-    atoms = mechanism._loss_atoms()
+    atoms = mechanism.loss_atoms()
     if atoms is not None:
         log_law = np.log(np.maximum(atoms.probability, 0.0) + _LEAST_PROBABILITY)
-        return _larger_divergence(log_law, log_law - atoms.loss, a, _ATOM_ERROR, _any_pair(mechanism))
-    found = [
-        _larger_divergence(pair.log_first, pair.log_second, a, pair.error, pair.at) for pair in neighbouring_laws(_enumerable(mechanism))
-    ]
+        return _larger_divergence(log_law, log_law - atoms.loss, a, _ATOM_ERROR, mechanism.space.pair())
+    found = [_larger_divergence(pair.log_first, pair.log_second, a, pair.error, pair.at) for pair in neighbouring_laws(mechanism)]
     return replace(max(found, key=float), bound=max(one.bound for one in found))
 
 
@@ -159,9 +140,9 @@ class LossProfile:
 def loss_profile(mechanism: Subject) -> LossProfile:
     """For every dataset the largest loss against a neighbour. Noise mechanisms: the same everywhere, listed for two categories."""
     mechanism = _mechanism(mechanism)
-    atoms = mechanism._loss_atoms()
+    atoms = mechanism.loss_atoms()
     if atoms is None:
-        return LossProfile(*enumerated_profile(_enumerable(mechanism)))
+        return LossProfile(*enumerated_profile(mechanism))
     if mechanism.k != 2:
         raise TooLargeError(f"{type(mechanism).__name__} loses {float(atoms.largest):g} at every dataset; there is no profile to list")
     return LossProfile(simplex_points(mechanism.n, 2), np.full(mechanism.n + 1, float(atoms.largest)))
@@ -170,14 +151,14 @@ def loss_profile(mechanism: Subject) -> LossProfile:
 def privacy_profile(mechanism: Subject, epsilons: ArrayLike) -> Floats:
     """Rigorous upper bounds on δ(ε) at each ε: the pointwise maximum over all neighbouring pairs and both directions.
 
-    That maximum is a valid privacy profile, and no single pair gives it (DESIGN section 6): it is what may be composed.
+    That maximum is a valid privacy profile, and no single pair gives it (docs/privacy.md): it is what may be composed.
     """
     mechanism, levels = _mechanism(mechanism), np.asarray(epsilons, dtype=np.float64)
-    atoms = mechanism._loss_atoms()
+    atoms = mechanism.loss_atoms()
     if atoms is not None:
         return np.minimum(1.0, _atom_deltas(atoms, levels) * (1.0 + _ATOM_ERROR) + _ATOM_ERROR)
     highest = np.zeros_like(levels)
-    for pair in neighbouring_laws(_enumerable(mechanism), passes=PROFILE_PASSES):
+    for pair in neighbouring_laws(mechanism, passes=PROFILE_PASSES):
         loss = pair.log_first - pair.log_second
         for log_law, signed in ((pair.log_first, loss), (pair.log_second, -loss)):
             np.maximum(highest, _hockey_stick_bounds(log_law, signed, levels, pair.error), out=highest)

@@ -1,11 +1,10 @@
 """The public record of a release: everything in it may be published, nothing in it is private."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape
 from math import inf, nextafter
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from discreet import schema
@@ -18,8 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from discreet.inference import NoiseAware
+    from discreet.mechanisms import Mechanism
 
-__all__ = ["NO_GUARANTEE", "Guarantee", "Release", "nested_name"]
+__all__ = ["NO_GUARANTEE", "Guarantee", "Release"]
 
 _SHOWN = 8
 """Counts that a repr shows before it is cut."""
@@ -72,29 +72,28 @@ def rounded_down(value: Fraction) -> float:
 class Release:
     """One private outcome with its public context. There is deliberately no plain `posterior`: see `reported` and `noise_aware`."""
 
-    mechanism: str
-    """Name of the mechanism's class."""
-    parameters: Mapping[str, Any]
-    """Its options; a wrapper has the name of the `mechanism` inside and that one's `options`."""
-    prior: Dirichlet | Beta
-    n: int
-    """Number of records (or persons), which is public."""
+    mechanism: "Mechanism"
+    """The mechanism that drew it: public, like all of its parameters."""
     guarantee: Guarantee
     raw: tuple[int, ...]
     """The outcome as drawn, before it was clamped, cut or projected."""
     counts: tuple[int, ...]
     """The reported counts: a fixed public function of `raw`."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", _sealed(self.parameters))
+    @property
+    def prior(self) -> Dirichlet | Beta:
+        """The mechanism's prior."""
+        return self.mechanism.prior
 
-    def __hash__(self) -> int:
-        return hash((self.mechanism, self.prior, self.n, self.guarantee, self.raw, self.counts))
+    @property
+    def n(self) -> int:
+        """Number of records (or persons), which is public."""
+        return self.mechanism.n
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled and copied by its fields: a sealed mapping is neither."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return type(self), tuple({**values, "parameters": _opened(self.parameters)}.values())
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The mechanism's options; a wrapper has the name of the `mechanism` inside and that one's `options`."""
+        return self.mechanism.parameters
 
     @property
     def reported(self) -> Dirichlet | Beta:
@@ -111,16 +110,20 @@ class Release:
 
     def to_json(self) -> str:
         """The record as JSON, which `from_json` reads back exactly; docs/release.md describes it."""
-        return schema.written({f.name: getattr(self, f.name) for f in fields(self)})
+        return schema.written(self)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """The record that `to_json` wrote. Refused is what is not one, or makes another claim than its mechanism.
+        """The record that `to_json` wrote.
 
-        A claim by computation is not computed again: `verify` does that.
+        Raises InvalidInputError for text that is not a record, for an outcome that its mechanism cannot have drawn, and for a promise
+        that is not its mechanism's. A promise by computation is not computed again: `verify` does that.
         """
+        from discreet.mechanisms.registry import rebuilt  # whose classes make releases
+
         found = schema.read(text)
-        release = cls(**{**found, "guarantee": Guarantee(**found["guarantee"])})
+        mechanism = schema.guarded(lambda: rebuilt(found["mechanism"], found["parameters"], found["prior"], found["n"]))
+        release = cls(mechanism, Guarantee(**found["guarantee"]), found["raw"], found["counts"])
         _check_consistent(release)
         return release
 
@@ -128,7 +131,7 @@ class Release:
 
     def __repr__(self) -> str:
         counts = ", ".join(str(c) for c in self.counts[:_SHOWN]) + (", ..." if len(self.counts) > _SHOWN else "")
-        return f"Release({nested_name(self.mechanism, self.parameters)}, n={self.n}, counts=({counts}), {self.guarantee})"
+        return f"Release({self.mechanism.title}, n={self.n}, counts=({counts}), {self.guarantee})"
 
     def _repr_html_(self) -> str:
         means = self.reported.mean()
@@ -138,7 +141,7 @@ class Release:
             for c, x, m in zip(self.prior.categories, self.counts, shares, strict=True)
         )
         head = "<tr><th>category</th><th>reported count</th><th>reported mean</th></tr>"
-        caption = f"{escape(nested_name(self.mechanism, self.parameters))}, n = {self.n}: {escape(str(self.guarantee))}"
+        caption = f"{escape(plain(self.mechanism.title))}, n = {self.n}: {escape(str(self.guarantee))}"
         return f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
     def plot(self, ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None = None) -> "Axes":
@@ -151,34 +154,18 @@ class Release:
         return plot_release(self, ax, mass, variable=variable)
 
 
-def nested_name(name: str, parameters: Mapping[str, Any]) -> str:
-    """The mechanism's name with that of the one inside it, as `discreet.mechanism` reads it."""
-    return f"{name}({nested_name(parameters['mechanism'], parameters['options'])})" if "options" in parameters else name
-
-
-def _sealed(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    return MappingProxyType({name: _sealed(value) if isinstance(value, Mapping) else value for name, value in parameters.items()})
-
-
-def _opened(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _opened(value) if isinstance(value, Mapping) else value for name, value in parameters.items()}
-
-
 def _check_consistent(release: Release) -> None:
     """The parts of a record that was read belong together: a mechanism, an outcome of it, and its promise or none."""
-    from discreet.mechanisms import Remapped, mechanism_from
-
-    mechanism = schema.guarded(lambda: mechanism_from(release))
-    if not mechanism._can_draw(release.raw):
-        raise InvalidInputError(f"raw must be an outcome of {release.mechanism} for n = {mechanism.n}; this one is not possible")
+    mechanism = release.mechanism
+    if not mechanism.is_outcome(release.raw):
+        raise InvalidInputError(f"raw must be an outcome of {mechanism.title} for n = {mechanism.n}; this one is not possible")
     if len(release.counts) != mechanism.k or any(not 0 <= c <= mechanism.n for c in release.counts):
         raise InvalidInputError("counts must have one entry for each category, each between 0 and n")
-    remapped = isinstance(mechanism, Remapped)  # whose reports are found in floating point, and slowly
-    if not remapped and mechanism.report(mechanism._within_arrays(release.raw))[0].tolist() != list(release.counts):
-        raise InvalidInputError(f"counts must be what {release.mechanism} reports for this raw outcome; they are not")
-    claim, stated = mechanism._claim, release.guarantee
+    if not mechanism.report.is_search and mechanism.report.one(release.raw) != release.counts:
+        raise InvalidInputError(f"counts must be what {mechanism.title} reports for this raw outcome; they are not")
+    claim, stated = mechanism.claim, release.guarantee
     if stated not in (replace(claim, unit=stated.unit), replace(NO_GUARANTEE, unit=stated.unit)):
-        maker = f"{nested_name(release.mechanism, release.parameters)} with ε = {shown(mechanism.epsilon)}"
+        maker = f"{mechanism.title} with ε = {shown(mechanism.epsilon)}"
         raise ClaimError(f"the record claims {_figures(stated)}; {maker} has {_figures(claim)}: do not rely on this record")
 
 

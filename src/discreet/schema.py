@@ -11,12 +11,15 @@ from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.distributions import Beta, Dirichlet
 from discreet.errors import DiscreetError, InvalidInputError
+
+if TYPE_CHECKING:
+    from discreet.release import Release
 
 __all__ = ["FORMAT", "LONGEST", "VERSION", "guarded", "read", "read_parameters", "written", "written_label", "written_parameters"]
 
@@ -43,26 +46,27 @@ _UNWRAPPED: dict[str, Callable[[str], Hashable]] = {
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def written(record: Mapping[str, Any]) -> str:
-    """JSON text of the fields of a release."""
-    prior, guarantee = record["prior"], record["guarantee"]
+def written(release: "Release") -> str:
+    """JSON text of a release."""
+    prior, guarantee = release.prior, release.guarantee
+    name, parameters = release.mechanism.described()
     body = {
         "format": FORMAT,
         "version": VERSION,
-        "mechanism": record["mechanism"],
-        "parameters": written_parameters(record["parameters"]),
+        "mechanism": name,
+        "parameters": written_parameters(parameters),
         "prior": {
             "family": type(prior).__name__,
             "concentration": [_written_number(a) for a in prior.exact],
             "categories": [written_label(c) for c in prior.categories],
         },
-        "n": record["n"],
+        "n": release.n,
         "guarantee": {
             **{name: repr(getattr(guarantee, name)) for name in ("epsilon", "delta")},
             **{name: getattr(guarantee, name) for name in ("basis", "unit", "neighbours")},
         },
-        "raw": list(record["raw"]),
-        "counts": list(record["counts"]),
+        "raw": list(release.raw),
+        "counts": list(release.counts),
     }
     return json.dumps(body, indent=2, allow_nan=False)
 
@@ -207,8 +211,8 @@ def _parameter(name: str, value: Any, wrappers: int) -> Any:
         return read_parameters(value, wrappers - 1)
     if name in _EXACT:
         return _number(value, name)
-    if not isinstance(value, (str, bool)):
-        raise InvalidInputError(f"parameter {name[:40]!r} must be text or a truth value")
+    if not isinstance(value, (str, bool, int)):
+        raise InvalidInputError(f"parameter {name[:40]!r} must be text, a whole number or a truth value")
     return value
 
 

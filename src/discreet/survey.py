@@ -13,12 +13,10 @@ import numpy as np
 
 from discreet.distances import hellinger
 from discreet.distributions import Beta, Dirichlet
-from discreet.enumeration import candidate_count, simplex_points
 from discreet.errors import TooLargeError
-from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.laplace import LaplaceZhang
+from discreet.mechanisms.base import IndependentNoise, Mechanism
 from discreet.mechanisms.remap import MOST_CANDIDATES
-from discreet.mechanisms.wrappers import Remapped
+from discreet.mechanisms.reports import Clamped
 from discreet.numerics import Floats, gap
 from discreet.tables import gap_table
 from discreet.validation import Counts
@@ -120,52 +118,49 @@ class Errors:
 
 def fits(mechanism: Mechanism, datasets: int | None = None) -> bool:
     """Whether the laws of so many datasets (of all, if not said) can be gone through."""
-    candidates = candidate_count(mechanism.n, mechanism.k)
-    number = candidates if datasets is None else datasets
+    space, noise = mechanism.space, mechanism.noise
+    number = space.size if datasets is None else datasets
     if number > MOST_PAIRS:
         return False
-    inner = _inside(mechanism)
-    if isinstance(mechanism, Remapped) and candidates > MOST_CANDIDATES:  # every report is a search of its own
-        return mechanism.k == 2 and not isinstance(inner, LaplaceZhang) and candidates * mechanism.search_cost <= MOST_SEARCHED
-    if mechanism.k == 2 or hasattr(inner, "log_laws"):
-        width = candidates
-        if isinstance(inner, LaplaceZhang):
-            width = (_reach(inner) if inner is mechanism else mechanism.n + 3) ** 2
-        return number * width * mechanism.k <= 2 * MOST_PAIRS
-    return number * _law_size(inner) <= MOST_REPORTS
+    on_every_count = isinstance(noise, IndependentNoise) and noise.cells == mechanism.k
+    if mechanism.report.is_search and not space.is_few(MOST_CANDIDATES):  # every report is a search of its own
+        return mechanism.k == 2 and not on_every_count and space.size * mechanism.report.search_cost <= MOST_SEARCHED
+    if noise is not None and mechanism.k > 2:
+        return number * _law_size(mechanism) <= MOST_REPORTS
+    width = space.size
+    if on_every_count:
+        clamped = _clamped_noise(mechanism)
+        width = (mechanism.n + 3 if clamped is None else _reach(clamped, mechanism.n)) ** 2
+    return number * width * mechanism.k <= 2 * MOST_PAIRS
 
 
 @lru_cache(maxsize=64)
 def _law_size(mechanism: Mechanism) -> float:
     """How many raw outcomes a law lists; infinite if too many."""
     try:
-        return len(mechanism._raw_law(_first(mechanism)).counts)
+        return len(mechanism.raw_law(mechanism.space.first()).counts)
     except TooLargeError:
         return inf
 
 
-def _inside(mechanism: Mechanism) -> Mechanism:
-    return mechanism.mechanism if isinstance(mechanism, Remapped) else mechanism
-
-
-def _first(mechanism: Mechanism) -> Counts:
-    """The first dataset in lexicographic order."""
-    counts = np.zeros(mechanism.k, dtype=np.int64)
-    counts[-1] = mechanism.n
-    return counts
+def _clamped_noise(mechanism: Mechanism) -> IndependentNoise | None:
+    """The noise, if it is on both of two counts, each of which is clamped by itself: outcomes are then a grid of two."""
+    noise = mechanism.noise
+    both = isinstance(noise, IndependentNoise) and noise.cells == mechanism.k == 2 and mechanism.report == Clamped(mechanism.n)
+    return noise if both and isinstance(noise, IndependentNoise) else None
 
 
 def dataset_laws(mechanism: Mechanism, datasets: Counts | None = None) -> Iterator[DatasetLaw]:
     """The law of the reported counts of every dataset, or of these (rows), in turn."""
-    inner = _inside(mechanism)
-    if datasets is None and hasattr(inner, "log_laws"):
-        reported = mechanism.report(simplex_points(mechanism.n, mechanism.k))
-        for counts, _, log_law in inner.log_laws():
-            yield DatasetLaw(counts, reported, np.exp(log_law))
+    if datasets is None and mechanism.noise is None:
+        reported = mechanism.report(mechanism.outcomes())
+        for listed in mechanism.listed_laws():
+            yield DatasetLaw(listed.counts, reported, np.exp(listed.log_probability))
         return
-    points = simplex_points(mechanism.n, mechanism.k) if datasets is None else datasets
-    if isinstance(mechanism, LaplaceZhang) and mechanism.k == 2:
-        yield from (_product_law(mechanism, counts) for counts in points)
+    points = mechanism.space.points() if datasets is None else datasets
+    noise = _clamped_noise(mechanism)
+    if noise is not None:
+        yield from (_product_law(noise, mechanism.n, counts) for counts in points)
     else:
         yield from _listed_laws(mechanism, points)
 
@@ -175,7 +170,7 @@ def _listed_laws(mechanism: Mechanism, points: Counts) -> Iterator[DatasetLaw]:
     reports = _KnownReports(mechanism)
     raw = reported = np.zeros((0, mechanism.k), dtype=np.int64)
     for counts in points:
-        law = mechanism._raw_law(counts)
+        law = mechanism.raw_law(counts)
         if not np.array_equal(law.counts, raw):
             raw = law.counts
             reported = reports(raw)
@@ -187,7 +182,7 @@ class _KnownReports:
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
-        self.kept = isinstance(mechanism, Remapped) and (mechanism.n + 3) ** mechanism.k < 2**62
+        self.kept = mechanism.report.is_search and (mechanism.n + 3) ** mechanism.k < 2**62
         self.keys: Counts = np.zeros(0, dtype=np.int64)
         self.reports: Counts = np.zeros((0, mechanism.k), dtype=np.int64)
 
@@ -207,22 +202,22 @@ class _KnownReports:
         return self.reports[np.searchsorted(self.keys, key)]
 
 
-def _reach(mechanism: LaplaceZhang) -> int:
+def _reach(noise: IndependentNoise, n: int) -> int:
     """How many values a noised count takes with more than negligible probability."""
-    return int(min(mechanism.n + 1, 2 * _far(mechanism) + 1))
+    return int(min(n + 1, 2 * _far(noise) + 1))
 
 
-def _far(mechanism: LaplaceZhang) -> int:
+def _far(noise: IndependentNoise) -> int:
     """Noise that is larger than this has next to no probability."""
-    return int(np.ceil(-np.log(_NEGLIGIBLE_PRODUCT) * float(mechanism.scale)))
+    return int(np.ceil(-np.log(_NEGLIGIBLE_PRODUCT) / noise.slope))
 
 
-def _product_law(mechanism: LaplaceZhang, counts: Counts) -> DatasetLaw:
+def _product_law(noise: IndependentNoise, n: int, counts: Counts) -> DatasetLaw:
     """Independent clamped counts, each cut to the values that carry its probability: the grid of all values is far larger."""
     values, probabilities = [], []
     for x in counts.tolist():
-        r = np.arange(max(0, x - _far(mechanism) - 1), min(mechanism.n, x + _far(mechanism) + 1) + 1)
-        log_probability = mechanism.log_clamped(x, r.astype(np.float64))
+        r = np.arange(max(0, x - _far(noise) - 1), min(n, x + _far(noise) + 1) + 1)
+        log_probability = noise.clamped(x, r.astype(np.float64), 0, n)
         kept = log_probability > np.log(_NEGLIGIBLE_PRODUCT)
         values.append(r[kept])
         probabilities.append(np.exp(log_probability[kept]))

@@ -20,7 +20,6 @@ def confirm_release(mechanism: "Mechanism", *, yes: bool) -> None:
     Whatever is said depends on public numbers alone.
     """
     from discreet.capability import capabilities
-    from discreet.release import nested_name
 
     found = capabilities(mechanism)
     lacks = [
@@ -33,7 +32,7 @@ def confirm_release(mechanism: "Mechanism", *, yes: bool) -> None:
     ]
     if not lacks:
         return
-    name = nested_name(type(mechanism).__name__, mechanism.parameters)
+    name = mechanism.title
     missing = f"a release of {name} with n = {mechanism.n:,} and {mechanism.k} categories will have {' and '.join(lacks)}"
     better = _alternative(mechanism)
     if yes:

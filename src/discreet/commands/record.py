@@ -63,7 +63,6 @@ def guarantee_fields(guarantee: "Guarantee") -> dict[str, Any]:
 
 def record_fields(found: "Release", mass: float = MASS, *, slow: bool = False) -> dict[str, Any]:
     """What `show` says as fields, with None for what is not available. docs/release.md describes them."""
-    from discreet.release import nested_name
     from discreet.schema import written_label
 
     try:
@@ -73,7 +72,7 @@ def record_fields(found: "Release", mass: float = MASS, *, slow: bool = False) -
         rows, reason = [(None, None, None)] * len(found.counts), error.in_shell
     shares = found.prior.plus(found.counts).concentration
     return {
-        "mechanism": nested_name(found.mechanism, found.parameters),
+        "mechanism": found.mechanism.title,
         "n": found.n,
         "guarantee": guarantee_fields(found.guarantee),
         "verified": {"proof": True, "computation": False, "none": None}[found.guarantee.basis],
@@ -104,17 +103,14 @@ def _noise_aware(found: "Release", mass: float, *, slow: bool) -> list[tuple[flo
 
 
 def _lines(found: "Release", *, computed: bool) -> Lines:
-    from discreet.release import nested_name
-
     people = found.guarantee.unit == "person"
-    name = found.mechanism
     protected = "a person answered, in all their rows; not that they took part" if people else "a row says; not that it is in the data"
     claimed = "" if computed or found.guarantee.basis != "computation" else "not verified; the record claims "
     return [
         ("Promise", f"{claimed}{promise(found.guarantee)}"),
         ("Protected", f"{'if that is so, ' if claimed else ''}what {protected}" if found.guarantee.basis != "none" else "nothing"),
         ("Public", f"n = {found.n:,} {'persons' if people else 'records'}, the categories, the prior and the mechanism"),
-        ("Mechanism", nested_name(name, found.parameters)),
+        ("Mechanism", found.mechanism.title),
     ]
 
 

@@ -62,8 +62,7 @@ def _mass(text: str) -> float:
 def _check(found: "Release", record: str) -> str:
     """How to have the promise checked, as something to type."""
     from discreet.capability import capabilities
-    from discreet.mechanisms import mechanism_from
 
-    if not capabilities(mechanism_from(found)).privacy_loss:
+    if not capabilities(found.mechanism).privacy_loss:
         return "the privacy loss of this mechanism cannot be computed at this size: the promise rests on what it says above"
     return f"discreet verify {'RECORD' if record == STANDARD_INPUT else quote(record)} computes what this mechanism gives away"

@@ -98,23 +98,20 @@ def _is_file(text: str) -> bool:
 
 
 def _recorded(path: str, contradicting: list[str]) -> _Case:
-    from discreet.mechanisms import mechanism_from
-    from discreet.release import nested_name
 
     if contradicting:
         raise InvalidInputError(f"{path} is a record, which has its own n, epsilon and prior: leave out {', '.join(contradicting)}")
     record = read_record(path)
-    return _Case(nested_name(record.mechanism, record.parameters), mechanism_from(record), record)
+    return _Case(record.mechanism.title, record.mechanism, record)
 
 
 def _configured(name: str, n: int | None, epsilon: str, prior: str, options: dict[str, Any]) -> _Case:
     from discreet.mechanisms import mechanism as find
-    from discreet.release import nested_name
 
     if n is None:
         raise InvalidInputError("--n is missing: give the number of records, or the JSON file of a release in place of the mechanism")
     found = find(name, parse_prior(prior), n, parse_number(epsilon, "--epsilon"), **options)
-    return _Case(nested_name(type(found).__name__, found.parameters), found, found)
+    return _Case(found.title, found, found)
 
 
 def _print_false_claim(reason: str, *, as_json: bool) -> None:

@@ -1,33 +1,60 @@
-"""What every mechanism is: public parameters and a law over raw outcomes given private counts (DESIGN section 4).
+"""What every mechanism is: public parameters, a law over raw outcomes given private counts, and a report (docs/mechanisms.md).
 
 A mechanism draws a *raw* outcome, integers whose law the proof is about, and *reports* counts, a fixed public function of it. Laws,
 likelihoods and later inference are about the raw outcome. `law` and `simulate` are for study; only `release` may be published.
+
+A mechanism holds no data. What can be computed about it follows from its capabilities, which are values: the law it lists
+(`raw_law`), noise that is independent by cell (`noise`), the privacy loss of its worst pair of datasets (`loss_atoms`), and the exact
+sampler for given counts (`sampler`), which owns what is private and is dropped after the draw.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
+from attrs import Attribute, define, field, fields, frozen
 from numpy.typing import ArrayLike
 
 from discreet.distributions import Beta, Dirichlet
-from discreet.errors import InvalidInputError, RefusedError
+from discreet.enumeration import Space
+from discreet.errors import InternalError, InvalidInputError, RefusedError, TooLargeError
 from discreet.frames import forgets_variables
+from discreet.mechanisms.reports import AsDrawn, Report
 from discreet.numerics import Floats
 from discreet.release import NO_GUARANTEE, Guarantee, Release, rounded_up
 from discreet.sampling import BitSource, SystemBits
 from discreet.validation import Counts, Number, check_moderate, check_records, check_unit
 
-__all__ = ["Law", "LossAtoms", "Mechanism", "merge"]
+__all__ = [
+    "AddedNoise",
+    "CellNoise",
+    "IndependentNoise",
+    "Law",
+    "ListedLaw",
+    "LossAtoms",
+    "Mechanism",
+    "Prepared",
+    "Prior",
+    "Sampler",
+    "merge",
+]
+
+Prior = Dirichlet | Beta
 
 _LARGEST_RAW = 2**62
 """Noisy counts beyond this, which only a tiny epsilon makes likely, do not fit the arrays that likelihoods are computed in."""
+_LISTED_ERROR = 2.0**-40
+"""What the log probabilities of a listed law are taken to be right to, unless the law says better."""
 
 
-@dataclass(frozen=True, eq=False)
+# --- values -----------------------------------------------------------------------------------------------------------
+
+
+@frozen(eq=False, repr=False)
 class Law:
     """A finite distribution over counts."""
 
@@ -36,6 +63,8 @@ class Law:
     log_probability: Floats
     omitted: float = 0.0
     """Upper bound on the probability of outcomes that are not listed (infinite supports are cut far out)."""
+    log_error: float = _LISTED_ERROR
+    """Upper bound on the error of each log probability."""
 
     @property
     def probability(self) -> Floats:
@@ -46,7 +75,15 @@ class Law:
         return f"Law({len(self.counts)} outcomes)"
 
 
-@dataclass(frozen=True)
+class ListedLaw(NamedTuple):
+    """One dataset, the log probabilities of all outcomes for it, and a bound on the error of each."""
+
+    counts: Counts
+    log_probability: Floats
+    log_error: float
+
+
+@frozen
 class LossAtoms:
     """The law of ln P_x(z)/P_x'(z), z drawn from P_x, for a pair of datasets that is the worst of all by symmetry."""
 
@@ -64,6 +101,75 @@ class LossAtoms:
         return LossAtoms(times * self.largest, loss, probability)
 
 
+class CellNoise(ABC):
+    """Noise with one likelihood for each cell: independent, or independent given that the total stays."""
+
+    keeps_total: ClassVar[bool]
+    """Whether noisy counts have the total of the true ones."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many of the counts, from the first, carry noise of their own."""
+
+    @property
+    @abstractmethod
+    def slope(self) -> float:
+        """How fast the log likelihood falls on either side of the noisy count."""
+
+    @abstractmethod
+    def simulate(self, size: int, rng: np.random.Generator) -> Counts:
+        """Float draws of the noise of all cells, one a row; TooLargeError where it would not fit into integers of arrays."""
+
+    @abstractmethod
+    def log_factor(self, difference: Floats) -> Floats:
+        """One cell's factor of the likelihood, up to a constant, given the noisy count less the true one."""
+
+    def log_likelihood(self, raw: Counts, category: int, x: Floats) -> Floats:
+        """The log likelihood's part of one category, as a function of its true count, up to a constant."""
+        return self.log_factor(raw[category] - x) if category < self.cells else np.zeros_like(x)
+
+
+class IndependentNoise(CellNoise):
+    """Noise that is independent by cell, with a known law: its `log_factor` is normalised."""
+
+    keeps_total: ClassVar[bool] = False
+
+    @abstractmethod
+    def log_at_least(self, t: Floats | float) -> Floats:
+        """ln P(noise >= t)."""
+
+    @abstractmethod
+    def log_at_most(self, t: Floats | float) -> Floats:
+        """ln P(noise <= t)."""
+
+    def clamped(self, x: int, values: Floats, low: int, high: int) -> Floats:
+        """ln of the probability that the noisy count x, clamped to [low, high], is each of these values: the ends stand for the tails."""
+        result = self.log_factor(values - x)
+        result = np.where(values == low, self.log_at_most(float(low - x)), result)
+        return np.where(values == high, self.log_at_least(float(high - x)), result)
+
+
+class Sampler(Protocol):
+    """An exact sampler of raw outcomes for one dataset: it holds private counts and is not kept."""
+
+    def draw(self, source: BitSource) -> tuple[int, ...]:
+        """One raw outcome, from exactly the law."""
+        ...
+
+
+@frozen(repr=False, eq=False)
+class AddedNoise:
+    """Adds noise that does not depend on the data to the counts, as many of them as there is noise for."""
+
+    counts: tuple[int, ...]
+    noise: Callable[[BitSource], Sequence[int]]
+
+    def draw(self, source: BitSource) -> tuple[int, ...]:
+        """The noisy counts."""
+        return tuple(x + d for x, d in zip(self.counts, self.noise(source), strict=False))
+
+
 def merge(outcomes: Counts, log_probability: Floats) -> tuple[Counts, Floats]:
     """Add up the probabilities of equal rows; they come out in lexicographic order."""
     shape = [int(width) + 1 for width in np.ptp(outcomes, axis=0)]
@@ -76,35 +182,58 @@ def merge(outcomes: Counts, log_probability: Floats) -> tuple[Counts, Floats]:
     return outcomes[order[starts]], np.logaddexp.reduceat(log_probability[order], starts)
 
 
-def _unit(counts: Any) -> str | None:
-    """The unit of counts that know it. An attribute of a pandas Series may as well be one of its private counts."""
-    unit = getattr(counts, "unit", None)
-    return unit if isinstance(unit, str) else None
+# --- the class --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+def _records(value: int) -> int:
+    return check_records(value)
+
+
+def _epsilon(value: Number) -> Fraction:
+    return check_moderate(value, "epsilon")
+
+
+def _check_free(cls: "type[Mechanism]") -> None:
+    """Refuse a class of somebody else's that takes the name of a built-in mechanism."""
+    own, waiting = {name.casefold() for name in (cls.__name__, *cls.names)}, [Mechanism]
+    while waiting:
+        known = waiting.pop()
+        waiting += known.__subclasses__()
+        taken = own & {name.casefold() for name in (known.__name__, *known.names)}
+        if taken and known.__module__.partition(".")[0] == __package__.partition(".")[0]:
+            raise InvalidInputError(f"a mechanism of discreet is called {known.__name__}; give the class {cls.__name__} another name")
+
+
+def _check_prior(_: Any, __: "Attribute[Prior]", value: Any) -> None:
+    if not isinstance(value, (Dirichlet, Beta)):
+        raise InvalidInputError(f"prior must be a Dirichlet or a Beta, not {type(value).__name__}")
+
+
+@define(frozen=True, slots=False, repr=False)
 class Mechanism(ABC):
-    """A way to publish a posterior. `prior`, `n` and `epsilon` are public, like every option; only counts are private."""
+    """A way to publish a posterior. `prior`, `n` and `epsilon` are public, like every option; only counts are private.
 
-    prior: Dirichlet | Beta
-    n: int
-    epsilon: Fraction
+    A subclass gives `raw_law` and either `draw_noise` or `sampler`; everything else has a default. Fields of its own are declared with
+    `attrs` (`@define(frozen=True, slots=False)`), and are options: of the class, of `mechanism()`, and of the record.
+    """
 
-    if TYPE_CHECKING:  # numbers of any kind are taken and kept as exact rationals
-
-        def __init__(self, prior: Dirichlet | Beta, n: int, epsilon: Number) -> None: ...
+    prior: Prior = field(validator=_check_prior)
+    n: int = field(converter=_records)
+    epsilon: Fraction = field(converter=_epsilon)
+    report: Report = field(default=None, kw_only=True)
+    """A public function from raw outcomes (rows) to reported counts (rows); by default the mechanism's own."""
 
     names: ClassVar[tuple[str, ...]] = ()
-    """What the papers call it."""
+    """Other names it is found by: what the papers call it."""
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.prior, (Dirichlet, Beta)):
-            raise InvalidInputError(f"prior must be a Dirichlet or a Beta, not {type(self.prior).__name__}")
-        self._set("n", check_records(self.n))
-        self._set("epsilon", check_moderate(self.epsilon, "epsilon"))
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.__module__.partition(".")[0] != __package__.partition(".")[0]:
+            _check_free(cls)
 
-    def _set(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
+    def __attrs_post_init__(self) -> None:
+        if self.report is None:
+            object.__setattr__(self, "report", self.own_report())
 
     @property
     def k(self) -> int:
@@ -112,91 +241,153 @@ class Mechanism(ABC):
         return self.prior.k
 
     @property
-    def guarantee(self) -> Guarantee:
-        """The promise every release of this mechanism keeps."""
-        return self._claim
+    def space(self) -> Space:
+        """The datasets it may be given, and which of them are neighbours."""
+        return Space(self.k, self.n)
 
     @property
-    def _claim(self) -> Guarantee:
-        """The promise that its parameters stand for: kept by proof, or if a computation, which is not done here, confirms it."""
-        return Guarantee(rounded_up(self.epsilon), 0.0, "proof")
+    def guarantee(self) -> Guarantee:
+        """The promise every release of this mechanism keeps. Where it rests on a computation, that is done now."""
+        return self.claim
 
-    # --- the four things a mechanism must say -------------------------------------------------------------------------
+    @property
+    def claim(self) -> Guarantee:
+        """The promise that its parameters stand for: kept by proof, or if a computation, which is not done here, confirms it."""
+        return Guarantee(rounded_up(self.epsilon), 0.0, "proof", neighbours=self.space.relation)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The values of its fields beyond prior, n and the report, by name."""
+        return {f.name: getattr(self, f.name) for f in fields(type(self)) if f.name not in ("prior", "n", "report")}
+
+    def described(self) -> tuple[str, dict[str, Any]]:
+        """The name and the parameters that a record holds, from which the mechanism can be made again with its prior and n.
+
+        A mechanism with another report than its own is described as the wrapper that gave it, around the mechanism.
+        """
+        plain = self._described()
+        return plain if self.report.wrapper is None else (self.report.wrapper, {"mechanism": plain[0], "options": plain[1]})
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters by which it is described."""
+        return self.described()[1]
+
+    def _described(self) -> tuple[str, dict[str, Any]]:
+        return type(self).__name__, self.options
+
+    @property
+    def title(self) -> str:
+        """What it is called, with its wrappers: a name that `mechanism()` reads."""
+        return _title(*self.described())
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        report = "" if self.report == self.own_report() else f", report={self.report!r}"
+        return f"{type(self).__name__}({self.prior!r}, {self.n}, {options}{report})"
+
+    # --- what a mechanism says of itself ------------------------------------------------------------------------------
 
     @abstractmethod
-    def _raw_law(self, counts: Counts) -> Law:
+    def raw_law(self, counts: Counts) -> Law:
         """The law of the raw outcome, clamped to where outcomes stop telling datasets apart."""
 
-    @abstractmethod
-    def _log_prob(self, counts: Counts, raw: Counts) -> Floats:
-        """Log probability of each row of raw outcomes."""
+    def own_report(self) -> Report:
+        """The report it has unless it is given another."""
+        return AsDrawn()
 
-    @abstractmethod
-    def _simulate(self, counts: Counts, size: int, rng: np.random.Generator) -> Counts:
-        """Float Monte Carlo draws of the raw outcome."""
+    def draw_noise(self, source: BitSource) -> Sequence[int]:  # noqa: ARG002
+        """Exact noise for the counts, in their order. It must not depend on the data."""
+        raise InternalError("a mechanism without an exact sampler was drawn from; nothing was released")
 
-    @abstractmethod
-    def _draw(self, counts: tuple[int, ...], source: BitSource) -> tuple[int, ...]:
-        """One exact draw of the raw outcome."""
+    def sampler(self, counts: Sequence[int]) -> Sampler:
+        """The exact sampler for one dataset, whose counts it holds: private, and kept nowhere else."""
+        return AddedNoise(tuple(int(x) for x in counts), self.draw_noise)
 
-    def report(self, raw: Counts) -> Counts:
-        """The counts reported for raw outcomes, one a row: public post-processing."""
-        return raw
-
-    def _within_arrays(self, raw: tuple[int, ...]) -> Counts:
-        """One raw outcome, however large its integers, as a row that has the same report."""
-        return np.array([raw], dtype=np.int64)
-
-    def _check_size(self) -> None:  # noqa: B027  most mechanisms can draw at any size
+    def check_size(self) -> None:  # noqa: B027  most mechanisms can draw at any size
         """Refuse, by public numbers alone, what is too large to draw exactly."""
 
-    def _can_draw(self, raw: tuple[int, ...]) -> bool:
-        """Whether this is a raw outcome of some dataset."""
-        return len(raw) == self.k and sum(raw) == self.n
-
-    def _log_factor(self, raw: Counts, category: int, x: Floats) -> Floats:
-        """This category's factor of the likelihood of a raw outcome, up to a constant, where noise is independent by category."""
-        raise NotImplementedError
-
     @property
-    def has_product_form(self) -> bool:
-        """Whether the likelihood of a raw outcome is a product over categories: `_log_factor` gives its factors."""
-        return type(self)._log_factor is not Mechanism._log_factor
-
-    def _simulated_noise(self, size: int, rng: np.random.Generator) -> Counts | None:  # noqa: ARG002
-        """Simulated noise, one draw a row, where what is drawn is the counts plus noise that does not depend on them; else None."""
+    def noise(self) -> CellNoise | None:
+        """The noise, if its likelihood is a product over categories."""
         return None
 
-    def _log_report(self, x: int, r: Floats) -> Floats | None:  # noqa: ARG002
+    def line_law(self, x: int, r: Floats) -> Floats | None:  # noqa: ARG002
         """Two categories: ln of the probability that the first count is reported as r if it is x, up to a constant; None if not known.
 
-        Between 0 and n it is a smooth function of real r, but for a kink next to x.
+        Between 0 and n it is a smooth function of real r, but for a kink next to x. It is that of the mechanism's own report.
         """
         return None
 
-    def _loss_atoms(self) -> LossAtoms | None:
+    def loss_atoms(self) -> LossAtoms | None:
         """The privacy loss of the neighbouring pair that dominates all others, where there is one and it has a closed form."""
         return None
+
+    def hellinger_rate(self, counts: Counts) -> float | None:  # noqa: ARG002
+        """The c of a mechanism whose outcomes are candidates r weighted by exp(-c H(x, r)), for one dataset; None for others."""
+        return None
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether exchanging two categories of the data is known to do the same to the law."""
+        return False
+
+    def outcomes(self) -> Counts:
+        """The raw outcomes that `listed_laws` gives probabilities of, one a row."""
+        return self.raw_law(self.space.first()).counts
+
+    def listed_laws(self, datasets: Counts | None = None) -> Iterator[ListedLaw]:
+        """For every dataset in turn, or these: the log probabilities of all `outcomes`."""
+        outcomes = self.outcomes()
+        for counts in self.space.points() if datasets is None else datasets:
+            law = self.raw_law(counts)
+            if not np.array_equal(law.counts, outcomes):
+                raise TooLargeError(f"the law of {type(self).__name__} cannot be listed for every dataset")
+            yield ListedLaw(counts, law.log_probability, law.log_error)
+
+    def log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
+        """Log probability of each row of raw outcomes."""
+        law = self.raw_law(counts)
+        return np.array([np.logaddexp.reduce(law.log_probability[(law.counts == outcome).all(axis=-1)]) for outcome in raw])
+
+    def simulate_raw(self, counts: Counts, size: int, rng: np.random.Generator) -> Counts:
+        """Float Monte Carlo draws of the raw outcome, one a row."""
+        if self.noise is not None:
+            return counts[: self.noise.cells] + self.noise.simulate(size, rng)
+        law = self.raw_law(counts)
+        cumulative = np.cumsum(law.probability)
+        return law.counts[np.searchsorted(cumulative / cumulative[-1], rng.random(size), side="right")]
+
+    def is_outcome(self, raw: Sequence[int]) -> bool:
+        """Whether this is a raw outcome of some dataset."""
+        if self.noise is None:
+            return len(raw) == self.k and sum(raw) == self.n and min(raw) >= 0
+        return len(raw) == self.noise.cells and (not self.noise.keeps_total or sum(raw) == self.n)
 
     # --- what a user calls --------------------------------------------------------------------------------------------
 
     def law(self, counts: ArrayLike) -> Law:
         """The exact law of the reported counts. For study: it is a function of the private counts."""
-        raw = self._raw_law(self._checked(counts))
+        raw = self.raw_law(self.checked(counts))
+        if self.report == AsDrawn():
+            return raw
         rows, log_probability = merge(self.report(raw.counts), raw.log_probability)
-        return Law(rows, log_probability, raw.omitted)
+        return Law(rows, log_probability, raw.omitted, raw.log_error)
 
     def log_prob(self, counts: ArrayLike, raw: ArrayLike) -> float:
         """Log probability of one raw outcome. For study: it is a function of the private counts."""
         outcome = np.asarray(raw)
         if outcome.ndim != 1 or outcome.dtype.kind not in "iu" or (outcome.astype(np.float64) > _LARGEST_RAW).any():
             raise InvalidInputError("raw must be one outcome: a sequence of whole numbers, none beyond 2**62")
-        return float(self._log_prob(self._checked(counts), outcome[None, :].astype(np.int64))[0])
+        private, size = self.checked(counts), self.k if self.noise is None else self.noise.cells
+        if len(outcome) != size:
+            raise InvalidInputError(f"a raw outcome of this mechanism has {size} entries, got {len(outcome)}")
+        return float(self.log_probabilities(private, outcome[None, :].astype(np.int64))[0])
 
     def simulate(self, counts: ArrayLike, size: int, rng: np.random.Generator | int | None = None) -> Counts:
         """Fast float Monte Carlo draws of the reported counts, for experiments. Never publish them: they are not exact."""
-        checked = self._checked(counts)
-        return self.report(self._simulate(checked, check_records(size, "size"), np.random.default_rng(rng)))
+        checked = self.checked(counts)
+        return self.report(self.simulate_raw(checked, check_records(size, "size"), np.random.default_rng(rng)))
 
     @forgets_variables
     def release(
@@ -213,33 +404,56 @@ class Mechanism(ABC):
         need not be told. A mechanism without a guarantee refuses unless told `allow_nonprivate=True`, and the record says so; it
         also says so where the bits of another `source` are not secret.
         """
-        guarantee = self.check_release(counts, unit=unit, allow_nonprivate=allow_nonprivate)
-        bits = SystemBits() if source is None else source
-        if not bits.secret:
-            guarantee = replace(NO_GUARANTEE, unit=guarantee.unit)
-        raw = self._draw(tuple(int(x) for x in self._checked(counts)), bits)
-        reported = self.report(self._within_arrays(raw))[0]
-        return Release(
-            type(self).__name__, self.parameters, self.prior, self.n, guarantee, raw, cast("tuple[int, ...]", tuple(reported.tolist()))
-        )
+        return self.prepare(counts, unit=unit, allow_nonprivate=allow_nonprivate).draw(source)
 
     @forgets_variables
     def check_release(
         self, counts: ArrayLike, *, unit: Literal["record", "person"] | None = None, allow_nonprivate: bool = False
     ) -> Guarantee:
         """Raise whatever `release` would, without drawing: for use before a budget is spent. Returns the guarantee it would have."""
-        self._checked(counts)
-        self._check_size()
+        return self.prepare(counts, unit=unit, allow_nonprivate=allow_nonprivate).guarantee
+
+    @forgets_variables
+    def prepare(self, counts: ArrayLike, *, unit: Literal["record", "person"] | None = None, allow_nonprivate: bool = False) -> "Prepared":
+        """Everything about a release but the draw: what can be refused is refused here. The result holds the private counts."""
+        private = tuple(int(x) for x in self.checked(counts))
+        if type(self).draw_noise is Mechanism.draw_noise and type(self).sampler is Mechanism.sampler:
+            raise RefusedError(f"{type(self).__name__} has no exact sampler, so it releases nothing; it is for study")
+        self.check_size()
+        self.report.check_size()
         guarantee = replace(self.guarantee, unit=check_unit(unit, _unit(counts)))
         if guarantee.basis == "none" and not allow_nonprivate:
             fault = f"{type(self).__name__} has no privacy guarantee here, so it releases nothing; choose a mechanism with one"
             raise RefusedError(f"{fault}, or pass allow_nonprivate=True for data that need no protection", in_shell=fault)
-        return guarantee
+        return Prepared(self, private, guarantee)
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The options beyond prior and n, by name."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.init and f.name not in ("prior", "n")}
-
-    def _checked(self, counts: ArrayLike) -> Counts:
+    def checked(self, counts: ArrayLike) -> Counts:
+        """The counts as whole numbers in the order of the categories, with total n; refused otherwise."""
         return self.prior._checked(counts, self.n)
+
+
+@frozen(repr=False, eq=False)
+class Prepared:
+    """A release that has been checked and not been drawn. It holds private counts: draw, and drop it."""
+
+    mechanism: Mechanism
+    counts: tuple[int, ...]
+    guarantee: Guarantee
+
+    @forgets_variables
+    def draw(self, source: BitSource | None = None) -> Release:
+        """The public record of one exact draw, from the operating system's bits unless others are given."""
+        bits = SystemBits() if source is None else source
+        guarantee = self.guarantee if bits.secret else replace(NO_GUARANTEE, unit=self.guarantee.unit)
+        raw = self.mechanism.sampler(self.counts).draw(bits)
+        return Release(self.mechanism, guarantee, raw, self.mechanism.report.one(raw))
+
+
+def _title(name: str, parameters: Mapping[str, Any]) -> str:
+    return f"{name}({_title(parameters['mechanism'], parameters['options'])})" if "options" in parameters else name
+
+
+def _unit(counts: Any) -> str | None:
+    """The unit of counts that know it. An attribute of a pandas Series may as well be one of its private counts."""
+    unit = getattr(counts, "unit", None)
+    return unit if isinstance(unit, str) else None

@@ -1,62 +1,117 @@
-"""The exponential family: candidates Dir(a + r) weighted by `exp(-rate(x) · H(x, r))` (DESIGN section 4).
+"""The exponential family: candidates Dir(a + r) weighted by `exp(-rate(x) · H(x, r))` (docs/mechanisms.md).
 
 The four mechanisms differ in the rate alone: `ε / (2Δ)` with Δ the global, local or smooth sensitivity of the Hellinger distance.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import isqrt
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from attrs import define, field
 from flint import arb
-from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from discreet import sensitivity
-from discreet.distributions import Beta, Dirichlet
 from discreet.enumeration import candidate_count, check_outcomes, simplex_points
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.mechanisms.base import Law, Mechanism
-from discreet.mechanisms.losses import enumerated_delta
-from discreet.numerics import Floats, ball, gap, refine
+from discreet.mechanisms.base import Law, ListedLaw, Mechanism, Prior
+from discreet.mechanisms.losses import Bounded, enumerated_delta, enumerated_loss
+from discreet.numerics import RELATIVE_ERROR, Floats, ball, gap, refine
 from discreet.release import NO_GUARANTEE, Guarantee, rounded_down, rounded_up
-from discreet.sampling import BitSource, CandidateSampler, candidate_sampler, check_drawable
+from discreet.sampling import CandidateSampler, candidate_sampler, check_drawable
 from discreet.sensitivity import Smoothing
 from discreet.tables import gap_table
 from discreet.validation import Counts, Number, check_moderate, check_positive
 
-__all__ = ["Exponential", "HellingerGlobal", "HellingerLocal", "HellingerSmooth", "HellingerSmoothDelta"]
+__all__ = ["Exponential", "HellingerGlobal", "HellingerLocal", "HellingerSmooth", "HellingerSmoothDelta", "certified_loss"]
 
 
-@dataclass(frozen=True)
+@lru_cache(maxsize=256)
+def certified_loss(mechanism: "Exponential") -> Bounded:
+    """The exact privacy loss of this configuration, with the bound that a promise may rest on; TooLargeError where it is not listed."""
+    return enumerated_loss(mechanism)
+
+
+def _factor(value: Number) -> Fraction:
+    return check_positive(value, "factor")
+
+
+@define(frozen=True, slots=False, repr=False)
 class Exponential(Mechanism):
-    """What the four share. A candidate is its own report."""
+    """What the four share. A candidate is its own report.
+
+    A public `factor` other than 1 multiplies the exponent. No proof covers that, so the guarantee is computed: ε if the certified loss of
+    this configuration is at most ε. `Calibrated` finds the largest such factor.
+    """
+
+    factor: Fraction = field(default=Fraction(1), converter=_factor, kw_only=True)
 
     _is_fair: ClassVar[bool] = False
     """Whether the rate is known to see counts and prior parameters alone, and not which category is which."""
 
+    @abstractmethod
     def _sensitivity(self, counts: Counts) -> Floats:
         """The sensitivity Δ of each dataset (rows) that the rate divides by."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _sensitivity_ball(self, counts: Counts) -> arb:
         """Enclosure of Δ for one dataset at the working precision."""
-        raise NotImplementedError
 
     @property
     def _loss_factor(self) -> Fraction:
         """What ε is divided by, besides Δ: 2, for the weight and for the normaliser."""
         return Fraction(2)
 
+    @property
+    def _scaled_epsilon(self) -> Fraction:
+        return self.epsilon * self.factor / self._loss_factor
+
     def rate(self, counts: Counts) -> Floats:
         """The factor of -H in the exponent, for each dataset. Private, except for `HellingerGlobal`."""
-        return float(self.epsilon / self._loss_factor) / self._sensitivity(counts)
+        return float(self._scaled_epsilon) / self._sensitivity(counts)
 
-    def _rate_ball(self, counts: Counts) -> arb:
-        return ball(self.epsilon / self._loss_factor) / self._sensitivity_ball(counts)
+    def hellinger_rate(self, counts: Counts) -> float:
+        """The rate."""
+        return float(self.rate(counts))
+
+    def rate_ball(self, counts: Counts) -> arb:
+        """Enclosure of the rate of one dataset at the working precision."""
+        return ball(self._scaled_epsilon) / self._sensitivity_ball(counts)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The claim, if no computation is needed or the computed loss confirms it; none if it does not or cannot be computed."""
+        if self.factor == 1:
+            return self.claim
+        try:
+            confirmed = Fraction(certified_loss(self).bound) <= self.epsilon
+        except TooLargeError:
+            return NO_GUARANTEE
+        return self.claim if confirmed else NO_GUARANTEE
+
+    @property
+    def loss(self) -> Bounded:
+        """The computed loss, with the bound that a promise by computation rests on."""
+        return certified_loss(self)
+
+    @property
+    def claim(self) -> Guarantee:
+        """ε, by proof or, with a factor, by computation."""
+        return self._claim if self.factor == 1 else Guarantee(rounded_up(self.epsilon), 0.0, "computation")
+
+    @property
+    def _claim(self) -> Guarantee:
+        """The promise of the mechanism as the papers have it."""
+        return super().claim
+
+    def _described(self) -> tuple[str, dict[str, Any]]:
+        name, options = super()._described()
+        factor = options.pop("factor")
+        return (name, options) if factor == 1 else ("Calibrated", {"mechanism": name, "options": options, "factor": factor})
 
     def _distances(self, counts: Counts, candidates: Counts) -> Floats:
         """Hellinger distance of each candidate, of which there are many, added up from one table of gaps for each category."""
@@ -65,23 +120,27 @@ class Exponential(Mechanism):
             divergence += gap(a + x, a + every, every - x)[column]
         return np.sqrt(-np.expm1(-divergence))
 
-    def _log_report(self, x: int, r: Floats) -> Floats:
-        counts = np.array([x, self.n - x])
+    def line_law(self, x: int, r: Floats) -> Floats:
+        """The exponent."""
         (a, b), n = self.prior.concentration, self.n
         divergence = gap(a + x, a + r, r - x) + gap(b + (n - x), b + (n - r), x - r)
-        return np.asarray(-float(self.rate(counts)) * np.sqrt(-np.expm1(-divergence)))
+        return np.asarray(-float(self.rate(np.array([x, n - x]))) * np.sqrt(-np.expm1(-divergence)))
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether exchanging two categories of the data does the same to the law. So it does where the rate does not tell them apart."""
+        """Whether exchanging two categories of the data does the same to the law: so it does where the rate does not tell them apart."""
         return self._is_fair and len(set(self.prior.exact)) == 1
 
-    def log_laws(self, datasets: Counts | None = None) -> Iterator[tuple[Counts, float, Floats]]:
-        """For every dataset in turn, or these: its counts, its rate and the log probabilities of all candidates, in lexicographic order.
+    def outcomes(self) -> Counts:
+        """The candidates."""
+        return self.space.points()
+
+    def listed_laws(self, datasets: Counts | None = None) -> Iterator[ListedLaw]:
+        """For every dataset in turn, or these: the log probabilities of all candidates, in lexicographic order.
 
         Two categories: O(n) memory and O(n²) time in all. More: the candidates are few enough to be listed for each of them.
         """
-        points = simplex_points(self.n, self.k)
+        points = self.outcomes()
         tables = [gap_table(a, self.n) for a in self.prior.exact]
         chosen = points if datasets is None else datasets
         for counts, rate in zip(chosen, self.rate(chosen), strict=True):
@@ -90,52 +149,42 @@ class Exponential(Mechanism):
             else:
                 divergence = sum((t.row(int(x))[column] for t, x, column in zip(tables, counts, points.T, strict=True)), np.zeros(1))
             log_weight = -rate * np.sqrt(-np.expm1(-divergence))
-            yield counts, float(rate), log_weight - np.log(np.exp(log_weight).sum())
+            log_law = log_weight - np.log(np.exp(log_weight).sum())
+            yield ListedLaw(counts, log_law, _log_error(log_law))
 
     def mean_errors(self) -> Floats:
-        """The mean Hellinger distance of the report, for every dataset in lexicographic order. The exponent is rate · H."""
-        means = []
-        for i, (_, rate, log_law) in enumerate(self.log_laws()):
-            means.append(np.exp(log_law) @ (log_law[i] - log_law) / rate)
-        return np.array(means)
+        """The mean Hellinger distance of the candidate, for every dataset in lexicographic order. The exponent is rate · H."""
+        rates = self.rate(self.outcomes())
+        laws = (listed.log_probability for listed in self.listed_laws())
+        return np.array([np.exp(law) @ (law[i] - law) / rate for i, (law, rate) in enumerate(zip(laws, rates, strict=True))])
 
-    def _raw_law(self, counts: Counts) -> Law:
+    def raw_law(self, counts: Counts) -> Law:
+        """All candidates with their probabilities."""
         candidates = simplex_points(self.n, self.k)
         log_weight = -float(self.rate(counts)) * self._distances(counts, candidates)
-        return Law(candidates, log_weight - logsumexp(log_weight))
+        log_law = log_weight - logsumexp(log_weight)
+        return Law(candidates, log_law, log_error=_log_error(log_law))
 
-    def law(self, counts: ArrayLike) -> Law:
-        """The exact law of the reported counts: the candidates themselves. For study: it is a function of the private counts."""
-        return self._raw_law(self._checked(counts))
-
-    def _log_prob(self, counts: Counts, raw: Counts) -> Floats:
-        """The normaliser is a sum over all candidates: tractable while they can be listed."""
-        if raw.shape[-1] != self.k:
-            raise InvalidInputError(f"a raw outcome of this mechanism has {self.k} entries, got {raw.shape[-1]}")
-        law = self._raw_law(counts)
-        return np.array([law.log_probability[(law.counts == outcome).all(axis=-1)].max(initial=-np.inf) for outcome in raw])
-
-    def _simulate(self, counts: Counts, size: int, rng: np.random.Generator) -> Counts:
-        law = self._raw_law(counts)
-        cumulative = np.cumsum(law.probability)
-        return law.counts[np.searchsorted(cumulative / cumulative[-1], rng.random(size), side="right")]
-
-    def _can_draw(self, raw: tuple[int, ...]) -> bool:
-        return super()._can_draw(raw) and min(raw) >= 0
-
-    def _check_size(self) -> None:
+    def check_size(self) -> None:
+        """The sampler's tables must fit in memory, whatever the data."""
         check_drawable(self.prior.exact, self.n)
 
-    def _draw(self, counts: tuple[int, ...], source: BitSource) -> tuple[int, ...]:
-        return self.sampler(counts).draw(source)
-
-    def sampler(self, counts: ArrayLike) -> CandidateSampler:
-        """An exact sampler for these counts, which draws any number of times. It holds the counts: private, and kept nowhere else."""
-        private = self._checked(counts)
-        return candidate_sampler(self.prior.exact, tuple(int(x) for x in private), lambda: self._rate_ball(private))
+    def sampler(self, counts: Sequence[int]) -> CandidateSampler:
+        """The exact sampler for one dataset. With three or more categories, building it is most of the cost of a draw."""
+        private = np.array(counts, dtype=np.int64)
+        return candidate_sampler(self.prior.exact, tuple(int(x) for x in counts), lambda: self.rate_ball(private))
 
 
-@dataclass(frozen=True)
+def _log_error(log_law: Floats) -> float:
+    """A bound on the error of a log probability: of the exponent, again in the normaliser, and of adding up the normaliser.
+
+    The exponent is rate · H, at most the spread of the log probabilities, since H = 0 for the data themselves. H has at most the
+    relative error of `numerics`, the rate (a ratio with one sensitivity) at most 4 of those; a sixth covers the spread's own error.
+    """
+    return 2.0 * float(np.ptp(log_law)) * 6.0 * RELATIVE_ERROR + len(log_law) * 2.0**-52 + 2.0**-48
+
+
+@define(frozen=True, slots=False, repr=False)
 class HellingerGlobal(Exponential):
     """ε-DP by proof: `∝ exp(-ε H / (2 GS))`, with the global sensitivity of this prior and n.
 
@@ -144,10 +193,6 @@ class HellingerGlobal(Exponential):
     """
 
     _is_fair: ClassVar[bool] = True
-
-    if TYPE_CHECKING:  # numbers of any kind are taken and kept as exact rationals
-
-        def __init__(self, prior: Dirichlet | Beta, n: int, epsilon: Number) -> None: ...
 
     names: ClassVar[tuple[str, ...]] = ("EHD", "expMech", "expMech_H^D", "PrivInfer")
 
@@ -158,15 +203,11 @@ class HellingerGlobal(Exponential):
         return sensitivity.steps_ball(sensitivity.global_steps(self.prior, self.n))
 
 
-@dataclass(frozen=True)
+@define(frozen=True, slots=False, repr=False)
 class HellingerLocal(Exponential):
     """**No guarantee**: `∝ exp(-ε H / (2 LS(x)))`. Its loss exceeds ε for small priors, so it refuses to release."""
 
     _is_fair: ClassVar[bool] = True
-
-    if TYPE_CHECKING:  # numbers of any kind are taken and kept as exact rationals
-
-        def __init__(self, prior: Dirichlet | Beta, n: int, epsilon: Number) -> None: ...
 
     names: ClassVar[tuple[str, ...]] = ("EHDL", "expMech^local")
 
@@ -182,7 +223,15 @@ class HellingerLocal(Exponential):
         return sensitivity.steps_ball(sensitivity.local_steps(self.prior, counts))
 
 
-@dataclass(frozen=True)
+_BEST = Fraction(0)
+"""Stands for gamma="best" until the search has found it; no γ is 0."""
+
+
+def _gamma(value: Number) -> Fraction:
+    return _BEST if isinstance(value, str) and value.casefold() == "best" else check_moderate(value, "gamma")
+
+
+@define(frozen=True, slots=False, repr=False)
 class HellingerSmooth(Exponential):
     """ε-DP by proof: `∝ exp(-ε H / (2(1+γ) S_γ(x)))`, with the γ-smooth sensitivity.
 
@@ -191,26 +240,23 @@ class HellingerSmooth(Exponential):
 
     _is_fair: ClassVar[bool] = True
 
-    gamma: Fraction = Fraction(1)
+    gamma: Fraction = field(default=Fraction(1), converter=_gamma)
     """Any positive number, or "best": the one with the least expected error under the prior predictive, found by computation."""
-
-    if TYPE_CHECKING:  # numbers of any kind are taken and kept as exact rationals
-
-        def __init__(self, prior: Dirichlet | Beta, n: int, epsilon: Number, gamma: Number = 1) -> None: ...
 
     names: ClassVar[tuple[str, ...]] = ("EHDS", "expMech^smoo")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        best = isinstance(self.gamma, str) and self.gamma.casefold() == "best"
-        self._set("gamma", _best_gamma(self.prior, self.n, self.epsilon) if best else check_moderate(self.gamma, "gamma"))
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.gamma == _BEST:
+            object.__setattr__(self, "gamma", _best_gamma(self.prior, self.n, self.epsilon))
 
     @property
     def _loss_factor(self) -> Fraction:
         return 2 * (1 + self.gamma)
 
-    def _check_size(self) -> None:
-        super()._check_size()
+    def check_size(self) -> None:
+        """The smooth sensitivity must fit in memory as well."""
+        super().check_size()
         sensitivity.check_smooth(self.k)
 
     def _sensitivity(self, counts: Counts) -> Floats:
@@ -232,7 +278,7 @@ def most_tried(k: int) -> int:
 
 
 @lru_cache(maxsize=64)
-def _best_gamma(prior: Dirichlet | Beta, n: int, epsilon: Fraction) -> Fraction:
+def _best_gamma(prior: Prior, n: int, epsilon: Fraction) -> Fraction:
     """The γ, to three digits, whose mechanism has the least mean Hellinger error under the prior predictive: public, and any γ is safe."""
 
     def error(exponent: float) -> float:
@@ -249,7 +295,14 @@ def _best_gamma(prior: Dirichlet | Beta, n: int, epsilon: Fraction) -> Fraction:
     return Fraction(f"{10.0 ** float(found.x):.3g}")
 
 
-@dataclass(frozen=True)
+def _delta(value: Number) -> Fraction:
+    delta = check_positive(value, "delta")
+    if delta >= 1:
+        raise InvalidInputError("delta must be below 1")
+    return delta
+
+
+@define(frozen=True, slots=False, repr=False)
 class HellingerSmoothDelta(Exponential):
     """(ε, δ) by computation: `∝ exp(-ε H / (2 S_β(x)))`, with `β = ln(1 - ε/(2 ln(δ/(2N))))` for N candidates.
 
@@ -259,32 +312,25 @@ class HellingerSmoothDelta(Exponential):
 
     _is_fair: ClassVar[bool] = True
 
-    delta: Fraction = field(default=Fraction(1, 10**8))
-
-    if TYPE_CHECKING:  # numbers of any kind are taken and kept as exact rationals
-
-        def __init__(self, prior: Dirichlet | Beta, n: int, epsilon: Number, delta: Number = ...) -> None: ...
+    delta: Fraction = field(default=Fraction(1, 10**8), converter=_delta)
 
     names: ClassVar[tuple[str, ...]] = ("EHDS-delta", "M_H^B")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("delta", check_positive(self.delta, "delta"))
-        if self.delta >= 1:
-            raise InvalidInputError("delta must be below 1")
 
     @cached_property
     def beta(self) -> float:
         """How fast the smooth sensitivity may change between neighbours, on the log scale. Public."""
-        return float(refine(self._beta_ball))
+        return float(refine(self.beta_ball))
 
-    def _beta_ball(self) -> arb:
+    def beta_ball(self) -> arb:
+        """Enclosure of beta at the working precision."""
         size = candidate_count(self.n, self.k)
         return (1 - ball(self.epsilon) / (2 * ball(self.delta / (2 * size)).log())).log()
 
     @cached_property
     def guarantee(self) -> Guarantee:
         """(ε, δ) if the computed δ(ε) confirms it for this configuration; none if it does not or cannot be computed."""
+        if self.factor != 1:
+            return super().guarantee
         try:
             found = enumerated_delta(self, rounded_down(self.epsilon))
         except TooLargeError:
@@ -300,5 +346,5 @@ class HellingerSmoothDelta(Exponential):
 
     def _sensitivity_ball(self, counts: Counts) -> arb:
         steps = sensitivity.smooth_steps(self.prior, counts, Smoothing(beta=self.beta))
-        beta = self._beta_ball()
+        beta = self.beta_ball()
         return sensitivity.steps_ball(steps, lambda h, distance: h * (-beta * distance).exp())

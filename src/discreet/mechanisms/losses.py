@@ -1,4 +1,4 @@
-"""Exact privacy losses of mechanisms whose laws can be listed, with rigorous upper bounds (DESIGN section 6).
+"""Exact privacy losses of mechanisms whose laws can be listed, with rigorous upper bounds (docs/privacy.md).
 
 Every law is computed in floats with a known error η in each log probability, so a loss is known to 2η, and a hockey-stick divergence
 to 2η times the probability of the outcomes that enter it. The bounds below add that; they are what a guarantee may rest on.
@@ -7,15 +7,15 @@ to 2η times the probability of the outcomes that enter it. The bounds below add
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise, permutations, starmap
+from itertools import pairwise, starmap
 from math import comb, exp, expm1, sqrt
-from typing import Protocol, Self
 
 import numpy as np
 
-from discreet.enumeration import candidate_count, check_outcomes, simplex_points
+from discreet.enumeration import Space, candidate_count, check_outcomes
 from discreet.errors import TooLargeError
-from discreet.numerics import RELATIVE_ERROR, Floats
+from discreet.mechanisms.base import ListedLaw, Mechanism
+from discreet.numerics import Floats
 from discreet.validation import Counts
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "MOST_PAIRED_RECORDS",
     "PROFILE_PASSES",
     "Bounded",
-    "Enumerable",
     "check_paired",
     "enumerated_delta",
     "enumerated_loss",
@@ -41,25 +40,6 @@ _PAIR_ITSELF = 1_000
 """What a pair of datasets costs beside the probabilities that are compared."""
 PROFILE_PASSES = 8
 """A whole privacy profile takes about as long as this many losses, since every pair is sorted."""
-
-
-class Enumerable(Protocol):
-    """What is needed here of a mechanism of the exponential family."""
-
-    @property
-    def k(self) -> int:
-        """Number of categories."""
-
-    @property
-    def n(self) -> int:
-        """Number of records."""
-
-    @property
-    def is_symmetric(self) -> bool:
-        """Whether exchanging two categories of the data does the same to the law."""
-
-    def log_laws(self, datasets: Counts | None = None) -> Iterator[tuple[Counts, float, Floats]]:
-        """Counts, rate and log probabilities of all candidates, for every dataset in turn, or for these."""
 
 
 @dataclass(frozen=True)
@@ -96,28 +76,9 @@ class _Pair:
         return float(max(difference.max(), -difference.min()))
 
 
-@dataclass(frozen=True)
-class _LogLaw:
-    """The log probabilities for one dataset, and their spread."""
-
-    counts: Counts
-    values: Floats
-    spread: float
-
-    @classmethod
-    def of(cls, listed: tuple[Counts, float, Floats]) -> Self:
-        counts, _, values = listed
-        return cls(counts, values, float(np.ptp(values)))
-
-
-def _pair(first: _LogLaw, second: _LogLaw) -> _Pair:
-    """Both, with a bound on the error of a log probability: of the exponent, again in the normaliser, and of adding up the normaliser.
-
-    The exponent is rate · H, at most the spread of the log probabilities, since H = 0 for the data themselves. H has at most the
-    relative error of `numerics`, the rate (a ratio with one sensitivity) at most 4 of those; a sixth covers the spread's own error.
-    """
-    error = 2.0 * max(first.spread, second.spread) * 6.0 * RELATIVE_ERROR + len(first.values) * 2.0**-52 + 2.0**-48
-    return _Pair(first.counts, second.counts, first.values, second.values, error)
+def _pair(first: ListedLaw, second: ListedLaw) -> _Pair:
+    error = max(first.log_error, second.log_error)
+    return _Pair(first.counts, second.counts, first.log_probability, second.log_probability, error)
 
 
 def check_paired(n: int, k: int, passes: int = 1) -> None:
@@ -135,41 +96,35 @@ def check_paired(n: int, k: int, passes: int = 1) -> None:
         )
 
 
-def neighbouring_laws(mechanism: Enumerable, *, every: bool = False, passes: int = 1) -> Iterator[_Pair]:
+def neighbouring_laws(mechanism: Mechanism, *, every: bool = False, passes: int = 1) -> Iterator[_Pair]:
     """The laws of every pair of neighbouring datasets, each pair once; `passes` says how many times as long as a loss its use takes.
 
     Where categories are alike, pairs that differ by their order have the same losses: then, unless `every` is asked for, one dataset
     of each pair has ascending counts.
     """
     check_paired(mechanism.n, mechanism.k, passes)
-    fewer = mechanism.is_symmetric and not every
-    if mechanism.k == 2:
-        points = simplex_points(mechanism.n, 2)
-        laws = map(_LogLaw.of, mechanism.log_laws(points[: (mechanism.n + 1) // 2 + 1] if fewer else None))
-        yield from starmap(_pair, pairwise(laws))
+    space, fewer = mechanism.space, mechanism.is_symmetric and not every
+    if space.k == 2:
+        yield from starmap(_pair, pairwise(mechanism.listed_laws(space.points()[: (space.n + 1) // 2 + 1] if fewer else None)))
         return
-    points = simplex_points(mechanism.n, mechanism.k)
+    points = space.points()
     chosen = points[(np.diff(points, axis=-1) >= 0).all(axis=-1)] if fewer else points
-    pairs = list(_neighbours({tuple(counts) for counts in chosen.tolist()}))
+    pairs = list(_pairs(space, {tuple(counts) for counts in chosen.tolist()}))
     needed = np.array(sorted({counts for pair in pairs for counts in pair}))
-    listed = {tuple(counts.tolist()): _LogLaw.of((counts, rate, law)) for counts, rate, law in mechanism.log_laws(needed)}
+    listed = {tuple(law.counts.tolist()): law for law in mechanism.listed_laws(needed)}
     for first, second in pairs:
         yield _pair(listed[first], listed[second])
 
 
-def _neighbours(chosen: set[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+def _pairs(space: Space, chosen: set[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Every pair of neighbouring datasets of which one is chosen, each pair once."""
     for counts in sorted(chosen):
-        for i, j in permutations(range(len(counts)), 2):
-            moved = list(counts)
-            moved[i] -= 1
-            moved[j] += 1
-            other = tuple(moved)
-            if counts[i] and not (other > counts and other in chosen):
+        for other in space.relation.neighbours(counts):
+            if not (other > counts and other in chosen):
                 yield counts, other
 
 
-def enumerated_loss(mechanism: Enumerable) -> Bounded:
+def enumerated_loss(mechanism: Mechanism) -> Bounded:
     """The largest `|ln P_x(r) / P_x'(r)|` over all neighbours and outcomes."""
     best = None
     for pair in neighbouring_laws(mechanism):
@@ -181,7 +136,7 @@ def enumerated_loss(mechanism: Enumerable) -> Bounded:
     return best
 
 
-def enumerated_profile(mechanism: Enumerable) -> tuple[Counts, Floats]:
+def enumerated_profile(mechanism: Mechanism) -> tuple[Counts, Floats]:
     """Every dataset with the largest loss against any of its neighbours."""
     worst: dict[tuple[int, ...], float] = {}
     for pair in neighbouring_laws(mechanism, every=True):
@@ -191,7 +146,7 @@ def enumerated_profile(mechanism: Enumerable) -> tuple[Counts, Floats]:
     return np.array(order), np.array([worst[counts] for counts in order])
 
 
-def enumerated_delta(mechanism: Enumerable, epsilon: float) -> Bounded:
+def enumerated_delta(mechanism: Mechanism, epsilon: float) -> Bounded:
     """The largest hockey-stick divergence Σ_r (P_x(r) - e^ε P_x'(r))+ over all neighbours, in both directions.
 
     An outcome enters the true sum only if its true loss exceeds ε, hence its computed one exceeds ε - 2η. Its term P (1 - e^{ε - loss})

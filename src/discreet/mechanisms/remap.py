@@ -1,4 +1,4 @@
-"""Bayes-optimal reports: for a raw outcome z, the candidate r with the least expected Hellinger error (DESIGN section 4).
+"""Bayes-optimal reports: for a raw outcome z, the candidate r with the least expected Hellinger error (docs/mechanisms.md).
 
 `argmin_r E[H(Dir(a + X), Dir(a + r)) | z]` with X from the prior predictive: a fixed public function of z, hence free of charge.
 
@@ -15,27 +15,28 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import exp, expm1
-from typing import cast
+from typing import ClassVar, TypeVar, cast
 
 import numpy as np
+from attrs import evolve, frozen
 from scipy.special import gammaln, logsumexp
 
-from discreet.distributions import Beta, Dirichlet
-from discreet.enumeration import simplex_points
-from discreet.errors import TooLargeError
-from discreet.mechanisms.lattice import project
+from discreet.enumeration import check_outcomes, simplex_points
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.mechanisms.base import Mechanism, Prior
+from discreet.mechanisms.reports import Report, clamp_outcomes, project
 from discreet.numerics import Floats, gap, log_gamma_ratio
 from discreet.tables import gap_table
 from discreet.validation import Counts
 
-__all__ = ["MOST_CANDIDATES", "best_by_enumeration", "best_of_few", "best_of_two", "check_search", "round_to_total", "search_cost"]
+__all__ = ["MOST_CANDIDATES", "BayesOptimal", "Remapped", "best_by_enumeration", "best_of_few", "best_of_two", "round_to_total"]
 
 MOST_CANDIDATES = 2048
 """Above this many candidates the table of all pairwise distances is not formed."""
 
-Prior = Dirichlet | Beta
+MechanismT = TypeVar("MechanismT", bound=Mechanism)
 LogFactor = Callable[[int, Floats], Floats]
 _DENSE, _GROWTH = 128, 1.02
 _NEGLIGIBLE = 1e-16
@@ -43,6 +44,8 @@ _SCAN = 65
 _MOST_NODES = 1 << 21
 """Of all categories together: some 200 MB, and seconds."""
 _STEEPEST = 200.0
+_MOST_LIKELIHOODS = 1 << 22
+"""Pairs of an outcome and a dataset whose likelihoods are held at once."""
 
 
 # --- what a search costs, by public numbers alone ---------------------------------------------------------------------
@@ -78,6 +81,85 @@ def check_search(prior: Prior, n: int) -> None:
             f"the best report for k = {prior.k} categories, n = {n} records and this prior would need {needed} nodes, more than "
             f"{_MOST_NODES}; use the mechanism without Remapped, or a prior with smaller parameters"
         )
+
+
+# --- the report ---------------------------------------------------------------------------------------------------------
+
+
+@frozen
+class BayesOptimal(Report):
+    """The candidate with the least expected Hellinger error, given the outcome, for data from the prior predictive."""
+
+    is_search: ClassVar[bool] = True
+    wrapper: ClassVar[str | None] = "Remapped"
+
+    mechanism: Mechanism
+    """The mechanism whose outcomes are reported."""
+
+    def __call__(self, raw: Counts) -> Counts:
+        """The best candidate for each outcome."""
+        rows, owner = np.unique(clamp_outcomes(raw, self.mechanism.n), axis=0, return_inverse=True)
+        return self._best(rows)[owner.ravel()]
+
+    def row(self, raw: tuple[int, ...]) -> Counts:
+        """A noisy count below 0 or above n says the same about every dataset, however far out it is."""
+        return clamp_outcomes(raw, self.mechanism.n)
+
+    def check_size(self) -> None:
+        """Refuse reports that would need more nodes than fit in memory."""
+        if not self.mechanism.space.is_few(MOST_CANDIDATES):
+            check_search(self.mechanism.prior, self.mechanism.n)
+
+    @property
+    def search_cost(self) -> float:
+        """About how many distances the search for one report computes, where there are too many candidates to try them all."""
+        return search_cost(self.mechanism.prior, self.mechanism.n, float(self.mechanism.epsilon))
+
+    def _best(self, rows: Counts) -> Counts:
+        mechanism, noise = self.mechanism, self.mechanism.noise
+        prior, n, k = mechanism.prior, mechanism.n, mechanism.k
+        if noise is None or mechanism.space.is_few(MOST_CANDIDATES):
+            together = max(1, _MOST_LIKELIHOODS // mechanism.space.size)
+            parts = [rows[start : start + together] for start in range(0, len(rows), together)]
+            return np.concatenate([best_by_enumeration(prior, n, partial(self._log_likelihood, part)) for part in parts])
+        self.check_size()
+        found = []
+        for raw in rows:
+            log_factor = partial(noise.log_likelihood, raw)
+            if k == 2:
+                kinks = [float(raw[0]), *(float(n - z) for z in raw[1:])]
+                found.append(best_of_two(prior, n, kinks, log_factor))
+            else:
+                rest = [max(n - sum(raw.tolist()), -1)] * (k - len(raw))  # a last count without noise of its own
+                found.append(best_of_few(prior, n, np.array([*raw.tolist(), *rest]), log_factor))
+        return np.array(found)
+
+    def _log_likelihood(self, rows: Counts, points: Counts) -> Floats:
+        """Log likelihood of every outcome (rows) under every dataset (columns), up to a constant for each row."""
+        noise = self.mechanism.noise
+        if noise is None:
+            laws = np.stack([listed.log_probability for listed in self.mechanism.listed_laws(points)], axis=-1)
+            where = {tuple(outcome): i for i, outcome in enumerate(self.mechanism.outcomes().tolist())}
+            return laws[[where[tuple(row)] for row in rows.tolist()]]
+        total = np.zeros((len(rows), len(points)))
+        for category, column in enumerate(points.T):
+            total += np.stack([noise.log_likelihood(row, category, column.astype(np.float64)) for row in rows])
+        return total
+
+
+def Remapped(mechanism: MechanismT) -> MechanismT:  # noqa: N802  named like the mechanisms that it stands beside
+    """The same mechanism with a better report: the candidate with the least expected Hellinger error under the prior predictive.
+
+    Reports are post-processing, so the guarantee stays. How the best one is found, and where it is approximate, is said at the top of
+    this module. Raises InvalidInputError for what is not a mechanism, and TooLargeError where the candidates of a mechanism without
+    independent noise are too many.
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise InvalidInputError(f"Remapped takes a mechanism, not {type(mechanism).__name__}")
+    if mechanism.noise is None:
+        size = mechanism.space.size if mechanism.k <= MOST_CANDIDATES else mechanism.k  # of which there are at least k
+        check_outcomes(size, f"Remapped({type(mechanism).__name__})", MOST_CANDIDATES)
+    return evolve(mechanism, report=BayesOptimal(evolve(mechanism, report=mechanism.own_report())))
 
 
 # --- few candidates ---------------------------------------------------------------------------------------------------

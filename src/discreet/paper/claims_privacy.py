@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from discreet.distributions import Beta, Dirichlet
-from discreet.enumeration import simplex_points
+from discreet.enumeration import Space, simplex_points
 from discreet.mechanisms import Calibrated, HellingerGlobal, HellingerSmooth, HellingerSmoothDelta
-from discreet.mechanisms.wrappers import Scaled
 from discreet.optimum import neighbouring_pairs
 from discreet.paper.claim import Claim, verdict
 from discreet.paper.contenders import build, exact_mean
@@ -66,8 +65,7 @@ def _enough() -> Claim:
 def _dimension() -> Claim:
     numbers: dict[str, float] = {}
     for k in (2, 3, 4, 6):
-        points = simplex_points(3, k)
-        pairs = neighbouring_pairs(points)
+        points, pairs = simplex_points(3, k), neighbouring_pairs(Space(k, 3))
         numbers[f"ℓ1 sensitivity, k = {k}"] = float(np.abs(points[pairs[:, 0]] - points[pairs[:, 1]]).sum(axis=-1).max())
         numbers[f"loss / ε of noise k/ε, k = {k}"] = privacy_loss(build("LSDim", Dirichlet.uniform(k), 10)).value
     needed = all(abs(numbers[f"loss / ε of noise k/ε, k = {k}"] - 1.0) <= _ROUNDING for k in (2, 3, 4, 6))
@@ -85,7 +83,7 @@ def _dimension() -> Claim:
 def _with_constant(prior: Prior, n: int) -> float:
     """Loss / ε of EHD with sqrt(1 - π/4) for its global sensitivity."""
     factor = exact(repr(global_sensitivity(prior, n) / PAPER_SENSITIVITY), "factor")
-    return privacy_loss(Scaled(HellingerGlobal(prior, n, 1), factor)).value
+    return privacy_loss(HellingerGlobal(prior, n, 1, factor=factor)).value
 
 
 def _global() -> Claim:

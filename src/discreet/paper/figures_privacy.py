@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.distributions import Beta, Dirichlet
-from discreet.enumeration import simplex_points
+from discreet.enumeration import Space, simplex_points
 from discreet.mechanisms import HellingerSmoothDelta
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.hellinger import Exponential
@@ -30,7 +30,7 @@ __all__ = ["FIGURES", "balanced_loss", "dilation", "laplace_dilation", "lipschit
 
 def balanced_loss(mechanism: Mechanism) -> float:
     """The largest loss between balanced data and a neighbour, two categories: what 000 Figure 7 is about."""
-    if mechanism._loss_atoms() is not None:
+    if mechanism.loss_atoms() is not None:
         return privacy_loss(mechanism).value
     n = mechanism.n
     x = int(balanced(n, 2)[0])
@@ -139,7 +139,7 @@ def lipschitz(prior: Beta | Dirichlet, n: int, gamma: float) -> float:
     """The largest |1/S(x) - 1/S(x')| over all neighbours; 000's Theorem 4.1 says at most γ."""
     points = simplex_points(n, prior.k)
     inverse = 1.0 / smooth_sensitivities(prior, points, Smoothing(gamma=check_positive(repr(gamma), "gamma")))
-    pairs = neighbouring_pairs(points)
+    pairs = neighbouring_pairs(Space(prior.k, n))
     return float(np.abs(inverse[pairs[:, 0]] - inverse[pairs[:, 1]]).max())
 
 

@@ -1,0 +1,133 @@
+"""Mechanisms by name: from what a person types, and from what a record or a ledger says.
+
+A class joins by being defined: whatever inherits from `Mechanism` is found by its own name. The names of built-in mechanisms cannot be
+taken by others, and a class that is defined again, as in a notebook, takes the place of the one before.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from fractions import Fraction
+from inspect import isabstract
+from typing import Any
+
+from attrs import NOTHING, evolve, fields
+
+from discreet.errors import InvalidInputError
+from discreet.mechanisms.base import Mechanism, Prior
+from discreet.mechanisms.calibrated import Calibrated
+from discreet.mechanisms.hellinger import Exponential, HellingerGlobal, HellingerLocal, HellingerSmooth, HellingerSmoothDelta
+from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram, LaplaceZhang
+from discreet.mechanisms.lattice import LatticeGeometric
+from discreet.mechanisms.remap import Remapped
+from discreet.validation import Number, check_positive, shown
+
+__all__ = ["MECHANISMS", "mechanism", "rebuilt"]
+
+MECHANISMS: tuple[type[Mechanism], ...] = (
+    LaplaceZhang,
+    LaplaceDimension,
+    LaplaceHistogram,
+    HellingerGlobal,
+    HellingerLocal,
+    HellingerSmooth,
+    HellingerSmoothDelta,
+    LatticeGeometric,
+)
+"""The built-in mechanisms that release."""
+
+_WRAPPERS: dict[str, Callable[[Any], Mechanism]] = {"remapped": Remapped, "calibrated": Calibrated}
+_WRAPPED = re.compile(rf"\s*({'|'.join(_WRAPPERS)})\s*\((.*)\)\s*", re.IGNORECASE | re.DOTALL)
+_MOST_WRAPPERS = 4
+_LARGEST_FACTOR = 10**100
+"""Of a calibrated exponent, and one over the smallest: floats must be able to follow."""
+
+
+# --- from a name ------------------------------------------------------------------------------------------------------
+
+
+def mechanism(name: str, prior: Prior, n: int, epsilon: Number, **options: Any) -> Mechanism:
+    """The mechanism of this name, ours or one of the papers', whatever its case; `options` are those of its class.
+
+    A wrapper is written around it, as in "Remapped(LatticeGeometric)" or "Calibrated(HellingerSmooth)"; the options are those of the
+    mechanism inside. This is the only reader of such names: commands, `plan` and `compare` use it too.
+    """
+    wrappers, inside = _unwrapped(name)
+    found = _made(_class_of(inside), prior, n, epsilon, options)
+    for wrapper in reversed(wrappers):
+        found = wrapper(found)
+    return found
+
+
+def _unwrapped(name: Any) -> tuple[list[Callable[[Any], Mechanism]], Any]:
+    """The wrappers that a name begins with, the outermost first, and the name inside them."""
+    wrappers: list[Callable[[Any], Mechanism]] = []
+    while isinstance(name, str) and (parts := _WRAPPED.fullmatch(name)):
+        wrapper, name = parts.groups()
+        wrappers.append(_WRAPPERS[wrapper.casefold()])
+        if len(wrappers) > _MOST_WRAPPERS:
+            raise InvalidInputError(f"a mechanism can be wrapped {_MOST_WRAPPERS} times, not more often")
+    return wrappers, name.strip() if isinstance(name, str) else name
+
+
+def _class_of(name: Any) -> type[Mechanism]:
+    known = {spelled.casefold(): (spelled, cls) for cls in _classes() for spelled in (cls.__name__, *cls.names)}
+    if isinstance(name, str) and name.casefold() in known:
+        return known[name.casefold()][1]
+    close = known[get_close_matches(shown(name).casefold(), known, n=1, cutoff=0.0)[0]][0]
+    listed = ", ".join(cls.__name__ for cls in MECHANISMS)
+    raise InvalidInputError(
+        f"no mechanism is called {shown(name)!r}; did you mean {close}? All of them: {listed}; each also as Remapped(...), "
+        "and the Hellinger ones as Calibrated(...)"
+    )
+
+
+def _classes() -> Iterator[type[Mechanism]]:
+    """Every mechanism that has been defined, in that order, so that a later class of the same name is the one that is found."""
+    waiting: list[Any] = [Mechanism]
+    while waiting:
+        for cls in waiting.pop(0).__subclasses__():
+            waiting.append(cls)
+            if not isabstract(cls) and not cls.__name__.startswith("_"):
+                yield cls
+
+
+def _made(cls: type[Mechanism], prior: Prior, n: int, epsilon: Any, options: Mapping[str, Any]) -> Mechanism:
+    allowed = {option.name: option for option in fields(cls) if option.name not in ("prior", "n", "epsilon", "report", "factor")}
+    for name in options:
+        if name not in allowed:
+            raise InvalidInputError(f"{cls.__name__} has no option {shown(name)!r}; it has {', '.join(allowed) or 'none'}")
+    for name, option in allowed.items():
+        if option.default is NOTHING and name not in options:
+            raise InvalidInputError(f"{cls.__name__} needs the option {name!r}")
+    return cls(prior, n, epsilon, **options)
+
+
+# --- from a description -------------------------------------------------------------------------------------------------
+
+
+def rebuilt(name: str, parameters: Mapping[str, Any], prior: Prior, n: int) -> Mechanism:
+    """The mechanism that `Mechanism.described` describes; InvalidInputError if there is none.
+
+    Whether the factor of a calibrated one is safe is not taken from the description: its `guarantee` computes it.
+    """
+    options = dict(parameters)
+    wrapped = {"Remapped": ("mechanism", "options"), "Calibrated": ("mechanism", "options", "factor")}.get(name)
+    if wrapped is None:
+        cls = next((cls for cls in reversed([*_classes()]) if cls.__name__ == name), None)
+        if cls is None:
+            raise InvalidInputError(f"no mechanism is called {shown(name)!r}")
+        if "epsilon" not in options:
+            raise InvalidInputError(f"the parameters of {name} must have epsilon")
+        return _made(cls, prior, n, options.pop("epsilon"), options)
+    if set(options) != set(wrapped):
+        raise InvalidInputError(f"the parameters of {name} must be {', '.join(wrapped)}")
+    inside = rebuilt(options["mechanism"], options["options"], prior, n)
+    if name == "Remapped":
+        return Remapped(inside)
+    if not isinstance(inside, Exponential) or inside.factor != 1:
+        raise InvalidInputError(f"Calibrated takes a Hellinger mechanism, not {shown(options['mechanism'])}")
+    factor = check_positive(options["factor"], "factor")
+    if not Fraction(1, _LARGEST_FACTOR) <= factor <= _LARGEST_FACTOR:
+        raise InvalidInputError(f"factor must be from 1e-100 to 1e100, got {shown(factor)}")
+    return evolve(inside, factor=factor)

@@ -1,0 +1,147 @@
+"""Reports: fixed public functions from the raw outcome of a mechanism to the counts that are reported.
+
+A report reads the outcome and public numbers alone, so it costs no privacy, and one report may be put in the place of another.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from attrs import frozen
+
+from discreet.validation import Counts
+
+__all__ = ["AsDrawn", "Clamped", "Cut", "Projected", "Report", "clamp_outcomes", "cut_to_total", "project"]
+
+
+class Report(ABC):
+    """A function from raw outcomes, one a row, to counts, one a row."""
+
+    is_search: ClassVar[bool] = False
+    """Whether every outcome is a search of its own, in floats: slow, so that known reports are worth keeping."""
+
+    search_cost: ClassVar[float] = 0.0
+    """About how many distances such a search computes."""
+    wrapper: ClassVar[str | None] = None
+    """The name under which records describe a mechanism whose own report this one has replaced."""
+
+    @abstractmethod
+    def __call__(self, raw: Counts) -> Counts:
+        """The counts reported for these outcomes."""
+
+    def check_size(self) -> None:  # noqa: B027  most reports are found at any size
+        """Refuse, by public numbers alone, reports that could not be found after a draw."""
+
+    @abstractmethod
+    def row(self, raw: tuple[int, ...]) -> Counts:
+        """One outcome, however large its integers are, as an array that has the same report."""
+
+    def one(self, raw: tuple[int, ...]) -> tuple[int, ...]:
+        """The counts reported for one outcome."""
+        return tuple(int(count) for count in self(self.row(raw)[None, :])[0])
+
+
+def clamp_outcomes(raw: Any, n: int) -> Counts:
+    """Noisy counts clamped to [-1, n + 1]: further out, the likelihoods of all datasets of n records shrink alike."""
+    values = raw if isinstance(raw, np.ndarray) else np.array(raw, dtype=object)  # Python integers of any size
+    return np.clip(values, -1, n + 1).astype(np.int64)
+
+
+def cut_to_total(noisy: Counts, n: int) -> Counts:
+    """Left to right, each count is cut to what is left of n; one more category takes the rest."""
+    left = np.full(len(noisy), n, dtype=np.int64)
+    columns = []
+    for column in np.clip(noisy, 0, n).T:
+        taken = np.minimum(column, left)
+        columns.append(taken)
+        left = left - taken
+    return np.stack([*columns, left], axis=-1)
+
+
+def project(z: Counts, n: int) -> Counts:
+    """The nearest point of the simplex in Euclidean distance, rounded to integers by largest remainder.
+
+    All that stay positive are lowered by the same amount, so their remainders tie: larger counts are rounded up first, where one
+    record matters least, and the first of equal ones. Adding a constant to z changes nothing.
+    """
+    order = np.argsort(-z, axis=-1, kind="stable")
+    falling = np.take_along_axis(z, order, axis=-1)
+    position = np.arange(1, z.shape[-1] + 1)
+    # Σ_{i<=j} (z_i - z_j): only whether it is below n <= 2**53 matters, which floats tell exactly and without overflow
+    drop = np.cumsum(-np.diff(falling, axis=-1).astype(np.float64) * position[:-1], axis=-1)
+    drop = np.concatenate([np.zeros((*z.shape[:-1], 1)), drop], axis=-1)
+    active = (drop < n).sum(axis=-1, keepdims=True)
+    kept = position <= active
+    above = falling - np.take_along_axis(falling, active - 1, axis=-1)  # the lowest count kept; Σ above < n, so no sum overflows
+    missing = n - np.where(kept, above, 0).sum(axis=-1, keepdims=True)
+    raised, spare = missing // active, missing % active
+    rounded = np.where(kept, above + raised + (position <= spare), 0)
+    result = np.empty_like(rounded)
+    np.put_along_axis(result, order, rounded, axis=-1)
+    return result
+
+
+@frozen
+class AsDrawn(Report):
+    """The outcome itself: a candidate is its own report."""
+
+    def __call__(self, raw: Counts) -> Counts:
+        """The outcomes."""
+        return raw
+
+    def row(self, raw: tuple[int, ...]) -> Counts:
+        """The outcome, whose integers are between 0 and n."""
+        return np.array(raw, dtype=np.int64)
+
+
+@frozen
+class Clamped(Report):
+    """Every noisy count clamped to [0, n]; their total may differ from n."""
+
+    n: int
+
+    def __call__(self, raw: Counts) -> Counts:
+        """The clamped counts."""
+        return np.clip(raw, 0, self.n)
+
+    def row(self, raw: tuple[int, ...]) -> Counts:
+        """How far out a count is does not matter."""
+        return clamp_outcomes(raw, self.n)
+
+
+@frozen
+class Cut(Report):
+    """Left to right, each noisy count is cut to what is left of n, and the last category takes the rest.
+
+    Not `consistent`, the papers' literal formula: the first k - 1 counts are clamped alone, and only the last one is what is left.
+    """
+
+    n: int
+    k: int
+    consistent: bool = True
+
+    def __call__(self, raw: Counts) -> Counts:
+        """The cut counts."""
+        first = raw[:, : self.k - 1]
+        cut = cut_to_total(first, self.n)
+        return cut if self.consistent else np.concatenate([np.clip(first, 0, self.n), cut[:, -1:]], axis=-1)
+
+    def row(self, raw: tuple[int, ...]) -> Counts:
+        """How far out a count is does not matter."""
+        return clamp_outcomes(raw, self.n)
+
+
+@frozen
+class Projected(Report):
+    """The nearest counts of total n."""
+
+    n: int
+
+    def __call__(self, raw: Counts) -> Counts:
+        """The projected counts."""
+        return project(raw, self.n)
+
+    def row(self, raw: tuple[int, ...]) -> Counts:
+        """A constant may be taken off, and what is n or more below the largest becomes 0."""
+        highest = max(raw)
+        return np.array([max(z - highest, -self.n) for z in raw], dtype=np.int64)
