@@ -172,6 +172,14 @@ def test_weights_that_add_up_to_too_much_are_refused(table: Table) -> None:
     assert exact.counts.tolist() == [2**53 - 2, 1, 0]
 
 
+@pytest.mark.parametrize("engine", ["DuckDB", "Ibis", "polars, lazy"])
+def test_engines_count_strictly(engine: str) -> None:
+    source = TABLES[engine]({"who": ["a", "a", None, None, "b"], "x": ["never", "zebra", "never", None, "zebra"]})
+    options: dict[str, Any] = {"nulls": "unknown", "other": "former", "strict": True}
+    assert count(source, "x", LABELS, **options).counts.tolist() == [2, 2, 1]
+    assert count(source, "x", LABELS, "who", **options).counts.tolist() == [1, 1, 2]
+
+
 @pytest.mark.parametrize("name", ["survey.csv", "survey.json", "survey.parquet"])
 def test_weights_in_files(tmp_path: Path, name: str) -> None:
     rows: dict[str, list[Any]] = {"x": ["never", "former", "never"], "freq": [4, 5, 6]}
