@@ -25,7 +25,6 @@ from discreet.cli import app
 from discreet.errors import DiscreetError, InvalidInputError, SourceError
 from discreet.ledger import Ledger
 from discreet.sources import count
-from tests.test_sources import TABLES as OTHER_TABLES
 
 LABELS = ("low", "high", "rest", "none")
 STRICT: dict[str, Any] = {"nulls": "none", "other": "rest", "strict": True}
@@ -221,8 +220,6 @@ TABLES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
     "polars": pl.DataFrame,
     "polars, lazy": pl.LazyFrame,
     "pyarrow": pa.table,
-    "DuckDB": OTHER_TABLES["DuckDB"],
-    "Ibis": OTHER_TABLES["Ibis"],
 }
 
 
