@@ -34,6 +34,8 @@ MOST_RECORDS = 10_000
 _DIRECT = 1 << 26
 """Longest convolution, in products, that is added up directly."""
 _FEWEST_ACCEPTED = 1e-3
+_CELL = 8
+"""What a cell of a window costs, against a step of a convolution."""
 
 
 class LatentCounts(Protocol):
@@ -90,8 +92,12 @@ class ConvolvedCounts:
 
     @property
     def work(self) -> int:
-        """How many numbers the marginals of all categories are computed from: every total that windows can have, once for each."""
-        return len(self.laws.rest.value) * (len(self.laws.windows) + 1)
+        """How many numbers the marginals of all categories are computed from: every total that the windows can have, for each category.
+
+        A cell of a window counts several times, since its logarithm is what takes long.
+        """
+        totals = self.laws.highest - self.laws.lowest + 1
+        return totals * (len(self.laws.ranges) + 1) + _CELL * sum(self.laws.widths)
 
     @cached_property
     def _order(self) -> list[int]:
