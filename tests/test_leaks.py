@@ -289,8 +289,8 @@ def test_counts_in_the_ledger_the_log_and_the_picture_are_found(
         logging.getLogger("discreet").debug("remark %s", REMARK)
         return {**described(mechanism), "counts": list(COUNTS), "first": PERSON}
 
-    def labelled(self: dc.Release, ax: Axes | None = None) -> Axes:
-        drawn = plot(self, ax)
+    def labelled(self: dc.Release, ax: Axes | None = None, *more: Any, **options: Any) -> Axes:
+        drawn = plot(self, ax, *more, **options)
         drawn.set_title(VALUE)
         return drawn
 

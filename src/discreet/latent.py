@@ -36,6 +36,8 @@ _DIRECT = 1 << 26
 _FEWEST_ACCEPTED = 1e-3
 _MOST_HELD = 1 << 25
 """Cells of all totals together that are held where draws go category by category: 256 MB, twice."""
+_CELL = 8
+"""What a cell of a window costs, against a step of a convolution."""
 
 
 class LatentCounts(Protocol):
@@ -92,8 +94,12 @@ class ConvolvedCounts:
 
     @property
     def work(self) -> int:
-        """How many numbers the marginals of all categories are computed from: every total that windows can have, once for each."""
-        return len(self.laws.rest.value) * (len(self.laws.windows) + 1)
+        """How many numbers the marginals of all categories are computed from: every total that the windows can have, for each category.
+
+        A cell of a window counts several times, since its logarithm is what takes long.
+        """
+        totals = self.laws.highest - self.laws.lowest + 1
+        return totals * (len(self.laws.ranges) + 1) + _CELL * sum(self.laws.widths)
 
     @cached_property
     def _order(self) -> list[int]:

@@ -148,15 +148,46 @@ class _Law:
 
 @dataclass(frozen=True, eq=False)
 class Tilted:
-    """Independent laws of all categories but the pivot, on their windows, and the pivot's law of what is left."""
+    """Independent laws of all categories but the pivot, on their windows, and the pivot's law of what is left.
 
-    windows: dict[int, Run]
-    """Probabilities under the tilted law, by category."""
+    Probabilities are computed when they are first asked for; how many there are is known before.
+    """
+
+    n: int
+    laws: "list[_Law]"
     pivot: int
-    rest: Run
-    """P_λ(X_pivot = n - s) for every total s that the windows can add up to."""
-    outside: float
-    """Upper bound on the tilted probability that some count is outside its window."""
+    ranges: dict[int, tuple[int, int]]
+    """The first and the last count of each window, by category."""
+
+    @property
+    def lowest(self) -> int:
+        """The least that the windows can add up to."""
+        return sum(low for low, _ in self.ranges.values())
+
+    @property
+    def highest(self) -> int:
+        """The most that the windows can add up to while the pivot has a count."""
+        return min(self.n, sum(high for _, high in self.ranges.values()))
+
+    @property
+    def widths(self) -> list[int]:
+        """How many counts each window has."""
+        return [high - low + 1 for low, high in self.ranges.values()]
+
+    @cached_property
+    def windows(self) -> dict[int, Run]:
+        """Probabilities under the tilted law, by category."""
+        return {i: self.laws[i].cells(low, high) for i, (low, high) in self.ranges.items()}
+
+    @cached_property
+    def rest(self) -> Run:
+        """P_λ(X_pivot = n - s) for every total s that the windows can add up to."""
+        return Run(self.lowest, self.laws[self.pivot].cells(self.n - self.highest, self.n - self.lowest).value[::-1].copy())
+
+    @property
+    def outside(self) -> float:
+        """Upper bound on the tilted probability that some count is outside its window."""
+        return 2.0 * _TAIL * len(self.ranges)
 
 
 def tilt(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: LogFactor) -> Tilted:
@@ -164,17 +195,15 @@ def tilt(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: LogFact
     laws = _balanced(a, n, centres, slopes, log_factor)
     pivot = int(np.argmin([law.peak() for law in laws]))
     ranges = {i: law.window() for i, law in enumerate(laws) if i != pivot}
-    lowest, highest = sum(low for low, _ in ranges.values()), min(n, sum(high for _, high in ranges.values()))
-    cells = max(highest - lowest, *(high - low for low, high in ranges.values())) + 1
+    found = Tilted(n, laws, pivot, ranges)
+    cells = max(found.highest - found.lowest + 1, *found.widths)
     _check_cells(cells)
-    if len(laws) * cells > MOST_CONVOLVED or sum(high - low + 1 for low, high in ranges.values()) > MOST_WINDOWS:
+    if len(laws) * cells > MOST_CONVOLVED or sum(found.widths) > MOST_WINDOWS:
         raise TooLargeError(
             f"the noise spreads the true counts of {len(laws)} categories over up to {cells:,} values: too many for the noise-aware "
             "posterior. Less noise (a larger epsilon) or fewer categories need fewer"
         )
-    rest = laws[pivot].cells(n - highest, n - lowest)
-    windows = {i: laws[i].cells(low, high) for i, (low, high) in ranges.items()}
-    return Tilted(windows, pivot, Run(lowest, rest.value[::-1].copy()), 2.0 * _TAIL * len(windows))
+    return found
 
 
 def check_windows(n: int, slopes: Floats) -> None:

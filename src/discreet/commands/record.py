@@ -15,7 +15,7 @@ __all__ = ["MASS", "check_work", "guarantee_fields", "print_record", "promise", 
 
 MASS = 0.95
 """Probability of the intervals that are shown if no other is asked for."""
-_MOST_CATEGORIES, _MOST_WORK = 200, 1 << 26
+_MOST_CATEGORIES, _MOST_WORK = 100, 1 << 26
 """Up to here the intervals of a record, whoever wrote it, take seconds and some hundred megabytes."""
 
 _MOST_ROWS = 999
