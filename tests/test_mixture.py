@@ -314,9 +314,8 @@ def _excess(target: Target, log_weights: list[float]) -> float:
     with ctx.workprec(200):
         scale = 200
         weights = certify(target, log_weights, scale)
-        ends = np.log([target.grid[0], max(60.0, 2 * target.grid[0])])
         worst = arb(sum(weights)) * arb(2) ** -scale
-        for divergence in np.exp(np.linspace(*ends, 200)):
+        for divergence in np.geomspace(target.grid[0], max(60.0, 2 * target.grid[0]), 200).tolist():
             total = sum((arb(w) * (arb(-divergence) * M).exp() for w, M in zip(weights, target.powers, strict=True)), arb(0))
             g = (-target.rate * (-arb(-divergence).expm1()).sqrt()).exp().max(arb(-target.depth).exp())
             worst = worst.max(total * arb(2) ** -scale / g)

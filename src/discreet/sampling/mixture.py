@@ -225,7 +225,7 @@ def most_entries(prior: tuple[Fraction, ...], n: int) -> int:
         return sum(min(leaves(power), count * (n + 1)) for count in nodes)
 
     # Powers that lie a factor 2 or more apart are tabulated, and some of them used, besides those that are needed.
-    twos = [1 << exponent for exponent in range(size.bit_length() + 10)]
+    twos = [1 << exponent for exponent in range((size * depth).bit_length() + 4)]
     tables = min(leaves(1), k * (n + 1)) + sum(min(leaves(power), k * (n + 1)) for power in twos)
     return tables + sum(map(tree, twos)) + sum(map(tree, slowest_powers(log(candidates) + FLOOR)))
 
