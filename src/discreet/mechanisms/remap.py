@@ -55,13 +55,13 @@ _NODE_SETS = 40.0
 
 def _category_nodes(prior: Prior, n: int) -> float:
     """About how many nodes a category has at most: those next to four places, and a progression away from them."""
-    return 4.0 * (_DENSE + np.log(max(n / _DENSE, 1.0)) / np.log(_growth(float(max(prior.exact)))))
+    return float(4.0 * (_DENSE + np.log(max(n / _DENSE, 1.0)) / np.log(_growth(float(max(prior.exact))))))
 
 
 def search_cost(prior: Prior, n: int, slope: float) -> float:
     """About how many distances the search for one report computes, if the log likelihood of a count falls with this slope."""
     if prior.k > 2:
-        return _PASSES * prior.k * float(_category_nodes(prior, n))
+        return _PASSES * prior.k * _category_nodes(prior, n)
     itself = _NODE_SETS * (_DENSE + np.log(max(n / _DENSE, 1.0)) / np.log(_GROWTH))
     reach = min(float(n), -2.0 * np.log(_NEGLIGIBLE) / slope)
     if reach < 4 * _SCAN:
