@@ -351,6 +351,39 @@ def test_interpolation_between_datasets(name: str, prior: dc.Beta, monkeypatch: 
     assert isclose(expected_error(mechanism, over="worst"), worst, rel_tol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["LatticeGeometric", "LaplaceHistogram", "HellingerGlobal", "HellingerSmooth"])
+@pytest.mark.parametrize("epsilon", ["0.003", "0.5", "30"])
+@pytest.mark.parametrize("prior", [dc.Beta(1, 1), dc.Beta("0.1", 300)])
+def test_quadrature_equals_enumeration(name: str, epsilon: str, prior: dc.Beta, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes stand for outcomes and for datasets; the oracle lists all of both. An ε 10 % off would show."""
+    mechanism = dc.mechanism(name, prior, 3000, epsilon)
+    exact = expected_error(mechanism, over="predictive")
+    listed = [expected_error(mechanism, [x, 3000 - x]) for x in (0, 7, 1100, 3000)]
+    monkeypatch.setattr(survey, "MOST_PAIRS", 1000)
+    monkeypatch.setattr(accuracy, "_MOST_LISTED", 100)
+    nodes = [expected_error(mechanism, [x, 3000 - x]) for x in (0, 7, 1100, 3000)]
+    assert {each.method for each in nodes} == {"quadrature"}
+    assert all(isclose(a, b, rel_tol=1e-9, abs_tol=1e-15) for a, b in zip(nodes, listed, strict=True))
+    between = expected_error(mechanism, over="predictive")
+    assert between.method == "interpolation"
+    assert isclose(between, exact, rel_tol=1e-4, abs_tol=1e-12)
+    if epsilon == "0.5":
+        assert not isclose(expected_error(dc.mechanism(name, prior, 3000, "0.55"), over="predictive"), exact, rel_tol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["LatticeGeometric", "LaplaceHistogram", "LaplaceZhang"])
+def test_one_release_of_each_of_many_datasets(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = dc.mechanism(name, dc.Dirichlet(["0.5", 1, 2]), 8, 1)
+    exact = expected_error(mechanism, over="predictive")
+    monkeypatch.setattr(survey, "MOST_REPORTS", 10)
+    drawn, again = (expected_error(mechanism, over="predictive", rng=seed) for seed in (1, 2))
+    assert (exact.method, drawn.method) == ("enumeration", "Monte Carlo")
+    assert drawn != again
+    assert abs(drawn - exact) <= 4.0 * drawn.standard_error
+    off = expected_error(dc.mechanism(name, dc.Dirichlet(["0.5", 1, 2]), 8, "0.9"), over="predictive")
+    assert abs(off - exact) > 4.0 * drawn.standard_error  # an ε that is 10 % off is noticed
+
+
 def test_datasets_drawn_from_the_predictive(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = dc.mechanism("LatticeGeometric", dc.Dirichlet.uniform(3), 12, 2)
     exact = expected_error(mechanism, over="predictive")

@@ -93,6 +93,34 @@ def test_what_cannot_be_computed_is_none(monkeypatch: pytest.MonkeyPatch) -> Non
     assert all(row.ratio is None for row in found.rows)
     assert "-" in str(found)
     assert found.to_dicts()[-1]["error"] is None
+    assert found.reasons == ("Calibrated(HellingerSmooth): not computed; too many",)
+    assert str(found).count("too many") == 1
+
+
+def test_a_reason_is_said_once_for_all_rows_it_is_about() -> None:
+    found = compare(dc.Dirichlet.uniform(10), 10**9, "0.1")
+    assert next(row.mechanism for row in found.rows if row.error is not None) == "LatticeGeometric"
+    assert str(found).count("too few datasets could be tried") == 1
+    assert all((row.error is None) == (row.reason is not None) for row in found.rows)
+
+
+def test_the_default_is_not_the_best_everywhere() -> None:
+    """With many categories and few records in each, the total that `LatticeGeometric` keeps is no help."""
+    rows = {row.mechanism: row for row in compare(dc.Dirichlet.uniform(45), 100, 1).rows}
+    zhang, lattice = rows["LaplaceZhang"].error, rows["LatticeGeometric"].error
+    assert zhang is not None
+    assert lattice is not None
+    assert zhang + 3.0 * zhang.standard_error < lattice - 3.0 * lattice.standard_error
+
+
+def test_plans_reach_any_size() -> None:
+    """Noise of ε = 0.001 against 10^9 records or more; the error of a plan is that of its n, and less than it does not do."""
+    found = plan(dc.Dirichlet.uniform(5), 0.01, epsilon="0.001")
+    assert found.n > 10**9
+    assert found.error <= 0.01
+    fewer = expected_error(dc.LatticeGeometric(dc.Dirichlet.uniform(5), found.n // 2, "0.001"), over="predictive")
+    assert fewer > 0.01 + 3.0 * fewer.standard_error
+    assert plan(dc.Beta(1, 1), 0.05, n=10**12).epsilon < Fraction(1, 10**4)
 
 
 def test_shown_as_text_html_and_picture(small: Comparison) -> None:

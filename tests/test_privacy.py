@@ -12,7 +12,7 @@ from flint import arb, ctx
 
 import discreet as dc
 from discreet.mechanisms.base import Mechanism
-from discreet.privacy import privacy_profile
+from discreet.privacy import only_prior_speaks, privacy_profile
 from tests.support import Floats, Integers, lattice, neighbours, reference_values
 
 EXPONENTIAL = {"EHD": dc.HellingerGlobal, "EHDL": dc.HellingerLocal, "EHDS": dc.HellingerSmooth, "EHDS-delta": dc.HellingerSmoothDelta}
@@ -380,3 +380,14 @@ def test_lattice_losses_keep_their_digits_with_many_categories(epsilon: str) -> 
         q = (-arb(epsilon)).exp()
         grows = squares(k - 2, q) / squares(k - 1, q)
         assert abs(arb(float(atoms.probability[0])) - grows) <= 2.0**-50 * grows
+
+
+@pytest.mark.parametrize("name", ["LatticeGeometric", "LaplaceHistogram", "HellingerSmooth"])
+def test_where_only_the_prior_speaks_no_outcome_tells_datasets_apart(name: str) -> None:
+    """The odds between the two datasets that differ most change by at most e^(nε), in both directions and for every outcome."""
+    n, epsilon = 20, Fraction(1, 20)
+    assert only_prior_speaks(n, epsilon)
+    assert not only_prior_speaks(n + 1, epsilon)
+    mechanism = dc.mechanism(name, dc.Beta(1, 1), n, epsilon)
+    first, second = (mechanism._raw_law(np.array(counts)).log_probability for counts in ((n, 0), (0, n)))
+    assert 0.03 < np.abs(first - second).max() <= n * float(epsilon) * (1.0 + 1e-12)

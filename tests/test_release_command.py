@@ -92,9 +92,22 @@ def test_it_says_how_rows_were_counted(release: Invoke) -> None:
     assert counted in release("--privacy-id", "who").stderr
 
 
-def test_the_mechanism_is_named_and_nothing_that_was_not_computed_is_said_of_it(release: Invoke) -> None:
-    assert "LatticeGeometric" in (said := release().stderr)
-    assert not any(word in said for word in ("accurate", "best", "percent"))
+def test_no_mechanism_is_praised(release: Invoke) -> None:
+    """How accurate one is depends on n, k, ε and the prior; `compare` computes it."""
+    for name in ("LatticeGeometric", "LaplaceHistogram"):
+        words = release("--mechanism", name).stderr
+        assert name in words
+        assert not any(praise in words for praise in ("accurate", "best", "percent", "optimal"))
+
+
+def test_where_only_the_prior_speaks_it_says_so_before_the_spend(release: Invoke, book: Ledger, tmp_path: Path) -> None:
+    """n = 60: from ε = 1/60 down no two datasets are told apart by odds of more than e."""
+    says = "notice: ε is so small for n = 60 that only the prior speaks"
+    assert says in release(epsilon="1/60").stderr
+    assert says not in release(epsilon="1/59").stderr
+    refused = release("--ledger", tmp_path / "ledger.db", "--dataset", "another", epsilon="0.001")
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith(says)  # and nothing was drawn
 
 
 def test_without_a_ledger_it_says_so(release: Invoke, book: Ledger, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_faults_are_noticed() -> None:
 
 QUICK = [
     case("predictive", 10**12, [1.0] * 10, 0.1, mechanism="LaplaceZhang"),
-    case("predictive", 10**12, [1.0] * 300, 0.1),
+    case("predictive", 10**12, [1.0] * 100, 0.1),
     case("predictive", 10**9, [1.0] * 2, 0.1, mechanism="LaplaceHistogram"),
     case("predictive", 10**6, [1.0] * 5, 1.0, mechanism="HellingerSmooth"),
     case("worst", 10**9, [1.0] * 2, 0.1),
@@ -82,7 +82,7 @@ QUICK = [
     case("optimal", 20, [1.0] * 2, 1000.0),
     case("audit", 10**6, [1.0] * 1000, 1.0),
     case("accountant", 10**12, [1.0] * 3, 1.0),
-    case("mean", 10**6, [1.0] * 1000, 1e-6),
+    case("mean", 10**6, [1.0] * 50, 1e-6),
     case("smooth_sensitivity", 10**12, [1.0] * 1000, 1.0),
     case("simulate", 10**12, [1e6] * 100, 1.0, mechanism="Remapped(LatticeGeometric)"),
     case("discreet verify", 10**12, [1.0] * 1000, 1e-9, papers="HellingerSmoothDelta"),

@@ -17,13 +17,13 @@ from math import ceil, exp, inf, log, log2, nan, pi, sqrt
 
 import numpy as np
 from numpy.polynomial.polynomial import polyval2d
-from scipy.linalg import eigh_tridiagonal
 
 from discreet.distributions import Beta, Dirichlet
 from discreet.enumeration import candidate_count
 from discreet.errors import TooLargeError
 from discreet.mechanisms.base import CellNoise, IndependentNoise, Mechanism
 from discreet.numerics import Floats, gap, log_gamma_ratio
+from discreet.panels import sum_rule
 from discreet.validation import Counts
 
 __all__ = ["SUMMATION_ERROR", "exponential_mean", "laplace_mean", "lattice_mean"]
@@ -48,18 +48,12 @@ _MOST_RECORDS = 200_000
 
 @lru_cache(maxsize=64)
 def _octave(first: int) -> tuple[Floats, Floats]:
-    """Powers m and weights, for Σ s_m f(m) over the integers m from `first` to `2 first - 1`.
-
-    Gauss quadrature for the uniform measure on these integers, from the recurrence of its orthogonal polynomials (Golub and Welsch); its
-    error is at most that of Gauss-Legendre for an integral over as long an interval.
-    """
+    """Powers m and weights, for Σ s_m f(m) over the integers m from `first` to `2 first - 1`."""
     if first < _ONE_BY_ONE:
         m, weight = np.arange(first, 2.0 * first), np.ones(first)
     else:
-        j = np.arange(1.0, _NODES)
-        off_diagonal = np.sqrt(j**2 * (float(first) ** 2 - j**2) / (4.0 * (4.0 * j**2 - 1.0)))
-        nodes, vectors = eigh_tridiagonal(np.full(_NODES, 1.5 * first - 0.5), off_diagonal)
-        m, weight = nodes.astype(np.float64), first * vectors[0] ** 2
+        places, weight = sum_rule(first, _NODES)
+        m = first + places
     return m, weight * np.exp(-log_gamma_ratio(m - 0.5, 1.5)) / (2.0 * sqrt(pi))
 
 

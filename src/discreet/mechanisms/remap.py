@@ -64,7 +64,7 @@ def _category_nodes(prior: Prior, n: int) -> float:
 def search_cost(prior: Prior, n: int, slope: float) -> float:
     """About how many distances the search for one report computes, if the log likelihood of a count falls with this slope."""
     if prior.k > 2:
-        return _PASSES * prior.k * float(_category_nodes(prior, n))
+        return _PASSES * prior.k * _category_nodes(prior, n)
     itself = _NODE_SETS * (_DENSE + np.log(max(n / _DENSE, 1.0)) / np.log(_GROWTH))
     reach = min(float(n), -2.0 * np.log(_NEGLIGIBLE) / slope)
     if reach < 4 * _SCAN:
