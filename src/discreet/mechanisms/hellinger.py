@@ -162,7 +162,7 @@ class HellingerGlobal(Exponential):
 
 @dataclass(frozen=True)
 class HellingerLocal(Exponential):
-    """**No guarantee**: `∝ exp(-ε H / (2 LS(x)))`. Its loss exceeds ε for small priors, so it refuses to release."""
+    """**No guarantee**: `∝ exp(-ε H / (2 LS(x)))`. Its loss can exceed ε, under small and large priors, so it refuses to release."""
 
     _is_fair: ClassVar[bool] = True
 

@@ -31,7 +31,7 @@ def _hit(name: str, n: int, epsilon: int) -> float:
 def _over_sizes(margins: Mapping[int, float], words: Mapping[str, str], wanted: Callable[[int], bool] = lambda _: True) -> Search:
     """A search over the sizes wanted of those whose margins were computed."""
     kept = {n: margin for n, margin in margins.items() if wanted(n)}
-    return search(_SETTING | words | {"n": over(kept)}, (case(f"n = {n}", margin) for n, margin in kept.items()), ties="broken")
+    return search({**_SETTING, **words, "n": over(kept)}, (case(f"n = {n}", margin) for n, margin in kept.items()), ties="broken")
 
 
 # --- 000 Figures 3 and 4 ----------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from math import comb
 
 import numpy as np
@@ -146,17 +147,18 @@ def _odd_steps() -> Claim:
     )
 
 
+def _floored(t: int, scale: Fraction, which: int, sign: int) -> arb:
+    return sign * formulas.floored(t, scale)[which]
+
+
 def _floor_sign() -> Claim:
     places = [(t, Fraction(b)) for t in (-1, -2, -5, -40) for b in ("0.05", "1", "2", "100")]
     region = {"t": "-1, -2, -5, -40", "Δ/ε": "0.05, 1, 2, 100"}
 
     def cases(sign: int) -> Iterator[Cases]:
         for t, b in places:
-            yield equal_case(
-                f"t = {t}, Δ/ε = {float(b):g}",
-                lambda t=t, b=b: sign * formulas.floored(t, b)[0],
-                lambda t=t, b=b: formulas.floored(t, b)[1],
-            )  # type: ignore[misc]
+            shown, true = partial(_floored, t, b, 0, sign), partial(_floored, t, b, 1, 1)
+            yield equal_case(f"t = {t}, Δ/ε = {float(b):g}", shown, true)
 
     return Claim(
         "floor-sign",

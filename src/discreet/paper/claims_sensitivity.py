@@ -200,7 +200,7 @@ def _lipschitz_cases() -> Iterator[Cases]:
     )
     for prior, n in worlds:
         points = simplex_points(n, prior.k)
-        inverse = cache(lambda y, prior=prior, points=points: 1 / local_ball(prior, points[y]))  # type: ignore[misc]
+        inverse = cache(lambda y, prior=prior, points=points: 1 / local_ball(prior, points[y]))
         for gamma in (0.01, 0.05, 1.0, 20.0):
             found = inverse_smooth(prior, n, gamma)
             both = np.concatenate([found.pairs, found.pairs[:, ::-1]])

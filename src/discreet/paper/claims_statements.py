@@ -71,7 +71,7 @@ def _statement_base() -> Claim:
         for n in sizes:
             yield ball_case(f"n = {n}, the polynomial", lambda n=n: arb((n - 1) ** 2 * (n + 2) * (n + 4) - (n + 3) ** 2 * n * (n - 2)))  # type: ignore[misc]
             ratio = Fraction((n - 1) ** 2 * (n + 2) * (n + 4), (n + 3) ** 2 * n * (n - 2))
-            known = lambda n=n: (induction_algebra(n, 0).left / induction_algebra(n, 0).right) ** 2  # type: ignore[misc]  # noqa: E731
+            known = lambda n=n: (induction_algebra(n, 0).left / induction_algebra(n, 0).right) ** 2  # noqa: E731
             yield equal_case(f"n = {n}, the square of left over right", known, lambda ratio=ratio: ball(ratio))  # type: ignore[misc]
 
     return Claim(

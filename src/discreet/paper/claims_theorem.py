@@ -6,6 +6,7 @@ from math import exp, inf
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from discreet.distances import hellinger
 from discreet.distributions import Beta
@@ -19,6 +20,7 @@ from discreet.paper.grids import (
     EVERY_REGION,
     UNIT_REGION,
     Margin,
+    Premise,
     all_data,
     balanced_data,
     less_missed,
@@ -38,7 +40,7 @@ def _hist_equality(_laws: Laws, windows: Windows, epsilon: float) -> Floats:
     """P(H < t) less its stated value: the noise below -k, less what lies below the window; exactly 0 where they are the same."""
     stated = np.exp(-epsilon * windows.steps)
     below = np.where(windows.low > 0, np.exp(-epsilon * (windows.x - windows.low)), 0.0)
-    return -np.abs(stated - below) / 2.0
+    return np.asarray(-np.abs(stated - below) / 2.0)
 
 
 def _hist_lower(laws: Laws, windows: Windows, epsilon: float) -> Floats:
@@ -54,7 +56,7 @@ def _equality_ball(_laws: Laws, windows: Windows, epsilon: float, i: int) -> arb
 
 def _hist_search(region: Mapping[str, str], worlds: Callable[[], Iterable[Laws]], *, inside: bool = False) -> tuple[Search, Search]:
     """The equality and the lower bound; `inside`: only where k steps down are not clamped."""
-    applies: Callable[[Laws, Windows, float], Floats] | None = (lambda _laws, windows, _e: windows.x > windows.steps) if inside else None
+    applies: Premise | None = (lambda _laws, windows, _e: windows.x > windows.steps) if inside else None
     equal = search(region, window_cases(worlds(), step_windows, _hist_equality, applies=applies, exact=_equality_ball))
     exact = less_missed(lambda e, k: (-e * k).exp())
     return equal, search(region, window_cases(worlds(), step_windows, _hist_lower, applies=applies, exact=exact))
@@ -204,18 +206,18 @@ def _ahead(laws: Laws, windows: Windows, epsilon: float) -> Floats:
     return np.asarray(1.0 - missed(windows, laws.n, epsilon) - windows.probability(_law("EHD", laws, epsilon)))
 
 
-def _large_premise(laws: Laws, windows: Windows, epsilon: float) -> Floats:
+def _large_premise(laws: Laws, windows: Windows, epsilon: float) -> NDArray[np.bool_]:
     k = np.maximum(windows.steps, 1)
     return np.asarray((windows.steps > 0) & (laws.n * exp(-epsilon) * -np.expm1(-epsilon * k) > 2.0 * k + 1.0))
 
 
-def _small_premise(laws: Laws, windows: Windows, epsilon: float) -> Floats:
+def _small_premise(laws: Laws, windows: Windows, epsilon: float) -> NDArray[np.bool_]:
     k = windows.steps
     hist = 1.0 - 0.5 * (np.exp(-k * epsilon) + np.exp(-(k + 1) * epsilon))
     return np.asarray(laws.n * hist < 2.0 * k * exp(-epsilon) + 1.0)
 
 
-def _good_premise(laws: Laws, windows: Windows, epsilon: float) -> Floats:
+def _good_premise(laws: Laws, windows: Windows, epsilon: float) -> NDArray[np.bool_]:
     return np.full(windows.x.shape, laws.n * exp(-epsilon / (2.0 * PAPER_SENSITIVITY)) * -np.expm1(-epsilon) > 3.0)
 
 

@@ -75,7 +75,7 @@ def _theorem_4_2() -> Claim:
         return local_windows(laws, equal=False)
 
     exact = less_missed(lambda e, _: (-e).exp())
-    numbers = {}
+    numbers: dict[str, float] = {}
     laws = Laws(Beta(1, 1), 100, (50,))
     for e in (0.5, 1.0, 2.0):
         below, inside = (1.0 - float(missed(found, 100, e)[0]) for found in (strictly(laws), local_windows(laws)))

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 
+import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from discreet.distributions import Beta
 from discreet.numerics import Floats
@@ -16,6 +18,7 @@ __all__ = [
     "EVERY_REGION",
     "UNIT_REGION",
     "Margin",
+    "Premise",
     "all_data",
     "balanced_data",
     "less_missed",
@@ -37,6 +40,7 @@ EVERY_REGION = {
 BALANCED_REGION = {"prior": "Beta(1, 1)", "n": over(_BALANCED_SIZES), "data": "balanced", "ε": over(EPSILONS)}
 
 Margin = Callable[[Laws, Windows, float], Floats]
+Premise = Callable[[Laws, Windows, float], NDArray[np.bool_]]
 
 
 def unit_data() -> Iterator[Laws]:
@@ -60,7 +64,7 @@ def window_cases(
     windows: Callable[[Laws], Windows],
     margin: Margin,
     *,
-    applies: Callable[[Laws, Windows, float], Floats] | None = None,
+    applies: Premise | None = None,
     exact: Callable[[Laws, Windows, float, int], arb] | None = None,
     epsilons: tuple[float, ...] = EPSILONS,
 ) -> Iterator[Cases]:

@@ -93,8 +93,8 @@ def search(
         if np.isnan(found).any():
             raise InternalError(f"a margin is not a number at {named(int(np.argmax(np.isnan(found))))}")
         signs = np.where(np.abs(found) > error, np.sign(found), 0.0)
-        for i in np.nonzero(signs == 0.0)[0]:
-            signs[i] = _decided(int(i), named, exact)
+        for place in np.nonzero(signs == 0.0)[0]:
+            signs[place] = _decided(int(place), named, exact)
         found = np.where(signs == np.sign(found), found, 0.0)  # what floats made of a tie is rounding
         tied += int((signs == 0.0).sum())
         broken += int((signs < 0.0).sum() if ties == "allowed" else (signs <= 0.0).sum())
@@ -107,8 +107,8 @@ def search(
 def together(*searches: Search) -> Search:
     """Several searches of one region as one."""
     worst = min(searches, key=lambda each: each.worst)
-    counts = (sum(getattr(each, name) for each in searches) for name in ("settings", "broken", "ties"))
-    return Search(worst.region, *counts, worst.worst, worst.at, worst.wanted)
+    settings, broken, ties = (sum(column) for column in zip(*((each.settings, each.broken, each.ties) for each in searches), strict=True))
+    return Search(worst.region, settings, broken, ties, worst.worst, worst.at, worst.wanted)
 
 
 def _decided(i: int, named: Callable[[int], str], exact: Callable[[int], arb] | None) -> float:
