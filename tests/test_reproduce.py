@@ -29,6 +29,11 @@ Golden = Sequence[tuple[str, dict[str, Any], float]]
 
 # Column, row and value, on the grids of a quick run.
 GOLDEN: dict[str, Golden] = {
+    "000-section-3": [
+        ("exact", {"mechanism": "LSHist", "gamma": 6}, 0.0925611758022),
+        ("tail", {"mechanism": "LSHist", "gamma": 6}, 0.0497870683679),
+        ("shifted", {"mechanism": "LSDim", "gamma": 6}, 0.367879441171),
+    ],
     "000-figure-1": [
         ("sensitivity", {"x": 0, "curve": "local"}, 0.338939760898),
         ("sensitivity", {"x": 50, "curve": "gamma"}, 0.0702756285591),

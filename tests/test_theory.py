@@ -234,6 +234,9 @@ def test_an_inequality_knows_whether_it_holds() -> None:
     assert Inequality("a", 1.0, "<", 2.0).holds
     assert not Inequality("a", 2.0, "<", 2.0).holds
     assert Inequality("a", 2.0, "<=", 2.0).holds
+    assert not Inequality("a", 1.0, "<=", 0.99999999999998).holds
+    assert not Inequality("a", 1.0, "<=", 1.0, margin=-1e-30).holds
+    assert Inequality("a", 1.0, "<", 1.0, margin=1e-30).holds
     assert Inequality("a", 2.0, "=", 2.0 + 1e-12).holds
     assert not Inequality("a", 2.0, "=", 2.001).holds
     assert Inequality("a", 1.0, ">", 2.0, premise=False).holds

@@ -12,11 +12,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from discreet.commands.options import errors_in_one_line
-from discreet.paper.claim import HOLDS, HOLDS_NOT, Claim
+from discreet.paper.claim import HOLDS, HOLDS_NOT, HOLDS_WHEN, Claim, Kind
 
 __all__ = ["reproduce"]
 
-_COLOURS = {HOLDS: "green", HOLDS_NOT: "red"}
+_COLOURS: dict[Kind, str] = {HOLDS: "green", HOLDS_WHEN: "yellow", HOLDS_NOT: "red"}
 
 
 def reproduce(
@@ -46,7 +46,7 @@ def reproduce(
         Console().print(_table(found.claims))
     kinds = [claim.kind for claim in found.claims]
     typer.echo(
-        f"{len(kinds)} claims: {kinds.count(HOLDS)} hold, {kinds.count(f'{HOLDS} when')} hold under a condition, "
+        f"{len(kinds)} claims: {kinds.count(HOLDS)} hold, {kinds.count(HOLDS_WHEN)} hold under a condition, "
         f"{kinds.count(HOLDS_NOT)} do not. "
         f"{found.items} figures and tables. {found.reused} of {found.items + len(kinds)} taken from an earlier run. "
         f"{monotonic() - begun:.0f} s.\n{found.report}"
@@ -61,5 +61,5 @@ def _table(found: list[Claim]) -> Table:
     for claim in found:
         said = f"{escape(claim.claim)} [dim]({escape(claim.where)})[/]"
         numbers = "\n".join(f"{name}: {value:.6g}" for name, value in claim.numbers.items())
-        table.add_row(claim.id, said, escape(numbers), f"[{_COLOURS.get(claim.verdict, 'yellow')}]{escape(claim.verdict)}[/]")
+        table.add_row(claim.id, said, escape(numbers), f"[{_COLOURS[claim.kind]}]{escape(claim.verdict)}[/]")
     return table

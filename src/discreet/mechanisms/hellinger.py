@@ -205,7 +205,7 @@ class HellingerGlobal(Exponential):
 
 @define(frozen=True, slots=False, repr=False)
 class HellingerLocal(Exponential):
-    """**No guarantee**: `∝ exp(-ε H / (2 LS(x)))`. Its loss exceeds ε for small priors, so it refuses to release."""
+    """**No guarantee**: `∝ exp(-ε H / (2 LS(x)))`. Its loss can exceed ε, under small and large priors, so it refuses to release."""
 
     _is_fair: ClassVar[bool] = True
 

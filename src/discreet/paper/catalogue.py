@@ -22,6 +22,7 @@ _FOUND: dict[str, Item] = {
 ITEMS: dict[str, Item] = {
     name: _FOUND[name]
     for name in (
+        "000-section-3",
         "000-figure-1",
         "000-figure-2",
         "000-figure-3",

@@ -1,25 +1,33 @@
 """What the papers say, what is computed, and whether the two agree: all claims together.
 
-Each claim is a function that computes its numbers and takes its verdict from them; nothing here is copied from a run. Documents are
+Each claim is a function that computes its numbers and searches for a case that breaks it; nothing here is copied from a run. Documents are
 named by number: 000 report, 001 short paper, 002 draft, 003 poster, 004 notes.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 
 from discreet.errors import InvalidInputError
-from discreet.paper.claim import HOLDS, HOLDS_NOT, Claim
+from discreet.paper.claim import Claim
 from discreet.paper.claims_accuracy import CLAIMS as ACCURACY
+from discreet.paper.claims_formulas import CLAIMS as FORMULAS
+from discreet.paper.claims_lemmas import CLAIMS as LEMMAS
 from discreet.paper.claims_privacy import CLAIMS as PRIVACY
 from discreet.paper.claims_sensitivity import CLAIMS as SENSITIVITY
+from discreet.paper.claims_statements import CLAIMS as STATEMENTS
+from discreet.paper.claims_theorem import CLAIMS as THEOREM
 from discreet.paper.claims_theory import CLAIMS as THEORY
 
-__all__ = ["HOLDS", "HOLDS_NOT", "Claim", "claim_ids", "compute_claims"]
+__all__ = ["Claim", "claim_ids", "compute_claims"]
 
 _CLAIMS: Mapping[str, Callable[[], Claim]] = {
+    **STATEMENTS,
     **SENSITIVITY,
+    **FORMULAS,
     **PRIVACY,
+    **LEMMAS,
     **ACCURACY,
     **THEORY,
+    **THEOREM,
 }
 
 

@@ -6,22 +6,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from discreet.distances import hellinger
 from discreet.distributions import Beta
-from discreet.enumeration import simplex_points
 from discreet.mechanisms import HellingerSmoothDelta
-from discreet.numerics import Floats
 from discreet.paper.contenders import POSTER_DELTA, uniform
 from discreet.paper.data import Data, Value
 from discreet.paper.figure import Figure, Panel
+from discreet.paper.sensitivities import between_neighbours, datasets, largest_changes, slipped
 from discreet.paper.style import INK
 from discreet.sensitivity import Smoothing, global_sensitivity, local_sensitivities, smooth_sensitivities
-from discreet.validation import Counts, check_positive
+from discreet.validation import check_positive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FIGURES", "datasets", "slipped"]
+__all__ = ["FIGURES"]
 
 RECORDS = 100
 
@@ -33,17 +31,6 @@ _CURVES = {
     "constant": ("√(1 - π/4)", "#85888f", (0, (8, 2)), ""),
     "published": ("LS(x) as published", "#9a6fc4", (0, (3, 2)), "X"),
 }
-
-
-def datasets(n: int) -> Counts:
-    """All datasets of n records in two categories, by the first count."""
-    x = np.arange(n + 1)
-    return np.stack([x, n - x], axis=-1)
-
-
-def slipped(local: Floats, n: int) -> Floats:
-    """Sensitivities with the public research code's slip, ln Σα divided by where lnΓ(Σα) is subtracted: exponents shrink by ln(n + 2)."""
-    return np.asarray(np.sqrt(-np.expm1(np.log1p(-(local**2)) / np.log(n + 2))))
 
 
 def sensitivity_curves(quick: bool) -> Data:  # noqa: ARG001
@@ -86,16 +73,10 @@ def local_maxima(quick: bool) -> Data:  # noqa: ARG001
     """For every candidate r the largest |H(x, r) - H(x', r)| over neighbours x', and how many records r is away from x."""
     rows: list[dict[str, Value]] = []
     for counts in (*_PLACES, *_PLACES_THREE):
-        n, k = sum(counts), len(counts)
-        prior, candidates, x = uniform(k), simplex_points(n, k), np.array(counts)
-        neighbours = candidates[np.abs(candidates - x).sum(axis=-1) == 2]
-        a = prior.concentration
-        own = np.asarray(hellinger(a + x, a + candidates))
-        change = np.max([np.abs(np.asarray(hellinger(a + other, a + candidates)) - own) for other in neighbours], axis=0)
-        away = np.abs(candidates - x).sum(axis=-1) // 2
+        found = largest_changes(uniform(len(counts)), np.array(counts))
         rows += [
-            {"dataset": str(counts), "k": k, "r": int(r[0]), "away": int(d), "change": float(c)}
-            for r, d, c in zip(candidates, away, change, strict=True)
+            {"dataset": str(counts), "k": len(counts), "r": int(r[0]), "away": int(d), "change": float(c)}
+            for r, d, c in zip(*found, strict=True)
         ]
     return Data.of(rows)
 
@@ -132,7 +113,7 @@ def statement_steps(quick: bool) -> Data:  # noqa: ARG001
     rows = []
     for n in (20, 21):
         x = datasets(n)
-        step = np.asarray(hellinger(1.0 + x[:-1], 1.0 + x[1:]))
+        step = between_neighbours(n)
         local = local_sensitivities(Beta(1, 1), x)
         rows += [
             {"n": n, "x": i, "to_next": float(step[i]) if i < n else float("nan"), "local_sensitivity": float(local[i])}

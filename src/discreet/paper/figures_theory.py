@@ -1,44 +1,21 @@
 """001's theorems with both sides drawn: 4.1 to 4.4 and Corollary 4.4.1, Theorem 4.5, and its corollaries on LSHist against EHD."""
 
-from math import ceil, log
+from math import log
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from discreet.accuracy import error_law
-from discreet.distances import hellinger
 from discreet.distributions import Beta
-from discreet.mechanisms import LaplaceHistogram
+from discreet.mechanisms import LaplaceDimension, LaplaceHistogram, LaplaceZhang
 from discreet.paper import theory
 from discreet.paper.contenders import balanced
 from discreet.paper.data import Data, Value
 from discreet.paper.figure import Figure, Panel
+from discreet.paper.quantiles import error_ratio, reach_ratio
 from discreet.paper.style import INK, LOOKS, Dash, line
-from discreet.sensitivity import local_sensitivity
-from discreet.survey import Errors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FIGURES", "error_ratio", "reach_ratio"]
-
-
-def error_ratio(n: int, epsilon: float, gamma: float) -> float:
-    """001 Theorems 4.1 and 4.3: the (1 - γ)-quantile of LSHist's error, in local sensitivities, on balanced data."""
-    counts, prior = balanced(n, 2), Beta(1, 1)
-    law = error_law(LaplaceHistogram(prior, n, repr(epsilon)), counts)
-    return float(law.quantile(1.0 - gamma)) / local_sensitivity(prior, counts)
-
-
-def reach_ratio(n: int, epsilon: float, gamma: float, *, up: bool) -> float:
-    """001 Theorem 4.3: the largest distance within ln(1/γ)/ε steps, in local sensitivities; steps rounded up or down."""
-    counts, prior = balanced(n, 2), Beta(1, 1)
-    reach = log(1.0 / gamma) / epsilon
-    steps = ceil(reach) if up else int(reach)
-    places = np.clip(counts[0] + np.array([-steps, steps]), 0, n)
-    far = Errors(prior, n, hellinger)(counts, np.stack([places, n - places], axis=-1)).max()
-    return float(far) / local_sensitivity(prior, counts)
-
+__all__ = ["FIGURES"]
 
 _GAMMA = 0.05
 _EPSILONS = (0.5, 1.0, 2.0)
@@ -136,7 +113,42 @@ def _draw_against(ax: "Axes", data: Data, e: float) -> None:
     ax.set_ylim(0.0, 1.03)
 
 
+# --- ℓ1 accuracy ------------------------------------------------------------------------------------------------------
+
+_NOISY = {"LSHist": LaplaceHistogram, "LSDim": LaplaceDimension, "LSZhang": LaplaceZhang}
+
+
+def l1_tails(quick: bool) -> Data:
+    """000 section 3: P(ℓ1 error >= γ) with the tail of the noise before it is floored, data (20, 20), ε = 1."""
+    rows: list[dict[str, Value]] = []
+    for name, cls in _NOISY.items():
+        for gamma in range(2, 25, 4 if quick else 2):
+            found = theory.l1_accuracy(cls(Beta(1, 1), 40, 1), [20, 20], gamma)
+            shifted = theory.l1_accuracy(cls(Beta(1, 1), 40, 1), [20, 20], gamma, floored=2.0)
+            rows.append({"mechanism": name, "gamma": gamma, "exact": found.left, "tail": found.right, "shifted": shifted.right})
+    return Data.of(rows)
+
+
+def _draw_tails(ax: "Axes", data: Data, name: str) -> None:
+    rows = data.where(mechanism=name)
+    ax.plot(rows["gamma"], rows["exact"], **line(name))
+    ax.plot(rows["gamma"], rows["tail"], color=INK, linestyle=(0, (1, 1.5)), linewidth=1.2, label="tail of the noise at γ")
+    ax.plot(rows["gamma"], rows["shifted"], color=INK, linestyle=(0, (5, 2)), linewidth=1.2, label="tail of the noise at γ - 2")
+    ax.set_yscale("log")
+    ax.set_xlabel("γ")
+    ax.set_ylabel("P(|α - α̃| + |β - β̃| ≥ γ)")
+
+
 FIGURES = (
+    Figure(
+        "000-section-3",
+        "000, section 3",
+        "Accuracy in the ℓ1 norm",
+        "The probability that the reported parameters are off by γ or more in all, exactly, and the tail of the Laplace noise before it is "
+        "floored; data (20, 20), ε = 1. Flooring adds up to one record to what a count is off by: with γ - 2 for γ the tail is a bound.",
+        l1_tails,
+        tuple(Panel(LOOKS[name].label, lambda ax, data, name=name: _draw_tails(ax, data, name)) for name in _NOISY),  # type: ignore[misc]
+    ),
     Figure(
         "001-theorem-4.1-4.4",
         "001, Theorems 4.1 to 4.4",

@@ -8,14 +8,14 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
-from discreet.paper.claim import HOLDS, HOLDS_NOT, Claim
+from discreet.paper.claim import HOLDS, HOLDS_NOT, HOLDS_WHEN, Claim, Kind
 from discreet.paper.data import Data, write_atomically
 from discreet.paper.figure import Item, TableItem
 
 __all__ = ["Shown", "write_report"]
 
 _SHOWN_NUMBERS = 3
-_CLASSES = {HOLDS: "yes", HOLDS_NOT: "no"}
+_CLASSES: dict[Kind, str] = {HOLDS: "yes", HOLDS_WHEN: "partly", HOLDS_NOT: "no"}
 
 
 @dataclass(frozen=True)
@@ -51,18 +51,17 @@ def _summary(claims: Sequence[Claim], shown: Sequence[Shown]) -> str:
     counts = Counter(claim.kind for claim in claims)
     said = ", ".join(
         f"<b>{counts[kind]}</b> {words}"
-        for kind, words in ((HOLDS, "hold"), (f"{HOLDS} when", "hold under a condition"), (HOLDS_NOT, "do not hold"))
+        for kind, words in ((HOLDS, "hold"), (HOLDS_WHEN, "hold under a condition"), (HOLDS_NOT, "do not hold"))
     )
     tables = sum(isinstance(each.item, TableItem) for each in shown)
     return f"{len(claims)} claims: {said}. {len(shown) - tables} figures, {tables} tables."
 
 
 def _badge(claim: Claim) -> str:
-    return f'<span class="badge {_CLASSES.get(claim.verdict, "partly")}">{escape(claim.kind)}</span>'
+    return f'<span class="badge {_CLASSES[claim.kind]}">{escape(claim.kind)}</span>'
 
 
 def _claim_row(claim: Claim, ids: set[str]) -> str:
-    condition = claim.verdict.removeprefix(claim.kind).strip()
     rows = [f"<tr><td>{escape(name)}</td><td>{value:.6g}</td></tr>" for name, value in claim.numbers.items()]
     numbers = f'<table class="numbers">{"".join(rows[:_SHOWN_NUMBERS])}</table>'
     if len(rows) > _SHOWN_NUMBERS:
@@ -75,7 +74,7 @@ def _claim_row(claim: Claim, ids: set[str]) -> str:
         f'<td data-name="where">{escape(claim.where)}</td>'
         f'<td data-name="claim">{escape(claim.claim)}</td>'
         f'<td data-name="numbers">{numbers}</td>'
-        f'<td data-name="verdict">{_badge(claim)} {escape(condition)}</td>'
+        f'<td data-name="verdict">{_badge(claim)} {escape(claim.condition_text)}<p class="searched">{escape(claim.reach)}</p></td>'
         f'<td data-name="figure">{link}</td></tr>'
     )
 

@@ -8,7 +8,7 @@ import csv
 import json
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import sha256
 from importlib import resources
 from multiprocessing import get_context
@@ -108,7 +108,7 @@ def _produce_claim(name: str, plan: Plan) -> bool:
     if _load(path, plan.key(name)) is not None:
         return False
     [claim] = compute_claims([name])
-    _store(path, {"key": plan.key(name), "claim": asdict(claim)})
+    _store(path, {"key": plan.key(name), "claim": claim.to_json()})
     return True
 
 
@@ -173,7 +173,7 @@ def _stored_claim(name: str, plan: Plan) -> Claim:
     found = _load(plan.out / "cache" / f"claim-{name}.json", plan.key(name))
     if found is None:
         raise InternalError(f"the claim {name} was computed but is not where it was put")
-    return Claim(**found["claim"])
+    return Claim.from_json(found["claim"])
 
 
 def _shown(name: str, plan: Plan) -> Shown:
@@ -186,13 +186,15 @@ def _shown(name: str, plan: Plan) -> Shown:
 
 def write_claims(found: list[Claim], directory: Path) -> None:
     """Write the claims as claims.json, claims.csv (one number a row) and claims.md."""
-    (directory / "claims.json").write_text(json.dumps([asdict(claim) for claim in found], indent=2, ensure_ascii=False) + "\n", "utf-8")
+    (directory / "claims.json").write_text(json.dumps([claim.to_json() for claim in found], indent=2, ensure_ascii=False) + "\n", "utf-8")
     with (directory / "claims.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["id", "where", "claim", "number", "value", "verdict", "figure"])
+        writer.writerow(["id", "where", "claim", "number", "value", "kind", "condition", "searched", "figure"])
         for claim in found:
             for name, value in claim.numbers.items():
-                writer.writerow([claim.id, claim.where, claim.claim, name, repr(value), claim.verdict, claim.figure])
+                writer.writerow(
+                    [claim.id, claim.where, claim.claim, name, repr(value), claim.kind, claim.condition_text, claim.reach, claim.figure]
+                )
     (directory / "claims.md").write_text(_markdown(found), "utf-8")
 
 

@@ -8,7 +8,7 @@ mechanism. Their EHD uses sqrt(1 - π/4) for the global sensitivity of every pri
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, isclose, log, nan, pi, sqrt
+from math import exp, expm1, isclose, log, log1p, nan, pi, sqrt
 from typing import Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaincc, gammaln
 
 from discreet.accuracy import ErrorLaw, error_law
-from discreet.distances import hellinger, kl
+from discreet.distances import hellinger, kl, renyi
 from discreet.distributions import Beta, Dirichlet
 from discreet.errors import InvalidInputError
 from discreet.mechanisms.base import Mechanism
@@ -30,6 +30,7 @@ from discreet.validation import Counts, Number, check_counts, check_positive
 __all__ = [
     "PAPER_SENSITIVITY",
     "Inequality",
+    "Measure",
     "Sizes",
     "TableCell",
     "accuracy_table",
@@ -48,6 +49,7 @@ PAPER_SENSITIVITY = sqrt(1.0 - pi / 4.0)
 """The papers' global sensitivity of the Hellinger distance; right for prior parameters of 1 and n = 1."""
 
 Relation = Literal["<", "<=", "=", ">=", ">"]
+Measure = Literal["H", "KL", ""]
 Prior = Dirichlet | Beta
 _EQUAL = 1e-9
 _ROUNDING = 1e-12
@@ -66,15 +68,21 @@ class Inequality:
     """Whether the parameters satisfy what the statement asks of them."""
     crossover: float | None = None
     """The number of records that the premise compares n with."""
+    measure: Measure = ""
+    """The distance it is about, where there are statements about several."""
+    margin: float | None = None
+    """How far the relation is from failing, where that was computed without cancellation: it decides where the sides' digits do not."""
 
     @property
     def true(self) -> bool:
-        """Whether the relation is true, premise or not; a side that is not a number makes it false."""
+        """Whether the relation is true, premise or not; a side that is not a number makes it false. No slack."""
+        if self.margin is not None:
+            return self.margin >= 0.0 if self.relation in ("<=", ">=") else self.margin > 0.0
         comparisons: dict[str, Callable[[float, float], bool]] = {
             "<": lambda a, b: a < b,
-            "<=": lambda a, b: a <= b + _ROUNDING,
+            "<=": lambda a, b: a <= b,
             "=": lambda a, b: isclose(a, b, rel_tol=_EQUAL),
-            ">=": lambda a, b: a >= b - _ROUNDING,
+            ">=": lambda a, b: a >= b,
             ">": lambda a, b: a > b,
         }
         return comparisons[self.relation](self.left, self.right)
@@ -136,6 +144,11 @@ def _below(law: ErrorLaw, t: float) -> float:
     return float(law.probability[law.support < t * (1.0 - _ROUNDING)].sum())
 
 
+def _reached(law: ErrorLaw, t: float, *, beyond: bool = False) -> float:
+    """P(error >= t), or P(error > t), added up as such: 1 less the rest would lose its digits."""
+    return float(law.probability[law.support >= t * (1.0 - _ROUNDING) if not beyond else law.support > t * (1.0 + _ROUNDING)].sum())
+
+
 # --- 001, Theorem 4.5 and its corollaries -----------------------------------------------------------------------------
 
 
@@ -151,20 +164,24 @@ def theorem_4_5(
     world = _world(prior, counts, epsilon, sensitivity)
     k, n, e, t = steps, world.n, world.epsilon, world.threshold(steps)
     local = exp(-e / (2.0 * local_sensitivity(prior, world.counts)))
-    zhang, hist = _below(world.laplace(LaplaceZhang), t), _below(world.laplace(LaplaceHistogram), t)
+    zhang_law, hist_law = world.laplace(LaplaceZhang), world.laplace(LaplaceHistogram)
+    zhang, hist = _below(zhang_law, t), _below(hist_law, t)
     ehd, ehdl = _below(world.exponential(sensitivity), t), _below(world.exponential(local_sensitivity(prior, world.counts)), t)
 
-    def row(name: str, left: float, relation: Relation, right: float) -> Inequality:
-        return Inequality(f"001 Theorem 4.5, {name}, k = {k}", left, relation, right)
+    def row(name: str, left: float, relation: Relation, right: float, margin: float | None = None) -> Inequality:
+        return Inequality(f"001 Theorem 4.5, {name}, k = {k}", left, relation, right, margin=margin)
+
+    off = exp(-k * e / 2.0)
+    zhang_margin, hist_margin = 2.0 * off - off * off - _reached(zhang_law, t), exp(-k * e) - _reached(hist_law, t)
 
     return {
         "LSZhang": (
             row("LSZhang: P(H < t)", zhang, "=", (1.0 - 0.5 * (exp(-k * e / 2.0) + exp(-(k + 1) * e / 2.0))) ** 2),
-            row("LSZhang: P(H < t) against its lower bound", zhang, ">=", (1.0 - exp(-k * e / 2.0)) ** 2),
+            row("LSZhang: P(H < t) against its lower bound", zhang, ">=", (1.0 - off) ** 2, zhang_margin),
         ),
         "LSHist": (
             row("LSHist: P(H < t)", hist, "=", _hist_probability(k, e)),
-            row("LSHist: P(H < t) against its lower bound", hist, ">=", 1.0 - exp(-k * e)),
+            row("LSHist: P(H < t) against its lower bound", hist, ">=", 1.0 - exp(-k * e), hist_margin),
         ),
         "EHD": (
             row("EHD: P(H < t) against its lower bound", ehd, ">", (2.0 * k * exp(-e) + 1.0) / n),
@@ -191,7 +208,10 @@ def corollary_4_4_1(prior: Prior, counts: ArrayLike, epsilon: Number) -> tuple[I
     world = _world(prior, counts, epsilon)
     law, local = world.laplace(LaplaceHistogram), local_sensitivity(prior, world.counts)
     confidence = _hist_probability(1, world.epsilon)
-    within = Inequality("001 Corollary 4.4.1: P(H <= LS)", float(law.cdf(local * (1.0 + _ROUNDING))), ">=", confidence)
+    # Beyond LS lie at most the noise below -1 and above 1: their sum is 1 - confidence, term by term.
+    spare = 1.0 - _reached(law, local, beyond=True) / (0.5 * exp(-world.epsilon) + 0.5 * exp(-2.0 * world.epsilon))
+    margin = 0.0 if abs(spare) < _EQUAL else spare
+    within = Inequality("001 Corollary 4.4.1: P(H <= LS)", float(law.cdf(local * (1.0 + _ROUNDING))), ">=", confidence, margin=margin)
     ratio = float(law.quantile(confidence)) / local
     return within, Inequality("001 Corollary 4.4.1: the error at 1 - γ over LS", ratio, "<=", 2.0)
 
@@ -250,7 +270,7 @@ class TableCell:
     distance: float
     """H of a candidate so many steps up, exactly."""
     printed_distance: float
-    """What the table's formula gives for it: t = 1 lacks a factor sqrt((β-1)/α), t = 2 has β for β - 1 (DESIGN section 9)."""
+    """What the table's formula gives for it: t = 1 lacks a factor sqrt((β-1)/α), t = 2 has β for β - 1."""
     formula: float
     """The probability by the papers' formula, which knows of no clamping."""
     exact: float
@@ -343,6 +363,23 @@ def _runs(numbers: list[int]) -> tuple[tuple[int, int], ...]:
 # --- 001, the utility table; 000 section 3 ----------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Exceeded:
+    """An error that is exceeded with probability δ at most: H, and `-ln(1 - H²)`, which keeps its digits where H is 1 but for a little."""
+
+    distance: float
+    exponent: float
+
+
+def _exceeded(world: _World, law: ErrorLaw, delta: float) -> _Exceeded:
+    distance = float(law.quantile(1.0 - delta))
+    place = int(np.argmin(np.abs(world.distances - distance)))
+    if world.distances[place] == distance:
+        own, other = (world.prior.concentration + np.array([x, world.n - x]) for x in (int(world.counts[0]), place))
+        return _Exceeded(distance, float(renyi(own, other, "0.5")) / 2.0)
+    return _Exceeded(distance, -log1p(-(distance**2)))
+
+
 def utility_table(prior: Prior, counts: ArrayLike, epsilon: Number, delta: float) -> dict[str, tuple[Inequality, ...]]:
     """001's utility table: the error exceeded with probability δ, against the table's entry with its O(·) read as 1.
 
@@ -362,28 +399,38 @@ def utility_table(prior: Prior, counts: ArrayLike, epsilon: Number, delta: float
     result: dict[str, tuple[Inequality, ...]] = {}
     for name, length in reach.items():
         law = world.laplace(laws[name]) if name in laws else world.exponential(PAPER_SENSITIVITY)
-        entry = sqrt(1.0 - ((n - length) / (n + length)) ** (length / 2.0)) if 0.0 <= length < n else nan
-        rows = [Inequality(f"001 utility table, {name}, H at δ = {delta:g}", float(law.quantile(1.0 - delta)), "<=", entry)]
+        exponent = length / 2.0 * log((n + length) / (n - length)) if 0.0 <= length < n else nan
+        exceeded = _exceeded(world, law, delta)
+        claim = f"001 utility table, {name}, H at δ = {delta:g}"
+        rows = [Inequality(claim, exceeded.distance, "<=", sqrt(-expm1(-exponent)), measure="H", margin=exponent - exceeded.exponent)]
         if name in laws:
             size, rate = (4.0, e) if name == "LSHist" else (8.0, e / 2.0)
             size *= n * log(n)
             divergence = error_law(laws[name](prior, n, check_positive(epsilon, "epsilon")), world.counts, kl)
             bound = size * (1.0 - exp(-n * rate)) + sqrt(-size * log(delta))
-            rows.append(Inequality(f"001 utility table, {name}, KL at δ = {delta:g}", float(divergence.quantile(1.0 - delta)), "<=", bound))
+            rows.append(
+                Inequality(
+                    f"001 utility table, {name}, KL at δ = {delta:g}", float(divergence.quantile(1.0 - delta)), "<=", bound, measure="KL"
+                )
+            )
         result[name] = tuple(rows)
     return result
 
 
-def l1_accuracy(mechanism: LaplaceZhang | LaplaceDimension | LaplaceHistogram, counts: ArrayLike, gamma: float) -> Inequality:
+def l1_accuracy(
+    mechanism: LaplaceZhang | LaplaceDimension | LaplaceHistogram, counts: ArrayLike, gamma: float, *, floored: float = 0.0
+) -> Inequality:
     """000 section 3: `P(|α - α̃| + |β - β̃| >= γ)`, exactly, against the tail of the Laplace noise before it is floored and clamped.
 
-    Noise of scale b on one count moves both by it: `e^{-γ/(2b)}`. On both counts: `(1 + γ/b) e^{-γ/b}`. Flooring can add one step down.
+    Noise of scale b on one count moves both by it: `e^{-γ/(2b)}`. On both counts: `(1 + γ/b) e^{-γ/b}`. Flooring can add one record to
+    what each count is off by: with `floored=2` the tail is taken at γ - 2.
     """
     if mechanism.k != 2:
         raise InvalidInputError(f"the papers' theory is about two categories, got {mechanism.k}")
     law = mechanism.law(counts)
     moved = np.abs(law.counts - check_counts(counts, 2, mechanism.n)).sum(axis=-1)
     scale = float(mechanism.scale)
-    tail = float(gammaincc(2.0, gamma / scale)) if isinstance(mechanism, LaplaceZhang) else exp(-gamma / (2.0 * scale))
+    reach = max(gamma - floored, 0.0)
+    tail = float(gammaincc(2.0, reach / scale)) if isinstance(mechanism, LaplaceZhang) else exp(-reach / (2.0 * scale))
     name = type(mechanism).names[0]
     return Inequality(f"000 section 3, {name}: P(ℓ1 >= {gamma:g})", float(law.probability[moved >= gamma].sum()), "<=", tail)

@@ -1,0 +1,192 @@
+"""Claims of 002 and 004 about Beta(1, 1): Statements I, II and III, and the algebra of the first one's proof."""
+
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+
+import numpy as np
+from flint import arb
+
+from discreet.distances import hellinger_ball
+from discreet.distributions import Beta
+from discreet.numerics import ball
+from discreet.paper.claim import Claim, Condition
+from discreet.paper.lemmas import induction_algebra
+from discreet.paper.search import Cases, ball_case, case, equal_case, in_floats, over, relative, search, together
+from discreet.paper.sensitivities import between_neighbours, datasets, local_ball
+from discreet.sensitivity import local_sensitivities
+from discreet.validation import Counts
+
+__all__ = ["CLAIMS"]
+
+_UNIT = Beta(1, 1)
+_SIZES = range(2, 151)
+_REGION = {"prior": "Beta(1, 1)", "n": over(_SIZES), "data": "every dataset"}
+
+
+def _step_ball(n: int, x: int) -> arb:
+    """H(BI(x), BI(x+1)) under Beta(1, 1)."""
+    return hellinger_ball([Fraction(1 + x), Fraction(1 + n - x)], [Fraction(2 + x), Fraction(n - x)])
+
+
+def _growing(outward: bool, places: Callable[[int], range]) -> Iterator[Cases]:
+    """For every n the ratio of two steps that follow one another, less 1: the outer over the inner one, or the first over the second."""
+    for n in _SIZES:
+        x = np.array(places(n), dtype=np.int64)
+        if not x.size:
+            continue
+        steps = between_neighbours(n)
+        margins = relative(steps[x + 1], steps[x]) if outward else relative(steps[x], steps[x + 1])
+
+        def exact(i: int, n: int = n, x: Counts = x) -> arb:
+            difference = _step_ball(n, int(x[i]) + 1) - _step_ball(n, int(x[i]))
+            return difference if outward else -difference
+
+        yield Cases(margins, lambda i, n=n, x=x: f"n = {n}, x = {x[i]}", exact=exact)  # type: ignore[misc]
+
+
+def _statement_one() -> Claim:
+    first = search(_REGION, _growing(True, lambda n: range(n // 2, n - 1)), ties="broken")
+    second = search(_REGION, _growing(False, lambda n: range(min((n + 1) // 2, n - 2) + 1)), ties="broken")
+    mirrored = search(_REGION, _growing(False, lambda n: range(max((n + 1) // 2 - 1, 0))), ties="broken")
+    return Claim(
+        "statement-1",
+        "002 and 004, section 2.1, I",
+        "Under Beta(1,1) the distance between neighbouring posteriors grows away from the middle dataset, strictly, on both sides.",
+        {
+            "first line broken (n = 2..150)": first.broken,
+            "second line broken as printed": second.broken,
+            "second line broken as the mirror image of the first": mirrored.broken,
+        },
+        together(first, second),
+        (Condition("the second line is read as the mirror image of the first, H(x,x-1) < H(x-1,x-2)", together(first, mirrored)),),
+        "002-statements",
+    )
+
+
+def _statement_base() -> Claim:
+    """(n-1)²(n+2)(n+4) - (n+3)²n(n-2) is 8(n+1): integers decide, and the beta functions agree with them."""
+    sizes = range(4, 301, 2)
+
+    def cases() -> Iterator[Cases]:
+        for n in sizes:
+            yield ball_case(f"n = {n}, the polynomial", lambda n=n: arb((n - 1) ** 2 * (n + 2) * (n + 4) - (n + 3) ** 2 * n * (n - 2)))  # type: ignore[misc]
+            ratio = Fraction((n - 1) ** 2 * (n + 2) * (n + 4), (n + 3) ** 2 * n * (n - 2))
+            known = lambda n=n: (induction_algebra(n, 0).left / induction_algebra(n, 0).right) ** 2  # noqa: E731
+            yield equal_case(f"n = {n}, the square of left over right", known, lambda ratio=ratio: ball(ratio))  # type: ignore[misc]
+
+    return Claim(
+        "statement-1-base",
+        "002 and 004, section 2.2.1, the case x = x₀",
+        "For even n the first inequality of Statement I is (n-1)²(n+2)(n+4) > (n+3)²n(n-2), that is n > -1.",
+        {"left less right, n = 20, over 8(n+1)": float(19**2 * 22 * 24 - 23**2 * 20 * 18) / (8 * 21)},
+        search({"n": "the even numbers 4 to 300 (with n = 2 there is no x₀ + 2; odd n are not treated)"}, cases()),
+        figure="002-statements",
+    )
+
+
+def _statement_induction() -> Claim:
+    """What the display rewrites must stay what it was."""
+
+    def cases() -> Iterator[Cases]:
+        for n in range(8, 41, 2):
+            for m in range(n // 2 - 3):
+                at = f"n = {n}, m = {m}"
+                yield equal_case(
+                    f"{at}, left",
+                    lambda n=n, m=m: induction_algebra(n, m).left,  # type: ignore[misc]
+                    lambda n=n, m=m: induction_algebra(n, m).left_rewritten,  # type: ignore[misc]
+                )
+                yield equal_case(
+                    f"{at}, right",
+                    lambda n=n, m=m: induction_algebra(n, m).right,  # type: ignore[misc]
+                    lambda n=n, m=m: induction_algebra(n, m).right_rewritten,  # type: ignore[misc]
+                )
+
+    return Claim(
+        "statement-1-induction",
+        "002 and 004, section 2.2.1, the step from m to m + 1",
+        "The inequality known for m, rewritten with Γ(z+1) = zΓ(z), is the second display of the step, and its factors cancel.",
+        {
+            "left, n = 20, m = 0": in_floats(lambda: induction_algebra(20, 0).left),
+            "left as rewritten": in_floats(lambda: induction_algebra(20, 0).left_rewritten),
+            "right, n = 20, m = 0": in_floats(lambda: induction_algebra(20, 0).right),
+            "right as rewritten": in_floats(lambda: induction_algebra(20, 0).right_rewritten),
+        },
+        search({"n": "the even numbers 8 to 40", "m": "0 to n/2 - 4"}, cases()),
+        figure="002-statements",
+    )
+
+
+_TWO_SIZES = range(2, 61)
+
+
+def _outward(inside: bool) -> Iterator[Cases]:
+    """LS(x) against the step to the outward neighbour; at an end there is none."""
+    for n in _TWO_SIZES:
+        steps, local = between_neighbours(n), local_sensitivities(_UNIT, datasets(n))
+        sides = [(x, x) for x in range((n + 1) // 2, n)] + [(x, x - 1) for x in range(1, n // 2 + 1)]
+        x, outer = (np.array(column) for column in zip(*sides, strict=True))
+        # LS is the larger of two steps, so it is the outward one if and only if that is not the smaller.
+        inner = np.where(outer == x, x - 1, x)
+
+        def exact(i: int, n: int = n, outer: Counts = outer, inner: Counts = inner) -> arb:
+            return _step_ball(n, int(outer[i])) - _step_ball(n, int(inner[i])) if inner[i] >= 0 else arb(0)
+
+        yield Cases(-np.abs(steps[outer] / local[x] - 1.0), lambda i, n=n, x=x: f"n = {n}, x = {x[i]}", exact=exact)  # type: ignore[misc]
+        if not inside:
+            yield case(f"n = {n}, x = {n}, which has no x + 1", -1.0)
+            yield case(f"n = {n}, x = 0, which has no x - 1", -1.0)
+
+
+def _statement_two() -> Claim:
+    region = {"prior": "Beta(1, 1)", "n": over(_TWO_SIZES)}
+    everywhere = search(region | {"data": "every dataset"}, _outward(inside=False))
+    within = search(region | {"data": "every dataset with 0 < x < n"}, _outward(inside=True))
+    return Claim(
+        "statement-2",
+        "002 and 004, section 2.1, II",
+        "Under Beta(1,1) the local sensitivity is the distance to the outward neighbour, for every dataset on either side of the middle.",
+        {"broken inside (n = 2..60)": within.broken, "datasets without an outward neighbour": everywhere.broken - within.broken},
+        everywhere,
+        (Condition("0 < x < n; at an end the only neighbour is the inward one", within),),
+        "002-statements",
+    )
+
+
+def _lower_middle(sizes: range) -> Iterator[Cases]:
+    """LS of every other dataset over that of the middle, less 1."""
+    for n in sizes:
+        counts = datasets(n)
+        local, middle = local_sensitivities(_UNIT, counts), [n // 2, (n + 1) // 2]
+        others = np.delete(np.arange(n + 1), middle)
+
+        def exact(i: int, counts: Counts = counts, others: Counts = others, middle: list[int] = middle) -> arb:
+            return local_ball(_UNIT, counts[others[i]]) - local_ball(_UNIT, counts[middle[0]])
+
+        named: Callable[[int], str] = lambda i, n=n, others=others: f"n = {n}, x = {others[i]}"  # type: ignore[misc]  # noqa: E731
+        yield Cases(relative(local[others], local[middle].max()), named, exact=exact)
+
+
+def _statement_three() -> Claim:
+    found = search(_REGION, _lower_middle(_SIZES), ties="broken")
+    failing = [n for n in range(2, 12) if not search({"n": str(n)}, _lower_middle(range(n, n + 1)), ties="broken").holds]
+    least = max(failing, default=1) + 1
+    wide = search(_REGION | {"n": f"{least} to {_SIZES[-1]}"}, _lower_middle(range(least, _SIZES.stop)), ties="broken")
+    return Claim(
+        "statement-3",
+        "002 and 004, section 2.1, III",
+        "Under Beta(1,1) every dataset but the middle one has a larger local sensitivity than the middle one.",
+        {"sizes where it fails (n = 2..11)": len(failing), "largest of them": max(failing, default=0)},
+        found,
+        (Condition(f"n >= {least}", wide),),
+        "002-statements",
+    )
+
+
+CLAIMS: Mapping[str, Callable[[], Claim]] = {
+    "statement-1": _statement_one,
+    "statement-1-base": _statement_base,
+    "statement-1-induction": _statement_induction,
+    "statement-2": _statement_two,
+    "statement-3": _statement_three,
+}

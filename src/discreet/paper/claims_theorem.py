@@ -1,0 +1,297 @@
+"""Claims of 001's Theorem 4.5 and its corollaries: P(H < t) of four mechanisms, and LSHist against EHD."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from math import exp, inf
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from discreet.distances import hellinger
+from discreet.distributions import Beta
+from discreet.mechanisms import LaplaceDimension
+from discreet.numerics import Floats
+from discreet.paper import theory
+from discreet.paper.claim import Claim, Condition
+from discreet.paper.grids import (
+    BALANCED_REGION,
+    EPSILONS,
+    EVERY_REGION,
+    UNIT_REGION,
+    Margin,
+    Premise,
+    all_data,
+    balanced_data,
+    less_missed,
+    unit_data,
+    window_cases,
+)
+from discreet.paper.laws import Laws, Windows, local_windows, missed, pair, step_windows
+from discreet.paper.search import Cases, Search, case, over, search, together
+from discreet.paper.theory import PAPER_SENSITIVITY
+
+__all__ = ["CLAIMS"]
+
+# --- Theorem 4.5 ------------------------------------------------------------------------------------------------------
+
+
+def _hist_equality(_laws: Laws, windows: Windows, epsilon: float) -> Floats:
+    """P(H < t) less its stated value: the noise below -k, less what lies below the window; exactly 0 where they are the same."""
+    stated = np.exp(-epsilon * windows.steps)
+    below = np.where(windows.low > 0, np.exp(-epsilon * (windows.x - windows.low)), 0.0)
+    return np.asarray(-np.abs(stated - below) / 2.0)
+
+
+def _hist_lower(laws: Laws, windows: Windows, epsilon: float) -> Floats:
+    """P(H < t) less 1 - e^-kε, in units of e^-kε."""
+    return np.asarray(1.0 - missed(windows, laws.n, epsilon) * np.exp(epsilon * windows.steps))
+
+
+def _equality_ball(_laws: Laws, windows: Windows, epsilon: float, i: int) -> arb:
+    e = arb(epsilon)
+    below = (-e * int(windows.x[i] - windows.low[i])).exp() if windows.low[i] > 0 else arb(0)
+    return -abs((-e * int(windows.steps[i])).exp() - below)
+
+
+def _hist_search(region: Mapping[str, str], worlds: Callable[[], Iterable[Laws]], *, inside: bool = False) -> tuple[Search, Search]:
+    """The equality and the lower bound; `inside`: only where k steps down are not clamped."""
+    applies: Premise | None = (lambda _laws, windows, _e: windows.x > windows.steps) if inside else None
+    equal = search(region, window_cases(worlds(), step_windows, _hist_equality, applies=applies, exact=_equality_ball))
+    exact = less_missed(lambda e, k: (-e * k).exp())
+    return equal, search(region, window_cases(worlds(), step_windows, _hist_lower, applies=applies, exact=exact))
+
+
+def _theorem_hist() -> Claim:
+    equal, lower = _hist_search(EVERY_REGION, all_data)
+    within, _ = _hist_search(BALANCED_REGION | {"k": "0 to 12, less than half of n"}, balanced_data, inside=True)
+    return Claim(
+        "theorem-4.5-LSHist",
+        "001, Theorem 4.5",
+        "LSHist: P(H < t) = 1 - ½(e^{-kε} + e^{-(k+1)ε}) >= 1 - e^{-kε}, t allowing k steps.",
+        {
+            "settings": equal.settings,
+            "equality broken": equal.broken,
+            "lower bound broken": lower.broken,
+            "balanced settings": within.settings,
+        },
+        replace(equal, region=EVERY_REGION | {"k": "0 to 12"}),
+        (Condition("the data are balanced and there are more than k records of each kind (elsewhere steps up and down differ)", within),),
+        "001-theorem-4.5",
+    )
+
+
+def _zhang_cases(sizes: Iterable[int], firsts: Callable[[int], Iterable[int]], *, equality: bool) -> Iterator[Cases]:
+    """Both counts noised: P(H >= t) is added up over the reports outside."""
+    for n in sizes:
+        reports = np.stack(np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij"), axis=-1).reshape(-1, 2)
+        laws = Laws.every(Beta(1, 1), n)
+        for epsilon in (0.1, 1.0, 5.0):
+            # The baseline's noise for two categories has the scale 2/ε that LSZhang has.
+            noisy = laws.laplace(LaplaceDimension(Beta(1, 1), n, repr(epsilon)))
+            for x in firsts(n):
+                probability = np.outer(noisy[x], noisy[n - x]).reshape(-1)
+                distances = np.asarray(hellinger(np.array([1.0 + x, 1.0 + n - x]), 1.0 + reports))
+                for k in range(min(n - x, 5)):
+                    t = laws.distances[x, x + k + 1]
+                    # Reports as far as k + 1 steps up are that one and, for balanced data, its mirror image.
+                    outside = float(probability[distances >= t * (1.0 - 1e-11)].sum())
+                    off = exp(-k * epsilon / 2.0)
+                    half = 0.5 * (off + off * exp(-epsilon / 2.0))
+                    margin = -abs(2.0 * half - half * half - outside) if equality else 1.0 - outside / (2.0 * off - off * off)
+                    yield case(f"{pair(x, n)}, ε = {epsilon:g}, k = {k}", margin)
+
+
+def _theorem_zhang() -> Claim:
+    sizes, more = range(1, 9), (*range(2, 17, 2), 40)
+    region = {"prior": "Beta(1, 1)", "n": over(sizes), "data": "every dataset", "ε": "0.1, 1, 5", "k": "0 to 4"}
+    equal = search(region, _zhang_cases(sizes, lambda n: range(n + 1), equality=True))
+    lower = search(region, _zhang_cases(sizes, lambda n: range(n + 1), equality=False))
+    middle: Callable[[int], Iterable[int]] = lambda n: (n // 2,)  # noqa: E731
+    reading = search(region | {"n": over(more), "data": "balanced"}, _zhang_cases(more, middle, equality=False))
+    return Claim(
+        "theorem-4.5-LSZhang",
+        "001, Theorem 4.5",
+        "LSZhang: P(H < t) = (1 - ½(e^{-kε/2} + e^{-(k+1)ε/2}))² >= (1 - e^{-kε/2})², t allowing k steps.",
+        {
+            "settings": equal.settings,
+            "equality broken": equal.broken,
+            "lower bound broken": lower.broken,
+            "largest |left - right|": -equal.worst,
+        },
+        equal,
+        (
+            Condition("only the lower bound is meant, and the prior is Beta(1, 1)", lower),
+            Condition("only the lower bound is meant, the prior is Beta(1, 1) and the data are balanced", reading),
+        ),
+        "001-theorem-4.5",
+    )
+
+
+def _law(name: str, laws: Laws, epsilon: float) -> Floats:
+    return laws.exponential(epsilon, PAPER_SENSITIVITY if name == "EHD" else laws.local)
+
+
+def _decay(name: str, laws: Laws, windows: Windows, epsilon: float) -> Floats:
+    """The factor of the theorem: e^-ε for EHD, e^{-ε/(2 LS)} for EHDL."""
+    return np.full(windows.x.shape, exp(-epsilon)) if name == "EHD" else np.exp(-epsilon / (2.0 * laws.local[windows.row]))
+
+
+def _lower_margin(name: str) -> Margin:
+    def margin(laws: Laws, windows: Windows, epsilon: float) -> Floats:
+        stated = (2.0 * windows.steps * _decay(name, laws, windows, epsilon) + 1.0) / laws.n
+        return np.asarray(windows.probability(_law(name, laws, epsilon)) / stated - 1.0)
+
+    return margin
+
+
+def _upper_margin(name: str) -> Margin:
+    """1 less P over the upper bound: the bound may be infinite."""
+
+    def margin(laws: Laws, windows: Windows, epsilon: float) -> Floats:
+        shrunk = laws.n * _decay(name, laws, windows, epsilon) / (2.0 * windows.steps + 1.0)
+        return np.asarray(1.0 - windows.probability(_law(name, laws, epsilon)) * shrunk)
+
+    return margin
+
+
+def _exponential_row(name: str, said: str) -> Claim:
+    region = EVERY_REGION | {"n": f"{EVERY_REGION['n']}; 100 and 1,000 balanced", "k": "0 to 12"}
+
+    def worlds() -> Iterator[Laws]:
+        yield from all_data()
+        yield from balanced_data(100)
+
+    lower, upper = (
+        search(region, window_cases(worlds(), step_windows, side(name)), ties="broken") for side in (_lower_margin, _upper_margin)
+    )
+    both = together(lower, upper)
+    large = (0.5, 1.0, 2.0, 5.0, 20.0)
+    kept = BALANCED_REGION | {"n": "10 to 1,000 (33 values)", "ε": over(large), "k": "0 to 12"}
+    low = search(kept, window_cases(balanced_data(10), step_windows, _lower_margin(name), epsilons=large), ties="broken")
+    high = search(BALANCED_REGION | {"k": "0 to 12"}, window_cases(balanced_data(), step_windows, _upper_margin(name)), ties="broken")
+    return Claim(
+        f"theorem-4.5-{name}",
+        "001, Theorem 4.5",
+        said,
+        {
+            "settings": lower.settings,
+            "lower bound broken": lower.broken,
+            "smallest P / lower bound": 1.0 + lower.worst,
+            "upper bound broken": upper.broken,
+            "largest P / upper bound": 1.0 - upper.worst,
+        },
+        both,
+        (
+            Condition("only the upper bound is meant, and the data are balanced", high),
+            Condition("only the lower bound is meant, the data are balanced, n >= 10 and ε >= 0.5", low),
+        ),
+        "001-theorem-4.5",
+    )
+
+
+def _theorem_ehd() -> Claim:
+    return _exponential_row("EHD", "EHD: (2k e^-ε + 1)/n < P(H < t) < (2k+1)/(n e^-ε), t allowing k steps.")
+
+
+def _theorem_ehdl() -> Claim:
+    return _exponential_row("EHDL", "EHDL: (2k e^{-ε/(2LS)} + 1)/n < P(H < t) < (2k+1)/(n e^{-ε/(2LS)}), t allowing k steps.")
+
+
+# --- the corollaries of Theorem 4.5 -----------------------------------------------------------------------------------
+
+
+def _ahead(laws: Laws, windows: Windows, epsilon: float) -> Floats:
+    """P of LSHist less P of EHD."""
+    return np.asarray(1.0 - missed(windows, laws.n, epsilon) - windows.probability(_law("EHD", laws, epsilon)))
+
+
+def _large_premise(laws: Laws, windows: Windows, epsilon: float) -> NDArray[np.bool_]:
+    k = np.maximum(windows.steps, 1)
+    return np.asarray((windows.steps > 0) & (laws.n * exp(-epsilon) * -np.expm1(-epsilon * k) > 2.0 * k + 1.0))
+
+
+def _small_premise(laws: Laws, windows: Windows, epsilon: float) -> NDArray[np.bool_]:
+    k = windows.steps
+    hist = 1.0 - 0.5 * (np.exp(-k * epsilon) + np.exp(-(k + 1) * epsilon))
+    return np.asarray(laws.n * hist < 2.0 * k * exp(-epsilon) + 1.0)
+
+
+def _good_premise(laws: Laws, windows: Windows, epsilon: float) -> NDArray[np.bool_]:
+    return np.full(windows.x.shape, laws.n * exp(-epsilon / (2.0 * PAPER_SENSITIVITY)) * -np.expm1(-epsilon) > 3.0)
+
+
+def _large_n() -> Claim:
+    everywhere = search(EVERY_REGION, window_cases(all_data(), step_windows, _ahead, applies=_large_premise), ties="broken")
+    unit = search(UNIT_REGION, window_cases(unit_data(), step_windows, _ahead, applies=_large_premise), ties="broken")
+    actual = {e: theory.actual_crossover(Beta(1, 1), e, 2, most=60) for e in ("0.5", "1", "2")}
+    numbers: dict[str, float] = {"settings where it applies": everywhere.settings, "broken": everywhere.broken}
+    numbers |= {f"ahead from n, k = 2, ε = {e}": float(n) if n is not None else inf for e, n in actual.items()}
+    numbers |= {f"the corollary's n, k = 2, ε = {e}": theory.corollary_4_5_1(Beta(1, 1), (6, 6), e, 2).crossover or 0.0 for e in actual}
+    return Claim(
+        "large-n",
+        "001, Corollary 4.5.1",
+        "For n > (2k+1)/(e^-ε (1 - e^{-kε})) LSHist is more accurate than EHD: P(H < t) is larger.",
+        numbers,
+        everywhere,
+        (Condition("the prior is Beta(1, 1)", unit),),
+        "001-corollaries",
+    )
+
+
+def _small_n() -> Claim:
+    """The smaller grid is the one of the first independent check: n = 2..19, every dataset, k = 0, 1, 2."""
+    few = (0.1, 0.5, 1.0, 2.0, 5.0)
+
+    def behind(laws: Laws, windows: Windows, epsilon: float) -> Floats:
+        return -_ahead(laws, windows, epsilon)
+
+    def found(
+        worlds: Iterable[Laws],
+        region: Mapping[str, str],
+        windows: Callable[[Laws], Windows] = step_windows,
+        epsilons: tuple[float, ...] = EPSILONS,
+    ) -> Search:
+        return search(region, window_cases(worlds, windows, behind, applies=_small_premise, epsilons=epsilons), ties="broken")
+
+    first = found(
+        (Laws.every(Beta(1, 1), n) for n in range(2, 20)), {"n": "2 to 19", "k": "0, 1, 2"}, lambda laws: step_windows(laws, 2), few
+    )
+    at = theory.corollary_4_5_2(Beta(1, 1), (1, 2), "0.5", 1)
+    return Claim(
+        "small-n",
+        "001, Corollary 4.5.2",
+        "For n < (2k e^-ε + 1)/(1 - ½(e^{-kε} + e^{-(k+1)ε})) EHD is more accurate than LSHist.",
+        {
+            "settings where it applies, Beta(1,1), n = 2..19, k = 0, 1, 2": first.settings,
+            "broken there": first.broken,
+            "P(H < t) of LSHist, (1, 2), ε = 0.5, k = 1": at.left,
+            "P(H < t) of EHD there": at.right,
+        },
+        found(all_data(), EVERY_REGION),
+        (Condition("the data are balanced and n >= 4", found(balanced_data(4), BALANCED_REGION | {"n": "4 to 1,000 (39 values)"})),),
+        "001-corollaries",
+    )
+
+
+def _good_outputs() -> Claim:
+    found = search(EVERY_REGION, window_cases(all_data(), local_windows, _ahead, applies=_good_premise), ties="broken")
+    return Claim(
+        "good-outputs",
+        "001, Corollary 4.5.3",
+        "For n > 3/(e^{-ε/c} (1 - e^-ε)), c = 2 sqrt(1-π/4), LSHist is within LS(x) more often than EHD.",
+        {"settings where it applies": found.settings, "broken": found.broken, "smallest P(LSHist) - P(EHD)": found.worst},
+        found,
+        figure="001-corollaries",
+    )
+
+
+CLAIMS: Mapping[str, Callable[[], Claim]] = {
+    "theorem-4.5-LSZhang": _theorem_zhang,
+    "theorem-4.5-LSHist": _theorem_hist,
+    "theorem-4.5-EHD": _theorem_ehd,
+    "theorem-4.5-EHDL": _theorem_ehdl,
+    "large-n": _large_n,
+    "small-n": _small_n,
+    "good-outputs": _good_outputs,
+}
