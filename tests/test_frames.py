@@ -181,8 +181,10 @@ def test_errors_in_the_middle_of_a_draw(kind: type[BaseException], where: str, t
         except RuntimeError:
             raise kind from None
 
-    where_it_fails = (LatticeGeometric, "sampler") if where == "draw" else (Projected, "row")
-    monkeypatch.setattr(*where_it_fails, fails)
+    if where == "draw":
+        monkeypatch.setattr(LatticeGeometric, "sampler", fails)
+    else:
+        monkeypatch.setattr(Projected, "row", fails)
     book = Ledger(tmp_path / "ledger.db")
     book.create("survey", 1)
     for call in (lambda: MECHANISM.release(COUNTS), lambda: book.release("survey", MECHANISM, np.array(COUNTS))):

@@ -209,7 +209,7 @@ def laplace_mean(prior: Prior, noise: IndependentNoise, counts: Counts, rows: li
     steps = []
     for x in counts[:-1]:
         log_at_least = np.where(r > 0, noise.log_at_least((r - x).astype(np.float64)), 0.0)
-        steps.append((noise.clamped(int(x), 0, n), log_at_least))
+        steps.append((noise.clamped(int(x), r.astype(np.float64), 0, n), log_at_least))
 
     def moments(m: Floats) -> Floats:
         used: Factor = (0, np.ones((len(m), 1)))  # records used so far, while some are left

@@ -20,14 +20,17 @@ class Report(ABC):
     is_search: ClassVar[bool] = False
     """Whether every outcome is a search of its own, in floats: slow, so that known reports are worth keeping."""
 
-    search_cost: ClassVar[float] = 0.0
-    """About how many distances such a search computes."""
     wrapper: ClassVar[str | None] = None
     """The name under which records describe a mechanism whose own report this one has replaced."""
 
     @abstractmethod
     def __call__(self, raw: Counts) -> Counts:
         """The counts reported for these outcomes."""
+
+    @property
+    def search_cost(self) -> float:
+        """About how many distances such a search computes."""
+        return 0.0
 
     def check_size(self) -> None:  # noqa: B027  most reports are found at any size
         """Refuse, by public numbers alone, reports that could not be found after a draw."""

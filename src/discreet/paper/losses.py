@@ -17,7 +17,7 @@ __all__ = ["balanced_loss", "poster_beta", "research_local_loss", "research_loca
 
 def balanced_loss(mechanism: Mechanism) -> float:
     """The largest loss between balanced data and a neighbour, two categories: what 000 Figure 7 is about."""
-    if mechanism._loss_atoms() is not None:
+    if mechanism.loss_atoms() is not None:
         return privacy_loss(mechanism).value
     n = mechanism.n
     x = int(balanced(n, 2)[0])
