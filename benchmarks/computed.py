@@ -269,7 +269,7 @@ def optimum_three() -> Numbers:
         plain = {name: dc.mechanism(name, prior, n, 1) for name in ("LatticeGeometric", "LaplaceZhang", "LaplaceHistogram")}
         for name, mechanism in {**plain, "Remapped": dc.Remapped(plain["LatticeGeometric"])}.items():
             found[f"optimum three: {name}, n = {n}"] = expected_error(mechanism, over="predictive") / best
-    plainly = max(ratio for name, ratio in found.items() if "LatticeGeometric" in name)
+    plainly = max(float(ratio) for name, ratio in found.items() if "LatticeGeometric" in name)
     return {**found, "optimum three: LatticeGeometric above, %": 100.0 * (plainly - 1.0)}
 
 
