@@ -367,7 +367,8 @@ def test_quadrature_equals_enumeration(name: str, epsilon: str, prior: dc.Beta, 
     assert between.method == "interpolation"
     assert isclose(between, exact, rel_tol=1e-4, abs_tol=1e-12)
     off = expected_error(dc.mechanism(name, prior, 3000, Fraction(epsilon) * Fraction(11, 10)), [1100, 1900])
-    assert not isclose(off, listed[2], rel_tol=1e-9, abs_tol=1e-15)
+    floored = name == "LaplaceHistogram" and epsilon == "30"  # what is left of so little noise is the flooring
+    assert floored or not isclose(off, listed[2], rel_tol=1e-9, abs_tol=1e-15)
 
 
 @pytest.mark.parametrize("name", ["LatticeGeometric", "LaplaceHistogram", "LaplaceZhang"])

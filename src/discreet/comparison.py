@@ -289,7 +289,7 @@ _DOUBLED_TO, _RECORDS_STEP = 1024, 4
 _LEVEL_FROM, _LEVEL = 1024, 0.005
 """A worst-case error tends to a limit, that of a few records in a category: from this n on, one that hardly falls is not followed.
 
-Where ε is below 1, from as many times the noise, before which no error falls."""
+Where ε is below 1, from as many times 1/ε²: the noise, 1/ε, outweighs the posterior's own width, the root of n, before that."""
 
 
 def _maker(chosen: str | Maker) -> tuple[str, Maker]:
@@ -353,7 +353,7 @@ def plan(
         level, error = _least_epsilon(lambda candidate: error_at(records, candidate), target)
         return Plan(name, target, records, level, error, over, "epsilon")
     level = check_positive(epsilon, "epsilon")
-    records, error = _least_records(lambda candidate: error_at(candidate, level), target, _LEVEL_FROM * max(1.0, 1.0 / float(level)))
+    records, error = _least_records(lambda candidate: error_at(candidate, level), target, _LEVEL_FROM * max(1.0, float(level) ** -2))
     return Plan(name, target, records, level, error, over, "n")
 
 
