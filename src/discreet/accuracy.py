@@ -47,6 +47,8 @@ _NEGLIGIBLE_BOUNDARY = 1e-9
 """A lattice mean is taken from outcomes that need no projection if the others have no more probability than this."""
 _DRAWS, _MOST_DRAWN = 20_000, 2_000_000
 """Simulated releases, and simulated counts in all of them: fewer releases where there are many categories."""
+_MOST_REMAPPED = 200_000
+"""The same where every release is compared with all candidates, a category at a time."""
 _SEARCHED_DRAWS, _FEWEST_SEARCHED = 1_000, 50
 """The same where every report is a search of its own. A mean of fewer would say next to nothing and is not computed."""
 _DATASETS, _FEWEST_DATASETS = 100, 8
@@ -283,7 +285,8 @@ def _draws(mechanism: Mechanism) -> int:
                 f"ε = {float(mechanism.epsilon):g}: every report is a search, and too few could be tried"
             )
         return min(_SEARCHED_DRAWS, searched)
-    return max(_SEARCHED_DRAWS, min(_DRAWS, _MOST_DRAWN // mechanism.k))
+    most = _MOST_REMAPPED if isinstance(mechanism, Remapped) else _MOST_DRAWN
+    return max(_SEARCHED_DRAWS, min(_DRAWS, most // mechanism.k))
 
 
 def _batches(draws: int, k: int) -> list[int]:
