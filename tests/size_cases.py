@@ -83,11 +83,15 @@ def _aware(case: Case, what: Callable[[dc.NoiseAware], Any]) -> Any:
     return what(inference.noise_aware(released(case)))
 
 
+def _saved(ax: Any) -> None:
+    ax.figure.savefig(os.devnull, format="png")
+
+
 def _distances(case: Case) -> None:
     prior, counts = prior_of(case), counts_of(case)
     p, q = prior.update(counts), prior.plus(reversed(counts))
     for distance in (dc.hellinger, dc.kl, dc.chi2, dc.total_variation_bounds, partial(dc.renyi, order="1/3"), partial(dc.renyi, order=2)):
-        distance(p, q)  # type: ignore[operator]
+        distance(p, q)
     dc.total_variation_estimate(p, q, 100, np.random.default_rng(0))
     if prior.k == 2:
         dc.total_variation(p, q)
@@ -154,8 +158,8 @@ API: dict[str, Callable[[Case], Any]] = {
     "mean": lambda case: _aware(case, lambda aware: (aware.mean(), aware.std(), repr(aware))),
     "interval": lambda case: _aware(case, lambda aware: aware.interval(0.9)),
     "sample": lambda case: _aware(case, lambda aware: aware.sample(10, 0)),
-    "plot": lambda case: _aware(case, lambda aware: aware.plot().figure.savefig(os.devnull, format="png")),
-    "plot prior": lambda case: prior_of(case).plot().figure.savefig(os.devnull, format="png"),  # type: ignore[union-attr]
+    "plot": lambda case: _aware(case, lambda aware: _saved(aware.plot())),
+    "plot prior": lambda case: _saved(prior_of(case).plot()),
     "local_sensitivity": lambda case: sensitivity.local_sensitivity(prior_of(case), counts_of(case)),
     "global_sensitivity": lambda case: sensitivity.global_sensitivity(prior_of(case), case["n"]),
     "smooth_sensitivity": lambda case: (
@@ -183,8 +187,9 @@ def _command(case: Case, *arguments: str) -> None:
         raise result.exception
     if result.exit_code not in (0, 1, 2, 3):
         raise AssertionError(f"exit code {result.exit_code}")
-    if result.exit_code == 2:
-        raise dc.DiscreetError(result.stderr.strip())
+    if result.exit_code == 2:  # beside the error, notices and word that it takes long may have been printed
+        [error] = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+        raise dc.DiscreetError(error)
 
 
 def _record(case: Case, command: str) -> None:
@@ -216,7 +221,7 @@ CONTROLS: dict[str, Callable[[Case], Any]] = {
     "too much memory": lambda _: np.ones(300 << 20),
     "too much time": _busy,
     "a warning": lambda _: np.log(np.zeros(1)),
-    "a foreign error": lambda _: {}["missing"],
+    "a foreign error": lambda case: case["missing"],
 }
 """What a fault looks like."""
 

@@ -61,3 +61,15 @@ def test_extreme_densities_can_be_drawn(posterior: dc.Beta) -> None:
     ax = posterior.plot()
     ax.figure.canvas.draw()
     assert ax.get_ylim()[0] == 0.0
+
+
+def test_a_legend_of_many_categories_leaves_room_for_the_picture() -> None:
+    """Warnings are errors: a legend of 60 lines left the picture no height."""
+    ax = dc.Dirichlet.uniform(60).plot()
+    ax.figure.canvas.draw()
+    legend = ax.get_legend()
+    assert legend is not None
+    entries = [text.get_text() for text in legend.get_texts()]
+    assert len(entries) == 20
+    assert entries[-1] == "and 41 more"
+    assert len(ax.lines) == 61

@@ -25,7 +25,16 @@ from discreet.panels import panel_nodes
 from discreet.survey import MOST_SEARCHED, Distance, Errors, dataset_laws, fits
 from discreet.validation import Counts
 
-__all__ = ["ErrorLaw", "ErrorSummary", "ExpectedError", "error_law", "error_summary", "expected_error", "predictive_error_law"]
+__all__ = [
+    "ErrorLaw",
+    "ErrorSummary",
+    "ExpectedError",
+    "error_law",
+    "error_summary",
+    "expected_error",
+    "planning_error",
+    "predictive_error_law",
+]
 
 Method = Literal["enumeration", "convolution", "quadrature", "interpolation", "Monte Carlo"]
 
@@ -35,6 +44,8 @@ _NEGLIGIBLE_BOUNDARY = 1e-9
 """A lattice mean is taken from outcomes that need no projection if the others have no more probability than this."""
 _DRAWS, _MOST_DRAWN = 20_000, 2_000_000
 """Simulated releases, and simulated counts in all of them: fewer releases where there are many categories."""
+_MOST_REMAPPED = 200_000
+"""The same where every release is compared with all candidates, a category at a time."""
 _SEARCHED_DRAWS, _FEWEST_SEARCHED = 1_000, 50
 """The same where every report is a search of its own. A mean of fewer would say next to nothing and is not computed."""
 _DATASETS, _FEWEST_DATASETS = 100, 8
@@ -42,6 +53,8 @@ _DATASETS, _FEWEST_DATASETS = 100, 8
 _MOST_CONVOLVED = 1_000_000
 """Work of all convolutions of a mean, each k (n + `_CONVOLUTION_ITSELF`): some seconds."""
 _CONVOLUTION_ITSELF = 1_000
+_PLANNED = 5
+"""A plan, which asks for some twenty means, spends this part of the work on each."""
 _MOST_LISTED = 200_000
 """Records up to which all counts of two categories are gone through; beyond, nodes stand for them."""
 _MOST_TABLED = 20_000  # records up to which tables of gaps are worth building
@@ -169,6 +182,17 @@ def expected_error(
     if counts is not None:
         checked = mechanism.checked(counts)
         return _given(mechanism, checked, Errors(mechanism.prior, mechanism.n, distance), generator)
+    return _over_datasets(mechanism, over, distance, generator, _MOST_CONVOLVED)
+
+
+def planning_error(mechanism: Mechanism, over: Literal["predictive", "worst"], distance: Distance) -> ExpectedError:
+    """The mean error over the predictive or at the worst dataset, found with less work where many of them are wanted."""
+    return _over_datasets(mechanism, over, distance, np.random.default_rng(0), _MOST_CONVOLVED // _PLANNED)
+
+
+def _over_datasets(
+    mechanism: Mechanism, over: str | None, distance: Distance, generator: np.random.Generator, most_convolved: int
+) -> ExpectedError:
     if over not in ("predictive", "worst"):
         raise InvalidInputError(f'over must be "predictive" or "worst", got {over!r}')
     if fits(mechanism):
@@ -177,7 +201,7 @@ def expected_error(
         return _between_datasets(mechanism, distance)[over]
     if over == "worst":
         raise TooLargeError("the worst dataset is found by going through all of them, and there are too many; use fewer records")
-    return _sampled_datasets(mechanism, distance, generator)
+    return _sampled_datasets(mechanism, distance, generator, most_convolved)
 
 
 # --- given counts -----------------------------------------------------------------------------------------------------
@@ -258,7 +282,8 @@ def _draws(mechanism: Mechanism) -> int:
                 f"ε = {float(mechanism.epsilon):g}: every report is a search, and too few could be tried"
             )
         return min(_SEARCHED_DRAWS, searched)
-    return max(_SEARCHED_DRAWS, min(_DRAWS, _MOST_DRAWN // mechanism.k))
+    most = _MOST_REMAPPED if isinstance(mechanism, Remapped) else _MOST_DRAWN
+    return max(_SEARCHED_DRAWS, min(_DRAWS, most // mechanism.k))
 
 
 def _batches(draws: int, k: int) -> list[int]:
@@ -348,11 +373,11 @@ def _weighted_datasets(mechanism: Mechanism) -> tuple[Floats, Floats]:
     return points, weight / weight.sum()
 
 
-def _sampled_datasets(mechanism: Mechanism, distance: Distance, rng: np.random.Generator) -> ExpectedError:
+def _sampled_datasets(mechanism: Mechanism, distance: Distance, rng: np.random.Generator, most_convolved: int) -> ExpectedError:
     """The mean error of datasets drawn from the predictive: of one release of each, or, where noise depends on the data, of all."""
     if mechanism.noise is not None:
         return _simulated_releases(mechanism, mechanism.noise, distance, rng)
-    affordable = _MOST_CONVOLVED // _convolution_cost(mechanism)
+    affordable = most_convolved // _convolution_cost(mechanism)
     if distance is hellinger and affordable < _FEWEST_DATASETS:
         raise TooLargeError(
             f"the mean error of noise that depends on the data is not computed for {mechanism.k} categories and n = {mechanism.n:,}: "

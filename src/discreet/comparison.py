@@ -12,7 +12,7 @@ from html import escape
 from math import ceil, floor, inf, log, log10
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from discreet.accuracy import ExpectedError, error_summary, expected_error
+from discreet.accuracy import ExpectedError, error_summary, planning_error
 from discreet.distances import hellinger
 from discreet.distributions import Beta, Dirichlet
 from discreet.errors import InternalError, InvalidInputError, RefusedError, TooLargeError
@@ -294,7 +294,9 @@ _MOST_RECORDS = 2**40
 _DOUBLED_TO, _RECORDS_STEP = 1024, 4
 """While the prior may outweigh the data n is doubled; beyond, this many times as many records are tried next."""
 _LEVEL_FROM, _LEVEL = 1024, 0.005
-"""A worst-case error tends to a limit, that of a few records in a category: from this n on, one that hardly falls is not followed."""
+"""A worst-case error tends to a limit, that of a few records in a category: from this n on, one that hardly falls is not followed.
+
+Where ε is below 1, from as many times 1/ε²: the noise, 1/ε, outweighs the posterior's own width, the root of n, before that."""
 
 
 def _maker(chosen: str | Maker) -> tuple[str, Maker]:
@@ -338,14 +340,14 @@ def plan(
         tried += 1
         if progress is not None:
             progress(tried, 0, f"n = {records}, ε = {float(level):g}")
-        return expected_error(make(prior, records, level), over=over, distance=distance)
+        return planning_error(make(prior, records, level), over, distance)
 
     if n is not None:
         records = check_records(n)
         level, error = _least_epsilon(lambda candidate: error_at(records, candidate), target)
         return Plan(name, target, records, level, error, over, "epsilon")
     level = check_positive(epsilon, "epsilon")
-    records, error = _least_records(lambda candidate: error_at(candidate, level), target)
+    records, error = _least_records(lambda candidate: error_at(candidate, level), target, _LEVEL_FROM * max(1.0, float(level) ** -2))
     return Plan(name, target, records, level, error, over, "n")
 
 
@@ -376,12 +378,12 @@ def _least_epsilon(error_at: Callable[[Fraction], ExpectedError], target: float)
     return high if low is None else _narrowed(error_at, target, low, high, _rounded_up, _unit)
 
 
-def _least_records(error_at: Callable[[int], ExpectedError], target: float) -> tuple[int, ExpectedError]:
+def _least_records(error_at: Callable[[int], ExpectedError], target: float, level_from: float) -> tuple[int, ExpectedError]:
     tried = [(1, error_at(1))]
     while len(tried) < 2 or not (tried[-1][1] <= target and tried[-1][1] < tried[-2][1]):
         n, error = tried[-1]
         following = n * (2 if n < _DOUBLED_TO else _RECORDS_STEP)
-        level = n >= _LEVEL_FROM and error > target and abs(error - tried[-3][1]) <= _LEVEL * error
+        level = n >= level_from and error > target and abs(error - tried[-3][1]) <= _LEVEL * error
         if level or following > _MOST_RECORDS:
             ends = "levels off at" if level else "is still"
             raise InvalidInputError(f"the error {ends} {float(error):.4g} at n = {n}; aim for more, or use a larger epsilon")

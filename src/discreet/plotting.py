@@ -30,15 +30,20 @@ _AS_REPORTED = {"marker": "s", "markersize": 6, "linestyle": "--", "linewidth": 
 _TALLEST = 40.0
 _LONGEST_LABEL = 60
 """Characters: a longer label leaves no room for what is drawn."""
+_MOST_NAMED = 20
+"""Entries of a legend that fit beside the picture."""
 
 
 def plot_marginals(marginals: "Sequence[tuple[Hashable, Beta | BetaMixture]]", ax: "Axes | None" = None) -> "Axes":
     """The densities of the categories' probabilities, told apart by line style as well as by colour."""
     ax = plt.subplots(layout="constrained")[1] if ax is None else ax
-    for (category, beta), line in zip(marginals, cycle(_LINES), strict=False):
+    named = len(marginals) if len(marginals) <= _MOST_NAMED else _MOST_NAMED - 1
+    for i, ((category, beta), line) in enumerate(zip(marginals, cycle(_LINES), strict=False)):
         low, high = beta.ppf([_TAIL, 1.0 - _TAIL])
         grid = np.linspace(low, high, _POINTS)
-        ax.plot(grid, beta.pdf(grid), line, label=_label(category))
+        ax.plot(grid, beta.pdf(grid), line, label=_label(category) if i < named else None)
+    if named < len(marginals):
+        ax.plot([], [], " ", label=f"and {len(marginals) - named} more")
     ax.set_xlabel("probability")
     ax.set_ylabel("density")
     ax.set_ylim(bottom=0.0)
