@@ -76,7 +76,7 @@ def test_progress_is_told() -> None:
 
 
 def test_what_cannot_be_computed_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    make = comparison.mechanism
+    make = dc.mechanism
 
     def refuse(name: str, *arguments: Any, **options: Any) -> Any:
         if name.startswith("Calibrated"):
