@@ -21,6 +21,7 @@ from discreet import accuracy, convolution, distances, filters, inference, laten
 from discreet.accuracy import error_law, expected_error
 from discreet.enumeration import MOST_OUTCOMES, simplex_points
 from discreet.mechanisms import Mechanism, calibrated, hellinger, lattice, losses, remap, scores
+from discreet.mechanisms.proposals import good_weights
 from discreet.numerics import RELATIVE_ERROR, Floats, ball
 from discreet.optimum import MOST_CANDIDATES, MOST_CONSTRAINTS, TOLERANCE, constraint_count, optimal
 from discreet.paper import theory
@@ -455,7 +456,7 @@ def _corner_acceptance(rng: np.random.Generator) -> float:
 def _mixture_share(prior: dc.Dirichlet, counts: Counts, rate: float) -> float:
     """The weights of all candidates over the bound."""
     points = simplex_points(int(counts.sum()), prior.k)
-    sampler = Mixture(prior.exact, tuple(counts.tolist()), lambda: ball(Fraction(str(rate))))
+    sampler = Mixture(prior.exact, tuple(counts.tolist()), lambda: ball(Fraction(str(rate))), good_weights)
     weight = np.exp(-rate * np.asarray(dc.hellinger(prior.concentration + counts, prior.concentration + points)))
     return float(Fraction(float(weight.sum())) / sampler.total_bound)
 

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.errors import InternalError, TooLargeError
 from discreet.mechanisms.hellinger import Exponential
+from discreet.mechanisms.proposals import good_weights
 from discreet.numerics import ball, gap_ball
 from discreet.sampling import SeededBits
 from discreet.sampling import mixture as module
 from discreet.sampling.bernoulli import ladder
-from discreet.sampling.domination import FLOOR, MOST_EXCESS, Target, certify, good_weights, plan, slowest_powers
+from discreet.sampling.domination import FLOOR, MOST_EXCESS, Target, certify, plan, slowest_powers
 from discreet.sampling.mixture import Mixture, _leaves, _Table, affinities
 from tests.sampling_support import FALSE_ALARM, POWER, WRONG, Law, World
 from tests.support import lattice, reference_hellinger
@@ -58,7 +59,7 @@ def draws(sampler: Mixture, size: int, seed: int) -> list[tuple[int, ...]]:
 
 
 def _sampler(world: World) -> Mixture:
-    return Mixture(world.exact_prior, world.counts, world.ball)
+    return Mixture(world.exact_prior, world.counts, world.ball, good_weights)
 
 
 def _check(world: World, size: int) -> bool:
@@ -66,7 +67,7 @@ def _check(world: World, size: int) -> bool:
     assert law.p_value(draws(_sampler(world), size, seed=1)) > FALSE_ALARM
     powerful = law.power(world.law(WRONG), size) > POWER
     if powerful:
-        assert law.p_value(draws(Mixture(world.exact_prior, world.counts, world.wrong_ball), size, seed=2)) < FALSE_ALARM
+        assert law.p_value(draws(Mixture(world.exact_prior, world.counts, world.wrong_ball, good_weights), size, seed=2)) < FALSE_ALARM
     return powerful
 
 
@@ -146,7 +147,7 @@ def test_a_million_records_fit_the_law_of_the_neighbourhood(counts: tuple[int, .
         for j in range(-30, 31)
         if min(counts[0] + i, counts[1] + j, counts[2] - i - j) >= 0
     ]
-    sampler = Mixture(prior, counts, lambda: rate)
+    sampler = Mixture(prior, counts, lambda: rate, good_weights)
     with ctx.workprec(300):
         weights = {r: float(sampler.weight(r)) for r in around}
     total = sum(weights.values())
@@ -154,12 +155,12 @@ def test_a_million_records_fit_the_law_of_the_neighbourhood(counts: tuple[int, .
     found = draws(sampler, 4000, seed=2)
     assert all(sum(r) == n for r in found)
     assert law.p_value(found) > FALSE_ALARM
-    assert law.p_value(draws(Mixture(prior, counts, lambda: wrong), 4000, seed=2)) < FALSE_ALARM
+    assert law.p_value(draws(Mixture(prior, counts, lambda: wrong, good_weights), 4000, seed=2)) < FALSE_ALARM
 
 
 @pytest.mark.parametrize(("prior", "rate"), [(("1e30", "1e30", "1e30"), "1e15"), (("1e100", "1e-9", "1e100"), "0.5")], ids=str)
 def test_priors_whose_candidates_nearly_coincide_can_be_drawn_from(prior: tuple[str, ...], rate: str) -> None:
-    sampler = Mixture(tuple(Fraction(a) for a in prior), (2, 1, 2), lambda: arb(rate))
+    sampler = Mixture(tuple(Fraction(a) for a in prior), (2, 1, 2), lambda: arb(rate), good_weights)
     with ctx.workprec(1500):
         for point in lattice(5, 3):
             candidate = tuple(int(c) for c in point)
@@ -387,7 +388,7 @@ def test_a_broken_bound_raises_instead_of_being_clipped(monkeypatch: pytest.Monk
 
 def test_many_categories_draw_candidates() -> None:
     counts = (400, 300, 200, 90, 10, 0, 0, 0, 0, 0)
-    sampler = Mixture((Fraction(1, 2),) * 10, counts, lambda: ball(Fraction(30)))
+    sampler = Mixture((Fraction(1, 2),) * 10, counts, lambda: ball(Fraction(30)), good_weights)
     for candidate in draws(sampler, 5, seed=1):
         assert sum(candidate) == 1000
         assert min(candidate) >= 0
@@ -397,7 +398,7 @@ def test_many_categories_draw_candidates() -> None:
 def test_a_law_that_is_nearly_one_point_is_proposed_as_such(rate: int) -> None:
     """All the mass is at the data, so what the proposal claims, in units of its weight, is the number of attempts per draw."""
     prior = tuple(Fraction(a) for a in ("0.3", "1e-9", "1", "1e-9", "0.3", "1"))
-    sampler = Mixture(prior, (35, 153, 210, 124, 164, 343), lambda: ball(Fraction(rate)))
+    sampler = Mixture(prior, (35, 153, 210, 124, 164, 343), lambda: ball(Fraction(rate)), good_weights)
     assert sampler.total_bound < Fraction(11, 10)
 
 
@@ -430,7 +431,7 @@ def test_a_fit_that_fails_costs_time_and_not_exactness(monkeypatch: pytest.Monke
 def test_what_does_not_fit_in_memory_is_refused_by_public_numbers_alone() -> None:
     for counts in ((10**9, 0, 0), (10**8, 10**8, 8 * 10**8)):
         with pytest.raises(TooLargeError) as caught:
-            Mixture((Fraction(1),) * 3, counts, lambda: ball(Fraction(1)))
+            Mixture((Fraction(1),) * 3, counts, lambda: ball(Fraction(1)), good_weights)
         assert "n = 1000000000 " in str(caught.value)
 
 
@@ -451,7 +452,7 @@ def test_no_dataset_needs_more_entries_than_the_rule_for_refusals_says(world: li
             return tree
 
         patch.setattr(module, "_tree", counted)
-        sampler = Mixture(prior, counts, lambda: arb(rate))
+        sampler = Mixture(prior, counts, lambda: arb(rate), good_weights)
     held += sum(len(table.entries) for table in sampler._tables)
     assert held <= module.most_entries(prior, sum(counts))
 

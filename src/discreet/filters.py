@@ -14,8 +14,8 @@ from flint import arb
 from discreet.budgets import Loss, RenyiFilter
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.losses import renyi_divergence
 from discreet.numerics import ball, refine
-from discreet.privacy import renyi_loss
 from discreet.validation import Number, check_positive, shown
 
 __all__ = ["affordable", "largest_divergence", "largest_epsilon", "mechanism_divergence", "planned_filter"]
@@ -82,7 +82,7 @@ def mechanism_divergence(mechanism: Mechanism, order: Fraction) -> Fraction:
     try:
         if mechanism.n > _MOST_RECORDS and mechanism.loss_atoms() is None:
             raise TooLargeError("too many records")  # noqa: TRY301
-        bound = renyi_loss(mechanism, order).bound
+        bound = renyi_divergence(mechanism, float(order)).bound
         if not isfinite(bound):
             raise TooLargeError("too extreme for floats")  # noqa: TRY301
         return _rounded_up(Fraction(bound))

@@ -5,9 +5,8 @@ all neighbouring pairs are gone through: two categories in O(n²) time and O(n) 
 All of it is about the raw outcome, which a release contains, so it covers every report made from it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from math import inf
 from typing import cast
 
 import numpy as np
@@ -17,6 +16,7 @@ from discreet.enumeration import simplex_points
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import LossAtoms, Mechanism
 from discreet.mechanisms.losses import (
+    ATOM_ERROR,
     PROFILE_PASSES,
     Bounded,
     check_paired,
@@ -24,6 +24,7 @@ from discreet.mechanisms.losses import (
     enumerated_loss,
     enumerated_profile,
     neighbouring_laws,
+    renyi_divergence,
 )
 from discreet.numerics import Floats
 from discreet.release import Guarantee, Release, rounded_up
@@ -41,8 +42,6 @@ __all__ = [
     "verify",
 ]
 
-_ATOM_ERROR = 1e-12
-"""Relative error of the closed-form probabilities: a few dozen roundings, with room to spare."""
 _LARGEST_EXPONENT = 700.0
 """Beyond it e^ε is not a float; a smaller ε only makes a δ larger."""
 
@@ -83,7 +82,7 @@ def delta_at(mechanism: Subject, epsilon: Number) -> Bounded:
     if level >= atoms.largest:
         return Bounded(0.0, 0.0, mechanism.space.pair())
     value = float(_atom_deltas(atoms, np.array([float(level)]))[0])
-    return Bounded(value, value * (1.0 + _ATOM_ERROR) + _ATOM_ERROR, mechanism.space.pair())
+    return Bounded(value, value * (1.0 + ATOM_ERROR) + ATOM_ERROR, mechanism.space.pair())
 
 
 def _atom_deltas(atoms: LossAtoms, epsilons: Floats) -> Floats:
@@ -96,37 +95,7 @@ def renyi_loss(mechanism: Subject, order: Number) -> Bounded:
     mechanism, level = _mechanism(mechanism), exact(order, "order")
     if not Fraction(1001, 1000) <= level <= 10**6:
         raise InvalidInputError(f"order must be from 1.001 to 1e6, got {shown(order)}")
-    a = float(level)
-    atoms = mechanism.loss_atoms()
-    if atoms is not None:
-        log_law = np.log(np.maximum(atoms.probability, 0.0) + _LEAST_PROBABILITY)
-        return _larger_divergence(log_law, log_law - atoms.loss, a, _ATOM_ERROR, mechanism.space.pair())
-    found = [_larger_divergence(pair.log_first, pair.log_second, a, pair.error, pair.at) for pair in neighbouring_laws(mechanism)]
-    return replace(max(found, key=float), bound=max(one.bound for one in found))
-
-
-_LEAST_PROBABILITY = 2.0**-50
-"""Added to probabilities that are differences from 1: more than such a difference can be off."""
-
-
-def _larger_divergence(
-    log_first: Floats, log_second: Floats, order: float, error: float, at: tuple[tuple[int, ...], tuple[int, ...]]
-) -> Bounded:
-    """ln Σ_z P(z)^a Q(z)^(1-a) / (a-1), the larger of both directions, where log probabilities are known to an error.
-
-    An exponent is then off by at most (2a - 1) times that error, and by the rounding of the order, of its products and of the sum.
-    """
-    with np.errstate(all="ignore"):  # laws too extreme for floats have no bound here
-        exponents = [order * one - (order - 1.0) * other for one, other in ((log_first, log_second), (log_second, log_first))]
-        peaks = [float(exponent.max()) for exponent in exponents]
-        logs = [peak + float(np.log(np.exp(exponent - peak).sum())) for exponent, peak in zip(exponents, peaks, strict=True)]
-    if not np.isfinite(logs).all():
-        return Bounded(inf, inf, at)
-    largest = max(float(np.abs(log_first).max()), float(np.abs(log_second).max()))
-    rounding = (len(log_first) + 8.0 * order * (largest + 1.0)) * 2.0**-52
-    slack = ((2.0 * order - 1.0) * error + rounding) / (order - 1.0)
-    value = max(0.0, *logs) / (order - 1.0)
-    return Bounded(value, value + slack, at)
+    return renyi_divergence(mechanism, float(level))
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +125,7 @@ def privacy_profile(mechanism: Subject, epsilons: ArrayLike) -> Floats:
     mechanism, levels = _mechanism(mechanism), np.asarray(epsilons, dtype=np.float64)
     atoms = mechanism.loss_atoms()
     if atoms is not None:
-        return np.minimum(1.0, _atom_deltas(atoms, levels) * (1.0 + _ATOM_ERROR) + _ATOM_ERROR)
+        return np.minimum(1.0, _atom_deltas(atoms, levels) * (1.0 + ATOM_ERROR) + ATOM_ERROR)
     highest = np.zeros_like(levels)
     for pair in neighbouring_laws(mechanism, passes=PROFILE_PASSES):
         loss = pair.log_first - pair.log_second

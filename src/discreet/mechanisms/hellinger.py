@@ -20,6 +20,7 @@ from discreet.enumeration import candidate_count, check_outcomes, simplex_points
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Law, ListedLaw, Mechanism, Prior
 from discreet.mechanisms.losses import Bounded, enumerated_delta, enumerated_loss
+from discreet.mechanisms.proposals import good_weights
 from discreet.numerics import RELATIVE_ERROR, Floats, ball, gap, refine
 from discreet.release import NO_GUARANTEE, Guarantee, rounded_down, rounded_up
 from discreet.sampling import CandidateSampler, candidate_sampler, check_drawable
@@ -172,7 +173,7 @@ class Exponential(Mechanism):
     def sampler(self, counts: Sequence[int]) -> CandidateSampler:
         """The exact sampler for one dataset. With three or more categories, building it is most of the cost of a draw."""
         private = np.array(counts, dtype=np.int64)
-        return candidate_sampler(self.prior.exact, tuple(int(x) for x in counts), lambda: self.rate_ball(private))
+        return candidate_sampler(self.prior.exact, tuple(int(x) for x in counts), lambda: self.rate_ball(private), good_weights)
 
 
 def _log_error(log_law: Floats) -> float:

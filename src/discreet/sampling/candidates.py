@@ -7,6 +7,7 @@ from typing import Protocol
 from flint import arb
 
 from discreet.sampling.bits import BitSource
+from discreet.sampling.domination import Target, even_weights
 from discreet.sampling.envelope import Envelope
 from discreet.sampling.mixture import Mixture, check_size
 
@@ -35,9 +36,17 @@ class CandidateSampler(Protocol):
         ...
 
 
-def candidate_sampler(prior: tuple[Fraction, ...], counts: tuple[int, ...], rate: Callable[[], arb]) -> CandidateSampler:
-    """A sampler built once for one dataset; `rate()` must enclose c at the working precision in force when it is called."""
-    return Envelope(prior, counts, rate) if len(prior) == 2 else Mixture(prior, counts, rate)
+def candidate_sampler(
+    prior: tuple[Fraction, ...],
+    counts: tuple[int, ...],
+    rate: Callable[[], arb],
+    weights: Callable[[Target], list[float]] = even_weights,
+) -> CandidateSampler:
+    """A sampler built once for one dataset; `rate()` must enclose c at the working precision in force when it is called.
+
+    With three or more categories, `weights` say how its proposal is mixed: they cost or save time, and change nothing else.
+    """
+    return Envelope(prior, counts, rate) if len(prior) == 2 else Mixture(prior, counts, rate, weights)
 
 
 def check_drawable(prior: tuple[Fraction, ...], n: int) -> None:

@@ -1,8 +1,9 @@
 """A sum of exponentials that is certainly above g(D) = exp(-c sqrt(1 - e^-D)), and never far above it: the bound behind `mixture`.
 
 g is a mixture of exponentials, g(D) = Σ_m p_m e^{-mD} with p_m >= 0, so it is well matched by few of them: 1 and e^{-MD} for a few whole
-numbers M. Which weights are *good* is left to floating point. Whether they are *right* is not: `certify` finds in ball arithmetic by how
-much any given weights must be raised so that their sum is at least g at 0 and everywhere from the nearest candidate on.
+numbers M. Which weights are *good* is left to floating point, here or by whoever passes better ones to the sampler. Whether they are
+*right* is not: `certify` finds in ball arithmetic by how much any given weights must be raised so that their sum is at least g at 0 and
+everywhere from the nearest candidate on.
 
 The powers are chosen so that weights exist whose sum is nowhere more than `MOST_EXCESS` times g (where g is above e^-depth), which
 docs/exactness.md proves for every c and every depth. As the sum is compared with g point by point, that holds for any data.
@@ -11,15 +12,14 @@ docs/exactness.md proves for every c and every depth. As the sum is compared wit
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, exp, expm1, log1p, log2, nextafter, sqrt
+from math import ceil, exp, expm1, inf, log1p, log2, nextafter, sqrt
 
-import numpy as np
 from flint import arb
 
 from discreet.errors import InternalError
-from discreet.numerics import Floats, working_precision
+from discreet.numerics import working_precision
 
-__all__ = ["FLOOR", "MOST_EXCESS", "Target", "certify", "good_weights", "plan", "slowest_powers"]
+__all__ = ["FLOOR", "MOST_EXCESS", "Target", "certify", "even_weights", "plan", "slowest_powers"]
 
 MOST_EXCESS = 17.0
 """2e^t + 2 + 4/(1 - e^-t) with t = `_LIFT`, which is 15.5, and 1 for the exponential that holds D = 0: docs/exactness.md."""
@@ -29,9 +29,6 @@ FLOOR = 7.0
 
 _LIFT = 0.5
 """ln of how far above g an exponential may be where it is nearest to it. From ½ on whole numbers M are close enough to each other."""
-
-_SLACK = 2.0
-"""Far out the sum may be above g by as much as e^2 times what the constant must be: by e^-5 of the mass of r = x alone in all."""
 
 _FAR = 40.0  # from here on e^-D is below 2^-57 and g is flat
 _BEND = 0.004  # how far ln g may leave its chord between neighbouring points of the grid
@@ -152,40 +149,18 @@ def _reach(c: float, depth: float, power: int) -> float:
 # --- which weights ----------------------------------------------------------------------------------------------------
 
 
-def good_weights(target: Target) -> list[float]:
-    """Logarithms of weights, up to a common factor, whose sum is nearly proportional to g; some may be -inf.
+def even_weights(target: Target) -> list[float]:
+    """Logarithms of weights with which the `sparse` exponentials all come equally close to g: -inf for the others.
 
-    Two sets are made: a least-squares fit, which is good but for which nothing is proved, and the exponentials that all come equally close
-    to g, for which it is. Taken is the one whose sum, once it is nowhere below g, is less far above g + e^{_SLACK - depth}.
+    Up to a common factor their sum is nowhere more than `MOST_EXCESS` times g (docs/exactness.md).
     """
     c = float(target.rate.mid())
-    points = np.concatenate([[0.0], target.grid])
-    falls = np.outer(points, np.array(target.powers, dtype=np.float64))
-    exact = c * np.sqrt(-np.expm1(-points))
-    needed = -np.minimum(target.depth, exact)
-    allowed = np.logaddexp(-exact, _SLACK - target.depth)
-
-    def worst_excess(weights: Floats) -> float:
-        total = np.logaddexp.reduce(weights - falls, axis=1)
-        return float((needed - total).max() + (total - allowed).max())
-
-    even = np.where([power in target.sparse for power in target.powers], (needed[:, None] + falls).min(axis=0), -np.inf)
-    fitted = _fitted(-allowed[:, None] - falls)
-    fitted[0] = max(fitted[0], needed[-1])  # the constant alone must cover what lies beyond the grid
-    return [float(weight) for weight in min(fitted, even, key=worst_excess)]
-
-
-def _fitted(ratio: Floats) -> Floats:
-    """Logarithms of weights w with Σ_j w_j e^ratio_j near 1 in every row; none, if the fit fails."""
-    from scipy.optimize import nnls  # slow to load
-
-    # In logarithms throughout: the weights of a proposal may be thousands of orders of magnitude apart.
-    scale = ratio.max(axis=0)
-    with np.errstate(divide="ignore"):
-        try:
-            return np.asarray(np.log(nnls(np.exp(ratio - scale), np.ones(len(ratio)))[0]) - scale)
-        except (RuntimeError, ValueError):  # too many iterations, a singular matrix
-            return np.full(scale.size, -np.inf)
+    points = [0.0, *target.grid]
+    needed = [-min(target.depth, c * sqrt(-expm1(-point))) for point in points]
+    return [
+        min(height + power * point for point, height in zip(points, needed, strict=True)) if power in target.sparse else -inf
+        for power in target.powers
+    ]
 
 
 # --- the proof --------------------------------------------------------------------------------------------------------

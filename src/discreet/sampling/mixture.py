@@ -27,7 +27,7 @@ from discreet.errors import InternalError, TooLargeError
 from discreet.numerics import ball, gap_ball, working_precision
 from discreet.sampling.bernoulli import bernoulli, endpoints, ladder
 from discreet.sampling.bits import BitSource, uniform
-from discreet.sampling.domination import FLOOR, Target, certify, good_weights, plan, slowest_powers
+from discreet.sampling.domination import FLOOR, Target, certify, even_weights, plan, slowest_powers
 from discreet.sampling.lattice import composition
 
 __all__ = ["Mixture", "affinities", "check_size"]
@@ -52,9 +52,18 @@ class Mixture:
     least_acceptance: ClassVar[Fraction] = Fraction(1, 18)
     """No dataset, prior, n or rate has a lower one: 17 by the choice of powers, and rounding. The proof is in docs/exactness.md."""
 
-    def __init__(self, prior: tuple[Fraction, ...], counts: tuple[int, ...], rate: Callable[[], arb]) -> None:
-        """`rate()` encloses c at the working precision in force when it is called."""
-        self._prior, self._counts, self._rate = prior, counts, rate
+    def __init__(
+        self,
+        prior: tuple[Fraction, ...],
+        counts: tuple[int, ...],
+        rate: Callable[[], arb],
+        weights: Callable[[Target], list[float]] = even_weights,
+    ) -> None:
+        """`rate()` encloses c at the working precision in force when it is called; `weights` are those of the proposal.
+
+        Weights decide how many proposals are accepted, and nothing else.
+        """
+        self._prior, self._counts, self._rate, self._weights = prior, counts, rate, weights
         self._total = sum(counts)
         check_size(prior, self._total)
         size = self._total + int(sum(prior)) + 1
@@ -128,7 +137,7 @@ class Mixture:
 
     def _build(self, target: Target) -> tuple[list["_Component"], int]:
         """The product forms that get a weight, and the weight of the uniform one."""
-        uniform_weight, *weights = certify(target, good_weights(target), self._bits)
+        uniform_weight, *weights = certify(target, self._weights(target), self._bits)
         negligible = fmpz(1) << self._bits - self._candidates.bit_length() - _CUT_BITS
         doubled = [self._tables]
         components = []
