@@ -232,7 +232,7 @@ def test_the_errors_a_caller_was_handling_keep_their_variables() -> None:
 def test_without_the_wrapper_the_search_finds_the_counts() -> None:
     """Functions underneath the wrappers, which `functools.wraps` keeps."""
     bare = LatticeGeometric.release.__wrapped__  # type: ignore[attr-defined]
-    checked = LatticeGeometric.check_release.__wrapped__  # type: ignore[attr-defined]
+    checked = LatticeGeometric.prepare.__wrapped__  # type: ignore[attr-defined]
     counting = count.__wrapped__  # type: ignore[attr-defined]
     assert "Mechanism.release: counts" in found_in(raised_by(lambda: bare(MECHANISM, COUNTS, source=Dry())))
     wrong = dc.LatticeGeometric(PRIOR, TOTAL + 1, 1)

@@ -129,7 +129,9 @@ def test_a_dataset_kept_by_a_filter_says_so(tmp_path: Path) -> None:
     assert [spend.exit_code for spend in spends] == [0] * allowed + [2]
     assert_refused(spends[-1], "nothing was spent")
     (row,) = json.loads(invoke("ledger", "show", location, "--json").stdout)
-    assert row["rule"] == str(Ledger(location).budget("survey").filter)
+    rule = Ledger(location).budget("survey").filter
+    assert rule is not None
+    assert row["filter"] == {"order": float(rule.order), "limit": pytest.approx(float(rule.limit))}
     table = invoke("ledger", "history", location, "survey").stdout
     assert f"spent in all: ε = {allowed / 10:g}; left: ε = 0.0" in table
     assert "however each release was chosen in view of the earlier ones, all of them together have ε = 1, δ = 0.001" in table

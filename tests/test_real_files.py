@@ -20,6 +20,7 @@ from discreet.commands.data import opened
 from discreet.errors import DiscreetError, InvalidInputError, SourceError
 from discreet.ledger import Ledger
 from discreet.sources import count
+from tests.support import Planted
 from tests.test_sources import TABLES, Table
 
 LABELS = ("never", "former", "unknown")
@@ -337,7 +338,7 @@ def released(*arguments: str | Path, given: bytes | None = None) -> dc.Release:
 @pytest.fixture
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """A draw that repeats the counts, so that a release shows what was counted."""
-    monkeypatch.setattr(dc.LatticeGeometric, "_draw", lambda _self, counts, _source: counts)
+    monkeypatch.setattr(dc.LatticeGeometric, "sampler", Planted(None))
 
 
 def test_every_option_of_the_command(tmp_path: Path, exact: None) -> None:

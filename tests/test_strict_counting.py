@@ -25,6 +25,7 @@ from discreet.cli import app
 from discreet.errors import DiscreetError, InvalidInputError, SourceError
 from discreet.ledger import Ledger
 from discreet.sources import count
+from tests.support import Planted
 
 LABELS = ("low", "high", "rest", "none")
 STRICT: dict[str, Any] = {"nulls": "none", "other": "rest", "strict": True}
@@ -140,7 +141,7 @@ def test_the_command_says_the_same_of_neighbouring_files(
     tmp_path: Path, kind: str, more: Sequence[str], step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Exit code, output, messages, record and ledger."""
-    monkeypatch.setattr(dc.LatticeGeometric, "_draw", lambda _self, _counts, _source: (3, 3, 2, 1))
+    monkeypatch.setattr(dc.LatticeGeometric, "sampler", Planted((3, 3, 2, 1)))
     monkeypatch.chdir(tmp_path)
     _, rows, make = FILES[kind == "jsonl"]
     asked = ["-c", "risk", "--categories", ",".join(LABELS), "-e", "1", "--nulls", "none", "--other", "rest", *more]

@@ -282,7 +282,7 @@ def _draws(mechanism: Mechanism) -> int:
                 f"ε = {float(mechanism.epsilon):g}: every report is a search, and too few could be tried"
             )
         return min(_SEARCHED_DRAWS, searched)
-    most = _MOST_REMAPPED if isinstance(mechanism, Remapped) else _MOST_DRAWN
+    most = _MOST_REMAPPED if mechanism.report.is_search else _MOST_DRAWN
     return max(_SEARCHED_DRAWS, min(_DRAWS, most // mechanism.k))
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from discreet.composition import Accountant
-    from discreet.mechanisms import Mechanism
+    from discreet.mechanisms.base import Mechanism, Prepared
     from discreet.release import Release
 
 __all__ = ["Budget", "Ledger", "Loss", "RenyiFilter", "Spend", "composed"]
@@ -146,7 +146,12 @@ class Ledger:
             raise InvalidInputError(
                 f"mechanism must be a mechanism, such as LatticeGeometric(prior, n, epsilon), not {type(mechanism).__name__}"
             )
-        prepared = mechanism.prepare(counts, unit=unit)
+        return self.draw(dataset, mechanism.prepare(counts, unit=unit), note=note)
+
+    @forgets_variables
+    def draw(self, dataset: str, prepared: "Prepared", *, note: str = "") -> "Release":
+        """Charge the dataset's budget for a release that `Mechanism.prepare` has checked, durably, and then draw it."""
+        mechanism = prepared.mechanism
         self._spend(dataset, prepared.guarantee, 0, note, described(mechanism), mechanism)
         return prepared.draw()
 

@@ -123,7 +123,6 @@ def release(
 
         with opened(file) as source:
             counts = count(source, column, labels, privacy_id, nulls, other, **written, encoding=encoding, weight=weight, strict=strict)
-        notice_little_said(counts.total, level)
         found = _released(mechanism, known, counts, level, options, ledger, dataset, note=f"{column} of {short_name(file)}", yes=yes)
         if output is not None:
             _keep(found, output)
@@ -186,11 +185,12 @@ def _released(
     from discreet.mechanisms import mechanism as find
 
     mechanism: Mechanism = find(name, prior, counts.total, epsilon, **options)
-    mechanism.check_release(counts)
+    prepared = mechanism.prepare(counts)
+    notice_little_said(mechanism.n, epsilon)
     confirm_release(mechanism, yes=yes)
     if ledger is None or dataset is None:
-        return mechanism.release(counts)
-    return Ledger(ledger).release(dataset, mechanism, counts, note=note)
+        return prepared.draw()
+    return Ledger(ledger).draw(dataset, prepared, note=note)
 
 
 def _spent(ledger: str, dataset: str) -> str:

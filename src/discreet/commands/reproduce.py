@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 from time import monotonic
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -12,11 +12,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from discreet.commands.options import errors_in_one_line
-from discreet.paper.claim import HOLDS, HOLDS_NOT, HOLDS_WHEN, Claim, Kind
+
+if TYPE_CHECKING:
+    from discreet.paper.claim import Claim, Kind
 
 __all__ = ["reproduce"]
 
-_COLOURS: dict[Kind, str] = {HOLDS: "green", HOLDS_WHEN: "yellow", HOLDS_NOT: "red"}
+_COLOURS: "dict[Kind, str]" = {"holds": "green", "holds when": "yellow", "does not hold": "red"}
 
 
 def reproduce(
@@ -46,14 +48,14 @@ def reproduce(
         Console().print(_table(found.claims))
     kinds = [claim.kind for claim in found.claims]
     typer.echo(
-        f"{len(kinds)} claims: {kinds.count(HOLDS)} hold, {kinds.count(HOLDS_WHEN)} hold under a condition, "
-        f"{kinds.count(HOLDS_NOT)} do not. "
+        f"{len(kinds)} claims: {kinds.count('holds')} hold, {kinds.count('holds when')} hold under a condition, "
+        f"{kinds.count('does not hold')} do not. "
         f"{found.items} figures and tables. {found.reused} of {found.items + len(kinds)} taken from an earlier run. "
         f"{monotonic() - begun:.0f} s.\n{found.report}"
     )
 
 
-def _table(found: list[Claim]) -> Table:
+def _table(found: "list[Claim]") -> Table:
     table = Table(title="The papers' claims, computed", show_lines=True)
     table.add_column("id", no_wrap=True)
     for name in ("claim", "computed", "verdict"):

@@ -195,11 +195,11 @@ def _epsilon(value: Number) -> Fraction:
 
 def _check_free(cls: "type[Mechanism]") -> None:
     """Refuse a class of somebody else's that takes the name of a built-in mechanism."""
-    own, waiting = {name.casefold() for name in (cls.__name__, *cls.names)}, [Mechanism]
+    own, waiting = {name.casefold() for name in cls.own_names()}, [Mechanism]
     while waiting:
         known = waiting.pop()
         waiting += known.__subclasses__()
-        taken = own & {name.casefold() for name in (known.__name__, *known.names)}
+        taken = own & {name.casefold() for name in known.own_names()}
         if taken and known.__module__.partition(".")[0] == __package__.partition(".")[0]:
             raise InvalidInputError(f"a mechanism of discreet is called {known.__name__}; give the class {cls.__name__} another name")
 
@@ -225,6 +225,11 @@ class Mechanism(ABC):
 
     names: ClassVar[tuple[str, ...]] = ()
     """Other names it is found by: what the papers call it."""
+
+    @classmethod
+    def own_names(cls) -> tuple[str, ...]:
+        """The names it is found by: its own, and not those of the class that it inherits from."""
+        return cls.__name__, *cls.__dict__.get("names", ())
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -71,7 +71,7 @@ def _unwrapped(name: Any) -> tuple[list[Callable[[Any], Mechanism]], Any]:
 
 
 def _class_of(name: Any) -> type[Mechanism]:
-    known = {spelled.casefold(): (spelled, cls) for cls in _classes() for spelled in (cls.__name__, *cls.names)}
+    known = {spelled.casefold(): (spelled, cls) for cls in _classes() for spelled in cls.own_names()}
     if isinstance(name, str) and name.casefold() in known:
         return known[name.casefold()][1]
     close = known[get_close_matches(shown(name).casefold(), known, n=1, cutoff=0.0)[0]][0]
