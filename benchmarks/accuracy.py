@@ -3,10 +3,10 @@
 from time import perf_counter
 
 import discreet as dc
-from discreet.accuracy import expected_error
-from discreet.comparison import compare
-from discreet.enumeration import candidate_count
-from discreet.optimum import optimal
+from discreet.analysis.comparison import compare
+from discreet.analysis.error_laws import expected_error
+from discreet.analysis.optimum import optimal
+from discreet.model.datasets import candidate_count
 
 _PRIORS = {"(1, 1)": dc.Beta(1, 1), "(½, ½)": dc.Beta("1/2", "1/2"), "(2, 5)": dc.Beta(2, 5)}
 

@@ -17,21 +17,24 @@ from tests.test_lattice_sampling import log_choose
 
 import discreet as dc
 from benchmarks.core import POINTS, largest_errors, near_the_middle
-from discreet import accuracy, convolution, distances, filters, inference, latent, optimum, sensitivity, tilting
-from discreet.accuracy import error_law, expected_error
-from discreet.enumeration import MOST_OUTCOMES, simplex_points
-from discreet.mechanisms import Mechanism, calibrated, hellinger, lattice, losses, remap, scores
+from discreet import limits
+from discreet.analysis import error_laws, mean_errors
+from discreet.analysis.error_laws import error_law, expected_error
+from discreet.analysis.optimum import TOLERANCE, constraint_count, optimal
+from discreet.arrays import Counts, Floats
+from discreet.inference import fixed_totals, noise_aware
+from discreet.mechanisms import Mechanism, calibrated, hellinger, lattice, losses
 from discreet.mechanisms.proposals import good_weights
-from discreet.numerics import RELATIVE_ERROR, Floats, ball
-from discreet.optimum import MOST_CANDIDATES, MOST_CONSTRAINTS, TOLERANCE, constraint_count, optimal
+from discreet.model import distances
+from discreet.model.datasets import simplex_points
+from discreet.numerics.balls import ball
+from discreet.numerics.divergences import RELATIVE_ERROR
 from discreet.paper import theory
 from discreet.paper.claim import Claim
 from discreet.paper.claims import compute_claims
 from discreet.paper.contenders import exact_mean
-from discreet.sampling.envelope import Envelope
-from discreet.sampling.mixture import Mixture, check_size
-from discreet.survey import MOST_PAIRS
-from discreet.validation import Counts
+from discreet.sampling.many_categories import Mixture, check_size
+from discreet.sampling.two_categories import Envelope
 
 __all__ = ["COVERED", "COVERED_AT", "ODDS", "REMAPPED", "REMAPPED_AT", "REMAPPED_BY", "SOURCES", "Numbers", "Source", "claim_numbers"]
 
@@ -74,40 +77,40 @@ def odds() -> Numbers:
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
-def limits() -> Numbers:
+def size_limits() -> Numbers:
     """Sizes at which the library changes its method or refuses, from its own constants."""
     return {
-        "limits: outcomes of a law": MOST_OUTCOMES,
-        "limits: candidates listed for a mean": accuracy._FEW_CANDIDATES,
-        "limits: records enumerated at k = 2": sqrt(MOST_PAIRS),
-        "limits: records listed": accuracy._MOST_LISTED,
-        "limits: moments added one by one": convolution._ONE_BY_ONE,
-        "limits: quadrature nodes": convolution._NODES,
-        "limits: error of a convolution": convolution.SUMMATION_ERROR,
-        "limits: records of the linear program, k = 2": MOST_CANDIDATES - 1,
-        "limits: records of the linear program, k = 3": _largest(lambda n: constraint_count(n, 3) <= MOST_CONSTRAINTS),
-        "limits: candidates paired": losses.MOST_PAIRED_CANDIDATES,
-        "limits: records paired": losses.MOST_PAIRED_RECORDS,
-        "limits: records of a calibration": int(losses.MOST_PAIRED_RECORDS / sqrt(calibrated.CALIBRATION_PASSES)),
-        "limits: records of a profile": int(losses.MOST_PAIRED_RECORDS / sqrt(losses.PROFILE_PASSES)),
+        "limits: outcomes of a law": limits.LISTED_OUTCOMES,
+        "limits: candidates listed for a mean": limits.ERROR_CANDIDATES,
+        "limits: records enumerated at k = 2": sqrt(limits.ERROR_PAIRS),
+        "limits: records listed": limits.ERROR_RECORDS,
+        "limits: moments added one by one": mean_errors._ONE_BY_ONE,
+        "limits: quadrature nodes": mean_errors._NODES,
+        "limits: error of a convolution": mean_errors.SUMMATION_ERROR,
+        "limits: records of the linear program, k = 2": limits.PROGRAM_CANDIDATES - 1,
+        "limits: records of the linear program, k = 3": _largest(lambda n: constraint_count(n, 3) <= limits.PROGRAM_CONSTRAINTS),
+        "limits: candidates paired": limits.LOSS_CANDIDATES,
+        "limits: records paired": limits.LOSS_RECORDS,
+        "limits: records of a calibration": int(limits.LOSS_RECORDS / sqrt(calibrated.CALIBRATION_PASSES)),
+        "limits: records of a profile": int(limits.LOSS_RECORDS / sqrt(losses.PROFILE_PASSES)),
         "limits: records of a search for γ": hellinger.most_tried(2) - 1,
-        "limits: largest ε of the linear program": optimum._LARGEST_EPSILON,
-        "limits: candidates of a remap": remap.MOST_CANDIDATES,
-        "limits: candidates of another score": scores._MOST_CANDIDATES,
-        "limits: counts listed": latent.MOST_LISTED,
-        "limits: counts listed, k = 3": _largest(lambda n: comb(n + 2, 2) <= latent.MOST_LISTED),
-        "limits: records of a Hellinger likelihood": latent.MOST_RECORDS,
-        "limits: tail of a window": 2.0 * tilting._TAIL,
-        "limits: components of a mixture": inference._MOST_COMPONENTS,
+        "limits: largest ε of the linear program": limits.PROGRAM_EPSILON,
+        "limits: candidates of a remap": limits.REPORT_CANDIDATES,
+        "limits: candidates of another score": limits.SCORE_CANDIDATES,
+        "limits: counts listed": limits.POSTERIOR_CANDIDATES,
+        "limits: counts listed, k = 3": _largest(lambda n: comb(n + 2, 2) <= limits.POSTERIOR_CANDIDATES),
+        "limits: records of a Hellinger likelihood": limits.POSTERIOR_RECORDS,
+        "limits: tail of a window": 2.0 * fixed_totals._TAIL,
+        "limits: components of a mixture": noise_aware._MOST_COMPONENTS,
         "limits: tolerance of the linear program": TOLERANCE,
-        "limits: boundary of a lattice mean": accuracy._NEGLIGIBLE_BOUNDARY,
-        "limits: counts interpolated near an end": accuracy._DENSE,
+        "limits: boundary of a lattice mean": error_laws._NEGLIGIBLE_BOUNDARY,
+        "limits: counts interpolated near an end": error_laws._DENSE,
         "limits: share that cancels": distances._CANCELS_ABOVE,
         "limits: slack of a calibration": 1.0 - calibrated._CLOSE_ENOUGH,
-        "limits: categories of a smooth sensitivity": sensitivity._MOST_CATEGORIES,
+        "limits: categories of a smooth sensitivity": limits.SMOOTH_CATEGORIES,
         "limits: killed spenders": test_ledger_faults.WHOLE,
         "limits: racing processes": test_ledger_faults.RACERS,
-        "limits: records of a filter": filters._MOST_RECORDS,
+        "limits: records of a filter": limits.FILTER_RECORDS,
         "limits: candidates of k = 4, n = 600, in millions": comb(603, 3) / 1e6,
         "limits: candidates of k = 10, n = 1,000, in 10²¹": comb(1009, 9) / 1e21,
         **{f"limits: millions of records of an exact draw, k = {k}": _most_drawn(k) for k in (3, 10)},
@@ -140,7 +143,7 @@ def _least_lattice_epsilon(k: int) -> float:
     low, high = 1e-3, 10.0
     while high - low > 1e-4 * high:
         middle = sqrt(low * high)
-        fits = (2 * lattice._reach(k, middle) + 1) ** (k - 1) <= MOST_OUTCOMES
+        fits = (2 * lattice._reach(k, middle) + 1) ** (k - 1) <= limits.LISTED_OUTCOMES
         low, high = (low, middle) if fits else (middle, high)
     return high
 
@@ -544,7 +547,7 @@ def poster() -> Numbers:
 
 SOURCES = (
     Source(odds),
-    Source(limits),
+    Source(size_limits),
     Source(tolerances),
     Source(coverage, slow=True),
     Source(remapped, slow=True),

@@ -11,7 +11,7 @@ from time import perf_counter
 import duckdb
 
 from benchmarks.timing import shown, table
-from discreet.sources import count
+from discreet.data.count import count
 
 ROWS = 20_000_000
 PERSONS = 2_000_000

@@ -1,4 +1,4 @@
-"""Oracles for mechanisms: laws, reports and losses by plain loops over the definitions of DESIGN section 4. Nothing of discreet is used."""
+"""Oracles for mechanisms: laws, reports and losses by plain loops over the definitions (docs/mechanisms.md). discreet is not used."""
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction

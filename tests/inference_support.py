@@ -13,8 +13,8 @@ from scipy.special import betainc
 from scipy.stats import kstest
 
 import discreet as dc
+from discreet.arrays import Floats
 from discreet.mechanisms import Mechanism
-from discreet.numerics import Floats
 from discreet.validation import Number
 
 TOLERANCE = {"laws": 1e-12, "windows": 1e-11, "a million": 1e-10, "transforms": 1e-11, "mixtures": 1e-10, "quantiles": 1e-10} | {

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import BudgetError, DiscreetError, LedgerError
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 
 DATASET = "survey"
 AMOUNT = "0.1"
@@ -131,7 +131,7 @@ def race(location: str, processes: int, affordable: int) -> dict[str, int]:
 
 def filter_race(location: str, processes: int, affordable: int) -> dict[str, int]:
     """A race for the last of what a filter allows beyond the plain sum."""
-    from discreet.filters import affordable as allowed
+    from discreet.ledger.filters import affordable as allowed
 
     ledger = Ledger(location, timeout=60)
     rule = ledger.create(DATASET, 1, "1e-3", planned_epsilon=AMOUNT).filter

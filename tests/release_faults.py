@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 
 DATASET = "survey"
 EPSILON = "0.5"

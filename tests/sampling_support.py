@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2, ncx2
 
 from discreet.errors import EntropyError
-from discreet.numerics import ball
+from discreet.numerics.balls import ball
 from discreet.sampling import BitSource, SeededBits
 from tests.support import lattice
 
@@ -192,7 +192,7 @@ class World:
 
     @cached_property
     def rate(self) -> Fraction:
-        """c = ε / scale, by the definitions of DESIGN section 3; the float is then taken as exact, by sampler and oracle alike."""
+        """c = ε / scale, by the definitions (docs/sensitivity.md); the float is then taken as exact, by sampler and oracle alike."""
         moved = np.abs(self.points[:, None, :] - self.points[None, :, :]).sum(axis=-1) // 2
         local = np.where(moved == 1, self.distances, 0.0).max(axis=1)
         scale = {

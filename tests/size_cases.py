@@ -22,9 +22,11 @@ import numpy as np
 from typer.testing import CliRunner
 
 import discreet as dc
-from discreet import accuracy, comparison, inference, optimum, privacy, sensitivity
+from discreet.analysis import comparison, error_laws, optimum, privacy
 from discreet.cli import app
+from discreet.inference import noise_aware
 from discreet.mechanisms import Exponential, Mechanism
+from discreet.model import sensitivity
 
 __all__ = ["API", "COMMANDS", "CONTROLS", "MEMORY", "SECONDS", "WRAPPED", "run"]
 
@@ -80,7 +82,7 @@ def released(case: Case) -> dc.Release:
 
 
 def _aware(case: Case, what: Callable[[dc.NoiseAware], Any]) -> Any:
-    return what(inference.noise_aware(released(case)))
+    return what(noise_aware.noise_aware(released(case)))
 
 
 def _saved(ax: Any) -> None:
@@ -137,13 +139,13 @@ API: dict[str, Callable[[Case], Any]] = {
     "plan ε": lambda case: comparison.plan(prior_of(case), case["target"], n=case["n"], mechanism=case["planned"]),
     "plan n": lambda case: comparison.plan(prior_of(case), case["target"], epsilon=case["epsilon"], mechanism=case["planned"]),
     "plan worst": lambda case: comparison.plan(prior_of(case), case["target"], n=case["n"], over="worst"),
-    "predictive": lambda case: accuracy.expected_error(mechanism_of(case), over="predictive"),
-    "predictive kl": lambda case: accuracy.expected_error(mechanism_of(case), over="predictive", distance=dc.kl),
-    "worst": lambda case: accuracy.expected_error(mechanism_of(case), over="worst"),
-    "given": lambda case: accuracy.expected_error(mechanism_of(case), counts_of(case)),
-    "given kl": lambda case: accuracy.expected_error(mechanism_of(case), counts_of(case), distance=dc.kl),
-    "error_law": lambda case: accuracy.error_law(mechanism_of(case), counts_of(case)),
-    "predictive_error_law": lambda case: accuracy.predictive_error_law(mechanism_of(case)),
+    "predictive": lambda case: error_laws.expected_error(mechanism_of(case), over="predictive"),
+    "predictive kl": lambda case: error_laws.expected_error(mechanism_of(case), over="predictive", distance=dc.kl),
+    "worst": lambda case: error_laws.expected_error(mechanism_of(case), over="worst"),
+    "given": lambda case: error_laws.expected_error(mechanism_of(case), counts_of(case)),
+    "given kl": lambda case: error_laws.expected_error(mechanism_of(case), counts_of(case), distance=dc.kl),
+    "error_law": lambda case: error_laws.error_law(mechanism_of(case), counts_of(case)),
+    "predictive_error_law": lambda case: error_laws.predictive_error_law(mechanism_of(case)),
     "privacy_loss": lambda case: privacy.privacy_loss(mechanism_of(case)),
     "delta_at": lambda case: privacy.delta_at(mechanism_of(case), case["epsilon"] / 2),
     "loss_profile": lambda case: privacy.loss_profile(mechanism_of(case)),

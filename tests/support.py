@@ -14,7 +14,7 @@ from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 import discreet as dc
-from discreet.numerics import gap
+from discreet.numerics.divergences import gap
 
 Prior = dc.Dirichlet | dc.Beta
 Floats = NDArray[np.float64]
@@ -218,7 +218,7 @@ class World:
 def walked_smooth(
     prior: Prior, counts: Sequence[int] | Integers, *, gamma: float | None = None, beta: float | None = None, limit: int = 10**7
 ) -> float:
-    """Smooth sensitivity by walking every path of DESIGN section 3 record by record, until no further step can win."""
+    """Smooth sensitivity by walking every path of docs/sensitivity.md record by record, until no further step can win."""
     x = [int(c) for c in counts]
     n, k, a = sum(x), prior.k, prior.concentration
     start, largest = dc.local_sensitivity(prior, x), dc.global_sensitivity(prior, n)

@@ -13,12 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet import accuracy, convolution, enumeration, survey
-from discreet.accuracy import ErrorLaw, error_law, error_summary, expected_error, predictive_error_law
-from discreet.convolution import SUMMATION_ERROR, exponential_mean, laplace_mean, lattice_mean
+from discreet import limits
+from discreet.analysis import error_laws, mean_errors
+from discreet.analysis.error_laws import ErrorLaw, error_law, error_summary, expected_error, predictive_error_law
+from discreet.analysis.mean_errors import SUMMATION_ERROR, exponential_mean, laplace_mean, lattice_mean
+from discreet.analysis.optimum import optimal
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.mechanisms.laplace import Rounding
-from discreet.optimum import optimal
+from discreet.model import datasets
 from tests import brute
 from tests.support import reference_hellinger, reference_kl, reference_renyi, reference_values
 
@@ -235,8 +237,8 @@ def test_monte_carlo_agrees_and_would_notice_noise_30_percent_off(mechanism: Mec
 def test_the_series_in_powers_adds_up(c: float, z: float) -> None:
     """Σ p_m z^m = exp(-c sqrt(1-z)), Σ p'_m z^m = its derivative in c, and 1 - Σ s_m z^m = sqrt(1-z)."""
     root = sqrt(1.0 - z)
-    m, weight, powers = convolution._over_powers(lambda m: z**m, 46.0 / (1.0 - z))
-    p, before = convolution._exponential_weights(c, m, weight)
+    m, weight, powers = mean_errors._over_powers(lambda m: z**m, 46.0 / (1.0 - z))
+    p, before = mean_errors._exponential_weights(c, m, weight)
     assert isclose(exp(-c) + p @ powers, exp(-c * root), rel_tol=1e-11, abs_tol=1e-13)
     slope = -exp(-c) + (p / c - before * c / (2.0 * m)) @ powers
     assert isclose(slope, -root * exp(-c * root), rel_tol=1e-11, abs_tol=1e-13)
@@ -289,7 +291,7 @@ def test_four_categories_and_600_records_without_enumeration(monkeypatch: pytest
     def refuse(*_: object) -> None:
         raise AssertionError("candidates were listed")
 
-    for module in (accuracy, enumeration, dc.mechanisms.hellinger):
+    for module in (error_laws, datasets, dc.mechanisms.hellinger):
         monkeypatch.setattr(module, "simplex_points", refuse)
     found = expected_error(dc.mechanism("HellingerSmooth", dc.Dirichlet.uniform(4), 600, 1), [150] * 4)
     assert found.method == "convolution"
@@ -302,7 +304,7 @@ def test_four_categories_and_600_records_without_enumeration(monkeypatch: pytest
 def test_the_choice_of_method_does_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = dc.mechanism("HellingerSmooth", dc.Dirichlet.uniform(3), 100, 3)
     listed = expected_error(mechanism, [20, 30, 50])
-    monkeypatch.setattr(accuracy, "_FEW_CANDIDATES", 10)
+    monkeypatch.setattr(limits, "ERROR_CANDIDATES", 10)
     convolved = expected_error(mechanism, [20, 30, 50])
     assert (listed.method, convolved.method) == ("enumeration", "convolution")
     assert isclose(listed, convolved, rel_tol=SUMMATION_ERROR)
@@ -343,7 +345,7 @@ def test_a_mean_that_cannot_be_found_says_why() -> None:
 def test_interpolation_between_datasets(name: str, prior: dc.Beta, monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = dc.mechanism(name, prior, 500, "0.5")
     exact, worst = expected_error(mechanism, over="predictive"), expected_error(mechanism, over="worst")
-    monkeypatch.setattr(survey, "MOST_PAIRS", 1000)
+    monkeypatch.setattr(limits, "ERROR_PAIRS", 1000)
     between = expected_error(mechanism, over="predictive")
     assert between.method == "interpolation"
     assert isclose(between, exact, rel_tol=1e-5)
@@ -359,8 +361,8 @@ def test_quadrature_equals_enumeration(name: str, epsilon: str, prior: dc.Beta, 
     mechanism = dc.mechanism(name, prior, 3000, epsilon)
     exact = expected_error(mechanism, over="predictive")
     listed = [expected_error(mechanism, [x, 3000 - x]) for x in (0, 7, 1100, 3000)]
-    monkeypatch.setattr(survey, "MOST_PAIRS", 1000)
-    monkeypatch.setattr(accuracy, "_MOST_LISTED", 100)
+    monkeypatch.setattr(limits, "ERROR_PAIRS", 1000)
+    monkeypatch.setattr(limits, "ERROR_RECORDS", 100)
     nodes = [expected_error(mechanism, [x, 3000 - x]) for x in (0, 7, 1100, 3000)]
     assert {each.method for each in nodes} == {"quadrature"}
     assert all(isclose(a, b, rel_tol=1e-9, abs_tol=1e-15) for a, b in zip(nodes, listed, strict=True))
@@ -376,7 +378,7 @@ def test_quadrature_equals_enumeration(name: str, epsilon: str, prior: dc.Beta, 
 def test_one_release_of_each_of_many_datasets(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = dc.mechanism(name, dc.Dirichlet([0.5, 1, 2]), 8, 1)
     exact = expected_error(mechanism, over="predictive")
-    monkeypatch.setattr(survey, "MOST_REPORTS", 10)
+    monkeypatch.setattr(limits, "ERROR_REPORTS", 10)
     drawn, again = (expected_error(mechanism, over="predictive", rng=seed) for seed in (1, 2))
     assert (exact.method, drawn.method) == ("enumeration", "Monte Carlo")
     assert drawn != again
@@ -388,8 +390,8 @@ def test_one_release_of_each_of_many_datasets(name: str, monkeypatch: pytest.Mon
 def test_datasets_drawn_from_the_predictive(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = dc.mechanism("LatticeGeometric", dc.Dirichlet.uniform(3), 12, 2)
     exact = expected_error(mechanism, over="predictive")
-    monkeypatch.setattr(accuracy, "_DATASETS", 50)
-    monkeypatch.setattr(survey, "MOST_REPORTS", 20_000)
+    monkeypatch.setattr(error_laws, "_DATASETS", 50)
+    monkeypatch.setattr(limits, "ERROR_REPORTS", 20_000)
     drawn = expected_error(mechanism, over="predictive")
     assert (exact.method, drawn.method) == ("enumeration", "Monte Carlo")
     assert abs(drawn - exact) <= 4.0 * drawn.standard_error
@@ -409,7 +411,7 @@ def test_few_datasets_with_long_laws_are_all_simulated() -> None:
 def test_rounded_laws_keep_their_quantiles(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = dc.mechanism("LatticeGeometric", dc.Beta(1, 1), 120, "0.3")
     exact = predictive_error_law(mechanism)
-    monkeypatch.setattr(accuracy, "_BATCH", 1000)
+    monkeypatch.setattr(error_laws, "_BATCH", 1000)
     rounded = predictive_error_law(mechanism)
     assert len(rounded.support) < len(exact.support)
     assert isclose(rounded.mean, exact.mean, rel_tol=1e-4)

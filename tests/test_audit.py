@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 import discreet as dc
-from discreet.auditing import with_bits
+from discreet.analysis.audit import with_bits
 from discreet.mechanisms.base import Mechanism
 from discreet.sampling import CountedBits, SeededBits
 from tests.support import Integers

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import InternalError
-from discreet.numerics import ball
+from discreet.numerics.balls import ball
 from discreet.sampling import SeededBits
-from discreet.sampling import bernoulli as coins
-from discreet.sampling.bernoulli import bernoulli, bernoulli_exp, bernoulli_ratio, endpoints, ladder
+from discreet.sampling import coins as coins
+from discreet.sampling.coins import bernoulli, bernoulli_exp, bernoulli_ratio, endpoints, ladder
 from tests.sampling_support import ScriptedBits, law_by_enumeration
 
 LENGTH = 14

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 import discreet as dc
-from discreet.mixtures import BetaMixture
+from discreet.model.beta_mixtures import BetaMixture
 from tests.inference_support import TOLERANCE, ks_p_value
 
 FALSE_ALARM = 1e-6

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import discreet.sampling
 from discreet.errors import DiscreetError, EntropyError, InternalError
-from discreet.numerics import ball
+from discreet.numerics.balls import ball
 from discreet.sampling import (
     BitSource,
     SeededBits,

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 import discreet as dc
 from discreet.cli import app
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 
 CATEGORIES = ["never", "former", "current"]
 LABELS = ",".join(CATEGORIES)

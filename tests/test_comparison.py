@@ -15,16 +15,17 @@ from rich.progress import Progress
 from typer.testing import CliRunner
 
 import discreet as dc
-from discreet import comparison
-from discreet.accuracy import ExpectedError, expected_error, predictive_error_law
+from discreet import limits
+from discreet.analysis import comparison
+from discreet.analysis.comparison import PUBLIC_CHOICE, Comparison, compare, plan
+from discreet.analysis.error_laws import ExpectedError, expected_error, predictive_error_law
+from discreet.analysis.optimum import optimal
 from discreet.commands import progress
 from discreet.commands.compare import compare as compare_command
 from discreet.commands.plan import plan as plan_command
 from discreet.commands.progress import progress_bar
-from discreet.comparison import PUBLIC_CHOICE, Comparison, compare, plan
 from discreet.mechanisms import MECHANISMS
-from discreet.optimum import optimal
-from discreet.release import NO_GUARANTEE
+from discreet.record.guarantee import NO_GUARANTEE
 
 app = typer.Typer()
 app.command("compare")(compare_command)
@@ -84,7 +85,7 @@ def test_what_cannot_be_computed_is_none(monkeypatch: pytest.MonkeyPatch) -> Non
         return make(name, *arguments, **options)
 
     monkeypatch.setattr(comparison, "mechanism", refuse)
-    monkeypatch.setattr(comparison, "_SOLVED_CONSTRAINTS", 3)
+    monkeypatch.setattr(limits, "COMPARED_CONSTRAINTS", 3)
     found = compare(dc.Beta(1, 1), 4, 1)
     row = found.rows[-1]
     assert row.mechanism == "Calibrated(HellingerSmooth)"

@@ -71,7 +71,7 @@ def test_where_no_law_can_be_listed_the_guarantee_alone_is_composed() -> None:
 
 def test_basic_composition_is_the_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
     accountant = dc.Accountant().add(dc.LatticeGeometric(dc.Beta(1, 1), 10, "0.5"), 4)
-    monkeypatch.setattr("discreet.composition.find_spec", lambda _: None)
+    monkeypatch.setattr("discreet.analysis.composition.find_spec", lambda _: None)
     assert not accountant.is_exact
     assert accountant.epsilon(DELTA) == 2.0
     assert accountant.delta(2) == 0.0

@@ -14,9 +14,9 @@ from scipy import integrate
 from scipy.stats import beta as scipy_beta
 
 import discreet as dc
-from discreet import distances
-from discreet.distances import hellinger_ball
-from discreet.numerics import refine
+from discreet.model import distances
+from discreet.model.distances import hellinger_ball
+from discreet.numerics.balls import refine
 from tests.support import (
     PRECISION,
     Floats,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import discreet as dc
-from discreet.distributions import DirichletMultinomial
+from discreet.model.dirichlet import DirichletMultinomial
 from tests.support import PRECISION, ball, lattice
 
 shapes = st.floats(min_value=0.05, max_value=500.0)

@@ -9,6 +9,7 @@ import shutil
 import sys
 import warnings
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -146,8 +147,8 @@ def test_a_command_that_fails_is_noticed(page: str, tmp_path: Path, monkeypatch:
 def test_the_reference_has_every_public_name() -> None:
     reference = (ROOT / "docs" / "reference.md").read_text()
     listed = set(re.findall(r"\.\. auto(?:class|function):: discreet\.(?:\w+\.)*(\w+)", reference))
-    for module, members in re.findall(r"\.\. automodule:: discreet\.(\w+)\n   :members:([^\n]*)", reference):
-        room = {name for name, home in discreet._HOME.items() if home == module}
+    for module, members in re.findall(r"\.\. automodule:: discreet\.([\w.]+)\n   :members:([^\n]*)", reference):
+        room = set(import_module(f"discreet.{module}").__all__)
         listed |= {name.strip() for name in members.split(",")} if members.strip() else room
     assert set(discreet.__all__) <= listed
 
@@ -156,3 +157,12 @@ def test_every_page_is_in_the_table_of_contents() -> None:
     index = (ROOT / "docs" / "index.md").read_text().splitlines()
     missing = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"} - set(index)
     assert not missing
+
+
+def test_every_page_that_code_refers_to_is_there() -> None:
+    """A stranger who clones the repository has its pages, and no others."""
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")}
+    code = [path for folder in ("src", "tests", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")]
+    named = {(path.name, page) for path in code for page in re.findall(r"docs/([\w-]+\.md)", path.read_text())}
+    assert {(file, page) for file, page in named if page not in pages} == set()
+    assert len(named) > 20

@@ -9,11 +9,11 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.numerics import ball
+from discreet.numerics.balls import ball
 from discreet.sampling import SeededBits
-from discreet.sampling import envelope as module
-from discreet.sampling.bernoulli import ladder
-from discreet.sampling.envelope import Envelope
+from discreet.sampling import two_categories as module
+from discreet.sampling.coins import ladder
+from discreet.sampling.two_categories import Envelope
 from tests.sampling_support import FALSE_ALARM, POWER, WRONG, Law, World
 from tests.support import reference_hellinger
 

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet import ledger as ledger_module
+from discreet.data.count import CategoryCounts, count
 from discreet.errors import EntropyError, InternalError
-from discreet.ledger import Ledger
+from discreet.ledger import ledger as ledger_module
+from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.lattice import LatticeGeometric
 from discreet.mechanisms.reports import Projected
-from discreet.sources import CategoryCounts, count
 
 LABELS = ("never", "former", "current")
 COUNTS = (31337, 27183, 16180)

@@ -24,11 +24,11 @@ import discreet as dc
 from discreet.cli import app
 from discreet.commands import release as release_command
 from discreet.commands.options import parse_prior
+from discreet.data.count import CategoryCounts, count
 from discreet.errors import DiscreetError
-from discreet.ledger import Budget, Ledger, Loss, Spend
+from discreet.ledger.ledger import Budget, Ledger, Loss, Spend
 from discreet.mechanisms import MECHANISMS
-from discreet.release import Release
-from discreet.sources import CategoryCounts, count
+from discreet.record.release import Release
 
 pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
 

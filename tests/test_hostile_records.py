@@ -19,9 +19,9 @@ from typer.testing import CliRunner, Result
 
 import discreet as dc
 from discreet.cli import app
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.mechanisms import MECHANISMS
-from discreet.release import NO_GUARANTEE
+from discreet.record.guarantee import NO_GUARANTEE
 from discreet.text import plain
 
 HOSTILE = [
@@ -206,7 +206,7 @@ def test_no_huge_binomial_is_computed(kept: Callable[[str], Path], name: str, mo
         assert k < 5_000, "a binomial of many categories"
         return comb(n, k)
 
-    monkeypatch.setattr("discreet.enumeration.comb", short)
+    monkeypatch.setattr("discreet.model.datasets.comb", short)
     k, n = 5_001, 2**53
     made = dc.mechanism(name, dc.Dirichlet.uniform(k), n, 1)
     raw = (n, *[0] * (k - 1))
@@ -216,7 +216,7 @@ def test_no_huge_binomial_is_computed(kept: Callable[[str], Path], name: str, mo
 
 
 def test_no_more_is_read_than_a_record_can_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.schema.LONGEST", 1000)
+    monkeypatch.setattr("discreet.record.json.LONGEST", 1000)
     for result in (invoke("show", "/dev/zero"), invoke("verify", "-", given=b"x" * 2000)):
         assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
         assert "too long for a release" in result.stderr or "cannot be read" in result.stderr or "no mechanism" in result.stderr

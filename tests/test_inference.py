@@ -16,11 +16,11 @@ from scipy import stats
 from scipy.special import betainc, gammaln
 
 import discreet as dc
-from discreet import inference, latent, tilting
-from discreet.latent import ConvolvedCounts, LatentCounts, ListedCounts, convolved, latent_counts
+from discreet.inference import fixed_totals, noise_aware, true_counts
+from discreet.inference.fixed_totals import Run
+from discreet.inference.true_counts import ConvolvedCounts, LatentCounts, ListedCounts, convolved, latent_counts
 from discreet.mechanisms import Mechanism
-from discreet.mixtures import BetaMixture
-from discreet.tilting import Run
+from discreet.model.beta_mixtures import BetaMixture
 from tests.inference_support import TOLERANCE, coverage, ks_p_value, make, release_of
 from tests.support import lattice
 
@@ -215,7 +215,7 @@ def test_short_and_long_convolutions_agree(monkeypatch: pytest.MonkeyPatch) -> N
     outcome = np.array([1000, 20, 3000, 980])
     direct = convolved(mechanism, outcome)
     expected = [direct.marginal(i).value for i in range(4)]
-    monkeypatch.setattr(latent, "_DIRECT", 0)
+    monkeypatch.setattr(true_counts, "_DIRECT", 0)
     transformed = convolved(mechanism, outcome)
     for i in range(4):
         assert np.abs(transformed.marginal(i).value - expected[i]).sum() < TOLERANCE["transforms"]
@@ -223,7 +223,7 @@ def test_short_and_long_convolutions_agree(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_bound_on_omitted_mass_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     """With windows cut so short that it shows."""
-    monkeypatch.setattr(tilting, "_TAIL", 1e-4)
+    monkeypatch.setattr(fixed_totals, "_TAIL", 1e-4)
     for cls in (dc.LaplaceZhang, dc.LaplaceHistogram, dc.LatticeGeometric):
         mechanism = make(cls, dc.Dirichlet([1, 0.5]), 2000, 0.1)
         raw = tuple(mechanism.simulate_raw(np.array([500, 1500]), 1, np.random.default_rng(8))[0].tolist())
@@ -295,7 +295,7 @@ def test_drawn_counts_follow_their_marginals(name: str) -> None:
     posterior = release_of(mechanism, raw).noise_aware()
     if isinstance(posterior.counts, ConvolvedCounts):
         accepted = posterior.counts._completion / posterior.counts.laws.rest.value.max()
-        assert (accepted > latent._FEWEST_ACCEPTED) == (name == "by rejection")
+        assert (accepted > true_counts._FEWEST_ACCEPTED) == (name == "by rejection")
     draws = posterior.sample_counts(5000, np.random.default_rng(3))
     assert draws.shape == (5000, mechanism.k)
     assert (draws.sum(axis=1) == mechanism.n).all()
@@ -332,7 +332,7 @@ def test_drawn_probabilities_follow_their_marginals(name: str) -> None:
 # --- other libraries, and people --------------------------------------------------------------------------------------
 
 
-def _example(categories: list[Any]) -> inference.NoiseAware:
+def _example(categories: list[Any]) -> noise_aware.NoiseAware:
     prior = dc.Dirichlet([1, 1, 1], categories=categories)
     return release_of(make(dc.LatticeGeometric, prior, 60, 0.5), (12, 20, 28)).noise_aware()
 
@@ -427,6 +427,6 @@ def test_the_coverage_test_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(mechanism: Mechanism, raw: tuple[int, ...]) -> LatentCounts:
         return right(make(dc.LaplaceHistogram, mechanism.prior, mechanism.n, float(mechanism.epsilon) * 1.1), raw)
 
-    monkeypatch.setattr(inference, "latent_counts", wrong)
+    monkeypatch.setattr(noise_aware, "latent_counts", wrong)
     found = coverage(make(dc.LaplaceHistogram, dc.Beta(1, 1), 50, 0.5))
     assert abs(found.noise_aware - 0.95) > 0.001

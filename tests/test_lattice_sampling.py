@@ -12,7 +12,7 @@ from scipy.special import gammaln, logsumexp
 
 from discreet.sampling import SeededBits, lattice_noise
 from discreet.sampling import lattice as module
-from discreet.sampling.bernoulli import ladder
+from discreet.sampling.coins import ladder
 from discreet.sampling.lattice import composition
 from tests.sampling_support import FALSE_ALARM, POWER, WRONG, Law, law_by_enumeration
 from tests.support import lattice

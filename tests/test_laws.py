@@ -48,7 +48,7 @@ class World:
         return brute.as_dict(law.counts, law.probability)
 
     def brute_law(self, name: str) -> brute.Probabilities:
-        """From the table of DESIGN section 4, line by line."""
+        """From the definitions in docs/mechanisms.md, line by line."""
         epsilon, k, n, rounding = float(self.epsilon), self.k, self.n, self.options.get("rounding", "floor")
         gamma, delta = (float(self.options.get(option, default)) for option, default in (("gamma", 1), ("delta", Fraction(1, 10**8))))
         if name in HELLINGER:

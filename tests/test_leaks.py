@@ -32,12 +32,12 @@ from matplotlib.axes import Axes
 from typer.testing import CliRunner
 
 import discreet as dc
-from discreet import ledger as ledger_module
 from discreet.cli import app
+from discreet.data.count import CategoryCounts, count
 from discreet.errors import DiscreetError
-from discreet.ledger import Ledger
+from discreet.ledger import ledger as ledger_module
+from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.lattice import LatticeGeometric
-from discreet.sources import CategoryCounts, count
 from tests.support import Planted
 
 LABELS = ("never", "former", "current")

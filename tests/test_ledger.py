@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.data.count import CategoryCounts
 from discreet.errors import BudgetError, DiscreetError, InvalidInputError, LedgerError
-from discreet.ledger import Ledger, Loss, composed
-from discreet.release import Guarantee
-from discreet.sources import CategoryCounts
+from discreet.ledger.ledger import Ledger, Loss, composed
+from discreet.record.guarantee import Guarantee
 
 
 @pytest.fixture

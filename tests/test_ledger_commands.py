@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli import app
 from discreet.errors import LedgerError
-from discreet.ledger import Ledger, Loss
+from discreet.ledger.ledger import Ledger, Loss
 
 
 def invoke(*arguments: str | Path, environment: Path | None = None) -> Result:

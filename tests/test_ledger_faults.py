@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the fault tests fork processes, which this system cannot")
 

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import BudgetError, InvalidInputError, LedgerError
-from discreet.filters import affordable, largest_divergence, largest_epsilon, mechanism_divergence, planned_filter
-from discreet.ledger import Ledger, Loss
+from discreet.ledger.filters import affordable, largest_divergence, largest_epsilon, mechanism_divergence, planned_filter
+from discreet.ledger.ledger import Ledger, Loss
 
 # --- divergences ------------------------------------------------------------------------------------------------------
 

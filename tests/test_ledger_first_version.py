@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
-from discreet.ledger import Ledger, Loss
+from discreet.ledger.ledger import Ledger, Loss
 from tests.test_ledger import coprime
 from tests.test_ledger_names import ALIKE
 

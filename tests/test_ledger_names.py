@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import InvalidInputError, LedgerError
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 
 ALIKE = ("s", "s ", "ѕ", "s\u0301", "\u015b")
 """One letter for a reader: plain, with a blank, Cyrillic, and with an accent in two code points and in one."""

@@ -33,7 +33,7 @@ TABLE = {
     "HellingerSmoothDelta": ["M_H^B"],
     "LatticeGeometric": ["lattice", "geometric"],
 }
-"""The first two columns of the table of DESIGN section 4."""
+"""The first two columns of the table in docs/mechanisms.md."""
 
 
 # --- names and options ------------------------------------------------------------------------------------------------

@@ -13,12 +13,12 @@ import discreet as dc
 from discreet.errors import InternalError, TooLargeError
 from discreet.mechanisms.hellinger import Exponential
 from discreet.mechanisms.proposals import good_weights
-from discreet.numerics import ball, gap_ball
+from discreet.numerics.balls import ball, gap_ball
 from discreet.sampling import SeededBits
-from discreet.sampling import mixture as module
-from discreet.sampling.bernoulli import ladder
+from discreet.sampling import many_categories as module
+from discreet.sampling.coins import ladder
 from discreet.sampling.domination import FLOOR, MOST_EXCESS, Target, certify, plan, slowest_powers
-from discreet.sampling.mixture import Mixture, _leaves, _Table, affinities
+from discreet.sampling.many_categories import Mixture, _leaves, _Table, affinities
 from tests.sampling_support import FALSE_ALARM, POWER, WRONG, Law, World
 from tests.support import lattice, reference_hellinger
 

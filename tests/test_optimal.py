@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.accuracy import expected_error
-from discreet.enumeration import Space
-from discreet.optimum import MOST_CANDIDATES, neighbouring_pairs, optimal
-from discreet.survey import dataset_laws
+from discreet import limits
+from discreet.analysis.dataset_errors import dataset_laws
+from discreet.analysis.error_laws import expected_error
+from discreet.analysis.optimum import neighbouring_pairs, optimal
+from discreet.model.datasets import Space
 from tests.support import lattice, neighbours
 
 PRIORS = (dc.Beta(1, 1), dc.Beta("1/2", "1/2"), dc.Beta(2, 5))
@@ -112,7 +113,7 @@ def test_other_distances() -> None:
 
 def test_what_is_too_large_or_unclear_is_refused() -> None:
     with pytest.raises(dc.TooLargeError, match="linear program"):
-        optimal(dc.Beta(1, 1), MOST_CANDIDATES, 1)
+        optimal(dc.Beta(1, 1), limits.PROGRAM_CANDIDATES, 1)
     with pytest.raises(dc.InvalidInputError, match="objective"):
         optimal(dc.Beta(1, 1), 3, 1, "median")  # type: ignore[arg-type]
     with pytest.raises(dc.InvalidInputError, match="epsilon"):

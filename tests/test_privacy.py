@@ -11,8 +11,8 @@ import pytest
 from flint import arb, ctx
 
 import discreet as dc
+from discreet.analysis.privacy import only_prior_speaks, privacy_profile
 from discreet.mechanisms.base import Mechanism
-from discreet.privacy import only_prior_speaks, privacy_profile
 from tests.support import Floats, Integers, lattice, neighbours, reference_values
 
 EXPONENTIAL = {"EHD": dc.HellingerGlobal, "EHDL": dc.HellingerLocal, "EHDS": dc.HellingerSmooth, "EHDS-delta": dc.HellingerSmoothDelta}

@@ -17,9 +17,9 @@ from typer.testing import CliRunner, Result
 import discreet as dc
 from discreet.cli import app
 from discreet.commands.data import opened
+from discreet.data.count import count
 from discreet.errors import DiscreetError, InvalidInputError, SourceError
-from discreet.ledger import Ledger
-from discreet.sources import count
+from discreet.ledger.ledger import Ledger
 from tests.support import Planted
 from tests.test_sources import TABLES, Table
 

@@ -18,11 +18,11 @@ from typer.testing import CliRunner, Result
 import discreet as dc
 from discreet.cli import app
 from discreet.commands import files
+from discreet.data.count import CategoryCounts
 from discreet.errors import BudgetError, DiscreetError, EntropyError, InvalidInputError, LedgerError, RefusedError, TooLargeError
-from discreet.ledger import Ledger, Loss
+from discreet.ledger.ledger import Ledger, Loss
 from discreet.mechanisms.lattice import LatticeGeometric
 from discreet.sampling import BitSource
-from discreet.sources import CategoryCounts
 
 ANSWERS = ["never"] * 30 + ["former"] * 18 + ["current"] * 12
 LABELS = "never,former,current"

@@ -13,8 +13,8 @@ from scipy.stats import chi2, ncx2
 import discreet as dc
 from discreet.mechanisms.base import Mechanism
 from discreet.sampling import SeededBits
-from discreet.sampling.envelope import Envelope
-from discreet.sampling.mixture import Mixture
+from discreet.sampling.many_categories import Mixture
+from discreet.sampling.two_categories import Envelope
 
 DRAWS = 4_000
 FALSE_ALARM = 1e-6

@@ -9,8 +9,9 @@ import pytest
 from scipy.special import logsumexp
 
 import discreet as dc
-from discreet.mechanisms import Mechanism, remap
-from discreet.numerics import gap
+from discreet import limits
+from discreet.mechanisms import Mechanism, bayes_reports
+from discreet.numerics.divergences import gap
 from tests import brute
 
 NOISE = ("LaplaceZhang", "LaplaceDimension", "LaplaceHistogram", "LatticeGeometric")
@@ -71,7 +72,7 @@ def test_many_records_give_what_enumeration_gives(monkeypatch: pytest.MonkeyPatc
         row = np.array([raw])
         listed = dc.Remapped(mechanism).report(row)[0]
         with monkeypatch.context() as patched:
-            patched.setattr(remap, "MOST_CANDIDATES", 0)
+            patched.setattr(limits, "REPORT_CANDIDATES", 0)
             found = dc.Remapped(mechanism).report(row)[0]
         same += bool((listed == found).all())
         errors = [float(_error(mechanism, row[0], r)) for r in (listed[0], found[0])]
@@ -150,9 +151,9 @@ def mean_excess(name: str, prior: Any, n: int, epsilon: str, draws: int, seed: i
     assert noise is not None
     best = remapped.report(raws)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(remap, "MOST_CANDIDATES", 0)
+        patched.setattr(limits, "REPORT_CANDIDATES", 0)
         found = mechanism.report(raws) if plain else remapped.report(raws)
-    points, log_prior, distance = remap._pairwise(dirichlet, n)
+    points, log_prior, distance = bayes_reports._pairwise(dirichlet, n)
     where = {tuple(p): i for i, p in enumerate(points.tolist())}
     totals = np.zeros(2)
     for raw, *reports in zip(raws, best, found, strict=True):
@@ -176,7 +177,7 @@ def test_reports_always_add_up(name: str, k: int, n: int) -> None:
 @pytest.mark.parametrize("values", [[0.4, 0.4, 0.2], [1.0, 0.0, 0.0], [1e-9, 1.0, 1.0], [0.1] * 7])
 @pytest.mark.parametrize("n", [1, 2, 7, 1000, 2**53])
 def test_rounding_keeps_the_total(values: list[float], n: int) -> None:
-    rounded = remap.round_to_total(np.array(values) * n, n)
+    rounded = bayes_reports.round_to_total(np.array(values) * n, n)
     assert rounded.sum() == n
     assert rounded.min() >= 0
     assert np.abs(rounded - np.array(values) * (n / sum(values))).max() <= max(1.0, 4e-16 * n * len(values))
@@ -223,7 +224,7 @@ def test_it_wraps_mechanisms_only() -> None:
 
 def test_medians_split_weights_that_are_spread_over_cells() -> None:
     x = np.array([[0.0, 1.0, 2.0], [0.0, 2.0, 5.0]])
-    factors = remap._Factors(x, np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 3.0]]), np.zeros_like(x))
+    factors = bayes_reports._Factors(x, np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 3.0]]), np.zeros_like(x))
     assert factors.medians(np.array([[0.25, 0.25, 0.5], [0.25, 0.5, 0.25]])).tolist() == [1.5, 2.0]
     assert factors.medians(np.array([[0.8, 0.1, 0.1], [0.0, 0.0, 1.0]])).tolist() == pytest.approx([0.125, 5.0])
 

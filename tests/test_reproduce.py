@@ -14,7 +14,7 @@ from scipy.special import gammaln
 from scipy.stats import laplace
 
 import discreet as dc
-from discreet.accuracy import expected_error
+from discreet.analysis.error_laws import expected_error
 from discreet.mechanisms.hellinger import HellingerSmooth
 from discreet.paper import run
 from discreet.paper.catalogue import ITEMS

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.scratch import directory, removed_on_termination
-from discreet.sources import count
+from discreet.data.count import count
+from discreet.data.scratch import directory, removed_on_termination
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has neither the signals nor the locks")
 
@@ -85,7 +85,7 @@ def test_what_a_killed_command_leaves_is_removed_at_the_next_start(temporary: Pa
 
 
 WAITING = """
-from discreet.scratch import directory, removed_on_termination
+from discreet.data.scratch import directory, removed_on_termination
 from contextlib import nullcontext
 import sys
 with removed_on_termination() if sys.argv[1] == "guarded" else nullcontext(), directory() as place:

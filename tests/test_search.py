@@ -9,7 +9,7 @@ from flint import arb
 
 import discreet as dc
 from discreet.errors import InternalError
-from discreet.numerics import ball
+from discreet.numerics.balls import ball
 from discreet.paper import theory
 from discreet.paper.claim import HOLDS, HOLDS_NOT, HOLDS_WHEN, Claim, Condition
 from discreet.paper.laws import Laws, local_windows, missed, step_windows

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet import sensitivity
-from discreet.sensitivity import (
+from discreet import limits
+from discreet.model import sensitivity
+from discreet.model.sensitivity import (
     Smoothing,
     Step,
     global_steps,
@@ -347,7 +348,7 @@ def test_too_many_categories_are_refused_before_anything_is_drawn() -> None:
 def test_many_datasets_are_gone_through_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     prior, points = dc.Dirichlet([1, 0.1, 3]), lattice(6, 3)
     whole = smooth_sensitivities(prior, points, Smoothing(gamma=Fraction(1)))
-    monkeypatch.setattr(sensitivity, "_MOST_ENDS", 100)
+    monkeypatch.setattr(limits, "SMOOTH_ENDS", 100)
     assert (smooth_sensitivities(prior, points, Smoothing(gamma=Fraction(1))) == whole).all()
 
 

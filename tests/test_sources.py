@@ -25,8 +25,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
+from discreet.data.count import CategoryCounts, count
 from discreet.errors import DiscreetError, InvalidInputError, SourceError
-from discreet.sources import CategoryCounts, count
 
 CATEGORIES = ("low", "mid", "high")
 ANSWERS = ["low", "mid", "low", "high", "low", "mid"]

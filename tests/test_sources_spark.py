@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from discreet.data.count import count
 from discreet.errors import InvalidInputError, SourceError
-from discreet.sources import count
 from tests.test_sources import ANSWERS, CATEGORIES, SECRET, everything_said
 
 pytestmark = [

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.sensitivity import local_sensitivities
+from discreet.model.sensitivity import local_sensitivities
 from tests.support import Floats, lattice
 
 sizes = st.integers(4, 200)

@@ -22,9 +22,9 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
+from discreet.data.count import count
 from discreet.errors import DiscreetError, InvalidInputError, SourceError
-from discreet.ledger import Ledger
-from discreet.sources import count
+from discreet.ledger.ledger import Ledger
 from tests.support import Planted
 
 LABELS = ("low", "high", "rest", "none")

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.sources import CategoryCounts
-from discreet.validation import LARGEST_COUNT, check_counts, check_records, exact
+from discreet import limits
+from discreet.data.count import CategoryCounts
+from discreet.validation import check_counts, check_records, exact
 
 PRIOR = dc.Dirichlet([1, 1, 1])
 
@@ -251,7 +252,7 @@ def test_whole_numbers_of_every_type_are_counts(counts: list[int]) -> None:
 
 
 def test_the_largest_count_is_allowed() -> None:
-    assert check_counts([LARGEST_COUNT, 0], 2).tolist() == [2**53, 0]
+    assert check_counts([limits.COUNT, 0], 2).tolist() == [2**53, 0]
     assert check_records(2**53) == 2**53
     assert check_records(5.0) == check_records(np.int16(5)) == check_records("5") == 5
 

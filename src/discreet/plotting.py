@@ -14,10 +14,10 @@ from discreet.validation import shown
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from discreet.distributions import Beta
-    from discreet.mixtures import BetaMixture
-    from discreet.numerics import Floats
-    from discreet.release import Release
+    from discreet.arrays import Floats
+    from discreet.model.beta_mixtures import BetaMixture
+    from discreet.model.dirichlet import Beta
+    from discreet.record.release import Release
 
 __all__ = ["plot_marginals", "plot_release"]
 

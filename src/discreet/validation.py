@@ -10,11 +10,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet import limits
+from discreet.arrays import Counts
 from discreet.errors import InvalidInputError
 
 __all__ = [
-    "LARGEST_COUNT",
-    "Counts",
     "Number",
     "check_categories",
     "check_concentration",
@@ -30,23 +30,13 @@ __all__ = [
 ]
 
 Number = int | float | Fraction | Decimal | str
-Counts = NDArray[np.int64]
-
-LARGEST_COUNT = 2**53
-"""Beyond this a count that came through a float may already have lost records."""
-
-
-_LONGEST_NUMBER = 1000
-"""Digits, of a numerator and of a denominator: what can be computed with can be written to a record and read back."""
-_LONGEST_LABEL = 4000
-"""Characters."""
 
 
 def exact(value: Any, name: str) -> Fraction:
     """The rational number a value stands for: a float means the decimal it prints as."""
     number = _rational(value, name)
-    if max(abs(number.numerator), number.denominator) > 10**_LONGEST_NUMBER:
-        raise InvalidInputError(f"{name} must be a ratio of whole numbers of at most {_LONGEST_NUMBER:,} digits; this one has more")
+    if max(abs(number.numerator), number.denominator) > 10**limits.NUMBER_DIGITS:
+        raise InvalidInputError(f"{name} must be a ratio of whole numbers of at most {limits.NUMBER_DIGITS:,} digits; this one has more")
     return number
 
 
@@ -71,12 +61,12 @@ def _rational(value: Any, name: str) -> Fraction:
 
 def _read(value: str | Decimal) -> Fraction:
     """A decimal or a ratio; one with a huge exponent is refused before anyone tries to write it out."""
-    if isinstance(value, str) and len(value) > _LONGEST_NUMBER:
+    if isinstance(value, str) and len(value) > limits.NUMBER_DIGITS:
         raise ValueError
     if isinstance(value, str) and "/" in value:
         return Fraction(value)
     number = Decimal(value)
-    if not number.is_finite() or abs(number.adjusted()) > _LONGEST_NUMBER:
+    if not number.is_finite() or abs(number.adjusted()) > limits.NUMBER_DIGITS:
         raise ValueError
     return Fraction(number)
 
@@ -132,8 +122,8 @@ def check_categories(categories: Iterable[Hashable], k: int) -> tuple[Hashable, 
         raise InvalidInputError(f"categories must have one label for each of the {k} concentrations, got {len(labels)}")
     if any(not isinstance(label, Hashable) for label in labels) or len(set(labels)) != k:
         raise InvalidInputError("categories must be distinct, hashable labels")
-    if any(isinstance(label, str) and len(label) > _LONGEST_LABEL for label in labels):
-        raise InvalidInputError(f"a category's label must have at most {_LONGEST_LABEL:,} characters; one has more")
+    if any(isinstance(label, str) and len(label) > limits.LABEL_CHARACTERS for label in labels):
+        raise InvalidInputError(f"a category's label must have at most {limits.LABEL_CHARACTERS:,} characters; one has more")
     return labels
 
 
@@ -152,7 +142,7 @@ def check_records(n: Any, name: str = "n") -> int:
     if isinstance(getattr(n, "total", None), int):
         raise InvalidInputError(f"{name} must be a number, not {type(n).__name__}; the number of its records is {name}=counts.total")
     value = exact(n, name)
-    if value.denominator != 1 or not 1 <= value <= LARGEST_COUNT:
+    if value.denominator != 1 or not 1 <= value <= limits.COUNT:
         raise InvalidInputError(f"{name} must be a whole number from 1 to 2**53, got {shown(n)}")
     return int(value)
 
@@ -166,7 +156,7 @@ def check_counts(counts: Any, k: int, n: int | None = None, categories: Iterable
     except (TypeError, ValueError):
         raise InvalidInputError("counts must be a one-dimensional sequence of whole numbers, one for each category") from None
     if array.dtype == object and array.ndim == 1 and all(isinstance(c, Integral) and not isinstance(c, bool) for c in array):
-        if any(abs(int(c)) > LARGEST_COUNT for c in array):
+        if any(abs(int(c)) > limits.COUNT for c in array):
             raise InvalidInputError("counts must be at most 2**53; got a larger number")
         array = array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iuf":
@@ -179,7 +169,7 @@ def check_counts(counts: Any, k: int, n: int | None = None, categories: Iterable
         raise InvalidInputError("counts must not be negative")
     if array.dtype.kind == "f" and (array != np.floor(array)).any():
         raise InvalidInputError("counts must be whole numbers; got one with a fraction")
-    if (array > LARGEST_COUNT).any() or sum(int(c) for c in array) > LARGEST_COUNT:
+    if (array > limits.COUNT).any() or sum(int(c) for c in array) > limits.COUNT:
         raise InvalidInputError("counts and their total must be at most 2**53; got a larger number")
     result: Counts = array.astype(np.int64)
     total = int(result.sum())

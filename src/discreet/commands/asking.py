@@ -19,7 +19,7 @@ def confirm_release(mechanism: "Mechanism", *, yes: bool) -> None:
 
     Whatever is said depends on public numbers alone.
     """
-    from discreet.capability import capabilities
+    from discreet.inference.capabilities import capabilities
 
     found = capabilities(mechanism)
     lacks = [
@@ -48,7 +48,7 @@ def confirm_release(mechanism: "Mechanism", *, yes: bool) -> None:
 
 def _alternative(mechanism: "Mechanism") -> str:
     """What has all of it, at the same size and ε, or how to come nearer."""
-    from discreet.capability import capabilities
+    from discreet.inference.capabilities import capabilities
     from discreet.mechanisms import LatticeGeometric
 
     found = capabilities(LatticeGeometric(mechanism.prior, mechanism.n, mechanism.epsilon))

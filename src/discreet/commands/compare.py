@@ -51,8 +51,8 @@ def compare(
 
     Example: discreet compare --n 1000 --epsilon 1 --prior 1,1
     """
-    from discreet.comparison import PUBLIC_CHOICE
-    from discreet.comparison import compare as compute
+    from discreet.analysis.comparison import PUBLIC_CHOICE
+    from discreet.analysis.comparison import compare as compute
 
     with errors_in_one_line(), progress_bar(not as_json) as progress:
         level, smallest = parse_number(epsilon, "--epsilon"), parse_number(delta, "--delta")

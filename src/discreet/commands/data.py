@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from discreet import scratch
 from discreet.commands.files import is_same_file
 from discreet.commands.options import parse_list
+from discreet.data import scratch
 from discreet.errors import InvalidInputError
 
 __all__ = ["STANDARD_INPUT", "opened", "parse_categories", "parse_mapping", "short_name"]

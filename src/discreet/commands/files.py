@@ -9,11 +9,12 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
+from discreet import limits
 from discreet.commands.options import notice
 from discreet.errors import DiscreetError, InvalidInputError
 
 if TYPE_CHECKING:
-    from discreet.release import Release
+    from discreet.record.release import Release
 
 __all__ = ["STANDARD_INPUT", "check_picture", "check_place", "is_same_file", "read_record", "save_picture", "tell_name", "write_new"]
 
@@ -28,15 +29,14 @@ STANDARD_INPUT = "-"
 
 def read_record(path: str) -> "Release":
     """The release that a file, or standard input, holds. No more is read than a record can have."""
-    from discreet.release import Release
-    from discreet.schema import LONGEST
+    from discreet.record.release import Release
 
     try:
         if path == STANDARD_INPUT:
-            content = sys.stdin.buffer.read(LONGEST + 1)
+            content = sys.stdin.buffer.read(limits.RECORD_CHARACTERS + 1)
         else:
             with Path(path).expanduser().open("rb") as file:
-                content = file.read(LONGEST + 1)
+                content = file.read(limits.RECORD_CHARACTERS + 1)
     except (OSError, ValueError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a path"
         raise InvalidInputError(f"{path} cannot be read ({why}): name the JSON file that `discreet release --output` wrote") from None

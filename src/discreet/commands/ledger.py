@@ -22,7 +22,7 @@ from discreet.commands.options import (
 from discreet.errors import InvalidInputError, LedgerError
 
 if TYPE_CHECKING:
-    from discreet.ledger import Budget, Ledger, Loss, Spend
+    from discreet.ledger.ledger import Budget, Ledger, Loss, Spend
 
 __all__ = ["app"]
 
@@ -40,7 +40,7 @@ DatasetArgument = Annotated[str | None, typer.Argument(help="The ledger's name f
 
 
 def _open(location: str | None) -> "Ledger":
-    from discreet.ledger import Ledger
+    from discreet.ledger.ledger import Ledger
 
     location = location or os.environ.get(LEDGER_VARIABLE)
     if not location:
@@ -95,7 +95,7 @@ def create(
         )
     _say(f"{budget.dataset}: {budget.total}, protecting each {budget.unit}")
     if budget.filter is not None and planned is not None:
-        from discreet.filters import affordable
+        from discreet.ledger.filters import affordable
 
         _say(
             f"kept by a {budget.filter}: {affordable(budget.filter, planned)} releases of ε = {planned_epsilon}, "
@@ -199,7 +199,7 @@ def _totals(book: "Ledger", dataset: str) -> list[str]:
 
 def _budget_fields(budget: "Budget", left: "Loss") -> dict[str, Any]:
     """A budget as fields; numbers are never above what is left, nor below what may be spent."""
-    from discreet.release import rounded_down, rounded_up
+    from discreet.record.guarantee import rounded_down, rounded_up
 
     return {
         "dataset": budget.dataset,
@@ -214,7 +214,7 @@ def _budget_fields(budget: "Budget", left: "Loss") -> dict[str, Any]:
 
 def _spend_fields(line: "Spend") -> dict[str, Any]:
     """A line of the ledger as fields; numbers are never below what was spent."""
-    from discreet.release import rounded_up
+    from discreet.record.guarantee import rounded_up
 
     return {
         "number": line.number,

@@ -19,7 +19,7 @@ from discreet.errors import DiscreetError, InvalidInputError
 from discreet.text import is_plain, plain
 
 if TYPE_CHECKING:
-    from discreet.distributions import Dirichlet
+    from discreet.model.dirichlet import Dirichlet
 
 __all__ = [
     "ERROR_SCALE",
@@ -137,7 +137,7 @@ def mechanism_options(gamma: str | None, delta: str | None) -> dict[str, Any]:
 
 def parse_prior(text: str, categories: Sequence[str] | None = None) -> "Dirichlet":
     """The prior that a text such as `1,1`, `uniform:3` or, where the categories are known, `uniform` stands for."""
-    from discreet.distributions import Dirichlet
+    from discreet.model.dirichlet import Dirichlet
     from discreet.validation import shown
 
     family, colon, size = text.partition(":")
@@ -195,7 +195,7 @@ def _print_line(style: str, word: str, text: str) -> None:
 
 def notice_little_said(n: int, epsilon: Fraction) -> None:
     """Say it where ε is so small for n records that only the prior speaks."""
-    from discreet.privacy import only_prior_speaks
+    from discreet.analysis.privacy import only_prior_speaks
 
     if only_prior_speaks(n, epsilon):
         factor = f"{exp(n * epsilon):.2f}"

@@ -9,7 +9,8 @@ from discreet.commands.options import Lines, cell, print_lines, print_table
 from discreet.errors import DiscreetError, TooLargeError
 
 if TYPE_CHECKING:
-    from discreet.release import Guarantee, Release
+    from discreet.record.guarantee import Guarantee
+    from discreet.record.release import Release
 
 __all__ = ["MASS", "check_work", "guarantee_fields", "print_record", "promise", "record_fields"]
 
@@ -63,7 +64,7 @@ def guarantee_fields(guarantee: "Guarantee") -> dict[str, Any]:
 
 def record_fields(found: "Release", mass: float = MASS, *, slow: bool = False) -> dict[str, Any]:
     """What `show` says as fields, with None for what is not available. docs/release.md describes them."""
-    from discreet.schema import written_label
+    from discreet.record.json import written_label
 
     try:
         rows: list[Any] = _noise_aware(found, mass, slow=slow)

@@ -30,10 +30,10 @@ from discreet.errors import DiscreetError, InvalidInputError, LedgerError
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from discreet.distributions import Dirichlet
+    from discreet.data.count import CategoryCounts
     from discreet.mechanisms import Mechanism
-    from discreet.release import Release
-    from discreet.sources import CategoryCounts
+    from discreet.model.dirichlet import Dirichlet
+    from discreet.record.release import Release
 
 __all__ = ["release"]
 
@@ -119,7 +119,7 @@ def release(
         known, level = parse_prior(prior, labels), parse_number(epsilon, "--epsilon")
         options = mechanism_options(gamma, delta)
         written: dict[str, Any] = {"na_values": parse_list(na_values, "--na-values"), "mapping": parse_mapping(mapped or [], labels)}
-        from discreet.sources import count
+        from discreet.data.count import count
 
         with opened(file) as source:
             counts = count(source, column, labels, privacy_id, nulls, other, **written, encoding=encoding, weight=weight, strict=strict)
@@ -181,7 +181,7 @@ def _released(
     yes: bool,
 ) -> "Release":
     """One draw, charged first if there is a ledger, and asked for before that if readers will miss something."""
-    from discreet.ledger import Ledger
+    from discreet.ledger.ledger import Ledger
     from discreet.mechanisms import mechanism as find
 
     mechanism: Mechanism = find(name, prior, counts.total, epsilon, **options)
@@ -194,7 +194,7 @@ def _released(
 
 
 def _spent(ledger: str, dataset: str) -> str:
-    from discreet.ledger import Ledger
+    from discreet.ledger.ledger import Ledger
 
     try:
         return f"spent before the draw; {Ledger(ledger).remaining(dataset)} left for {dataset!r}"

@@ -12,7 +12,7 @@ from discreet.commands.record import MASS, check_work, print_record, record_fiel
 from discreet.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from discreet.release import Release
+    from discreet.record.release import Release
 
 __all__ = ["show"]
 
@@ -61,7 +61,7 @@ def _mass(text: str) -> float:
 
 def _check(found: "Release", record: str) -> str:
     """How to have the promise checked, as something to type."""
-    from discreet.capability import capabilities
+    from discreet.inference.capabilities import capabilities
 
     if not capabilities(found.mechanism).privacy_loss:
         return "the privacy loss of this mechanism cannot be computed at this size: the promise rests on what it says above"

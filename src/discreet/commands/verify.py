@@ -25,9 +25,9 @@ from discreet.commands.record import guarantee_fields, promise
 from discreet.errors import ClaimError, InvalidInputError
 
 if TYPE_CHECKING:
+    from discreet.analysis.privacy import Verification
     from discreet.mechanisms import Mechanism
-    from discreet.privacy import Verification
-    from discreet.release import Release
+    from discreet.record.release import Release
 
 __all__ = ["verify"]
 
@@ -63,7 +63,7 @@ def verify(
     """
     given = {"--n": n, "--epsilon": epsilon, "--prior": prior, "--gamma": gamma, "--delta": delta, "--calibrated": calibrated or None}
     with errors_in_one_line():
-        from discreet.privacy import verify as compute
+        from discreet.analysis.privacy import verify as compute
 
         if _is_file(mechanism):
             try:

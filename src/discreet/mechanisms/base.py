@@ -19,15 +19,17 @@ import numpy as np
 from attrs import Attribute, define, field, fields, frozen
 from numpy.typing import ArrayLike
 
-from discreet.distributions import Beta, Dirichlet
-from discreet.enumeration import Space
+from discreet import limits
+from discreet.arrays import Counts, Floats
 from discreet.errors import InternalError, InvalidInputError, RefusedError, TooLargeError
 from discreet.frames import forgets_variables
 from discreet.mechanisms.reports import AsDrawn, Report
-from discreet.numerics import Floats
-from discreet.release import NO_GUARANTEE, Guarantee, Release, rounded_up
+from discreet.model.datasets import Space
+from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_up
+from discreet.record.release import Release
 from discreet.sampling import BitSource, SystemBits
-from discreet.validation import Counts, Number, check_moderate, check_records, check_unit
+from discreet.validation import Number, check_moderate, check_records, check_unit
 
 __all__ = [
     "AddedNoise",
@@ -45,8 +47,6 @@ __all__ = [
 
 Prior = Dirichlet | Beta
 
-_LARGEST_RAW = 2**62
-"""Noisy counts beyond this, which only a tiny epsilon makes likely, do not fit the arrays that likelihoods are computed in."""
 _LISTED_ERROR = 2.0**-40
 """What the log probabilities of a listed law are taken to be right to, unless the law says better."""
 
@@ -382,7 +382,7 @@ class Mechanism(ABC):
     def log_prob(self, counts: ArrayLike, raw: ArrayLike) -> float:
         """Log probability of one raw outcome. For study: it is a function of the private counts."""
         outcome = np.asarray(raw)
-        if outcome.ndim != 1 or outcome.dtype.kind not in "iu" or (outcome.astype(np.float64) > _LARGEST_RAW).any():
+        if outcome.ndim != 1 or outcome.dtype.kind not in "iu" or (outcome.astype(np.float64) > limits.RAW_OUTCOME).any():
             raise InvalidInputError("raw must be one outcome: a sequence of whole numbers, none beyond 2**62")
         private, size = self.checked(counts), self.k if self.noise is None else self.noise.cells
         if len(outcome) != size:

@@ -15,18 +15,21 @@ from attrs import define, field
 from flint import arb
 from scipy.special import logsumexp
 
-from discreet import sensitivity
-from discreet.enumeration import candidate_count, check_outcomes, simplex_points
+from discreet import limits
+from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Law, ListedLaw, Mechanism, Prior
 from discreet.mechanisms.losses import Bounded, enumerated_delta, enumerated_loss
 from discreet.mechanisms.proposals import good_weights
-from discreet.numerics import RELATIVE_ERROR, Floats, ball, gap, refine
-from discreet.release import NO_GUARANTEE, Guarantee, rounded_down, rounded_up
+from discreet.model import sensitivity
+from discreet.model.datasets import candidate_count, check_outcomes, simplex_points
+from discreet.model.sensitivity import Smoothing
+from discreet.numerics.balls import ball, refine
+from discreet.numerics.divergences import RELATIVE_ERROR, gap
+from discreet.numerics.gap_tables import gap_table
+from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_down, rounded_up
 from discreet.sampling import CandidateSampler, candidate_sampler, check_drawable
-from discreet.sensitivity import Smoothing
-from discreet.tables import gap_table
-from discreet.validation import Counts, Number, check_moderate, check_positive
+from discreet.validation import Number, check_moderate, check_positive
 
 __all__ = ["Exponential", "HellingerGlobal", "HellingerLocal", "HellingerSmooth", "HellingerSmoothDelta", "certified_loss"]
 
@@ -269,13 +272,9 @@ class HellingerSmooth(Exponential):
         return sensitivity.steps_ball(steps, lambda h, distance: h / (1 + gamma * distance * h))
 
 
-_MOST_TRIED = 6_000_000
-"""Distances of all candidates from all others, by category, for each γ that a search tries: some seconds for two dozen of them."""
-
-
 def most_tried(k: int) -> int:
     """The most candidates for which γ is searched for."""
-    return isqrt(_MOST_TRIED // k)
+    return isqrt(limits.GAMMA_DISTANCES // k)
 
 
 @lru_cache(maxsize=64)

@@ -13,13 +13,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from attrs import define, field, frozen
 
-from discreet.enumeration import grid_points
+from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
 from discreet.mechanisms.base import IndependentNoise, Law, LossAtoms, Mechanism
 from discreet.mechanisms.reports import Clamped, Cut, Report
-from discreet.numerics import Floats
+from discreet.model.datasets import grid_points
 from discreet.sampling import BitSource, floored_laplace, rounded_laplace
-from discreet.validation import Counts, shown
+from discreet.validation import shown
 
 __all__ = ["LaplaceDimension", "LaplaceHistogram", "LaplaceNoise", "LaplaceZhang"]
 

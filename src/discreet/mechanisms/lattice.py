@@ -16,13 +16,15 @@ from attrs import define, field, frozen
 from flint import arb
 from scipy.special import gammaln, logsumexp
 
-from discreet.enumeration import grid_points, simplex_points
+from discreet import limits
+from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import CellNoise, Law, LossAtoms, Mechanism
 from discreet.mechanisms.reports import Cut, Projected, Report
-from discreet.numerics import Floats, ball, refine
+from discreet.model.datasets import grid_points, simplex_points
+from discreet.numerics.balls import ball, refine
 from discreet.sampling import BitSource, lattice_noise
-from discreet.validation import Counts, shown
+from discreet.validation import shown
 
 __all__ = ["LatticeGeometric", "LatticeNoise"]
 
@@ -30,8 +32,6 @@ Projection = Literal["euclidean", "cut"]
 
 _NEGLIGIBLE = 2.0**-60
 """Probability beyond which the infinite support is cut when a law is listed; the law says how much is missing."""
-_MOST_NOISE = 2.0**55
-"""Simulated noise that is likely to go beyond this may not fit an integer array."""
 
 
 def _reach(k: int, epsilon: float) -> int:
@@ -87,7 +87,7 @@ class LatticeNoise(CellNoise):
     def simulate(self, size: int, rng: np.random.Generator) -> Counts:
         """G - G' for two uniform compositions of a common total S; a uniform composition is multinomial with uniform shares."""
         k, epsilon = self.cells, 2.0 * self.slope
-        if 4 * k / epsilon > _MOST_NOISE:
+        if 4 * k / epsilon > limits.SIMULATED_NOISE:
             raise TooLargeError(f"simulated noise would exceed integers for epsilon = {epsilon:g} and {k} categories; raise epsilon")
         # Σ_S q^S C(S+k-1, k-1)² = (1-q)^-(2k-1) Σ_j C(k-1, j)² q^j: so S is a finite part plus a negative binomial one
         log_weight = _log_squares(k - 1, epsilon)

@@ -12,16 +12,14 @@ from math import comb, exp, expm1, inf, sqrt
 
 import numpy as np
 
-from discreet.enumeration import Space, candidate_count, check_outcomes
+from discreet import limits
+from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.mechanisms.base import ListedLaw, Mechanism
-from discreet.numerics import Floats
-from discreet.validation import Counts
+from discreet.model.datasets import Space, candidate_count, check_outcomes
 
 __all__ = [
     "ATOM_ERROR",
-    "MOST_PAIRED_CANDIDATES",
-    "MOST_PAIRED_RECORDS",
     "PROFILE_PASSES",
     "Bounded",
     "check_paired",
@@ -32,12 +30,6 @@ __all__ = [
     "renyi_divergence",
 ]
 
-MOST_PAIRED_CANDIDATES = 4_000
-"""With three or more categories the laws of all datasets are held at once: a table of at most this size squared."""
-MOST_PAIRED_RECORDS = 10_000
-"""With two categories a neighbour is the next dataset, and two laws are held at a time; the time is quadratic in n, some seconds here."""
-MOST_COMPARED = 600_000_000
-"""With three or more categories: probabilities that are compared or looked up, which many categories make many; some seconds."""
 _PAIR_ITSELF = 1_000
 """What a pair of datasets costs beside the probabilities that are compared."""
 ATOM_ERROR = 1e-12
@@ -87,13 +79,13 @@ def _pair(first: ListedLaw, second: ListedLaw) -> _Pair:
 
 def check_paired(n: int, k: int, passes: int = 1) -> None:
     """Refuse to go through the neighbouring datasets so many times if it would take long."""
-    size = candidate_count(n, k) if k <= MOST_PAIRED_CANDIDATES else k  # with so many categories one record is too many already
+    size = candidate_count(n, k) if k <= limits.LOSS_CANDIDATES else k  # with so many categories one record is too many already
     if k == 2:
-        check_outcomes(size, "the privacy loss", int(MOST_PAIRED_RECORDS / sqrt(passes)) + 1)
+        check_outcomes(size, "the privacy loss", int(limits.LOSS_RECORDS / sqrt(passes)) + 1)
         return
-    check_outcomes(size, "the privacy loss", MOST_PAIRED_CANDIDATES)
+    check_outcomes(size, "the privacy loss", limits.LOSS_CANDIDATES)
     pairs = k * (k - 1) // 2 * comb(n + k - 2, k - 1)
-    if passes * (pairs * (size + _PAIR_ITSELF) + k * size**2) > MOST_COMPARED:
+    if passes * (pairs * (size + _PAIR_ITSELF) + k * size**2) > limits.LOSS_COMPARISONS:
         raise TooLargeError(
             f"the privacy loss of {k} categories and n = {n:,} would compare {size:,} probabilities of {pairs:,} pairs of datasets; "
             "use fewer records or categories"

@@ -6,7 +6,7 @@ chosen, in floating point, so that the sum is close to g and few proposals are r
 
 import numpy as np
 
-from discreet.numerics import Floats
+from discreet.arrays import Floats
 from discreet.sampling.domination import Target, even_weights
 
 __all__ = ["good_weights"]

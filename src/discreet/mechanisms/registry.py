@@ -13,13 +13,14 @@ from typing import Any
 
 from attrs import NOTHING, evolve, fields
 
+from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.mechanisms.base import Mechanism, Prior
+from discreet.mechanisms.bayes_reports import Remapped
 from discreet.mechanisms.calibrated import Calibrated
 from discreet.mechanisms.hellinger import Exponential, HellingerGlobal, HellingerLocal, HellingerSmooth, HellingerSmoothDelta
 from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram, LaplaceZhang
 from discreet.mechanisms.lattice import LatticeGeometric
-from discreet.mechanisms.remap import Remapped
 from discreet.validation import Number, check_positive, shown
 
 __all__ = ["MECHANISMS", "mechanism", "rebuilt"]
@@ -38,9 +39,6 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
 
 _WRAPPERS: dict[str, Callable[[Any], Mechanism]] = {"remapped": Remapped, "calibrated": Calibrated}
 _WRAPPED = re.compile(rf"\s*({'|'.join(_WRAPPERS)})\s*\((.*)\)\s*", re.IGNORECASE | re.DOTALL)
-_MOST_WRAPPERS = 4
-_LARGEST_FACTOR = 10**100
-"""Of a calibrated exponent, and one over the smallest: floats must be able to follow."""
 
 
 # --- from a name ------------------------------------------------------------------------------------------------------
@@ -65,8 +63,8 @@ def _unwrapped(name: Any) -> tuple[list[Callable[[Any], Mechanism]], Any]:
     while isinstance(name, str) and (parts := _WRAPPED.fullmatch(name)):
         wrapper, name = parts.groups()
         wrappers.append(_WRAPPERS[wrapper.casefold()])
-        if len(wrappers) > _MOST_WRAPPERS:
-            raise InvalidInputError(f"a mechanism can be wrapped {_MOST_WRAPPERS} times, not more often")
+        if len(wrappers) > limits.WRAPPERS:
+            raise InvalidInputError(f"a mechanism can be wrapped {limits.WRAPPERS} times, not more often")
     return wrappers, name.strip() if isinstance(name, str) else name
 
 
@@ -128,6 +126,6 @@ def rebuilt(name: str, parameters: Mapping[str, Any], prior: Prior, n: int) -> M
     if not isinstance(inside, Exponential) or inside.factor != 1:
         raise InvalidInputError(f"Calibrated takes a Hellinger mechanism, not {shown(options['mechanism'])}")
     factor = check_positive(options["factor"], "factor")
-    if not Fraction(1, _LARGEST_FACTOR) <= factor <= _LARGEST_FACTOR:
+    if not Fraction(1, limits.FACTOR) <= factor <= limits.FACTOR:
         raise InvalidInputError(f"factor must be from 1e-100 to 1e100, got {shown(factor)}")
     return evolve(inside, factor=factor)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import frozen
 
-from discreet.validation import Counts
+from discreet.arrays import Counts
 
 __all__ = ["AsDrawn", "Clamped", "Cut", "Projected", "Report", "clamp_outcomes", "cut_to_total", "project"]
 

@@ -18,17 +18,15 @@ import numpy as np
 from attrs import define, field
 from scipy.special import logsumexp
 
-from discreet.enumeration import candidate_count, check_outcomes, simplex_points
+from discreet import limits
+from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
 from discreet.mechanisms.base import Law, Mechanism
-from discreet.numerics import Floats
-from discreet.release import NO_GUARANTEE, Guarantee
-from discreet.validation import Counts, Number, check_moderate
+from discreet.model.datasets import candidate_count, check_outcomes, simplex_points
+from discreet.record.guarantee import NO_GUARANTEE, Guarantee
+from discreet.validation import Number, check_moderate
 
 __all__ = ["MetricExponential"]
-
-_MOST_CANDIDATES = 2048
-"""Above this many candidates the table of all pairwise distances is not formed."""
 
 
 def _check_metric(_: object, __: object, value: Any) -> None:
@@ -60,7 +58,7 @@ class MetricExponential(Mechanism):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        check_outcomes(candidate_count(self.n, self.k), "the table of pairwise distances", _MOST_CANDIDATES)
+        check_outcomes(candidate_count(self.n, self.k), "the table of pairwise distances", limits.SCORE_CANDIDATES)
 
     @property
     def claim(self) -> Guarantee:

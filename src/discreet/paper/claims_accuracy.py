@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import exp, inf
 
-from discreet.distributions import Beta
+from discreet.model.dirichlet import Beta
 from discreet.paper.claim import Claim, Condition
 from discreet.paper.contenders import Rounding, balanced, build, exact_mean, first_overtaking
 from discreet.paper.search import Cases, Search, case, over, search

@@ -8,15 +8,15 @@ from math import comb
 import numpy as np
 from flint import arb
 
-from discreet.distributions import Beta
-from discreet.enumeration import simplex_points
+from discreet.arrays import Counts
 from discreet.mechanisms import LaplaceDimension, LaplaceHistogram, LaplaceZhang
+from discreet.model.datasets import simplex_points
+from discreet.model.dirichlet import Beta
 from discreet.paper import formulas, theory
 from discreet.paper.claim import Claim, Condition
 from discreet.paper.laws import Laws, pair
 from discreet.paper.search import Cases, Search, case, equal_case, in_floats, over, relative, search
 from discreet.paper.tables import PRINTED, accuracy_rows
-from discreet.validation import Counts
 
 __all__ = ["CLAIMS"]
 

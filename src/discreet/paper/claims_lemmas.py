@@ -6,16 +6,16 @@ from itertools import product
 import numpy as np
 from flint import arb
 
-from discreet.distances import hellinger_ball
-from discreet.distributions import Beta
 from discreet.mechanisms import LaplaceZhang
+from discreet.model.dirichlet import Beta
+from discreet.model.distances import hellinger_ball
+from discreet.model.sensitivity import Smoothing, local_sensitivities, local_sensitivity, local_steps, smooth_sensitivities, steps_ball
 from discreet.paper.claim import Claim, Condition
 from discreet.paper.laws import Laws, pair
 from discreet.paper.lemmas import Sides, dilation, laplace_dilation, sliding
 from discreet.paper.losses import poster_beta, research_local_loss, research_local_sensitivities, research_zhang_at_most
 from discreet.paper.search import Cases, Search, case, over, search
 from discreet.paper.sensitivities import datasets
-from discreet.sensitivity import Smoothing, local_sensitivities, local_sensitivity, local_steps, smooth_sensitivities, steps_ball
 
 __all__ = ["CLAIMS"]
 

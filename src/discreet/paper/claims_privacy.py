@@ -6,21 +6,21 @@ from itertools import product
 
 import numpy as np
 
-from discreet.distributions import Beta, Dirichlet
-from discreet.enumeration import Space, simplex_points
+from discreet.analysis.optimum import neighbouring_pairs
+from discreet.analysis.privacy import delta_at, privacy_loss
 from discreet.mechanisms import Calibrated, HellingerGlobal, HellingerSmooth, HellingerSmoothDelta
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram, LaplaceZhang
-from discreet.numerics import ball
-from discreet.optimum import neighbouring_pairs
+from discreet.model.datasets import Space, simplex_points
+from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.sensitivity import global_sensitivity, local_sensitivities
+from discreet.numerics.balls import ball
 from discreet.paper.claim import Claim, Condition
 from discreet.paper.contenders import build, exact_mean
 from discreet.paper.losses import balanced_loss
 from discreet.paper.search import Cases, case, over, search, together
 from discreet.paper.sensitivities import datasets
 from discreet.paper.theory import PAPER_SENSITIVITY
-from discreet.privacy import delta_at, privacy_loss
-from discreet.sensitivity import global_sensitivity, local_sensitivities
 from discreet.validation import exact
 
 __all__ = ["CLAIMS"]

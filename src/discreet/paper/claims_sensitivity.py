@@ -8,15 +8,15 @@ from math import pi, sqrt
 import numpy as np
 from flint import arb
 
-from discreet.distances import hellinger_ball
-from discreet.distributions import Beta, Dirichlet
-from discreet.enumeration import simplex_points
-from discreet.numerics import ball
+from discreet.arrays import Counts
+from discreet.model.datasets import simplex_points
+from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.distances import hellinger_ball
+from discreet.model.sensitivity import global_sensitivity, global_steps, local_sensitivities, local_sensitivity, steps_ball
+from discreet.numerics.balls import ball
 from discreet.paper.claim import Claim, Condition
 from discreet.paper.search import Cases, ball_case, case, over, relative, search, together
 from discreet.paper.sensitivities import Inverse, datasets, inverse_smooth, largest_changes, local_ball, slipped
-from discreet.sensitivity import global_sensitivity, global_steps, local_sensitivities, local_sensitivity, steps_ball
-from discreet.validation import Counts
 
 __all__ = ["CLAIMS"]
 

@@ -6,15 +6,15 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from discreet.distances import hellinger_ball
-from discreet.distributions import Beta
-from discreet.numerics import ball
+from discreet.arrays import Counts
+from discreet.model.dirichlet import Beta
+from discreet.model.distances import hellinger_ball
+from discreet.model.sensitivity import local_sensitivities
+from discreet.numerics.balls import ball
 from discreet.paper.claim import Claim, Condition
 from discreet.paper.lemmas import induction_algebra
 from discreet.paper.search import Cases, ball_case, case, equal_case, in_floats, over, relative, search, together
 from discreet.paper.sensitivities import between_neighbours, datasets, local_ball
-from discreet.sensitivity import local_sensitivities
-from discreet.validation import Counts
 
 __all__ = ["CLAIMS"]
 

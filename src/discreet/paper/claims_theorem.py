@@ -8,10 +8,10 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from discreet.distances import hellinger
-from discreet.distributions import Beta
+from discreet.arrays import Floats
 from discreet.mechanisms import LaplaceDimension
-from discreet.numerics import Floats
+from discreet.model.dirichlet import Beta
+from discreet.model.distances import hellinger
 from discreet.paper import theory
 from discreet.paper.claim import Claim, Condition
 from discreet.paper.grids import (

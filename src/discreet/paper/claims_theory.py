@@ -8,8 +8,8 @@ from math import ceil, exp, log
 import numpy as np
 from flint import arb
 
-from discreet.distributions import Beta
-from discreet.numerics import Floats
+from discreet.arrays import Floats
+from discreet.model.dirichlet import Beta
 from discreet.paper import theory
 from discreet.paper.claim import Claim, Condition
 from discreet.paper.contenders import balanced

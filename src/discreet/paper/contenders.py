@@ -5,9 +5,9 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.accuracy import expected_error
-from discreet.distances import hellinger
-from discreet.distributions import Beta, Dirichlet
+from discreet.analysis.dataset_errors import Errors
+from discreet.analysis.error_laws import expected_error
+from discreet.arrays import Counts
 from discreet.errors import TooLargeError
 from discreet.mechanisms import (
     Calibrated,
@@ -21,9 +21,10 @@ from discreet.mechanisms import (
     LatticeGeometric,
     Mechanism,
 )
+from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.distances import hellinger
 from discreet.paper.data import Value
-from discreet.survey import Errors
-from discreet.validation import Counts, Number
+from discreet.validation import Number
 
 __all__ = ["ADDED", "POSTER_DELTA", "SIX", "Rounding", "balanced", "build", "exact_mean", "first_overtaking", "simulated_mean", "uniform"]
 

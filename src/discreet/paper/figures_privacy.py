@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.distributions import Beta
+from discreet.analysis.privacy import privacy_loss
+from discreet.model.dirichlet import Beta
+from discreet.model.sensitivity import Smoothing, smooth_sensitivities
 from discreet.paper.contenders import ADDED, SIX, build
 from discreet.paper.data import Data, Value
 from discreet.paper.figure import Figure, Panel
@@ -13,8 +15,6 @@ from discreet.paper.lemmas import dilation, sliding
 from discreet.paper.losses import balanced_loss
 from discreet.paper.sensitivities import datasets
 from discreet.paper.style import INK, line
-from discreet.privacy import privacy_loss
-from discreet.sensitivity import Smoothing, smooth_sensitivities
 from discreet.validation import check_positive
 
 if TYPE_CHECKING:

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.accuracy import error_law
-from discreet.distances import hellinger
-from discreet.numerics import Floats
+from discreet.analysis.dataset_errors import Errors
+from discreet.analysis.error_laws import error_law
+from discreet.arrays import Floats
+from discreet.model.distances import hellinger
 from discreet.paper.contenders import ADDED, SIX, Rounding, balanced, build, uniform
 from discreet.paper.data import Data, Value
 from discreet.paper.figure import Compute, Figure, Panel
 from discreet.paper.style import line, points
-from discreet.survey import Errors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from discreet.distributions import Beta
 from discreet.mechanisms import HellingerSmoothDelta
+from discreet.model.dirichlet import Beta
+from discreet.model.sensitivity import Smoothing, global_sensitivity, local_sensitivities, smooth_sensitivities
 from discreet.paper.contenders import POSTER_DELTA, uniform
 from discreet.paper.data import Data, Value
 from discreet.paper.figure import Figure, Panel
 from discreet.paper.sensitivities import between_neighbours, datasets, largest_changes, slipped
 from discreet.paper.style import INK
-from discreet.sensitivity import Smoothing, global_sensitivity, local_sensitivities, smooth_sensitivities
 from discreet.validation import check_positive
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.accuracy import error_law
-from discreet.distributions import Beta
+from discreet.analysis.error_laws import error_law
+from discreet.model.dirichlet import Beta
 from discreet.paper.contenders import Rounding, balanced, build, exact_mean, simulated_mean
 from discreet.paper.data import Data, Value
 from discreet.paper.figure import Figure, Panel

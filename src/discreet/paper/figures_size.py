@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from matplotlib.ticker import NullFormatter
 
-from discreet.enumeration import MOST_OUTCOMES, candidate_count
+from discreet import limits
+from discreet.model.datasets import candidate_count
 from discreet.paper.contenders import ADDED, SIX, Rounding, balanced, build, exact_mean, simulated_mean, uniform
 from discreet.paper.data import Data, Value
 from discreet.paper.figure import Figure, Panel
@@ -47,7 +48,7 @@ def means(
             row["mean"] = exact_mean(name, n, k, epsilon, rounding=rounding)
             size = (draws or {}).get(name, 0)
             drawn: dict[str, Value] = {"draws": 0, "simulated": float("nan"), "standard_error": float("nan")}
-            if size and candidate_count(n, k) <= MOST_OUTCOMES // 10:
+            if size and candidate_count(n, k) <= limits.LISTED_OUTCOMES // 10:
                 drawn = simulated_mean(name, build(name, uniform(k), n, epsilon, rounding), counts, size)
             rows.append(row | drawn)
     return Data.of(rows)

@@ -3,8 +3,8 @@
 from math import log
 from typing import TYPE_CHECKING, Any
 
-from discreet.distributions import Beta
 from discreet.mechanisms import LaplaceDimension, LaplaceHistogram, LaplaceZhang
+from discreet.model.dirichlet import Beta
 from discreet.paper import theory
 from discreet.paper.contenders import balanced
 from discreet.paper.data import Data, Value

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 from flint import arb
 
-from discreet.distances import hellinger_ball
-from discreet.numerics import ball
+from discreet.model.distances import hellinger_ball
+from discreet.numerics.balls import ball
 
 __all__ = ["even_steps", "floored", "odd_steps", "one_step", "squared_distance", "two_steps"]
 

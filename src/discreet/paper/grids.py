@@ -7,8 +7,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from discreet.distributions import Beta
-from discreet.numerics import Floats
+from discreet.arrays import Floats
+from discreet.model.dirichlet import Beta
 from discreet.paper.laws import Laws, Windows, missed_ball, pair
 from discreet.paper.search import Cases, over
 

@@ -11,10 +11,11 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from discreet.distances import hellinger, hellinger_ball
-from discreet.distributions import Beta, Dirichlet
+from discreet.arrays import Floats
 from discreet.mechanisms import LaplaceDimension, LaplaceHistogram
-from discreet.numerics import Floats, working_precision
+from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.distances import hellinger, hellinger_ball
+from discreet.numerics.balls import working_precision
 
 __all__ = ["Laws", "Windows", "edge_windows", "local_windows", "missed", "missed_ball", "pair", "radius_windows", "step_windows"]
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb
 
-from discreet.distributions import Beta
+from discreet.arrays import Floats
 from discreet.mechanisms import HellingerSmoothDelta
-from discreet.numerics import Floats
+from discreet.model.dirichlet import Beta
 
 __all__ = ["Algebra", "Sides", "dilation", "induction_algebra", "laplace_dilation", "sliding"]
 

@@ -4,13 +4,13 @@ from math import exp, log
 
 import numpy as np
 
-from discreet.distances import hellinger
-from discreet.distributions import Beta, Dirichlet
+from discreet.analysis.privacy import privacy_loss
+from discreet.arrays import Floats
 from discreet.mechanisms.base import Mechanism
-from discreet.numerics import Floats
+from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.distances import hellinger
 from discreet.paper.contenders import balanced
 from discreet.paper.laws import Laws
-from discreet.privacy import privacy_loss
 
 __all__ = ["balanced_loss", "poster_beta", "research_local_loss", "research_local_sensitivities", "research_zhang_at_most"]
 

@@ -4,13 +4,13 @@ from math import ceil, log
 
 import numpy as np
 
-from discreet.accuracy import error_law
-from discreet.distances import hellinger
-from discreet.distributions import Beta
+from discreet.analysis.dataset_errors import Errors
+from discreet.analysis.error_laws import error_law
 from discreet.mechanisms import LaplaceHistogram
+from discreet.model.dirichlet import Beta
+from discreet.model.distances import hellinger
+from discreet.model.sensitivity import local_sensitivity
 from discreet.paper.contenders import balanced
-from discreet.sensitivity import local_sensitivity
-from discreet.survey import Errors
 
 __all__ = ["error_ratio", "reach_ratio"]
 

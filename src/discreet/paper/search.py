@@ -12,8 +12,9 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike
 
+from discreet.arrays import Floats
 from discreet.errors import InternalError
-from discreet.numerics import Floats, working_precision
+from discreet.numerics.balls import working_precision
 
 __all__ = ["FLOAT_ERROR", "Cases", "Search", "ball_case", "case", "equal_case", "in_floats", "over", "relative", "search", "together"]
 

@@ -5,13 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb
 
-from discreet.distances import hellinger
-from discreet.distributions import Beta, Dirichlet
-from discreet.enumeration import Space, simplex_points
-from discreet.numerics import Floats
-from discreet.optimum import neighbouring_pairs
-from discreet.sensitivity import local_sensitivities, local_steps, steps_ball
-from discreet.validation import Counts
+from discreet.analysis.optimum import neighbouring_pairs
+from discreet.arrays import Counts, Floats
+from discreet.model.datasets import Space, simplex_points
+from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.distances import hellinger
+from discreet.model.sensitivity import local_sensitivities, local_steps, steps_ball
 
 __all__ = ["Change", "Inverse", "between_neighbours", "datasets", "inverse_smooth", "largest_changes", "local_ball", "slipped"]
 

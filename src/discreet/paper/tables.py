@@ -1,6 +1,6 @@
 """The papers' tables: 000 Tables 1 and 2 with their section 6.3 solved, and 001's utility table."""
 
-from discreet.distributions import Beta
+from discreet.model.dirichlet import Beta
 from discreet.paper import theory
 from discreet.paper.data import Data, Value
 from discreet.paper.figure import TableItem

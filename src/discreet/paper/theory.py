@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaincc, gammaln
 
-from discreet.accuracy import ErrorLaw, error_law
-from discreet.distances import hellinger, kl, renyi
-from discreet.distributions import Beta, Dirichlet
+from discreet.analysis.dataset_errors import Errors
+from discreet.analysis.error_laws import ErrorLaw, error_law
+from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.hellinger import HellingerSmooth
 from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram, LaplaceZhang
-from discreet.numerics import Floats
-from discreet.sensitivity import local_sensitivity
-from discreet.survey import Errors
-from discreet.validation import Counts, Number, check_counts, check_positive
+from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.distances import hellinger, kl, renyi
+from discreet.model.sensitivity import local_sensitivity
+from discreet.validation import Number, check_counts, check_positive
 
 __all__ = [
     "PAPER_SENSITIVITY",

@@ -1,9 +1,9 @@
-"""Exact random draws: what is released has exactly the law that was proved private (DESIGN section 5, docs/exactness.md)."""
+"""Exact random draws: what is released has exactly the law that was proved private (docs/exactness.md)."""
 
 from discreet.sampling.bits import BitSource, CountedBits, SeededBits, SystemBits
 from discreet.sampling.candidates import CandidateSampler, candidate_sampler, check_drawable
-from discreet.sampling.discrete import discrete_laplace, floored_laplace, geometric, rounded_laplace
 from discreet.sampling.lattice import lattice_noise
+from discreet.sampling.noise import discrete_laplace, floored_laplace, geometric, rounded_laplace
 
 __all__ = [
     "BitSource",

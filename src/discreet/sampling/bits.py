@@ -1,4 +1,4 @@
-"""Random bits, the only randomness a release ever uses, and exact uniform integers made of them (DESIGN section 5)."""
+"""Random bits, the only randomness a release ever uses, and exact uniform integers made of them (docs/exactness.md)."""
 
 import os
 from hashlib import blake2b

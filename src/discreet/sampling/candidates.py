@@ -8,8 +8,8 @@ from flint import arb
 
 from discreet.sampling.bits import BitSource
 from discreet.sampling.domination import Target, even_weights
-from discreet.sampling.envelope import Envelope
-from discreet.sampling.mixture import Mixture, check_size
+from discreet.sampling.many_categories import Mixture, check_size
+from discreet.sampling.two_categories import Envelope
 
 __all__ = ["CandidateSampler", "candidate_sampler", "check_drawable"]
 

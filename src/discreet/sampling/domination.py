@@ -17,7 +17,7 @@ from math import ceil, exp, expm1, inf, log1p, log2, nextafter, sqrt
 from flint import arb
 
 from discreet.errors import InternalError
-from discreet.numerics import working_precision
+from discreet.numerics.balls import working_precision
 
 __all__ = ["FLOOR", "MOST_EXCESS", "Target", "certify", "even_weights", "plan", "slowest_powers"]
 

@@ -1,4 +1,4 @@
-"""Exact noise on the lattice {d in Z^k, Σd = 0} with P(d) ∝ exp(-ε ½‖d‖₁): the law of LatticeGeometric (DESIGN sections 4 and 5).
+"""Exact noise on the lattice {d in Z^k, Σd = 0} with P(d) ∝ exp(-ε ½‖d‖₁): the law of LatticeGeometric.
 
 The noise is G - G' for two independent uniform compositions of one total S, P(S) ∝ e^{-εS} C(S+k-1, k-1)². That is the *square* of the
 negative binomial law NB(S) ∝ e^{-εS/2} C(S+k-1, k-1), the law of a sum of k geometrics of scale 2/ε. So: draw k geometrics with sum S,
@@ -12,10 +12,10 @@ from functools import partial
 from flint import arb
 
 from discreet.errors import InternalError
-from discreet.numerics import ball
-from discreet.sampling.bernoulli import bernoulli, ladder
+from discreet.numerics.balls import ball
 from discreet.sampling.bits import BitSource, uniform
-from discreet.sampling.discrete import geometric
+from discreet.sampling.coins import bernoulli, ladder
+from discreet.sampling.noise import geometric
 
 __all__ = ["composition", "lattice_noise"]
 

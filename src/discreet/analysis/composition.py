@@ -1,0 +1,126 @@
+"""What several releases about the same records cost together (docs/privacy.md).
+
+No single neighbouring pair dominates, so the pointwise maximum of δ(ε) over all pairs and both directions is composed, which is a
+valid privacy profile: with Google's `dp-accounting` (extra `accounting`), through its pessimistic connect-the-dots discretisation
+(Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022). Where a law cannot be computed, its (ε, δ) alone is composed. Basic composition,
+adding up ε and δ, needs nothing and always holds.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from importlib.util import find_spec
+from math import ceil, log2
+from typing import Any
+
+import numpy as np
+
+from discreet import limits
+from discreet.analysis.privacy import privacy_loss, privacy_profile
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
+from discreet.mechanisms.base import Mechanism
+from discreet.record.guarantee import Guarantee, rounded_up
+from discreet.validation import Number, check_positive, check_records, exact
+
+__all__ = ["Accountant"]
+
+_GRID_STEPS = 1000
+"""Steps of the discretised loss up to the largest loss of a single release."""
+
+
+@dataclass(frozen=True)
+class Accountant:
+    """The releases so far, and what they guarantee together. Immutable: `add` returns a new one.
+
+    `epsilon` and `delta` hold for a list of releases that was fixed beforehand. Where releases were chosen, or stopped, in view of
+    earlier outcomes, `basic` holds, and the budget of a dataset that the ledger keeps by a filter (docs/ledger.md).
+    """
+
+    parts: tuple[tuple[Mechanism | Guarantee, int], ...] = ()
+
+    def add(self, part: Mechanism | Guarantee, times: int = 1) -> "Accountant":
+        """One more release of a mechanism, or `times` of them; or a guarantee alone, where that is all that is known."""
+        guarantee = _guarantee(part)
+        if guarantee.basis == "none":
+            raise RefusedError("a release without a guarantee cannot be composed: there is no bound on what it tells")
+        return Accountant((*self.parts, (part, check_records(times, "times"))))
+
+    @property
+    def basic(self) -> tuple[Fraction, Fraction]:
+        """Basic composition: the sums of ε and of δ, exactly."""
+        guarantees = [(_guarantee(part), times) for part, times in self.parts]
+        epsilon = sum((times * Fraction(repr(g.epsilon)) for g, times in guarantees), Fraction(0))
+        return epsilon, sum((times * Fraction(repr(g.delta)) for g, times in guarantees), Fraction(0))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether exact privacy profiles are composed; otherwise answers are by basic composition."""
+        return find_spec("dp_accounting") is not None
+
+    def epsilon(self, delta: Number) -> float:
+        """An ε for which all the releases together are (ε, δ)-private: the better of the exact and the basic one.
+
+        More than 100,000 releases have the basic one alone.
+        """
+        level = exact(delta, "delta")
+        if not 0 <= level < 1:
+            raise InvalidInputError(f"delta must be at least 0 and below 1, got {delta}")
+        basic_epsilon, basic_delta = self.basic
+        found = rounded_up(basic_epsilon) if basic_delta <= level else float("inf")
+        if self._is_composed and level > 0:
+            with suppress(OverflowError):  # beyond ε of about 700, where e^ε is no float, basic composition has to do
+                found = min(found, float(self._distribution().get_epsilon_for_delta(float(level))))
+        return found
+
+    def delta(self, epsilon: Number) -> float:
+        """A δ for which all the releases together are (ε, δ)-private: the better of the exact and the basic one."""
+        level = check_positive(epsilon, "epsilon")
+        basic_epsilon, basic_delta = self.basic
+        found = rounded_up(basic_delta) if basic_epsilon <= level else 1.0
+        if self._is_composed:
+            with suppress(OverflowError):
+                found = min(found, float(self._distribution().get_delta_for_epsilon(float(level))))
+        return found
+
+    @property
+    def _is_composed(self) -> bool:
+        return self.is_exact and 0 < sum(times for _, times in self.parts) <= limits.COMPOSED_RELEASES
+
+    def _distribution(self) -> Any:
+        """The composed privacy loss distribution, pessimistic throughout."""
+        largest = max(_guarantee(part).epsilon for part, _ in self.parts)
+        interval = 2.0 ** -ceil(log2(_GRID_STEPS / largest))
+        composed = None
+        for part, times in self.parts:
+            distribution = _loss_distribution(part, interval)
+            distribution = distribution.self_compose(times) if times > 1 else distribution
+            composed = distribution if composed is None else composed.compose(distribution)
+        return composed
+
+
+def _guarantee(part: Mechanism | Guarantee) -> Guarantee:
+    if isinstance(part, Guarantee):
+        return part
+    if isinstance(part, Mechanism):
+        return part.guarantee
+    raise InvalidInputError(f"only mechanisms and guarantees (release.guarantee) can be composed, not {type(part).__name__}")
+
+
+@lru_cache(maxsize=64)
+def _loss_distribution(part: Mechanism | Guarantee, interval: float) -> Any:
+    from dp_accounting.pld import common, pld_pmf
+    from dp_accounting.pld import privacy_loss_distribution as distributions
+
+    guarantee = _guarantee(part)
+    try:
+        if isinstance(part, Guarantee):
+            raise TooLargeError("only the guarantee is known")  # noqa: TRY301
+        steps = ceil(privacy_loss(part).bound / interval)
+        grid = np.arange(-steps, steps + 1)
+        deltas = privacy_profile(part, grid * interval)
+    except TooLargeError:
+        parameters = common.DifferentialPrivacyParameters(guarantee.epsilon, guarantee.delta)
+        return distributions.from_privacy_parameters(parameters, value_discretization_interval=interval)
+    deltas = np.minimum.accumulate(deltas)
+    return distributions.PrivacyLossDistribution(pld_pmf.create_pmf_pessimistic_connect_dots(interval, grid, deltas))

@@ -1,0 +1,219 @@
+"""Every dataset in turn: the law of what is reported for it, and how far each report is from the truth.
+
+This is what errors averaged over the prior predictive, and worst-case errors, are added up from. Reports are made once for all
+datasets where the raw outcomes are the same for all, and Hellinger distances come from tables of gaps.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property, lru_cache
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from discreet import limits
+from discreet.arrays import Counts, Floats
+from discreet.errors import TooLargeError
+from discreet.mechanisms.base import IndependentNoise, Mechanism
+from discreet.mechanisms.reports import Clamped
+from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.distances import hellinger
+from discreet.numerics.divergences import gap
+from discreet.numerics.gap_tables import gap_table
+
+__all__ = ["DatasetLaw", "Distance", "Errors", "dataset_laws", "fits"]
+
+Distance = Callable[[Any, Any], Any]
+"""`distance(truth, reported)` for arrays of parameters with the categories on the last axis, such as `discreet.kl`."""
+
+
+_NEGLIGIBLE_PRODUCT = 1e-18
+"""The same for an outcome of two independent counts, of which there are 10^4 or so."""
+_NEGLIGIBLE = 1e-24
+"""Probability of an outcome that is left out: of 10^8 outcomes, nothing that a float would show."""
+
+
+class DatasetLaw(NamedTuple):
+    """One dataset, all reports for it (rows) and their probabilities."""
+
+    counts: Counts
+    reported: Counts
+    probability: Floats
+
+
+class Errors:
+    """Distances from the posterior of the true counts to those of reported counts (rows)."""
+
+    def __init__(self, prior: Dirichlet | Beta, n: int, distance: Distance, *, tables: bool = False) -> None:
+        self.prior, self.n, self.distance, self.tables = prior, n, distance, tables
+
+    def __call__(self, counts: Counts, reported: Counts) -> Floats:
+        """The error of each report."""
+        if self.distance is hellinger:
+            return self._hellinger(counts, reported)
+        a = self.prior.concentration
+        return np.atleast_1d(np.asarray(self.distance(a + counts, a + reported), dtype=np.float64))
+
+    def mean(self, law: DatasetLaw) -> float:
+        """The mean error of a dataset. Hellinger distances are at most 1, so outcomes of next to no probability are left out."""
+        if self.distance is hellinger and law.probability.min() < _NEGLIGIBLE:
+            kept = law.probability >= _NEGLIGIBLE
+            law = DatasetLaw(law.counts, law.reported[kept], law.probability[kept])
+        return float((self(law.counts, law.reported) * law.probability).sum())  # short sums: threads would cost more than they save
+
+    def _hellinger(self, counts: Counts, reported: Counts) -> Floats:
+        """From the exact integer differences of the counts; where a report has another total, less the gap of the totals."""
+        divergence = np.zeros(len(reported))
+        for i, (x, column) in enumerate(zip(counts, reported.T, strict=True)):
+            divergence += self._gaps(i, int(x), column)
+        return self._from_divergence(divergence, reported.sum(axis=-1))
+
+    def pairs(self, counts: Counts, reported: Counts) -> Floats:
+        """The error of each report (row) for the dataset of the same row."""
+        a = self.prior.concentration
+        if self.distance is not hellinger:
+            return np.asarray(self.distance(a + counts, a + reported), dtype=np.float64)
+        divergence = gap(a + counts, a + reported, (reported - counts).astype(np.float64)).sum(axis=-1)
+        return self._from_divergence(divergence, reported.sum(axis=-1))
+
+    def _from_divergence(self, divergence: Floats, totals: Counts) -> Floats:
+        """Hellinger distances from the gaps of all categories together."""
+        if (totals != self.n).any():
+            divergence = np.maximum(0.0, divergence - self._total_gaps(totals))
+        return np.sqrt(-np.expm1(-divergence))
+
+    def _gaps(self, category: int, x: int, column: Counts) -> Floats:
+        if self.tables:
+            return gap_table(self.prior.exact[category], self.n).row(x)[column]
+        a = self.prior.concentration[category]
+        values, where = np.unique(column, return_inverse=True)
+        return gap(a + x, a + values, (values - x).astype(np.float64))[where.ravel()]
+
+    def rows(self, counts: Counts) -> list[Floats]:
+        """For each category, the gaps from its true count to every other, from tables."""
+        return [gap_table(a, self.n).row(int(x)) for a, x in zip(self.prior.exact, counts, strict=True)]
+
+    def _total_gaps(self, totals: Counts) -> Floats:
+        if self.tables and self.prior.k * self.n <= limits.TABLED_TOTALS:
+            return self._total_table[totals]
+        values, where = np.unique(totals, return_inverse=True)
+        return self._gaps_of_totals(values)[where.ravel()]
+
+    @cached_property
+    def _total_table(self) -> Floats:
+        return self._gaps_of_totals(np.arange(self.prior.k * self.n + 1))
+
+    def _gaps_of_totals(self, totals: Counts) -> Floats:
+        total = float(self.prior.exact_total)
+        return gap(total + self.n, total + totals, (totals - self.n).astype(np.float64))
+
+
+def fits(mechanism: Mechanism, datasets: int | None = None) -> bool:
+    """Whether the laws of so many datasets (of all, if not said) can be gone through."""
+    space, noise = mechanism.space, mechanism.noise
+    number = space.size if datasets is None else datasets
+    if number > limits.ERROR_PAIRS:
+        return False
+    on_every_count = isinstance(noise, IndependentNoise) and noise.cells == mechanism.k
+    if mechanism.report.is_search and not space.is_few(limits.REPORT_CANDIDATES):  # every report is a search of its own
+        return mechanism.k == 2 and not on_every_count and space.size * mechanism.report.search_cost <= limits.ERROR_SEARCHES
+    if noise is not None and mechanism.k > 2:
+        return number * _law_size(mechanism) <= limits.ERROR_REPORTS
+    width = space.size
+    if on_every_count:
+        clamped = _clamped_noise(mechanism)
+        width = (mechanism.n + 3 if clamped is None else _reach(clamped, mechanism.n)) ** 2
+    return number * width * mechanism.k <= 2 * limits.ERROR_PAIRS
+
+
+@lru_cache(maxsize=64)
+def _law_size(mechanism: Mechanism) -> float:
+    """How many raw outcomes a law lists; infinite if too many."""
+    try:
+        return len(mechanism.raw_law(mechanism.space.first()).counts)
+    except TooLargeError:
+        return inf
+
+
+def _clamped_noise(mechanism: Mechanism) -> IndependentNoise | None:
+    """The noise, if it is on both of two counts, each of which is clamped by itself: outcomes are then a grid of two."""
+    noise = mechanism.noise
+    both = isinstance(noise, IndependentNoise) and noise.cells == mechanism.k == 2 and mechanism.report == Clamped(mechanism.n)
+    return noise if both and isinstance(noise, IndependentNoise) else None
+
+
+def dataset_laws(mechanism: Mechanism, datasets: Counts | None = None) -> Iterator[DatasetLaw]:
+    """The law of the reported counts of every dataset, or of these (rows), in turn."""
+    if datasets is None and mechanism.noise is None:
+        reported = mechanism.report(mechanism.outcomes())
+        for listed in mechanism.listed_laws():
+            yield DatasetLaw(listed.counts, reported, np.exp(listed.log_probability))
+        return
+    points = mechanism.space.points() if datasets is None else datasets
+    noise = _clamped_noise(mechanism)
+    if noise is not None:
+        yield from (_product_law(noise, mechanism.n, counts) for counts in points)
+    else:
+        yield from _listed_laws(mechanism, points)
+
+
+def _listed_laws(mechanism: Mechanism, points: Counts) -> Iterator[DatasetLaw]:
+    """Many mechanisms list the same raw outcomes for every dataset: then one report serves all."""
+    reports = _KnownReports(mechanism)
+    raw = reported = np.zeros((0, mechanism.k), dtype=np.int64)
+    for counts in points:
+        law = mechanism.raw_law(counts)
+        if not np.array_equal(law.counts, raw):
+            raw = law.counts
+            reported = reports(raw)
+        yield DatasetLaw(counts, reported, law.probability)
+
+
+class _KnownReports:
+    """Reports of a mechanism, kept where they are dear: those of `Remapped`, which depend on outcomes clamped to [-1, n + 1]."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+        self.kept = mechanism.report.is_search and (mechanism.n + 3) ** mechanism.k < 2**62
+        self.keys: Counts = np.zeros(0, dtype=np.int64)
+        self.reports: Counts = np.zeros((0, mechanism.k), dtype=np.int64)
+
+    def __call__(self, raw: Counts) -> Counts:
+        if not self.kept:
+            return self.mechanism.report(raw)
+        n = self.mechanism.n
+        clamped = np.clip(raw, -1, n + 1)
+        key = (clamped + 1) @ ((n + 3) ** np.arange(raw.shape[-1], dtype=np.int64))
+        new, first = np.unique(key, return_index=True)
+        unseen = ~np.isin(new, self.keys)
+        if unseen.any():
+            keys = np.concatenate([self.keys, new[unseen]])
+            reports = np.concatenate([self.reports, self.mechanism.report(clamped[first[unseen]])])
+            order = np.argsort(keys)
+            self.keys, self.reports = keys[order], reports[order]
+        return self.reports[np.searchsorted(self.keys, key)]
+
+
+def _reach(noise: IndependentNoise, n: int) -> int:
+    """How many values a noised count takes with more than negligible probability."""
+    return int(min(n + 1, 2 * _far(noise) + 1))
+
+
+def _far(noise: IndependentNoise) -> int:
+    """Noise that is larger than this has next to no probability."""
+    return int(np.ceil(-np.log(_NEGLIGIBLE_PRODUCT) / noise.slope))
+
+
+def _product_law(noise: IndependentNoise, n: int, counts: Counts) -> DatasetLaw:
+    """Independent clamped counts, each cut to the values that carry its probability: the grid of all values is far larger."""
+    values, probabilities = [], []
+    for x in counts.tolist():
+        r = np.arange(max(0, x - _far(noise) - 1), min(n, x + _far(noise) + 1) + 1)
+        log_probability = noise.clamped(x, r.astype(np.float64), 0, n)
+        kept = log_probability > np.log(_NEGLIGIBLE_PRODUCT)
+        values.append(r[kept])
+        probabilities.append(np.exp(log_probability[kept]))
+    probability = np.multiply.outer(*probabilities)
+    likely = np.nonzero(probability > _NEGLIGIBLE_PRODUCT)
+    reported = np.stack([value[index] for value, index in zip(values, likely, strict=True)], axis=-1)
+    return DatasetLaw(counts, reported, probability[likely])

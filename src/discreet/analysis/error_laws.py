@@ -1,0 +1,455 @@
+"""Accuracy, computed: the law of the error of a release, and its mean over datasets (docs/accuracy.md).
+
+The error is `distance(truth, reported)`, from the posterior of the true counts to the one that is reported. For given counts its law is
+a finite distribution, so means, quantiles and probabilities are sums. Averaged over the prior predictive, or at the worst dataset, the
+mean error is public; the error of the private counts is not, and choosing a mechanism or ε by it leaks.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet import limits
+from discreet.analysis.dataset_errors import Distance, Errors, dataset_laws, fits
+from discreet.analysis.mean_errors import SUMMATION_ERROR, exponential_mean, laplace_mean, lattice_mean
+from discreet.arrays import Counts, Floats
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.mechanisms.base import CellNoise, IndependentNoise, Mechanism
+from discreet.mechanisms.reports import AsDrawn, Cut, Projected
+from discreet.model.datasets import candidate_count, simplex_points
+from discreet.model.distances import hellinger
+from discreet.numerics.divergences import gap
+from discreet.numerics.sum_rules import panel_nodes
+
+__all__ = [
+    "ErrorLaw",
+    "ErrorSummary",
+    "ExpectedError",
+    "error_law",
+    "error_summary",
+    "expected_error",
+    "planning_error",
+    "predictive_error_law",
+]
+
+Method = Literal["enumeration", "convolution", "quadrature", "interpolation", "Monte Carlo"]
+
+_NEGLIGIBLE_BOUNDARY = 1e-9
+"""A lattice mean is taken from outcomes that need no projection if the others have no more probability than this."""
+_DRAWS, _MOST_DRAWN = 20_000, 2_000_000
+"""Simulated releases, and simulated counts in all of them: fewer releases where there are many categories."""
+_MOST_REMAPPED = 200_000
+"""The same where every release is compared with all candidates, a category at a time."""
+_SEARCHED_DRAWS, _FEWEST_SEARCHED = 1_000, 50
+"""The same where every report is a search of its own. A mean of fewer would say next to nothing and is not computed."""
+_DATASETS, _FEWEST_DATASETS = 100, 8
+"""Datasets drawn from the predictive for a mechanism whose noise depends on them."""
+_CONVOLUTION_ITSELF = 1_000
+_PLANNED = 5
+"""A plan, which asks for some twenty means, spends this part of the work on each."""
+_DENSE, _GROWTH, _SPARSE_GROWTH = 64, 1.1, 1.2
+"""Datasets that are interpolated between: all counts this near an end, and further ones in geometric progression, sparser beyond
+`_MOST_LISTED` records."""
+_NEGLIGIBLE_NODE = 1e-19
+"""A node with less than this part of the heaviest one's probability is left out: Hellinger distances are at most 1."""
+_BATCH = 2_000_000
+_BINS_PER_UNIT = 10_000  # of ln(error): quantiles to a relative 1e-4 where the law is too long to be kept
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ErrorLaw:
+    """The distribution of an error: finitely many values with their probabilities."""
+
+    support: Floats
+    """The values, ascending."""
+    probability: Floats
+    """Their probabilities."""
+
+    @classmethod
+    def of(cls, errors: Floats, probability: Floats) -> Self:
+        """The law of these errors, equal ones merged."""
+        support, owner = np.unique(errors, return_inverse=True)
+        return cls(support, np.bincount(owner.ravel(), weights=probability).astype(np.float64))
+
+    @property
+    def mean(self) -> float:
+        """Expected error."""
+        return float(self.support @ self.probability)
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the error; not a number where the mean is infinite."""
+        return float(np.sqrt((self.support - self.mean) ** 2 @ self.probability)) if np.isfinite(self.mean) else float("nan")
+
+    @cached_property
+    def _cumulative(self) -> Floats:
+        return np.cumsum(self.probability)
+
+    def cdf(self, t: ArrayLike) -> Floats | float:
+        """P(error <= t)."""
+        position = np.searchsorted(self.support, np.asarray(t, dtype=np.float64), side="right")
+        result = np.minimum(1.0, np.concatenate([[0.0], self._cumulative])[position])
+        return result if result.ndim else float(result)
+
+    def quantile(self, q: ArrayLike) -> Floats | float:
+        """The smallest error t with P(error <= t) >= q."""
+        level = np.asarray(q, dtype=np.float64)
+        if not ((level >= 0.0) & (level <= 1.0)).all():
+            raise InvalidInputError("q must lie in [0, 1]")
+        # The last bit of a cumulative sum must not push a quantile to the next value.
+        position = np.searchsorted(self._cumulative, level * self._cumulative[-1] * (1.0 - 1e-12), side="left")
+        result = self.support[np.minimum(position, len(self.support) - 1)]
+        return result if result.ndim else float(result)
+
+    def __repr__(self) -> str:
+        return f"ErrorLaw(mean={self.mean:.4g}, std={self.std:.4g}, 95 % quantile={self.quantile(0.95):.4g})"
+
+
+class ExpectedError(float):
+    """A mean error: a float that also says how it was found and how far it may be off."""
+
+    method: Method
+    standard_error: float
+    """Of a Monte Carlo estimate; otherwise 0."""
+    bound: float
+    """How far a sum may be from the truth by what it leaves out (interpolation: an estimate, from half the nodes)."""
+    at: tuple[int, ...] | None
+    """The dataset where a worst case is reached."""
+
+    def __new__(
+        cls, value: float, method: Method, *, standard_error: float = 0.0, bound: float = 0.0, at: tuple[int, ...] | None = None
+    ) -> Self:
+        """A float with a history."""
+        self = super().__new__(cls, value)
+        self.method, self.standard_error, self.bound, self.at = method, standard_error, bound, at
+        return self
+
+    def over(self, other: float) -> "ExpectedError":
+        """The ratio to another error that is known exactly."""
+        return ExpectedError(
+            float(self) / other, self.method, standard_error=self.standard_error / other, bound=self.bound / other, at=self.at
+        )
+
+    def __getnewargs_ex__(self) -> tuple[tuple[float, Method], dict[str, Any]]:
+        return (float(self), self.method), {"standard_error": self.standard_error, "bound": self.bound, "at": self.at}
+
+    def __repr__(self) -> str:
+        off = f" ± {self.standard_error:.2g}" if self.standard_error else ""
+        return f"{float(self):.6g}{off} (by {self.method})"
+
+
+def error_law(mechanism: Mechanism, counts: ArrayLike, distance: Distance = hellinger) -> ErrorLaw:
+    """The exact law of the error for these counts. A function of the private counts: for study, never for choosing a mechanism."""
+    checked = mechanism.checked(counts)
+    [law] = dataset_laws(mechanism, checked[None, :])
+    errors = Errors(mechanism.prior, mechanism.n, distance)(checked, law.reported)
+    return ErrorLaw.of(errors, law.probability)
+
+
+def expected_error(
+    mechanism: Mechanism,
+    counts: ArrayLike | None = None,
+    *,
+    over: Literal["predictive", "worst"] | None = None,
+    distance: Distance = hellinger,
+    rng: np.random.Generator | int = 0,
+) -> ExpectedError:
+    """The mean error for these counts, or `over` the prior predictive, or at the worst dataset.
+
+    The last two are functions of public parameters: choose a mechanism or ε by them. The error of the private counts is private, and a
+    choice made by looking at it leaks.
+
+    By enumeration while the outcomes can be listed. Beyond, with two categories, by quadrature at any n. With more, mean Hellinger errors
+    of the exponential family and of consistent Laplace noise are found by convolution, as is that of `LatticeGeometric` where projections
+    have next to no probability; other distances and mechanisms (`LaplaceZhang` and literal Laplace noise, whose totals vary; `Remapped`,
+    whose report does not factor) by Monte Carlo. Over the predictive, large worlds are interpolated between datasets (two categories)
+    or sampled (more): see `method`. What would take long is refused with a `TooLargeError`, by public numbers alone.
+    """
+    if (counts is None) == (over is None):
+        raise InvalidInputError('give either counts or over="predictive" or over="worst"')
+    generator = np.random.default_rng(rng)
+    if counts is not None:
+        checked = mechanism.checked(counts)
+        return _given(mechanism, checked, Errors(mechanism.prior, mechanism.n, distance), generator)
+    return _over_datasets(mechanism, over, distance, generator, limits.ERROR_CONVOLUTIONS)
+
+
+def planning_error(mechanism: Mechanism, over: Literal["predictive", "worst"], distance: Distance) -> ExpectedError:
+    """The mean error over the predictive or at the worst dataset, found with less work where many of them are wanted."""
+    return _over_datasets(mechanism, over, distance, np.random.default_rng(0), limits.ERROR_CONVOLUTIONS // _PLANNED)
+
+
+def _over_datasets(
+    mechanism: Mechanism, over: str | None, distance: Distance, generator: np.random.Generator, most_convolved: int
+) -> ExpectedError:
+    if over not in ("predictive", "worst"):
+        raise InvalidInputError(f'over must be "predictive" or "worst", got {over!r}')
+    if fits(mechanism):
+        return _every_dataset(mechanism, over, distance)
+    if _is_interpolated(mechanism):
+        return _between_datasets(mechanism, distance)[over]
+    if over == "worst":
+        raise TooLargeError("the worst dataset is found by going through all of them, and there are too many; use fewer records")
+    return _sampled_datasets(mechanism, distance, generator, most_convolved)
+
+
+# --- given counts -----------------------------------------------------------------------------------------------------
+
+
+def _given(mechanism: Mechanism, counts: Counts, errors: Errors, rng: np.random.Generator) -> ExpectedError:
+    """The mean error for these counts."""
+    if mechanism.k == 2 and mechanism.n > limits.ERROR_RECORDS and _has_line(mechanism):
+        return ExpectedError(_line_mean(mechanism, counts, errors.distance), "quadrature")
+    listable = fits(mechanism, 1)
+    few = mechanism.k == 2 or candidate_count(mechanism.n, mechanism.k) <= limits.ERROR_CANDIDATES
+    quick = _convolution_cost(mechanism) <= limits.ERROR_CONVOLUTIONS
+    if not (few and listable) and errors.distance is hellinger and mechanism.k > 2 and quick:
+        found = _convolved(mechanism, counts, errors.rows(counts) if errors.tables else None)
+        if found is not None:
+            return found
+    if listable or mechanism.noise is None:  # where those cannot be listed they cannot be simulated either
+        [law] = dataset_laws(mechanism, counts[None, :])
+        return ExpectedError(errors.mean(law), "enumeration")
+    draws = _draws(mechanism)
+    parts = [errors(counts, mechanism.simulate(counts, size, rng)) for size in _batches(draws, mechanism.k)]
+    return _estimate(np.concatenate(parts))
+
+
+def _convolution_cost(mechanism: Mechanism) -> int:
+    return mechanism.k * (mechanism.n + _CONVOLUTION_ITSELF)
+
+
+def _convolved(mechanism: Mechanism, counts: Counts, rows: list[Floats] | None) -> ExpectedError | None:
+    """The mean Hellinger error without enumeration, where there is a way."""
+    noise, report, rate, bound = mechanism.noise, mechanism.report, mechanism.hellinger_rate(counts), 0.0
+    if rate is not None and report == AsDrawn():
+        mean = exponential_mean(mechanism.prior, counts, rate, rows)
+    elif isinstance(noise, IndependentNoise) and report == Cut(mechanism.n, mechanism.k):
+        mean = laplace_mean(mechanism.prior, noise, counts, rows)
+    elif noise is not None and noise.keeps_total and report == Projected(mechanism.n):
+        mean, bound = lattice_mean(mechanism, noise, counts, _NEGLIGIBLE_BOUNDARY, rows)
+        if bound > _NEGLIGIBLE_BOUNDARY:
+            return None
+    else:
+        return None
+    return ExpectedError(mean, "convolution", bound=bound + SUMMATION_ERROR * mean)
+
+
+def _has_line(mechanism: Mechanism) -> bool:
+    """Whether the law of a report for two categories has a formula that nodes can stand for."""
+    return mechanism.report == mechanism.own_report() and mechanism.line_law(0, np.zeros(1)) is not None
+
+
+def _line_mean(mechanism: Mechanism, counts: Counts, distance: Distance) -> float:
+    """The mean error for these counts of two categories, as a sum over nodes: any n."""
+    n, x = mechanism.n, int(counts[0])
+    r, width = panel_nodes(n, [float(x)])
+    log_report = mechanism.line_law(x, r)
+    assert log_report is not None  # the caller has asked  # noqa: S101
+    log_mass = log_report + np.log(width)
+    mass = np.exp(log_mass - log_mass.max())
+    kept = mass > (_NEGLIGIBLE_NODE if distance is hellinger else 0.0)
+    r, mass = r[kept], mass[kept] / mass.sum()
+    a = mechanism.prior.concentration
+    if distance is not hellinger:
+        errors = np.asarray(distance(a + counts, a + np.stack([r, n - r], axis=-1)), dtype=np.float64)
+    elif (rate := mechanism.hellinger_rate(counts)) is not None:  # the exponent is the distance, times the rate
+        errors = -log_report[kept] / rate
+    else:
+        divergence = gap(a[0] + x, a[0] + r, r - x) + gap(a[1] + (n - x), a[1] + (n - r), x - r)
+        errors = np.sqrt(-np.expm1(-divergence))
+    return float(errors @ mass)
+
+
+def _draws(mechanism: Mechanism) -> int:
+    """How many releases are simulated for a mean."""
+    if mechanism.report.is_search and not mechanism.space.is_few(limits.REPORT_CANDIDATES):
+        searched = int(limits.ERROR_SEARCHES / mechanism.report.search_cost)
+        if searched < _FEWEST_SEARCHED:
+            raise TooLargeError(
+                f"the mean error of {type(mechanism).__name__} is not computed for {mechanism.k} categories, n = {mechanism.n:,} and "
+                f"ε = {float(mechanism.epsilon):g}: every report is a search, and too few could be tried"
+            )
+        return min(_SEARCHED_DRAWS, searched)
+    most = _MOST_REMAPPED if mechanism.report.is_search else _MOST_DRAWN
+    return max(_SEARCHED_DRAWS, min(_DRAWS, most // mechanism.k))
+
+
+def _batches(draws: int, k: int) -> list[int]:
+    """So many draws in parts that fit in memory."""
+    size = max(1, _BATCH // k)
+    return [min(size, draws - start) for start in range(0, draws, size)]
+
+
+def _estimate(values: Floats) -> ExpectedError:
+    """The mean of simulated errors; some distances can be infinite, and so is their mean then."""
+    with np.errstate(invalid="ignore"):
+        spread = float(values.std(ddof=1) / np.sqrt(len(values)))
+    return ExpectedError(float(values.mean()), "Monte Carlo", standard_error=spread)
+
+
+# --- over datasets ----------------------------------------------------------------------------------------------------
+
+
+def _means(mechanism: Mechanism, distance: Distance, datasets: Counts | None = None) -> Floats:
+    """The mean error of every dataset, or of these."""
+    errors = Errors(mechanism.prior, mechanism.n, distance, tables=mechanism.n <= limits.TABLED_RECORDS)
+    return np.array([errors.mean(law) for law in dataset_laws(mechanism, datasets)])
+
+
+def _every_dataset(mechanism: Mechanism, over: str, distance: Distance) -> ExpectedError:
+    points, means = simplex_points(mechanism.n, mechanism.k), _means(mechanism, distance)
+    return _over(points, means, mechanism.prior.predictive(mechanism.n).pmf(points), over, "enumeration")
+
+
+def _over(points: Counts | Floats, means: Floats, weight: Floats, over: str, method: Method, bound: float = 0.0) -> ExpectedError:
+    if over == "worst":
+        worst = int(means.argmax())
+        return ExpectedError(float(means[worst]), method, at=tuple(round(x) for x in points[worst].tolist()), bound=bound)
+    return ExpectedError(float(weight @ means), method, bound=bound)
+
+
+def _nodes(n: int) -> NDArray[np.int64]:
+    """Counts of the first category, dense at both ends and geometrically spaced between."""
+    growth = _GROWTH if n <= limits.ERROR_RECORDS else _SPARSE_GROWTH
+    steps = np.arange(int(log(max(n, _DENSE + 1) / _DENSE) / log(growth)) + 1)
+    offsets = np.concatenate([np.arange(_DENSE), np.rint(_DENSE * growth**steps)])
+    low = offsets[offsets <= n // 2].astype(np.int64)
+    return np.unique(np.concatenate([low, [n // 2], n - low]))
+
+
+def _is_interpolated(mechanism: Mechanism) -> bool:
+    return mechanism.k == 2 and (_has_line(mechanism) or fits(mechanism, len(_nodes(mechanism.n))))
+
+
+def _between_datasets(mechanism: Mechanism, distance: Distance) -> dict[str, ExpectedError]:
+    """Two categories, many records: the mean error changes slowly from one dataset to the next, so a spline is drawn through some.
+
+    Both means are found at once: over the predictive, and of the worst dataset.
+    """
+    from scipy.interpolate import CubicSpline  # slow to load
+
+    n, nodes = mechanism.n, _nodes(mechanism.n)
+    datasets = np.stack([nodes, n - nodes], axis=-1)
+    if _has_line(mechanism):
+        means = np.array([_line_mean(mechanism, counts, distance) for counts in datasets])
+    else:
+        means = _means(mechanism, distance, datasets)
+    if not np.isfinite(means).all():
+        raise TooLargeError("the mean error is not finite for some datasets, and there are too many to go through all of them")
+    points, weight = _weighted_datasets(mechanism)
+
+    def interpolated(step: int) -> Floats:
+        dense = np.nonzero(np.minimum(nodes, n - nodes) < _DENSE)[0]
+        kept = np.unique(np.concatenate([dense, np.arange(0, len(nodes), step)]))
+        scale = np.log((nodes[kept] + 1.0) / (n - nodes[kept] + 1.0))
+        return np.asarray(CubicSpline(scale, means[kept])(np.log((points[:, 0] + 1.0) / (points[:, 1] + 1.0))))
+
+    splines = [interpolated(step) for step in (1, 2)]
+    found = {}
+    for over in ("predictive", "worst"):
+        fine, coarse = (_over(points, spline, weight, over, "interpolation") for spline in splines)
+        found[over] = ExpectedError(float(fine), "interpolation", bound=abs(float(fine) - float(coarse)), at=fine.at)
+    return found
+
+
+def _weighted_datasets(mechanism: Mechanism) -> tuple[Floats, Floats]:
+    """Two categories: all datasets, or nodes that stand for them, and their probabilities under the prior predictive."""
+    n, predictive = mechanism.n, mechanism.prior.predictive(mechanism.n)
+    first, width = (np.arange(n + 1.0), np.ones(n + 1)) if n <= limits.ERROR_RECORDS else panel_nodes(n, [float(predictive.mean()[0])])
+    points = np.stack([first, n - first], axis=-1)
+    weight = np.exp(predictive._log_mass(points)) * width
+    return points, weight / weight.sum()
+
+
+def _sampled_datasets(mechanism: Mechanism, distance: Distance, rng: np.random.Generator, most_convolved: int) -> ExpectedError:
+    """The mean error of datasets drawn from the predictive: of one release of each, or, where noise depends on the data, of all."""
+    if mechanism.noise is not None:
+        return _simulated_releases(mechanism, mechanism.noise, distance, rng)
+    affordable = most_convolved // _convolution_cost(mechanism)
+    if distance is hellinger and affordable < _FEWEST_DATASETS:
+        raise TooLargeError(
+            f"the mean error of noise that depends on the data is not computed for {mechanism.k} categories and n = {mechanism.n:,}: "
+            "too few datasets could be tried"
+        )
+    errors = Errors(mechanism.prior, mechanism.n, distance, tables=mechanism.n <= limits.TABLED_RECORDS)
+    datasets = mechanism.prior.predictive(mechanism.n).sample(min(_DATASETS, affordable), rng)
+    return _estimate(np.array([_given(mechanism, counts, errors, rng) for counts in datasets]))
+
+
+def _simulated_releases(mechanism: Mechanism, noise: CellNoise, distance: Distance, rng: np.random.Generator) -> ExpectedError:
+    """One release of each of many datasets, which all have the same noise."""
+    errors, predictive = Errors(mechanism.prior, mechanism.n, distance), mechanism.prior.predictive(mechanism.n)
+    parts = []
+    for size in _batches(_draws(mechanism), mechanism.k):
+        datasets = predictive.sample(size, rng)
+        parts.append(errors.pairs(datasets, mechanism.report(datasets[:, : noise.cells] + noise.simulate(size, rng))))
+    return _estimate(np.concatenate(parts))
+
+
+@dataclass(frozen=True)
+class ErrorSummary:
+    """Public figures of a mechanism's error: none of them depends on the data."""
+
+    predictive: ExpectedError
+    """Mean over the prior predictive."""
+    worst: ExpectedError | None
+    """Mean at the worst dataset; None where there are too many datasets."""
+    law: ErrorLaw | None
+    """The law over the prior predictive; None where it has too many terms."""
+
+
+def error_summary(mechanism: Mechanism, distance: Distance = hellinger) -> ErrorSummary:
+    """Mean over the prior predictive, worst case and law of the error, in one pass over the datasets where they can be gone through."""
+    if fits(mechanism):
+        law, means = _law_and_means(mechanism, distance)
+        points = simplex_points(mechanism.n, mechanism.k)
+        weight = mechanism.prior.predictive(mechanism.n).pmf(points)
+        predictive, worst = (_over(points, means, weight, over, "enumeration") for over in ("predictive", "worst"))
+        return ErrorSummary(predictive, worst, law)
+    if _is_interpolated(mechanism):
+        found = _between_datasets(mechanism, distance)
+        return ErrorSummary(found["predictive"], found["worst"], None)
+    return ErrorSummary(expected_error(mechanism, over="predictive", distance=distance), None, None)
+
+
+def predictive_error_law(mechanism: Mechanism, distance: Distance = hellinger) -> ErrorLaw:
+    """The law of the error of a release of data drawn from the prior predictive. Public.
+
+    Where it has too many values to be kept, they are rounded to a relative 1e-4.
+    """
+    if not fits(mechanism):
+        raise TooLargeError("the law of the error over all datasets has too many terms; use fewer records")
+    return _law_and_means(mechanism, distance)[0]
+
+
+def _law_and_means(mechanism: Mechanism, distance: Distance) -> tuple[ErrorLaw, Floats]:
+    errors = Errors(mechanism.prior, mechanism.n, distance, tables=True)
+    weights = mechanism.prior.predictive(mechanism.n).pmf(simplex_points(mechanism.n, mechanism.k))
+    law, means, kept = ErrorLaw(np.zeros(0), np.zeros(0)), np.empty(len(weights)), 0
+    values, probabilities = [law.support], [law.probability]
+    for i, dataset in enumerate(dataset_laws(mechanism)):
+        values.append(errors(dataset.counts, dataset.reported))
+        probabilities.append(weights[i] * dataset.probability)
+        means[i] = (values[-1] * dataset.probability).sum()
+        kept += len(values[-1])
+        if kept > _BATCH:
+            law, kept = _binned(np.concatenate(values), np.concatenate(probabilities)), 0
+            values, probabilities = [law.support], [law.probability]
+    support, probability = np.concatenate(values), np.concatenate(probabilities)
+    return (_binned if len(law.support) else ErrorLaw.of)(support, probability), means
+
+
+def _binned(support: Floats, probability: Floats) -> ErrorLaw:
+    """The law with its finite non-zero values rounded on a logarithmic scale."""
+    inside = (support > 0.0) & np.isfinite(support)
+    bins = np.rint(np.log(support[inside]) * _BINS_PER_UNIT).astype(np.int64)
+    lowest = int(bins.min(initial=0))
+    mass = np.bincount(bins - lowest, weights=probability[inside])
+    held = np.nonzero(mass)[0]
+    rounded = np.exp((held + lowest) / _BINS_PER_UNIT)
+    return ErrorLaw.of(np.concatenate([rounded, support[~inside]]), np.concatenate([mass[held], probability[~inside]]))

@@ -1,0 +1,223 @@
+"""Privacy, computed: the exact loss and δ(ε) of a mechanism, where they are reached, and rigorous upper bounds (docs/privacy.md).
+
+Noise mechanisms have one neighbouring pair that is the worst by symmetry, with a loss of a few values. For the exponential family
+all neighbouring pairs are gone through: two categories in O(n²) time and O(n) memory, more while the candidates can be listed.
+All of it is about the raw outcome, which a release contains, so it covers every report made from it.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from discreet.arrays import Counts, Floats
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.mechanisms.base import LossAtoms, Mechanism
+from discreet.mechanisms.losses import (
+    ATOM_ERROR,
+    PROFILE_PASSES,
+    Bounded,
+    check_paired,
+    enumerated_delta,
+    enumerated_loss,
+    enumerated_profile,
+    neighbouring_laws,
+    renyi_divergence,
+)
+from discreet.model.datasets import simplex_points
+from discreet.record.guarantee import Guarantee, rounded_up
+from discreet.record.release import Release
+from discreet.validation import Number, check_positive, check_records, exact, shown
+
+__all__ = [
+    "LossProfile",
+    "Verification",
+    "delta_at",
+    "loss_profile",
+    "only_prior_speaks",
+    "privacy_loss",
+    "privacy_profile",
+    "renyi_loss",
+    "verify",
+]
+
+_LARGEST_EXPONENT = 700.0
+"""Beyond it e^ε is not a float; a smaller ε only makes a δ larger."""
+
+
+Subject = Mechanism | Release
+"""A mechanism, or a record, which stands for the mechanism it describes."""
+
+
+def _mechanism(subject: Subject) -> Mechanism:
+    if isinstance(subject, Release):
+        return subject.mechanism
+    if not isinstance(subject, Mechanism):
+        raise InvalidInputError(f"give a mechanism or a release, not {type(subject).__name__}")
+    return subject
+
+
+def check_loss(mechanism: Mechanism) -> None:
+    """Refuse, by public numbers alone, a mechanism whose privacy loss cannot be computed at its size."""
+    if mechanism.loss_atoms() is None:
+        check_paired(mechanism.n, mechanism.k)
+
+
+def privacy_loss(mechanism: Subject) -> Bounded:
+    """The largest `|ln P_x(z)/P_x'(z)|` over all neighbouring datasets and outcomes, and where it is reached."""
+    mechanism = _mechanism(mechanism)
+    atoms = mechanism.loss_atoms()
+    if atoms is None:
+        return enumerated_loss(mechanism)
+    return Bounded(float(atoms.largest), rounded_up(atoms.largest), mechanism.space.pair())
+
+
+def delta_at(mechanism: Subject, epsilon: Number) -> Bounded:
+    """The least δ for which the mechanism is (ε, δ)-private: the largest hockey-stick divergence, over both directions."""
+    mechanism, level = _mechanism(mechanism), exact(epsilon, "epsilon")
+    atoms = mechanism.loss_atoms()
+    if atoms is None:
+        return enumerated_delta(mechanism, float(level))
+    if level >= atoms.largest:
+        return Bounded(0.0, 0.0, mechanism.space.pair())
+    value = float(_atom_deltas(atoms, np.array([float(level)]))[0])
+    return Bounded(value, value * (1.0 + ATOM_ERROR) + ATOM_ERROR, mechanism.space.pair())
+
+
+def _atom_deltas(atoms: LossAtoms, epsilons: Floats) -> Floats:
+    excess = -np.expm1(np.minimum(0.0, epsilons[:, None] - atoms.loss))
+    return cast(Floats, excess @ atoms.probability)
+
+
+def renyi_loss(mechanism: Subject, order: Number) -> Bounded:
+    """The largest Rényi divergence of an order, from 1.001 to 10^6, between the laws of neighbouring datasets, in either direction."""
+    mechanism, level = _mechanism(mechanism), exact(order, "order")
+    if not Fraction(1001, 1000) <= level <= 10**6:
+        raise InvalidInputError(f"order must be from 1.001 to 1e6, got {shown(order)}")
+    return renyi_divergence(mechanism, float(level))
+
+
+@dataclass(frozen=True, eq=False)
+class LossProfile:
+    """The loss of every dataset against its neighbours."""
+
+    counts: Counts
+    loss: Floats
+
+
+def loss_profile(mechanism: Subject) -> LossProfile:
+    """For every dataset the largest loss against a neighbour. Noise mechanisms: the same everywhere, listed for two categories."""
+    mechanism = _mechanism(mechanism)
+    atoms = mechanism.loss_atoms()
+    if atoms is None:
+        return LossProfile(*enumerated_profile(mechanism))
+    if mechanism.k != 2:
+        raise TooLargeError(f"{type(mechanism).__name__} loses {float(atoms.largest):g} at every dataset; there is no profile to list")
+    return LossProfile(simplex_points(mechanism.n, 2), np.full(mechanism.n + 1, float(atoms.largest)))
+
+
+def privacy_profile(mechanism: Subject, epsilons: ArrayLike) -> Floats:
+    """Rigorous upper bounds on δ(ε) at each ε: the pointwise maximum over all neighbouring pairs and both directions.
+
+    That maximum is a valid privacy profile, and no single pair gives it (docs/privacy.md): it is what may be composed.
+    """
+    mechanism, levels = _mechanism(mechanism), np.asarray(epsilons, dtype=np.float64)
+    atoms = mechanism.loss_atoms()
+    if atoms is not None:
+        return np.minimum(1.0, _atom_deltas(atoms, levels) * (1.0 + ATOM_ERROR) + ATOM_ERROR)
+    highest = np.zeros_like(levels)
+    for pair in neighbouring_laws(mechanism, passes=PROFILE_PASSES):
+        loss = pair.log_first - pair.log_second
+        for log_law, signed in ((pair.log_first, loss), (pair.log_second, -loss)):
+            np.maximum(highest, _hockey_stick_bounds(log_law, signed, levels, pair.error), out=highest)
+    return np.minimum(1.0, highest)
+
+
+def _hockey_stick_bounds(log_law: Floats, loss: Floats, epsilons: Floats, error: float) -> Floats:
+    """Upper bounds on Σ (P - e^ε P')+ at many ε at once: sort by loss and add up from the top, with the slack of `enumerated_delta`."""
+    order = np.argsort(-loss)
+    falling = -loss[order]
+    mass = np.concatenate([[0.0], np.cumsum(np.exp(log_law[order]))])
+    other = np.concatenate([[0.0], np.cumsum(np.exp(log_law[order] - loss[order]))])
+    above = np.searchsorted(falling, -epsilons, side="left")
+    may_enter = mass[np.searchsorted(falling, 2.0 * error - epsilons, side="right")]
+    value = np.maximum(0.0, mass[above] - np.exp(np.minimum(epsilons, _LARGEST_EXPONENT)) * other[above])
+    return np.asarray(value + 4.0 * error * may_enter)
+
+
+_LITTLE_SAID = 1
+"""n·ε up to which a release says next to nothing: the odds between any two datasets change by a factor of at most e."""
+
+
+def only_prior_speaks(n: int, epsilon: Number) -> bool:
+    """Whether ε is so small for n records that a release can say next to nothing, whatever the mechanism, the data and the draw.
+
+    Any two datasets are at most n replacements apart, so an ε-private release changes the odds between them by a factor of at most
+    e^(nε). Where nε is at most 1, a posterior of the release is nearly the prior. A function of public numbers.
+    """
+    return check_records(n) * check_positive(epsilon, "epsilon") <= _LITTLE_SAID
+
+
+_CLOSE = 0.005
+"""Less of ε than this left unused is not worth a word."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a mechanism claims, what was computed, and whether the one covers the other."""
+
+    claimed: Guarantee
+    loss: Bounded | None
+    delta: Bounded | None
+    reason: str
+
+    @property
+    def holds(self) -> bool | None:
+        """True or False where it could be computed; None where it could not."""
+        if self.delta is None:
+            return None
+        return self.claimed.basis != "none" and self.delta.bound <= self.claimed.delta
+
+    @property
+    def slack(self) -> float | None:
+        """The part of the claimed ε that the computed loss does not use."""
+        return None if self.loss is None or self.claimed.basis == "none" else 1.0 - self.loss.value / self.claimed.epsilon
+
+    @property
+    def verdict(self) -> str:
+        """One line."""
+        if self.delta is None or self.loss is None:
+            return f"not computed: {self.reason}"
+        if self.claimed.basis == "none":
+            return f"nothing is claimed; the computed loss is {self.loss.value:.6g}"
+        return "holds" if self.holds else "does not hold"
+
+    def __str__(self) -> str:
+        lines = [f"claimed: {self.claimed}"]
+        if self.loss is not None and self.delta is not None:
+            first, second = self.loss.at
+            lines.append(f"computed: the privacy loss is {self.loss.value!r} and certainly at most {self.loss.bound!r}")
+            lines.append(f"reached between the counts {shown(first)} and {shown(second)}")
+            if self.claimed.delta > 0.0 and self.claimed.basis != "none":
+                lines.append(f"δ at the claimed ε: certainly at most {self.delta.bound!r}")
+        unused = (
+            f"; {100.0 * self.slack:.0f} % of the claimed ε is not used"
+            if self.holds and self.slack is not None and self.slack > _CLOSE
+            else ""
+        )
+        return "\n".join([*lines, f"verdict: {self.verdict}{unused}"])
+
+
+def verify(mechanism: Subject) -> Verification:
+    """Compute the loss of this very configuration and compare it with the claim (a record's own, if one is given), whatever the proof."""
+    claimant, mechanism = mechanism, _mechanism(mechanism)
+    claimed = claimant.guarantee
+    try:
+        loss = privacy_loss(mechanism)
+        level = mechanism.epsilon if claimed.basis == "none" else Fraction(repr(claimed.epsilon))
+        delta = Bounded(0.0, 0.0, loss.at) if loss.bound <= level else delta_at(mechanism, level)
+    except TooLargeError as error:
+        return Verification(claimed, None, None, str(error))
+    return Verification(claimed, loss, delta, "")

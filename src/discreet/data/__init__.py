@@ -1,0 +1,1 @@
+"""From tables and files to private counts."""

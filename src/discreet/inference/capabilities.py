@@ -1,0 +1,50 @@
+"""What can be computed about the releases of a mechanism, found out from public numbers alone: before anything is spent."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from discreet.analysis.privacy import check_loss
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.inference.true_counts import check_posterior
+from discreet.mechanisms import Mechanism
+
+__all__ = ["Capabilities", "capabilities"]
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What readers of a mechanism's releases will be able to compute. A text says why something is out of reach; None: it is not."""
+
+    no_noise_aware: str | None
+    """Why a release will have no noise-aware posterior: no means and intervals that allow for the noise."""
+    no_privacy_loss: str | None
+    """Why the privacy loss cannot be computed: `verify` will give no answer, and a promise rests on its proof alone."""
+
+    @property
+    def noise_aware(self) -> bool:
+        """Whether releases have noise-aware posteriors.
+
+        Where the noise is wide and n in the millions this is decided by the width of the noise, which is how far the true counts of a
+        usual outcome spread.
+        """
+        return self.no_noise_aware is None
+
+    @property
+    def privacy_loss(self) -> bool:
+        """Whether the exact privacy loss can be computed."""
+        return self.no_privacy_loss is None
+
+
+def capabilities(mechanism: Mechanism) -> Capabilities:
+    """What can be computed about this mechanism's releases at its size: a function of its public parameters, without any data."""
+    if not isinstance(mechanism, Mechanism):
+        raise InvalidInputError(f"give a mechanism, not {type(mechanism).__name__}")
+    return Capabilities(_reason(check_posterior, mechanism), _reason(check_loss, mechanism))
+
+
+def _reason(check: Callable[[Mechanism], None], mechanism: Mechanism) -> str | None:
+    try:
+        check(mechanism)
+    except TooLargeError as error:
+        return str(error)
+    return None

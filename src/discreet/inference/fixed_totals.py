@@ -1,0 +1,246 @@
+"""Independent counts that become the posterior of the true counts once their total is fixed, and the windows that carry them.
+
+Where noise is independent by category, the posterior weight of counts x given a raw outcome z is a product,
+
+    w_x  ∝  Π_i g_i(x_i),   g_i(x) = Γ(a_i + x)/x! · P(z_i | x),   on Σ x_i = n.
+
+Multiplying every g_i by e^{λx} changes nothing on that set. With λ such that the means of the g_i e^{λx}, taken as independent laws,
+add up to n, what matters for the total n lies where each of these laws has its mass: a window for each category, whose width is that
+of the noise (or of the prior's pull, if narrower) and does not depend on n.
+
+One category, the *pivot*, needs no window: its count is what the others leave of n. It is the one whose law has the lowest peak.
+For any other category i, by dropping every other condition,
+
+    P(X_i outside its window | Σ X = n)  <=  P_λ(X_i outside) · max_x P_λ(X_pivot = x) / P_λ(Σ X = n) .
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.special import digamma, logsumexp
+
+from discreet import limits
+from discreet.arrays import Floats
+from discreet.errors import TooLargeError
+from discreet.numerics.divergences import bregman
+from discreet.numerics.sum_rules import panel_nodes
+
+__all__ = ["Run", "Tilted", "check_windows", "tilt"]
+
+
+LogFactor = Callable[[int, Floats], Floats]
+"""The log likelihood's part of one category, as a function of its count."""
+
+_TAIL = 1e-30
+"""Tilted probability left out on each side of a window: small because the bound above divides it by P(Σ X = n)."""
+_NODE_ROOM = 1.05
+_DENSE = 4096
+"""Up to this many records every count is a node."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Values of consecutive integers from `low` on."""
+
+    low: int
+    value: Floats
+
+    @property
+    def high(self) -> int:
+        """The last integer."""
+        return self.low + len(self.value) - 1
+
+    @property
+    def x(self) -> Floats:
+        """The integers."""
+        return np.arange(self.low, self.low + len(self.value), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class _Category:
+    """One factor g(x) of the product, up to a constant."""
+
+    a: float
+    n: int
+    centre: float
+    """Where the likelihood peaks, inside [0, n]."""
+    slope: float
+    """How fast the log likelihood falls on either side; 0 without noise."""
+    log_likelihood: Callable[[Floats], Floats]
+    reference: float
+    """A count that logarithms are taken relative to; it changes constants and rounding errors alone."""
+
+    def log_weight(self, x: Floats) -> Floats:
+        """ln g(x), as two Bregman divergences of ln Γ from the reference and a line: nothing of size n ln n is formed."""
+        step = x - self.reference
+        above, below = self.a + self.reference, 1.0 + self.reference
+        line = float(digamma(above) - digamma(below))
+        return np.asarray(bregman(self.a + x, above, step) - bregman(1.0 + x, below, step) + line * step + self.log_likelihood(x))
+
+    @cached_property
+    def _every(self) -> tuple[Floats, Floats, Floats]:
+        x = np.arange(self.n + 1, dtype=np.float64)
+        return x, np.ones_like(x), self.log_weight(x)
+
+    def tilted(self, rate: float) -> "_Law":
+        """The law g(x) e^{rate x} on nodes."""
+        if self.n <= _DENSE:
+            x, width, log_weight = self._every
+        else:
+            x, width = self._nodes(rate)
+            log_weight = self.log_weight(x)
+        log_density = log_weight + rate * (x - self.reference)
+        return _Law(self, rate, x, log_density, np.log(width) + log_density)
+
+    def _nodes(self, rate: float) -> tuple[Floats, Floats]:
+        """Panels around every place where the law may peak."""
+        centres = [self.centre]
+        for side in (-self.slope, self.slope):
+            fall = -(rate + side)
+            if self.a > 1.0 and fall > 0.0:  # ψ(a + x) - ψ(1 + x) = fall, with ψ(y) = ln(y - ½) nearly
+                centres.append(min(max((self.a - 1.0) / np.expm1(min(fall, 700.0)) - 0.5, 0.0), float(self.n)))
+        return panel_nodes(self.n, centres)
+
+
+@dataclass(frozen=True, eq=False)
+class _Law:
+    """A tilted law: at its nodes, the log density (up to a constant) and the log mass they stand for."""
+
+    category: _Category
+    rate: float
+    x: Floats
+    log_density: Floats
+    log_mass: Floats
+
+    @cached_property
+    def log_total(self) -> float:
+        """The constant."""
+        return float(logsumexp(self.log_mass))
+
+    def mean(self) -> float:
+        """Expected count."""
+        return float(np.exp(self.log_mass - self.log_total) @ self.x)
+
+    def peak(self) -> float:
+        """The highest probability of any one count."""
+        return float(np.exp(self.log_density.max() - self.log_total))
+
+    def window(self) -> tuple[int, int]:
+        """Counts outside which the nodes hold less than `_TAIL` on either side."""
+        mass = np.exp(self.log_mass - self.log_total)
+        below = int(np.searchsorted(np.cumsum(mass), _TAIL))
+        above = len(mass) - 1 - int(np.searchsorted(np.cumsum(mass[::-1]), _TAIL))
+        return int(np.floor(self.x[max(below - 1, 0)])), int(np.ceil(self.x[min(above + 1, len(mass) - 1)]))
+
+    def cells(self, low: int, high: int) -> Run:
+        """The probabilities of all counts from low to high."""
+        x = np.arange(low, high + 1, dtype=np.float64)
+        tilted = self.category.log_weight(x) + self.rate * (x - self.category.reference)
+        return Run(low, np.exp(tilted - self.log_total))
+
+
+@dataclass(frozen=True, eq=False)
+class Tilted:
+    """Independent laws of all categories but the pivot, on their windows, and the pivot's law of what is left.
+
+    Probabilities are computed when they are first asked for; how many there are is known before.
+    """
+
+    n: int
+    laws: "list[_Law]"
+    pivot: int
+    ranges: dict[int, tuple[int, int]]
+    """The first and the last count of each window, by category."""
+
+    @property
+    def lowest(self) -> int:
+        """The least that the windows can add up to."""
+        return sum(low for low, _ in self.ranges.values())
+
+    @property
+    def highest(self) -> int:
+        """The most that the windows can add up to while the pivot has a count."""
+        return min(self.n, sum(high for _, high in self.ranges.values()))
+
+    @property
+    def widths(self) -> list[int]:
+        """How many counts each window has."""
+        return [high - low + 1 for low, high in self.ranges.values()]
+
+    @cached_property
+    def windows(self) -> dict[int, Run]:
+        """Probabilities under the tilted law, by category."""
+        return {i: self.laws[i].cells(low, high) for i, (low, high) in self.ranges.items()}
+
+    @cached_property
+    def rest(self) -> Run:
+        """P_λ(X_pivot = n - s) for every total s that the windows can add up to."""
+        return Run(self.lowest, self.laws[self.pivot].cells(self.n - self.highest, self.n - self.lowest).value[::-1].copy())
+
+    @property
+    def outside(self) -> float:
+        """Upper bound on the tilted probability that some count is outside its window."""
+        return 2.0 * _TAIL * len(self.ranges)
+
+
+def tilt(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: LogFactor) -> Tilted:
+    """The tilted laws for `log_factor`, whose part for category i falls with `slopes[i]` on either side of `centres[i]`."""
+    laws = _balanced(a, n, centres, slopes, log_factor)
+    pivot = int(np.argmin([law.peak() for law in laws]))
+    ranges = {i: law.window() for i, law in enumerate(laws) if i != pivot}
+    found = Tilted(n, laws, pivot, ranges)
+    cells = max(found.highest - found.lowest + 1, *found.widths)
+    _check_cells(cells)
+    if len(laws) * cells > limits.WINDOW_CONVOLUTIONS or sum(found.widths) > limits.WINDOWS_HELD:
+        raise TooLargeError(
+            f"the noise spreads the true counts of {len(laws)} categories over up to {cells:,} values: too many for the noise-aware "
+            "posterior. Less noise (a larger epsilon) or fewer categories need fewer"
+        )
+    return found
+
+
+def check_windows(n: int, slopes: Floats) -> None:
+    """Refuse noise that is so wide, falling with these slopes, that the windows of a usual outcome would have too many cells.
+
+    A law e^{-slope |x|} has `_TAIL` of its mass beyond ln(1/_TAIL)/slope; windows end at the next node, which measured up to 4 % more.
+    """
+    widths = [_NODE_ROOM * 2.0 * -np.log(_TAIL) / slope if slope > 0.0 else float(n) for slope in slopes]
+    _check_cells(int(min(float(n), sum(widths) - max(widths))) + 1)
+
+
+def _check_cells(cells: int) -> None:
+    if cells > limits.WINDOW_CELLS:
+        raise TooLargeError(
+            f"the noise spreads the true counts over {cells:,} values; the noise-aware posterior holds at most {limits.WINDOW_CELLS:,}. "
+            "Less noise (a larger epsilon) needs fewer"
+        )
+
+
+def _reference(count: float) -> float:
+    """A whole count at or next to this one; not 0, where the slope of ln Γ(a + x) is as large as 1/a."""
+    return max(1.0, float(round(count)))
+
+
+def _balanced(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: LogFactor) -> list[_Law]:
+    """Every category's tilted law, with λ such that the means add up to n; it need only be right to a part of their spread."""
+
+    def category(i: int) -> _Category:
+        share = n * float(a[i]) / float(a.sum())  # where strong priors, whose logarithms are large, have their mass
+        return _Category(float(a[i]), n, float(np.clip(centres[i], 0, n)), float(slopes[i]), lambda x: log_factor(i, x), _reference(share))
+
+    categories = [category(i) for i in range(len(a))]
+
+    def excess(rate: float) -> float:
+        return sum(c.tilted(rate).mean() for c in categories) - n
+
+    rate, middle = 0.0, excess(0.0)
+    if middle != 0.0:
+        from scipy.optimize import brentq  # slow to load
+
+        reach = np.copysign(1.0 / n, -middle)
+        while excess(reach) * middle > 0.0:
+            reach *= 4.0
+        rate = float(brentq(excess, 0.0, reach, xtol=1e-4 / n, rtol=1e-10))
+    return [replace(c, reference=_reference(c.tilted(rate).mean())).tilted(rate) for c in categories]

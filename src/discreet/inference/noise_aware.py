@@ -1,0 +1,246 @@
+"""The noise-aware posterior of a release: what its raw outcome says about the categories' probabilities (docs/inference.md).
+
+The reported posterior takes noisy counts at face value. Here the true counts are unknown, with their own posterior law (`latent`), and
+
+    p(θ | z)  =  Σ_x w_x Dir(a + x),    w_x ∝ P(z | x) · DirMult(x; n, a),
+
+so that each category's probability is a finite mixture of Betas. Reading a release costs no privacy.
+"""
+
+import warnings
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from discreet.arrays import Counts, Floats
+from discreet.errors import InvalidInputError
+from discreet.inference.fixed_totals import Run
+from discreet.inference.true_counts import LatentCounts, latent_counts
+from discreet.model.beta_mixtures import BetaMixture
+from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.record.release import Release
+from discreet.text import plain
+from discreet.validation import check_records
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["NoiseAware", "noise_aware"]
+
+_NEGLIGIBLE = 1e-17
+"""Components with less weight than this, relative to the largest, are left out."""
+_MOST_COMPONENTS = 1024
+_BLOCKS_PER_DEVIATION = 8.0
+"""Longer mixtures are shortened in blocks of an eighth of a component's standard deviation: an error below 1e-10."""
+
+
+def noise_aware(release: Release) -> "NoiseAware":
+    """The noise-aware posterior of a release."""
+    if not release.mechanism.is_outcome(release.raw):
+        raise InvalidInputError(f"raw is not a possible outcome of {release.mechanism.title} with these parameters")
+    return NoiseAware(release.prior, release.n, latent_counts(release.mechanism, release.raw))
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseAware:
+    """The posterior of the categories' probabilities given a raw outcome: a mixture of Dirichlets over the unknown true counts."""
+
+    prior: Dirichlet | Beta
+    n: int
+    counts: LatentCounts
+    """The posterior law of the true counts."""
+
+    @property
+    def categories(self) -> tuple[Hashable, ...]:
+        """The labels, in the order of every array here."""
+        return self.prior.categories
+
+    @property
+    def omitted(self) -> float:
+        """Upper bound on the posterior probability of counts that were left out."""
+        return self.counts.omitted
+
+    @property
+    def work(self) -> int:
+        """How many numbers the means and intervals of all categories are computed from: what they take grows with it."""
+        return self.counts.work
+
+    def count_probabilities(self, category: Hashable) -> tuple[Counts, Floats]:
+        """Possible true counts of one category and their posterior probabilities."""
+        run = self.counts.marginal(self.prior._index(category))
+        return np.arange(run.low, run.high + 1), run.value.copy()
+
+    def marginal(self, category: Hashable) -> BetaMixture:
+        """The distribution of one category's probability (named by its label): a mixture of Betas."""
+        return self._marginal(self.prior._index(category))
+
+    @cached_property
+    def _known(self) -> dict[int, BetaMixture]:
+        return {}
+
+    def _marginal(self, i: int) -> BetaMixture:
+        if i not in self._known:
+            self._known[i] = self._mixed(i)
+        return self._known[i]
+
+    def _mixed(self, i: int) -> BetaMixture:
+        a = float(self.prior.exact[i])
+        b = float(self.prior.exact_total - self.prior.exact[i])
+        x, weight, dropped = _shortened(self.counts.marginal(i), a, b, self.n)
+        return BetaMixture(weight, a + x, b + (self.n - x), self.categories[i], min(1.0, self.omitted + dropped))
+
+    def _marginals(self) -> list[BetaMixture]:
+        return [self._marginal(i) for i in range(self.prior.k)]
+
+    def mean(self) -> Floats:
+        """Expected probability of each category."""
+        return np.array([m.mean() for m in self._marginals()])
+
+    def var(self) -> Floats:
+        """Variance of each category's probability."""
+        return np.array([m.var() for m in self._marginals()])
+
+    def std(self) -> Floats:
+        """Standard deviation of each category's probability."""
+        return np.array([m.std() for m in self._marginals()])
+
+    def interval(self, mass: float = 0.95) -> Floats:
+        """Equal-tailed intervals that each hold this much probability: one row (low, high) for each category."""
+        return np.array([m.interval(mass) for m in self._marginals()])
+
+    # --- draws --------------------------------------------------------------------------------------------------------
+
+    def sample_counts(self, size: int | tuple[int, ...], rng: np.random.Generator | int | None = None) -> Counts:
+        """Draws of the true counts given the release, categories on the last axis."""
+        shape = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+        rows = int(np.prod([check_records(s, "size") for s in shape], dtype=np.int64))
+        return self.counts.sample(rows, np.random.default_rng(rng)).reshape(*shape, self.prior.k)
+
+    def sample(self, size: int | tuple[int, ...], rng: np.random.Generator | int | None = None) -> Floats:
+        """Draws of the probabilities, categories on the last axis: true counts, then the posterior they would give."""
+        generator = np.random.default_rng(rng)
+        return self._probabilities(self.sample_counts(size, generator), generator)
+
+    def _probabilities(self, counts: Counts, rng: np.random.Generator) -> Floats:
+        gamma = rng.standard_gamma(self.prior.concentration + counts)
+        return cast(Floats, gamma / gamma.sum(axis=-1, keepdims=True))
+
+    # --- other libraries ----------------------------------------------------------------------------------------------
+
+    def to_scipy(self) -> Any:
+        """The marginal distributions, by category, with the methods of frozen `scipy.stats` ones."""
+        return {category: self.marginal(category).to_scipy() for category in self.categories}
+
+    def to_xarray(self, draws: int = 1000, chains: int = 4, rng: np.random.Generator | int | None = None) -> Any:
+        """Independent draws as an `xarray.Dataset`: `theta` and `count`, each by chain, draw and category."""
+        xarray = _needed("xarray")
+        generator = np.random.default_rng(rng)
+        counts = self.sample_counts((chains, draws), generator)
+        dims = ("chain", "draw", "category")
+        coordinates = {"chain": np.arange(chains), "draw": np.arange(draws), "category": _labels(self.categories)}
+        data = {"theta": (dims, self._probabilities(counts, generator)), "count": (dims, counts)}
+        return xarray.Dataset(data, coordinates, attrs={"inference_library": "discreet", "n": self.n})
+
+    def to_arviz(self, draws: int = 1000, chains: int = 4, rng: np.random.Generator | int | None = None) -> Any:
+        """The same draws as what the installed ArviZ takes: `InferenceData` before version 1, an `xarray.DataTree` from then on."""
+        dataset = self.to_xarray(draws, chains, rng)
+        with warnings.catch_warnings():
+            # Before version 1 ArviZ announces that version once a day when it is imported. This method gives what either version takes.
+            warnings.simplefilter("ignore", FutureWarning)
+            arviz = _needed("arviz")
+        if hasattr(arviz, "InferenceData"):
+            return arviz.InferenceData(posterior=dataset)
+        return _needed("xarray").DataTree.from_dict({"posterior": dataset})
+
+    # --- for people ---------------------------------------------------------------------------------------------------
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the marginal density of every category (of the first, if there are two)."""
+        from discreet.plotting import plot_marginals
+
+        shown = self.categories[:1] if self.prior.k == 2 else self.categories
+        return plot_marginals([(c, self.marginal(c)) for c in shown], ax)
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{c!r}: {m.mean():.4g} ± {m.std():.2g}" for c, m in zip(self.categories[:8], self._marginals(), strict=False))
+        return f"NoiseAware({means}{', ...' if self.prior.k > 8 else ''})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{escape(plain(c))}</th><td>{m.mean():.4g}</td><td>{m.std():.2g}</td><td>{low:.4g} to {high:.4g}</td></tr>"
+            for c, m in zip(self.categories, self._marginals(), strict=True)
+            for low, high in [m.interval(0.95)]
+        )
+        head = "<tr><th>category</th><th>mean</th><th>std</th><th>95 % interval</th></tr>"
+        return f"<table><caption>Noise-aware posterior, n = {self.n}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
+
+
+def _needed(name: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError:
+        raise InvalidInputError(f"{name} is not installed: pip install 'discreet[arviz]'") from None
+
+
+def _labels(categories: tuple[Hashable, ...]) -> list[Any]:
+    """Coordinates that xarray can index: the labels themselves if they are all strings or all whole numbers, else their text."""
+    for kind in (str, int):
+        if all(type(c) is kind for c in categories):
+            return list(categories)
+    return [str(c) for c in categories]
+
+
+# --- shorter mixtures -------------------------------------------------------------------------------------------------
+
+
+def _shortened(run: Run, a: float, b: float, n: int) -> tuple[Floats, Floats, float]:
+    """Counts and weights of a mixture with the same distribution, and the weight of what was left out.
+
+    Neighbouring components Beta(a + x, b + n - x) differ little where their standard deviation spans many counts. There, blocks of
+    counts are replaced by the three nodes of the Gauss quadrature of their weights, which has the same moments up to the fifth.
+    """
+    total = float(run.value.sum())
+    kept = run.value > _NEGLIGIBLE * float(run.value.max())
+    x, weight = run.x[kept], run.value[kept]
+    dropped = max(0.0, float(run.value[~kept].sum()) / total)
+    if len(x) <= _MOST_COMPONENTS:
+        return x, weight, dropped
+    deviation = np.sqrt((a + x) * (b + (n - x)) / (a + b + n))
+    block = np.floor(np.cumsum(_BLOCKS_PER_DEVIATION / deviation))
+    starts = np.nonzero(np.diff(block, prepend=-1.0))[0]
+    sizes = np.diff(starts, append=len(x))
+    long = np.repeat(sizes > 3, sizes)
+    nodes, node_weights = _gauss(x[long], weight[long], sizes[sizes > 3])
+    return np.concatenate([x[~long], nodes]), np.concatenate([weight[~long], node_weights]), dropped
+
+
+def _gauss(x: Floats, weight: Floats, sizes: Counts) -> tuple[Floats, Floats]:
+    """Three Gauss nodes for the weights of each block: Stieltjes' recurrence, then the eigenvalues of its Jacobi matrix."""
+    if not len(sizes):
+        return x[:0], weight[:0]
+    starts = np.cumsum(sizes) - sizes
+    middle = x[starts + sizes // 2]
+    t = x - np.repeat(middle, sizes)
+    scale = np.repeat(np.maximum(np.maximum.reduceat(np.abs(t), starts), 1.0), sizes)
+    t = t / scale
+    jacobi = np.zeros((len(sizes), 3, 3))
+    previous, current = np.zeros_like(t), np.ones_like(t)
+    last = np.ones(len(sizes))
+    for j in range(3):
+        norm = np.add.reduceat(weight * current**2, starts)
+        centre = np.add.reduceat(weight * t * current**2, starts) / norm
+        jacobi[:, j, j] = centre
+        if j:
+            jacobi[:, j, j - 1] = np.sqrt(norm / last)
+        ratio = norm / last if j else np.zeros(len(sizes))
+        previous, current = current, (t - np.repeat(centre, sizes)) * current - np.repeat(ratio, sizes) * previous
+        last = norm
+    value, vector = np.linalg.eigh(jacobi, UPLO="L")
+    nodes = middle[:, None] + scale[starts][:, None] * value
+    return nodes.ravel(), (np.add.reduceat(weight, starts)[:, None] * vector[:, 0, :] ** 2).ravel()

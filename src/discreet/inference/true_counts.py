@@ -1,0 +1,311 @@
+"""What a raw outcome says about the true counts: their posterior law, by listing it or by convolution (docs/inference.md).
+
+`w_x ∝ P(z | x) · DirMult(x; n, a)` for counts x of total n.
+
+- Few possible counts (`MOST_LISTED`): all of them, for any mechanism.
+- Two categories and an exponential mechanism: all n + 1 of them up to `MOST_RECORDS`; every normaliser is a sum over n + 1 candidates.
+- Noise that is independent by category, any n: windows (`tilting`) and convolutions. Sums are of positive floats; short ones are
+  added up directly, to a relative error of 1e-12, long ones by Fourier transform, to 1e-16 of the largest term times the length.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import accumulate
+from math import isqrt
+from typing import Protocol
+
+import numpy as np
+from scipy.special import logsumexp
+
+from discreet import limits
+from discreet.arrays import Counts, Floats
+from discreet.errors import TooLargeError
+from discreet.inference.fixed_totals import Run, Tilted, check_windows, tilt
+from discreet.mechanisms.base import CellNoise, Mechanism
+from discreet.mechanisms.reports import clamp_outcomes
+
+__all__ = ["ConvolvedCounts", "LatentCounts", "ListedCounts", "check_posterior", "latent_counts"]
+
+_DIRECT = 1 << 26
+"""Longest convolution, in products, that is added up directly."""
+_FEWEST_ACCEPTED = 1e-3
+_CELL = 8
+"""What a cell of a window costs, against a step of a convolution."""
+
+
+class LatentCounts(Protocol):
+    """The posterior law of the true counts."""
+
+    @property
+    def work(self) -> int:
+        """How many numbers the marginals of all categories are computed from."""
+
+    @property
+    def omitted(self) -> float:
+        """Upper bound on the probability that is left out."""
+
+    def marginal(self, category: int) -> Run:
+        """Probabilities of one category's count."""
+
+    def sample(self, size: int, rng: np.random.Generator) -> Counts:
+        """Draws, one a row."""
+
+
+@dataclass(frozen=True, eq=False)
+class ListedCounts:
+    """A law given by all its points and their log weights."""
+
+    points: Counts
+    log_weight: Floats
+    omitted: float = 0.0
+
+    @property
+    def work(self) -> int:
+        """How many numbers the marginals of all categories are computed from."""
+        return self.points.size
+
+    @cached_property
+    def probability(self) -> Floats:
+        """Of every point."""
+        return np.exp(self.log_weight - logsumexp(self.log_weight))
+
+    def marginal(self, category: int) -> Run:
+        """Probabilities of one category's count."""
+        return Run(0, np.asarray(np.bincount(self.points[:, category], weights=self.probability), dtype=np.float64))
+
+    def sample(self, size: int, rng: np.random.Generator) -> Counts:
+        """Draws, one a row."""
+        return self.points[rng.choice(len(self.points), size=size, p=self.probability / self.probability.sum())]
+
+
+@dataclass(frozen=True, eq=False)
+class ConvolvedCounts:
+    """The law of independent windows and a pivot given that their total is n."""
+
+    n: int
+    laws: Tilted
+
+    @property
+    def work(self) -> int:
+        """How many numbers the marginals of all categories are computed from: every total that the windows can have, for each category.
+
+        A cell of a window counts several times, since its logarithm is what takes long.
+        """
+        totals = self.laws.highest - self.laws.lowest + 1
+        return totals * (len(self.laws.ranges) + 1) + _CELL * sum(self.laws.widths)
+
+    @cached_property
+    def _order(self) -> list[int]:
+        return sorted(self.laws.windows)
+
+    def _added(self, total: Run, category: int) -> Run:
+        """The law of a total with one more window, cut to what the rest can complete."""
+        window = self.laws.windows[category]
+        last = self.laws.rest.high - total.low - window.low + 1
+        return Run(total.low + window.low, _convolve(total.value, window.value)[:last])
+
+    @cached_property
+    def _totals(self) -> tuple[list[Run], Run]:
+        """The laws of the totals of the first 0, s, 2s, ... windows, and of all of them; those between are made again when needed."""
+        kept, total = [], Run(0, np.ones(1))
+        for m, category in enumerate(self._order):
+            if m % self._stride == 0:
+                kept.append(total)
+            total = self._added(total, category)
+        return kept, total
+
+    @cached_property
+    def _stride(self) -> int:
+        return max(1, isqrt(len(self._order)))
+
+    @cached_property
+    def _completing(self) -> Run:
+        """The pivot's probability of what each total of all windows leaves."""
+        rest, end = self.laws.rest, self._totals[1]
+        return Run(end.low, rest.value[end.low - rest.low :][: len(end.value)])
+
+    @cached_property
+    def _marginals(self) -> dict[int, Run]:
+        """Of all categories but the pivot, in one pass from the last to the first: two roots of k long laws are held at a time."""
+        found, message = {}, self._completing
+        for first, start in reversed(list(enumerate(self._totals[0]))):
+            block = self._order[first * self._stride : (first + 1) * self._stride]
+            totals = list(accumulate(block[:-1], self._added, initial=start))
+            for category, total in reversed(list(zip(block, totals, strict=True))):
+                window = self.laws.windows[category]
+                found[category] = Run(window.low, _normalised(window.value * _completed(message, total, window).value))
+                message = _completed(message, window, total)
+        return found
+
+    @cached_property
+    def _after(self) -> list[Run]:
+        """For m = 0, 1, ...: the probability that the other windows and the pivot complete each total of the first m to n."""
+        if len(self._order) * len(self._completing.value) > limits.POSTERIOR_DRAW_CELLS:
+            raise TooLargeError("draws of the true counts would hold too much in memory here; means and intervals do not")
+        totals = list(accumulate(self._order, self._added, initial=Run(0, np.ones(1))))
+        messages = [self._completing]
+        for category, total in reversed(list(zip(self._order, totals, strict=False))):
+            messages.append(_completed(messages[-1], self.laws.windows[category], total))
+        return messages[::-1]
+
+    @cached_property
+    def _completion(self) -> float:
+        """P_λ(Σ X = n)."""
+        return float(self._totals[1].value @ self._completing.value)
+
+    @property
+    def omitted(self) -> float:
+        """Upper bound on the probability of counts outside the windows."""
+        return self.laws.outside * float(self.laws.rest.value.max()) / self._completion
+
+    def marginal(self, category: int) -> Run:
+        """Probabilities of one category's count."""
+        if category != self.laws.pivot:
+            return self._marginals[category]
+        end = self._totals[1]
+        return Run(self.n - end.high, _normalised((end.value * self._completing.value)[::-1]))
+
+    def sample(self, size: int, rng: np.random.Generator) -> Counts:
+        """Draws, one a row: by rejection where that is quick, else one category after the other."""
+        if self._completion > _FEWEST_ACCEPTED * self.laws.rest.value.max():
+            return _filled(self._by_rejection(rng), size, len(self._order) + 1)
+        return self._in_turn(size, rng)
+
+    def _by_rejection(self, rng: np.random.Generator) -> Iterator[Counts]:
+        """Independent windows, accepted in proportion to the pivot's probability of what they leave."""
+        rest = self.laws.rest
+        ceiling = float(rest.value.max())
+        size = 4096
+        while True:
+            x = np.empty((size, len(self._order) + 1), dtype=np.int64)
+            for category, window in self.laws.windows.items():
+                x[:, category] = window.low + _inverse(window.value, rng.random(size))
+            x[:, self.laws.pivot] = 0
+            total = x.sum(axis=1)
+            chance = np.where(total <= rest.high, rest.value[np.minimum(total - rest.low, len(rest.value) - 1)], 0.0)
+            x[:, self.laws.pivot] = self.n - total
+            yield x[rng.random(size) * ceiling < chance]
+
+    def _in_turn(self, size: int, rng: np.random.Generator) -> Counts:
+        """Each category given the total of those before it, weighted by how well the rest can complete it."""
+        x = np.zeros((size, len(self._order) + 1), dtype=np.int64)
+        for m, category in enumerate(self._order):
+            window, after = self.laws.windows[category], self._after[m + 1]
+            total = x.sum(axis=1)
+            for value in np.unique(total):
+                rows = np.nonzero(total == value)[0]
+                weight = window.value * _at(after, int(value) + window.low, len(window.value))
+                x[rows, category] = window.low + _inverse(weight, rng.random(len(rows)))
+        x[:, self.laws.pivot] = self.n - x.sum(axis=1)
+        return x
+
+
+def _convolve(left: Floats, right: Floats) -> Floats:
+    if len(left) * len(right) <= _DIRECT:
+        return np.convolve(left, right)
+    from scipy.signal import fftconvolve  # slow to load
+
+    return np.maximum(fftconvolve(left, right), 0.0)
+
+
+def _completed(target: Run, step: Run, start: Run) -> Run:
+    """For each s of `start`: Σ_t step(t) target(s + t)."""
+    value = _convolve(target.value, step.value[::-1])
+    return Run(start.low, _at(Run(target.low - step.high, value), start.low, len(start.value)))
+
+
+def _at(run: Run, low: int, size: int) -> Floats:
+    """The run's values at `size` integers from `low` on; 0 where it has none."""
+    result = np.zeros(size)
+    first, last = max(low, run.low), min(low + size - 1, run.high)
+    if first <= last:
+        result[first - low : last - low + 1] = run.value[first - run.low : last - run.low + 1]
+    return result
+
+
+def _normalised(value: Floats) -> Floats:
+    return np.asarray(value / value.sum())
+
+
+def _inverse(weight: Floats, level: Floats) -> Counts:
+    """Indices drawn with these weights by inverting their cumulative sums at uniform levels."""
+    cumulative = np.cumsum(weight)
+    found = np.searchsorted(cumulative, level * cumulative[-1], side="right")
+    return np.asarray(np.minimum(found, len(weight) - 1), dtype=np.int64)
+
+
+def _filled(batches: Iterator[Counts], size: int, k: int) -> Counts:
+    result = np.empty((size, k), dtype=np.int64)
+    done = 0
+    while done < size:
+        batch = next(batches)[: size - done]
+        result[done : done + len(batch)] = batch
+        done += len(batch)
+    return result
+
+
+# --- from an outcome to the law ---------------------------------------------------------------------------------------
+
+
+def latent_counts(mechanism: Mechanism, raw: tuple[int, ...]) -> LatentCounts:
+    """The posterior law of the true counts given the raw outcome of a mechanism."""
+    noise = mechanism.noise
+    if noise is None:
+        _check_listable(mechanism)
+        return _from_laws(mechanism, raw)
+    outcome = clamp_outcomes(raw, mechanism.n)
+    if not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
+        return convolved(mechanism, outcome)
+    points = mechanism.space.points()
+    log_weight = mechanism.prior.predictive(mechanism.n).logpmf(points)
+    for category, column in enumerate(points.T):
+        log_weight = log_weight + noise.log_likelihood(outcome, category, column.astype(np.float64))
+    return ListedCounts(points, log_weight)
+
+
+def check_posterior(mechanism: Mechanism) -> None:
+    """Refuse, by public numbers alone, a mechanism whose raw outcomes have no posterior law of the true counts that can be computed.
+
+    Where counts are not listed, an outcome's windows are as wide as the noise, unless the outcome is a very unlikely one.
+    """
+    if mechanism.noise is None:
+        _check_listable(mechanism)
+    elif not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
+        check_windows(mechanism.n, _slopes(mechanism.noise, mechanism.k))
+
+
+def _check_listable(mechanism: Mechanism) -> None:
+    """Refuse a mechanism whose laws are too long to be listed for every dataset."""
+    limit = limits.POSTERIOR_RECORDS + 1 if mechanism.k == 2 else limits.POSTERIOR_CANDIDATES
+    if not mechanism.space.is_few(limit):
+        size = mechanism.space.size if mechanism.k <= limit else 10**15
+        shown = f"{size:,}" if size < 10**15 else "more than 10^15"
+        raise TooLargeError(
+            f"there is no noise-aware posterior of {type(mechanism).__name__} with {shown} possible counts: its likelihood needs a sum "
+            f"over all of them for each of them, done up to {limit:,}. LatticeGeometric and the Laplace family have one at any n"
+        )
+
+
+def convolved(mechanism: Mechanism, outcome: Counts) -> ConvolvedCounts:
+    """The law by windows and convolutions, whatever the number of possible counts; for noise that is independent by category."""
+    noise = mechanism.noise
+    if noise is None:
+        raise TooLargeError(f"the noise of {type(mechanism).__name__} is not independent by category")
+    centres = np.zeros(mechanism.k)
+    centres[: noise.cells] = outcome
+    slopes, log_factor = _slopes(noise, mechanism.k), partial(noise.log_likelihood, outcome)
+    return ConvolvedCounts(mechanism.n, tilt(mechanism.prior.concentration, mechanism.n, centres, slopes, log_factor))
+
+
+def _slopes(noise: CellNoise, k: int) -> Floats:
+    """How fast each category's log likelihood falls beside its centre; 0 for a count without noise of its own."""
+    return np.where(np.arange(k) < noise.cells, noise.slope, 0.0)
+
+
+def _from_laws(mechanism: Mechanism, raw: tuple[int, ...]) -> ListedCounts:
+    """Every dataset's probability of this outcome; the laws are made and dropped one after the other."""
+    points = mechanism.space.points()
+    where = int(np.nonzero((mechanism.outcomes() == np.array(raw)).all(axis=-1))[0][0])
+    log_likelihood = np.array([listed.log_probability[where] for listed in mechanism.listed_laws()])
+    return ListedCounts(points, mechanism.prior.predictive(mechanism.n).logpmf(points) + log_likelihood)

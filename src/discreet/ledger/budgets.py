@@ -1,0 +1,275 @@
+"""Budgets and spends as values: exact amounts, the rule that decides what may be spent, and their rows in the ledger's tables."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Context, Decimal
+from fractions import Fraction
+from itertools import count
+from math import gcd
+from typing import Any, Literal
+
+from discreet import limits
+from discreet.errors import BudgetError, InvalidInputError, LedgerError
+from discreet.record.guarantee import Guarantee
+from discreet.validation import Number, check_positive, exact, shown
+
+__all__ = [
+    "Budget",
+    "Loss",
+    "RenyiFilter",
+    "Spend",
+    "Unit",
+    "as_json",
+    "budget_of",
+    "budget_row",
+    "check_affordable",
+    "checked_amount",
+    "checked_loss",
+    "checked_text",
+    "composed",
+    "spend_of",
+    "spend_row",
+    "today",
+    "unspent",
+]
+
+_MOST_SHOWN_DIGITS = 10 * limits.AMOUNT_DIGITS
+"""A number with more digits, which only the sums of a ledger of the first version can have, is shown rounded."""
+_ROUNDED = Context(prec=12)
+
+Unit = Literal["record", "person"]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """An amount of privacy loss, exactly."""
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+    def __str__(self) -> str:
+        epsilon = f"ε = {_text(self.epsilon)}"
+        return f"{epsilon}, δ = {_text(self.delta)}" if self.delta else epsilon
+
+
+@dataclass(frozen=True)
+class RenyiFilter:
+    """A rule for the releases of a dataset: their Rényi divergences of one fixed order, added up, stay within a limit (docs/ledger.md)."""
+
+    order: Fraction
+    limit: Fraction
+
+    def __str__(self) -> str:
+        return f"Rényi filter of order {_text(self.order)}"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What may be spent on a dataset in total."""
+
+    dataset: str
+    total: Loss
+    unit: Unit
+    """Whose privacy the budget is about: one record's or one person's."""
+    created: date
+    """The day, in UTC."""
+    filter: RenyiFilter | None = None
+    """The rule that is kept besides the plain sum, if the dataset was created with one."""
+
+
+@dataclass(frozen=True)
+class Spend:
+    """One line of the ledger."""
+
+    number: int
+    """Rises with every spend in the ledger."""
+    dataset: str
+    loss: Loss
+    unit: Unit
+    note: str
+    description: Mapping[str, Any]
+    """The mechanism's public description: what an accountant needs to do better than adding up."""
+    day: date
+    """In UTC. Nothing finer is kept: the time between two spends would tell how long a draw took, which can depend on the data."""
+    divergence: Fraction | None = None
+    """What the dataset's filter was charged: a bound on the release's Rényi divergence. None where the dataset has no filter."""
+
+
+# --- the rule ---------------------------------------------------------------------------------------------------------
+
+
+def composed(losses: Iterable[Loss]) -> Loss:
+    """The loss of several releases together, by basic composition: epsilons and deltas add up."""
+    amounts = list(losses)
+    return Loss(sum((loss.epsilon for loss in amounts), Fraction(0)), sum((loss.delta for loss in amounts), Fraction(0)))
+
+
+def unspent(budget: Budget, lines: Sequence[Spend]) -> tuple[Loss, Fraction | None]:
+    """What is left of a budget by the plain sum, and what is left to its filter, if it has one."""
+    spent = composed(line.loss for line in lines)
+    left = Loss(budget.total.epsilon - spent.epsilon, budget.total.delta - spent.delta)
+    if budget.filter is None:
+        return left, None
+    charged = [line.divergence for line in lines if line.divergence is not None]
+    if len(charged) < len(lines):
+        raise LedgerError(f"a line of {budget.dataset!r} was not charged to its filter, so someone has edited the ledger; do not release")
+    return left, budget.filter.limit - sum(charged, Fraction(0))
+
+
+def check_affordable(budget: Budget, lines: Sequence[Spend], amount: Loss, divergence: Fraction | None) -> None:
+    """Refuse a spend that neither the plain sum nor the dataset's filter allows; `divergence` is what the filter is charged."""
+    left, filter_left = unspent(budget, lines)
+    within_sum = amount.epsilon <= left.epsilon and amount.delta <= left.delta
+    within_filter = filter_left is not None and divergence is not None and divergence <= filter_left
+    nothing = "nothing was spent"
+    if budget.filter is not None and amount.delta:
+        raise BudgetError(f"{budget.dataset!r} is kept by a {budget.filter}, which takes releases with δ = 0 alone; {nothing}")
+    if not within_sum and not within_filter:
+        if budget.filter is None or filter_left is None or divergence is None:
+            raise BudgetError(f"the release needs {amount} and {budget.dataset!r} has {left} left of {budget.total}; {nothing}")
+        raise BudgetError(
+            f"the release needs {amount}, a Rényi divergence of {float(divergence):.6g}, and the filter of {budget.dataset!r} has "
+            f"{float(filter_left):.6g} left of {float(budget.filter.limit):.6g}; {nothing}"
+        )
+    for now, taken in ((left.epsilon, amount.epsilon), (left.delta, amount.delta)):
+        if _indecimal(now - taken) > max(_indecimal(now), 10**limits.AMOUNT_DIGITS):
+            raise InvalidInputError(
+                f"the fractions spent on {budget.dataset!r} would have a common denominator of more than {limits.AMOUNT_DIGITS} digits; "
+                f"write this amount as a decimal, rounded up; {nothing}"
+            )
+
+
+def _indecimal(value: Fraction) -> int:
+    """The part of the denominator that no power of 10 has, which decimals leave as it is: 3 for 1/30."""
+    return value.denominator // gcd(value.denominator, 10 ** value.denominator.bit_length())
+
+
+# --- values from outside ----------------------------------------------------------------------------------------------
+
+
+def checked_loss(epsilon: Number, delta: Number, whose: str) -> Loss:
+    """An amount whose ε is above 0, whose δ is from 0 to below 1, and whose numbers are not absurdly long."""
+    loss = Loss(check_positive(epsilon, f"{whose}epsilon"), exact(delta, f"{whose}delta"))
+    if not 0 <= loss.delta < 1:
+        raise InvalidInputError(f"{whose}delta must be at least 0 and below 1, got {shown(delta)}")
+    if max(*loss.epsilon.as_integer_ratio(), *loss.delta.as_integer_ratio()) > 10**limits.AMOUNT_DIGITS:
+        raise InvalidInputError(f"{whose}epsilon and delta must be numbers of at most {limits.AMOUNT_DIGITS} digits")
+    return loss
+
+
+def checked_amount(loss: Guarantee | Loss | Number, delta: Number) -> tuple[Loss, Unit | None]:
+    """The amount that a guarantee, a loss or a number stands for, and whose privacy it is about, if it says so."""
+    if isinstance(loss, Guarantee):
+        if loss.basis == "none":
+            raise BudgetError("a release without a privacy guarantee has no loss that a budget could allow; nothing was spent")
+        return checked_loss(loss.epsilon, loss.delta, ""), loss.unit
+    if isinstance(loss, Loss):
+        return checked_loss(loss.epsilon, loss.delta, ""), None
+    return checked_loss(loss, delta, ""), None
+
+
+def checked_text(value: Any, name: str, longest: int, *, empty: bool = False) -> str:
+    """Text that can be shown."""
+    if not isinstance(value, str) or not (value.strip() or empty) or len(value) > longest or not value.replace("\n", " ").isprintable():
+        raise InvalidInputError(f"{name} must be printable text of at most {longest} characters")
+    return value
+
+
+def as_json(description: Mapping[str, Any]) -> str:
+    """The description as JSON; only plain values are taken, so that counts cannot slip in as an array or a table."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Fraction):
+            return _text(value)
+        raise InvalidInputError(f"a description holds text, numbers, lists and mappings of them, not {type(value).__name__}")
+
+    try:
+        if isinstance(description, Mapping):
+            return json.dumps(dict(description), default=plain, allow_nan=False, sort_keys=True, ensure_ascii=False)
+    except InvalidInputError:
+        raise
+    except (TypeError, ValueError, RecursionError):
+        pass  # said below, without the value that json names
+    raise InvalidInputError("a description must be a mapping from text to text, finite numbers, lists and mappings of them")
+
+
+def today() -> date:
+    """The day, in UTC: the finest clock that the ledger keeps."""
+    return datetime.now(UTC).date()
+
+
+# --- rows: amounts and days as text, which every database keeps exactly -------------------------------------------------
+
+
+def budget_row(budget: Budget) -> dict[str, Any]:
+    """A budget as a row of its table."""
+    rule = budget.filter
+    return {
+        "dataset": budget.dataset,
+        **_amounts(budget.total),
+        "unit": budget.unit,
+        "created": budget.created.isoformat(),
+        "filter_order": None if rule is None else _text(rule.order),
+        "filter_limit": None if rule is None else _text(rule.limit),
+    }
+
+
+def budget_of(row: Mapping[str, Any]) -> Budget:
+    """The budget of a row, also of one that a ledger of the first version wrote."""
+    order, limit = row.get("filter_order"), row.get("filter_limit")
+    rule = None if order is None or limit is None else RenyiFilter(Fraction(order), Fraction(limit))
+    return Budget(row["dataset"], _loss_of(row), row["unit"], _day_of(row["created"]), rule)
+
+
+def spend_row(budget: Budget, amount: Loss, unit: Unit, note: str, description: str, divergence: Fraction | None) -> dict[str, Any]:
+    """A spend of today as a row of its table; the database numbers it."""
+    return {
+        "dataset": budget.dataset,
+        **_amounts(amount),
+        "unit": unit,
+        "note": note,
+        "description": description,
+        "time": today().isoformat(),
+        "divergence": None if divergence is None else _text(divergence),
+    }
+
+
+def spend_of(row: Mapping[str, Any]) -> Spend:
+    """The spend of a row, also of one that a ledger of the first version wrote: its time is rounded to the day."""
+    divergence = row.get("divergence")
+    return Spend(
+        row["number"],
+        row["dataset"],
+        _loss_of(row),
+        row["unit"],
+        row["note"],
+        json.loads(row["description"]),
+        _day_of(row["time"]),
+        None if divergence is None else Fraction(divergence),
+    )
+
+
+def _amounts(loss: Loss) -> dict[str, str]:
+    return {"epsilon": _text(loss.epsilon), "delta": _text(loss.delta)}
+
+
+def _loss_of(row: Mapping[str, Any]) -> Loss:
+    return Loss(Fraction(row["epsilon"]), Fraction(row["delta"]))
+
+
+def _day_of(text: str) -> date:
+    return datetime.fromisoformat(text).date()
+
+
+def _text(value: Fraction) -> str:
+    """The number as a decimal if it is one, else as a fraction: either way exactly, unless it is too long for anyone to read."""
+    if max(abs(value.numerator), value.denominator) > 10**_MOST_SHOWN_DIGITS:
+        return f"about {_ROUNDED.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()}"
+    if _indecimal(value) != 1:
+        return str(value)
+    places = next(places for places in count() if not 10**places % value.denominator)
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    sign = "-" if value < 0 else ""
+    return f"{sign}{digits[:-places]}.{digits[-places:]}" if places else f"{sign}{digits}"

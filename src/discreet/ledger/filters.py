@@ -1,0 +1,112 @@
+"""The Rényi filter of a budget: what releases are charged, and how much may be, at one order that is fixed beforehand.
+
+Feldman and Zrnic, "Individual privacy accounting via a Rényi filter" (2021). docs/ledger.md proves that a dataset whose releases pass
+the filter is (ε, δ)-private however each release is chosen in view of the earlier ones. Charges are rounded up and limits down, to
+decimals whose sums are exact.
+"""
+
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from math import ceil, floor, isfinite
+
+from flint import arb
+
+from discreet import limits
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.ledger.budgets import Loss, RenyiFilter
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.losses import renyi_divergence
+from discreet.numerics.balls import ball, refine
+from discreet.validation import Number, check_positive, shown
+
+__all__ = ["affordable", "largest_divergence", "largest_epsilon", "mechanism_divergence", "planned_filter"]
+
+_QUANTUM = Fraction(1, 10**20)
+"""Charges and limits are multiples of it."""
+_STEPS = 60
+_ORDERS = [1 + Fraction(Decimal(f"{10 ** (step / _STEPS):.3g}")) for step in range(-3 * _STEPS, 6 * _STEPS + 1)]
+"""Those that a filter may have, so close together that the best between two of them would hardly allow more."""
+_LARGEST_EXPONENT = 10_000
+"""Where e to this power would be needed, the divergence is its ε for all purposes."""
+_SHOWN = Context(prec=6, rounding=ROUND_FLOOR)
+
+
+def planned_filter(total: Loss, planned_epsilon: Number) -> RenyiFilter:
+    """The filter that allows the most releases of this ε within a total ε and δ."""
+    planned = check_positive(planned_epsilon, "planned_epsilon")
+    if not total.delta:
+        raise InvalidInputError("a filter needs a budget with delta above 0, such as 1e-6")
+    if planned > total.epsilon:
+        raise InvalidInputError(f"planned_epsilon must be at most the budget's epsilon, got {shown(planned_epsilon)}")
+    found = [RenyiFilter(order, _limit(total, order)) for order in _ORDERS]
+    best = max(found, key=lambda rule: rule.limit / largest_divergence(planned, rule.order))
+    by_sum = total.epsilon // planned
+    if affordable(best, planned) <= by_sum:
+        raise InvalidInputError(
+            f"a filter would allow no more releases of ε = {shown(planned_epsilon)} than the plain sum does, {shown(by_sum)}: "
+            "plan smaller ones, take a larger delta, or leave planned_epsilon out"
+        )
+    return best
+
+
+def affordable(rule: RenyiFilter, epsilon: Fraction) -> int:
+    """How many releases of this ε a filter allows, whatever mechanisms they are of."""
+    return max(0, rule.limit // largest_divergence(epsilon, rule.order))
+
+
+def _limit(total: Loss, order: Fraction) -> Fraction:
+    """The Rényi divergence of this order below which releases are (ε, δ)-private together (Canonne, Kamath and Steinke 2020)."""
+
+    def compute() -> arb:
+        a, delta = ball(order), ball(total.delta)
+        return ball(total.epsilon) - ((a - 1) / a).log() + (delta.log() + a.log()) / (a - 1)
+
+    return floor(_fraction(refine(compute).lower()) / _QUANTUM) * _QUANTUM
+
+
+def largest_divergence(epsilon: Fraction, order: Fraction) -> Fraction:
+    """The largest Rényi divergence of this order that any ε-private mechanism has: that of a coin told truly with odds of e^ε."""
+    if order * epsilon > _LARGEST_EXPONENT:
+        return _rounded_up(epsilon)
+
+    def compute() -> arb:
+        a, e = ball(order), ball(epsilon)
+        return (2 * (a * e / 2).sinh() * ((a - 1) * e / 2).sinh() / (e / 2).cosh()).log1p() / (a - 1)
+
+    return _rounded_up(min(epsilon, _fraction(refine(compute).upper())))
+
+
+def mechanism_divergence(mechanism: Mechanism, order: Fraction) -> Fraction:
+    """The Rényi divergence of a mechanism's own laws, worst over neighbouring datasets; that of its ε where they cannot be listed."""
+    try:
+        if mechanism.n > limits.FILTER_RECORDS and mechanism.loss_atoms() is None:
+            raise TooLargeError("too many records")  # noqa: TRY301
+        bound = renyi_divergence(mechanism, float(order)).bound
+        if not isfinite(bound):
+            raise TooLargeError("too extreme for floats")  # noqa: TRY301
+        return _rounded_up(Fraction(bound))
+    except TooLargeError:
+        return largest_divergence(Fraction(repr(mechanism.guarantee.epsilon)), order)
+
+
+def largest_epsilon(divergence: Fraction, order: Fraction) -> Fraction:
+    """The ε, rounded down to six digits, of the largest release that may be charged this much, whatever its mechanism."""
+    if divergence < _QUANTUM:
+        return Fraction(0)
+    low = high = divergence  # no divergence is above its ε
+    while largest_divergence(high, order) <= divergence:
+        low, high = high, 2 * high
+    while high - low > low / 10**7:
+        middle = (low + high) / 2
+        low, high = (middle, high) if largest_divergence(middle, order) <= divergence else (low, middle)
+    return Fraction(_SHOWN.divide(Decimal(low.numerator), Decimal(low.denominator)))
+
+
+def _rounded_up(value: Fraction) -> Fraction:
+    return ceil(value / _QUANTUM) * _QUANTUM
+
+
+def _fraction(end: arb) -> Fraction:
+    """The end of an enclosure, which is a dyadic number."""
+    mantissa, exponent = (int(part) for part in end.mid().man_exp())
+    return Fraction(mantissa) * Fraction(2) ** exponent

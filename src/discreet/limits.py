@@ -1,0 +1,119 @@
+"""Every size limit, by name: how far something is listed, compared, convolved or searched, and how long what is given may be.
+
+Beyond a limit the answer is refused in one line, or found in another way. Limits depend on public numbers alone. They are read when
+they are needed, as `limits.NAME`, so that a test can lower one.
+"""
+
+
+# --- Lists ------------------------------------------------------------------------------------------------------------
+
+LISTED_OUTCOMES = 5_000_000
+"""Longest list of outcomes that is enumerated: some hundred megabytes for three or four categories."""
+LISTED_CELLS = 20_000_000
+"""Most numbers in such a list, where there are many categories: 160 MB, and a law needs a few copies."""
+
+# --- Numbers and text that are taken ----------------------------------------------------------------------------------
+
+COUNT = 2**53
+"""Beyond this a count that came through a float may already have lost records."""
+NUMBER_DIGITS = 1000
+"""Digits, of a numerator and of a denominator: what can be computed with can be written to a record and read back."""
+LABEL_CHARACTERS = 4000
+"""Characters."""
+RECORD_CHARACTERS = 1 << 26
+"""Characters of a record."""
+WRAPPERS = 4
+FACTOR = 10**100
+"""Of a calibrated exponent, and one over the smallest: floats must be able to follow."""
+NOTE_CHARACTERS = 1000
+NAME_CHARACTERS = 200
+"""Characters of a dataset's name."""
+AMOUNT_DIGITS = 100
+"""Of an amount's numerator and of its denominator: far beyond any use, and sums stay fast."""
+
+# --- Sensitivities and draws ------------------------------------------------------------------------------------------
+
+SMOOTH_CATEGORIES = 1024
+"""A smooth sensitivity looks at 3k² leg ends: above this many categories they would fill gigabytes."""
+SMOOTH_ENDS = 1 << 22
+"""Leg ends looked at together, where there are many datasets."""
+SAMPLER_MEGABYTES = 1024
+RAW_OUTCOME = 2**62
+"""Noisy counts beyond this, which only a tiny epsilon makes likely, do not fit the arrays that likelihoods are computed in."""
+SIMULATED_NOISE = 2.0**55
+"""Simulated noise that is likely to go beyond this may not fit an integer array."""
+
+# --- Mechanisms and reports -------------------------------------------------------------------------------------------
+
+GAMMA_DISTANCES = 6_000_000
+"""Distances of all candidates from all others, by category, for each γ that a search tries: some seconds for two dozen of them."""
+SCORE_CANDIDATES = 2048
+"""Above this many candidates the table of all pairwise distances is not formed."""
+REPORT_CANDIDATES = 2048
+"""Above this many candidates the table of all pairwise distances is not formed."""
+REPORT_NODES = 1 << 21
+"""Of all categories together: some 200 MB, and seconds."""
+REPORT_LIKELIHOODS = 1 << 22
+"""Pairs of an outcome and a dataset whose likelihoods are held at once."""
+
+# --- Privacy losses ---------------------------------------------------------------------------------------------------
+
+LOSS_CANDIDATES = 4_000
+"""With three or more categories the laws of all datasets are held at once: a table of at most this size squared."""
+LOSS_RECORDS = 10_000
+"""With two categories a neighbour is the next dataset, and two laws are held at a time; the time is quadratic in n, some seconds here."""
+LOSS_COMPARISONS = 600_000_000
+"""With three or more categories: probabilities that are compared or looked up, which many categories make many; some seconds."""
+FILTER_RECORDS = 10_000
+"""Laws of more records are not gone through while someone waits for a release: their ε is charged for."""
+COMPOSED_RELEASES = 100_000
+"""Releases in all up to which profiles are composed: the grid of their sum grows with their root, and a second goes by here."""
+AUDITED_CELLS = 20_000_000
+"""Numbers in all outcomes that are drawn: some hundred megabytes while they are told apart."""
+
+# --- Errors -----------------------------------------------------------------------------------------------------------
+
+ERROR_PAIRS = 10_000_000
+"""Pairs of a dataset and an outcome of two categories that are gone through: a second or two, and a comparison goes through nine tables."""
+ERROR_REPORTS = 2_000_000
+"""The same where every dataset has outcomes of its own, each of which must be reported."""
+ERROR_SEARCHES = 30_000_000
+"""Distances that are computed in search of the remapped reports of one mean: some seconds."""
+TABLED_TOTALS = 200_000
+"""Totals whose gaps are tabled; beyond, those that occur are computed."""
+ERROR_CANDIDATES = 10_000
+"""Up to here listing the candidates is as fast as the convolutions."""
+ERROR_CONVOLUTIONS = 1_000_000
+"""Work of all convolutions of a mean, each k (n + `_CONVOLUTION_ITSELF`): some seconds."""
+ERROR_RECORDS = 200_000
+"""Records up to which all counts of two categories are gone through; beyond, nodes stand for them."""
+TABLED_RECORDS = 20_000
+"""Records up to which tables of gaps are worth building."""
+CONVOLVED_RECORDS = 200_000
+
+# --- The linear program, comparisons and plans ------------------------------------------------------------------------
+
+PROGRAM_CANDIDATES = 110
+"""The program has this number squared of variables."""
+PROGRAM_CONSTRAINTS = 60_000
+"""One for each pair of neighbouring datasets and each candidate, of which many categories make many: some ten seconds."""
+PROGRAM_EPSILON = 20
+"""Beyond it the least error is below what the solver tells from 0 (its tolerance is 1e-10, and e^-20 is 2e-9)."""
+COMPARED_CONSTRAINTS = 25_000
+"""Up to here `compare` solves the linear program; it takes a few seconds."""
+PLANNED_RECORDS = 2**40
+
+# --- Noise-aware posteriors -------------------------------------------------------------------------------------------
+
+POSTERIOR_CANDIDATES = 4_000
+"""Up to this many possible counts the posterior lists them all, whatever the mechanism."""
+POSTERIOR_RECORDS = 10_000
+"""Up to this many records an exponential mechanism's normalisers for two categories are added up: n² terms, some seconds."""
+POSTERIOR_DRAW_CELLS = 1 << 25
+"""Cells of all totals together that are held where draws go category by category: 256 MB, twice."""
+WINDOW_CELLS = 1 << 20
+"""Widest range of counts that is held cell by cell: the noise of ε = 0.001 needs about 2^18."""
+WINDOW_CONVOLUTIONS = 1 << 28
+"""Cells of the laws of all totals, one total for each category: half a minute at a thousand categories and the noise of ε = 1."""
+WINDOWS_HELD = 1 << 25
+"""Cells of all windows together, which are all held: 256 MB."""

@@ -1,0 +1,369 @@
+"""Bayes-optimal reports: for a raw outcome z, the candidate r with the least expected Hellinger error (docs/mechanisms.md).
+
+`argmin_r E[H(Dir(a + X), Dir(a + r)) | z]` with X from the prior predictive: a fixed public function of z, hence free of charge.
+
+- Few candidates: the exact argmin over all of them.
+- Two categories, many records: the posterior of X given z is carried by integer nodes, dense around its possible modes (where the
+  likelihood has a kink, the two ends and the stationary points, which solve a quadratic) and geometrically spaced beyond; a coarse scan
+  and an interval search find the argmin of the sum over nodes. That is the exact argmin unless the posterior is so wide (dozens of
+  times the distance that H resolves) that every report is nearly as bad as any other. The number of nodes grows with ln n.
+- Three or more categories, many candidates: no argmin is feasible. Each category's factor of the posterior is tilted by a common
+  e^{λx}, which does not change the law given Σx = n, until the factors' medians add up to n. The report is these medians, rounded, or
+  the projected noisy counts (sparse priors make posteriors with several modes, where medians are poor), whichever has the smaller
+  error by an estimate. Near-optimal, not optimal: docs/mechanisms.md says by how much. O(k ln n).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from math import exp, expm1
+from typing import ClassVar, TypeVar, cast
+
+import numpy as np
+from attrs import evolve, frozen
+from scipy.special import gammaln, logsumexp
+
+from discreet import limits
+from discreet.arrays import Counts, Floats
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.mechanisms.base import Mechanism, Prior
+from discreet.mechanisms.reports import Report, clamp_outcomes, project
+from discreet.model.datasets import check_outcomes, simplex_points
+from discreet.numerics.divergences import gap
+from discreet.numerics.gamma import log_gamma_ratio
+from discreet.numerics.gap_tables import gap_table
+
+__all__ = ["BayesOptimal", "Remapped", "best_by_enumeration", "best_of_few", "best_of_two", "round_to_total"]
+
+
+MechanismT = TypeVar("MechanismT", bound=Mechanism)
+LogFactor = Callable[[int, Floats], Floats]
+_DENSE, _GROWTH = 128, 1.02
+_NEGLIGIBLE = 1e-16
+_SCAN = 65
+_STEEPEST = 200.0
+
+
+# --- what a search costs, by public numbers alone ---------------------------------------------------------------------
+
+_PASSES = 12.0
+"""What the search for three or more categories does with each node, in distances."""
+_NODE_SETS = 40.0
+"""What the search for two categories does with all nodes away from one place, in distances for each."""
+
+
+def _category_nodes(prior: Prior, n: int) -> float:
+    """How many nodes a category has at most: those next to three places, and a progression away from each on both sides."""
+    return float(6 * (_DENSE + 2 + np.log(max(n / _DENSE, 1.0)) / np.log(_growth(max(prior.concentration), n))))
+
+
+def search_cost(prior: Prior, n: int, slope: float) -> float:
+    """About how many distances the search for one report computes, if the log likelihood of a count falls with this slope."""
+    if prior.k > 2:
+        return _PASSES * prior.k * _category_nodes(prior, n)
+    itself = _NODE_SETS * (_DENSE + np.log(max(n / _DENSE, 1.0)) / np.log(_GROWTH))
+    reach = min(float(n), -2.0 * np.log(_NEGLIGIBLE) / slope)
+    if reach < 4 * _SCAN:
+        return float(itself + 2.0 * reach**2)
+    nodes = 2.0 * (_DENSE + np.log(reach / _DENSE) / np.log(_GROWTH))
+    return float(itself + 2.0 * nodes * (_SCAN + 3.0 * 33.0 * (1.0 + np.log(reach / _SCAN) / np.log(16.0))))
+
+
+def check_search(prior: Prior, n: int) -> None:
+    """Refuse, by public numbers alone, reports that would need more nodes than fit in memory."""
+    needed = prior.k * min(int(_category_nodes(prior, n)), n + 1)
+    if prior.k > 2 and needed > limits.REPORT_NODES:
+        raise TooLargeError(
+            f"the best report for k = {prior.k} categories, n = {n} records and this prior would need {needed} nodes, more than "
+            f"{limits.REPORT_NODES}; use the mechanism without Remapped, or a prior with smaller parameters"
+        )
+
+
+# --- the report ---------------------------------------------------------------------------------------------------------
+
+
+@frozen
+class BayesOptimal(Report):
+    """The candidate with the least expected Hellinger error, given the outcome, for data from the prior predictive."""
+
+    is_search: ClassVar[bool] = True
+    wrapper: ClassVar[str | None] = "Remapped"
+
+    mechanism: Mechanism
+    """The mechanism whose outcomes are reported."""
+
+    def __call__(self, raw: Counts) -> Counts:
+        """The best candidate for each outcome."""
+        rows, owner = np.unique(clamp_outcomes(raw, self.mechanism.n), axis=0, return_inverse=True)
+        return self._best(rows)[owner.ravel()]
+
+    def row(self, raw: tuple[int, ...]) -> Counts:
+        """A noisy count below 0 or above n says the same about every dataset, however far out it is."""
+        return clamp_outcomes(raw, self.mechanism.n)
+
+    def check_size(self) -> None:
+        """Refuse reports that would need more nodes than fit in memory."""
+        if not self.mechanism.space.is_few(limits.REPORT_CANDIDATES):
+            check_search(self.mechanism.prior, self.mechanism.n)
+
+    @property
+    def search_cost(self) -> float:
+        """About how many distances the search for one report computes, where there are too many candidates to try them all."""
+        return search_cost(self.mechanism.prior, self.mechanism.n, float(self.mechanism.epsilon))
+
+    def _best(self, rows: Counts) -> Counts:
+        mechanism, noise = self.mechanism, self.mechanism.noise
+        prior, n, k = mechanism.prior, mechanism.n, mechanism.k
+        if noise is None or mechanism.space.is_few(limits.REPORT_CANDIDATES):
+            together = max(1, limits.REPORT_LIKELIHOODS // mechanism.space.size)
+            parts = [rows[start : start + together] for start in range(0, len(rows), together)]
+            return np.concatenate([best_by_enumeration(prior, n, partial(self._log_likelihood, part)) for part in parts])
+        self.check_size()
+        found = []
+        for raw in rows:
+            log_factor = partial(noise.log_likelihood, raw)
+            if k == 2:
+                kinks = [float(raw[0]), *(float(n - z) for z in raw[1:])]
+                found.append(best_of_two(prior, n, kinks, log_factor))
+            else:
+                rest = [max(n - sum(raw.tolist()), -1)] * (k - len(raw))  # a last count without noise of its own
+                found.append(best_of_few(prior, n, np.array([*raw.tolist(), *rest]), log_factor))
+        return np.array(found)
+
+    def _log_likelihood(self, rows: Counts, points: Counts) -> Floats:
+        """Log likelihood of every outcome (rows) under every dataset (columns), up to a constant for each row."""
+        noise = self.mechanism.noise
+        if noise is None:
+            laws = np.stack([listed.log_probability for listed in self.mechanism.listed_laws(points)], axis=-1)
+            where = {tuple(outcome): i for i, outcome in enumerate(self.mechanism.outcomes().tolist())}
+            return laws[[where[tuple(row)] for row in rows.tolist()]]
+        total = np.zeros((len(rows), len(points)))
+        for category, column in enumerate(points.T):
+            total += np.stack([noise.log_likelihood(row, category, column.astype(np.float64)) for row in rows])
+        return total
+
+
+def Remapped(mechanism: MechanismT) -> MechanismT:  # noqa: N802  named like the mechanisms that it stands beside
+    """The same mechanism with a better report: the candidate with the least expected Hellinger error under the prior predictive.
+
+    Reports are post-processing, so the guarantee stays. How the best one is found, and where it is approximate, is said at the top of
+    this module. Raises InvalidInputError for what is not a mechanism, and TooLargeError where the candidates of a mechanism without
+    independent noise are too many.
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise InvalidInputError(f"Remapped takes a mechanism, not {type(mechanism).__name__}")
+    if mechanism.noise is None:
+        size = mechanism.space.size if mechanism.k <= limits.REPORT_CANDIDATES else mechanism.k  # of which there are at least k
+        check_outcomes(size, f"Remapped({type(mechanism).__name__})", limits.REPORT_CANDIDATES)
+    return evolve(mechanism, report=BayesOptimal(evolve(mechanism, report=mechanism.own_report())))
+
+
+# --- few candidates ---------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2)
+def _pairwise(prior: Prior, n: int) -> tuple[Counts, Floats, Floats]:
+    """All candidates, their log prior predictive probabilities, and the table of Hellinger distances between them."""
+    points = simplex_points(n, prior.k)
+    divergence = np.zeros((len(points), len(points)))
+    for a, column in zip(prior.exact, points.T, strict=True):
+        divergence += gap_table(a, n)(column[:, None], column)
+    return points, prior.predictive(n).logpmf(points), np.sqrt(-np.expm1(-divergence))
+
+
+def best_by_enumeration(prior: Prior, n: int, log_likelihood: Callable[[Counts], Floats]) -> Counts:
+    """The exact argmin for each outcome; `log_likelihood(points)` has outcomes on its first axis and datasets on its last."""
+    points, log_prior, distance = _pairwise(prior, n)
+    log_posterior = log_likelihood(points) + log_prior
+    posterior = np.exp(log_posterior - logsumexp(log_posterior, axis=-1, keepdims=True))
+    best: Counts = points[(posterior @ distance).argmin(axis=-1)]
+    return best
+
+
+# --- two categories, many records -------------------------------------------------------------------------------------
+
+
+def _nodes(n: int, centres: list[float], growth: float = _GROWTH) -> tuple[Floats, Floats]:
+    """Integers in [0, n], dense around each centre and geometrically spaced beyond, with the number each stands for."""
+    steps = np.arange(_DENSE + 1, dtype=np.float64)
+    count = max(0, int(np.ceil(np.log(max(n, 1) / _DENSE) / np.log(growth)))) + 1 if n > _DENSE else 0
+    offsets = np.concatenate([steps, np.rint(_DENSE * growth ** np.arange(1, count + 1))])
+    inside = [c for c in centres if 0.0 <= c <= n]
+    points = np.unique(np.clip(np.concatenate([np.rint(c) + s * offsets for c in inside for s in (-1, 1)]), 0, n))
+    between = np.diff(points)
+    width = np.ones(len(points))
+    width[:-1] += (between - 1.0) / 2.0
+    width[1:] += (between - 1.0) / 2.0
+    return points, width
+
+
+def _stationary(a: float, b: float, n: int, slope: float) -> list[float]:
+    """Turning points of the log prior predictive plus slope · x: where it changes by nothing from x - ½ to x + ½.
+
+    With q = e^-slope that is (x + a - ½)(n - x + ½) = q (x + ½)(n - x + b - ½), a quadratic.
+    """
+    steep = min(max(slope, -_STEEPEST), _STEEPEST)  # beyond it the kink or an end is the mode
+    q, p = exp(-steep), -expm1(-steep)
+    roots = np.roots([-p, p * n + (1.0 - a) - q * (b - 1.0), (a - 0.5) * (n + 0.5) - 0.5 * q * (n + b - 0.5)])
+    return [float(r.real) for r in np.atleast_1d(roots) if abs(r.imag) <= 1e-9 * max(1.0, abs(r.real))]
+
+
+def best_of_two(prior: Prior, n: int, kinks: list[float], log_factor: LogFactor) -> Counts:
+    """The argmin for one outcome of a two-category mechanism whose log likelihood is straight between (just beside) its kinks."""
+
+    def log_likelihood(x: Floats) -> Floats:
+        return log_factor(0, x) + log_factor(1, n - x)
+
+    a, b = prior.concentration
+    low, high = min(kinks), max(kinks)
+    straight = np.array([low - 4.0, np.floor((low + high) / 2.0), high + 3.0])
+    slopes = log_likelihood(straight + 1.0) - log_likelihood(straight)
+    centres = [0.0, float(n), *(min(max(c, 0.0), float(n)) for c in kinks)]
+    centres += [x for slope in slopes for x in _stationary(a, b, n, float(slope))]
+    x, width = _nodes(n, centres)
+    log_weight = prior.predictive(n).logpmf(np.stack([x, n - x], axis=-1)) + np.log(width) + log_likelihood(x)
+    weight = np.exp(log_weight - logsumexp(log_weight))
+    kept = weight > _NEGLIGIBLE
+    x, weight = x[kept], weight[kept]
+
+    def error(r: Floats) -> Floats:
+        divergence = gap(a + x, a + r[:, None], r[:, None] - x) + gap(b + (n - x), b + (n - r[:, None]), x - r[:, None])
+        return cast(Floats, np.sqrt(-np.expm1(-divergence)) @ weight)
+
+    r = int(_argmin(error, int(x[0]), int(x[-1]), x, weight))
+    return np.array([r, n - r], dtype=np.int64)
+
+
+def _argmin(error: Callable[[Floats], Floats], low: int, high: int, x: Floats, weight: Floats) -> int:
+    """The integer with the least error: all of a short range; else a scan at quantiles, and a search around its lowest dips."""
+    if high - low < 4 * _SCAN:
+        every = np.arange(low, high + 1, dtype=np.float64)
+        return int(every[error(every).argmin()])
+    quantiles = np.interp(np.linspace(0.0, 1.0, _SCAN), np.cumsum(weight), x)
+    scan = np.unique(np.rint(np.concatenate([[low, high], quantiles])))
+    value = error(scan)
+    padded = np.concatenate([[np.inf], value, [np.inf]])
+    dips = np.nonzero((padded[1:-1] <= padded[:-2]) & (padded[1:-1] <= padded[2:]))[0]
+    lowest = [int(i) for i in dips[np.argsort(value[dips])[:3]]]
+    found = [_narrow(error, int(scan[max(i - 1, 0)]), int(scan[min(i + 1, len(scan) - 1)])) for i in lowest]
+    return min(found)[1]
+
+
+def _narrow(error: Callable[[Floats], Floats], low: int, high: int) -> tuple[float, int]:
+    """The least error of an integer interval with one dip, by evaluating a grid and zooming in."""
+    while True:
+        grid = np.unique(np.rint(np.linspace(low, high, 33)))
+        value = error(grid)
+        best = int(value.argmin())
+        if high - low <= 32:
+            return float(value[best]), int(grid[best])
+        low, high = int(grid[max(best - 1, 0)]), int(grid[min(best + 1, len(grid) - 1)])
+
+
+# --- many categories --------------------------------------------------------------------------------------------------
+
+
+def best_of_few(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> Counts:
+    """The better of two reports, medians and the projected noisy counts, as if categories were independent given the tilt.
+
+    Then `E[H] = Σ_m c_m (1 - Π_i E[b_i^m])`, from sqrt(1 - z) = Σ_m c_m (1 - z^m) and 1 - H² = Π_i b_i: one sum for each category.
+    """
+    factors, weight = _tilted_factors(prior, n, noisy, log_factor)
+    medians = round_to_total(factors.medians(weight), n)
+    return min(medians, project(noisy[None], n)[0], key=lambda r: _independent_error(prior, factors.x, weight, r))
+
+
+@dataclass(frozen=True)
+class _Factors:
+    """The laws of the categories' counts (rows) if they were independent: nodes, the integers each stands for, and weights.
+
+    Rows are filled up with nodes of no weight.
+    """
+
+    x: Floats
+    width: Floats
+    log_weight: Floats
+
+    def tilted(self, tilt: float) -> Floats:
+        """Weights multiplied by e^{tilt x}, adding up to 1."""
+        log_weight = self.log_weight + tilt * self.x
+        weight = np.exp(log_weight - log_weight.max(axis=-1, keepdims=True))
+        return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
+
+    def medians(self, weight: Floats) -> Floats:
+        """Medians of weights spread evenly over cells around the nodes, so that they move continuously with the weights."""
+        cumulative, row = np.cumsum(weight, axis=-1), np.arange(len(weight))
+        i = (cumulative < 0.5).sum(axis=-1)
+        here = weight[row, i]
+        share = (0.5 - (cumulative[row, i] - here)) / here
+        return np.asarray(np.clip(self.x[row, i] + (share - 0.5) * self.width[row, i], 0.0, self.x[:, -1]))
+
+
+def _growth(a: float, n: int) -> float:
+    """How much further out each node is than the last: the relative width of a factor is about the root of 1/a or 1/n, if that is more."""
+    return 1.0 + (_GROWTH - 1.0) / float(np.sqrt(1.0 + min(a, float(n)) / 100.0))
+
+
+def _log_prior(a: float, x: Floats, n: int) -> Floats:
+    """ln Γ(x + a)/x! up to a constant, for any a: neither a - 1, which may be -1 in floats, nor lnΓ of a huge a is formed."""
+    if a > n:
+        return log_gamma_ratio(a, x) - gammaln(x + 1.0)
+    return log_gamma_ratio(x + 1.0, a) - np.log(x + a)
+
+
+def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> tuple[_Factors, Floats]:
+    """The categories' posterior factors, and their weights with the tilt that makes their medians add up to n."""
+    rows = []
+    for z, parameter in zip(noisy, prior.concentration, strict=True):
+        rows.append(_nodes(n, [0.0, float(n), float(min(max(int(z), 0), n))], _growth(parameter, n)))
+    longest = max(len(x) for x, _ in rows)
+    x, width = np.full((prior.k, longest), float(n)), np.zeros((prior.k, longest))
+    for i, (nodes, cells) in enumerate(rows):
+        x[i, : len(nodes)], width[i, : len(nodes)] = nodes, cells
+    log_prior = np.stack([_log_prior(parameter, nodes, n) for parameter, nodes in zip(prior.concentration, x, strict=True)])
+    # A common slope changes nothing but the tilt, which is then near 0, where floats are dense, also if a parameter is huge.
+    log_prior -= x * np.log1p(prior.concentration.max() / n)
+    with np.errstate(divide="ignore"):
+        log_weight = log_prior + np.log(width) + np.stack([log_factor(i, nodes) for i, nodes in enumerate(x)])
+    factors = _Factors(x, width, log_weight)
+
+    def excess(tilt: float) -> float:
+        return float(factors.medians(factors.tilted(tilt)).sum()) - n
+
+    from scipy.optimize import brentq  # slow to load
+
+    reach = 1.0
+    while excess(-reach) > 0.0 or excess(reach) < 0.0:
+        reach *= 2.0
+    return factors, factors.tilted(float(brentq(excess, -reach, reach, xtol=1e-15, rtol=1e-12)))
+
+
+# Σ_{l >= m} c_l = Γ(m - ½) / (√π Γ(m)), summed over brackets of m that are each stood for by one power
+_EDGES = np.unique(np.rint(1.5 ** np.arange(0.0, 70.0)))
+_TAIL = np.exp(gammaln(_EDGES - 0.5) - gammaln(_EDGES)) / np.sqrt(np.pi)
+_SHARES = np.append(_TAIL[:-1] - _TAIL[1:], _TAIL[-1])
+_POWERS = np.append(np.sqrt(_EDGES[:-1] * (_EDGES[1:] - 1.0)), 4.0 * _EDGES[-1])
+
+
+def _independent_error(prior: Prior, x: Floats, weight: Floats, report: Counts) -> float:
+    """E[H] of a report, categories being independent."""
+    category, node = np.nonzero(weight > _NEGLIGIBLE)
+    a, r, kept = prior.concentration[category], report[category], x[category, node]
+    divergence, held = gap(a + kept, a + r, r - kept), weight[category, node]
+    starts = np.searchsorted(category, np.arange(prior.k))
+    # One power at a time: all of them together would take 70 times the memory.
+    sums = np.array([np.add.reduceat(np.exp(-power * divergence) * held, starts) for power in _POWERS])
+    return float(-np.expm1(np.log(sums + 1e-300).sum(axis=-1)) @ _SHARES)
+
+
+def round_to_total(values: Floats, n: int) -> Counts:
+    """Non-negative integers with total n nearest to the values: largest remainder."""
+    total = values.sum()
+    scaled = values * (n / total) if total > 0.0 else np.full(len(values), n / len(values))
+    lower: Counts = np.floor(scaled).astype(np.int64)
+    missing = n - int(lower.sum())
+    if 0 <= missing <= len(lower):
+        lower[np.argsort(lower - scaled, kind="stable")[:missing]] += 1
+    else:  # near 2**53 floats no longer tell remainders: the largest count absorbs their rounding
+        lower[lower.argmax()] += missing
+    return lower

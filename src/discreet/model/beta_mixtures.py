@@ -1,0 +1,219 @@
+"""Finite mixtures of Beta distributions: what is known about one category's probability once noise is allowed for (docs/inference.md).
+
+Sums over components are of one sign and every component is evaluated without cancellation, so densities and probabilities keep the
+accuracy of a single Beta. Quantiles are found by Newton's method on the logit scale inside a bracket that only shrinks.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betainc, betaincc, betaincinv, expit, logit, logsumexp
+
+from discreet.arrays import Floats
+from discreet.errors import InvalidInputError
+from discreet.numerics.divergences import log_ratio_excess
+from discreet.numerics.gamma import log_gamma_excess
+from discreet.numerics.incomplete_beta import beta_cdf, beta_survival
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["BetaMixture"]
+
+_CHUNK = 1 << 20
+"""Most pairs of a point and a component that are held at once."""
+_LOWEST, _HIGHEST = -708.0, 36.8
+"""Logits of the smallest normal float and of the largest one below 1: quantiles are looked for between them."""
+_CLOSE = 2.0**-51
+_ROUNDING = 1e-11
+"""Below this, steps that no longer shrink follow the rounding errors of the incomplete beta function."""
+_MOST_STEPS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class BetaMixture:
+    """Σ_j weight_j · Beta(a_j, b_j), the distribution of the probability of `category`."""
+
+    weight: Floats
+    a: Floats
+    b: Floats
+    category: Hashable = "success"
+    omitted: float = 0.0
+    """Upper bound on the weight of components that were left out; the weights add up to 1 all the same."""
+
+    def __post_init__(self) -> None:
+        arrays = [np.array(values, dtype=np.float64) for values in (self.weight, self.a, self.b)]
+        weight, a, b = arrays
+        if weight.ndim != 1 or weight.size == 0 or not weight.shape == a.shape == b.shape:
+            raise InvalidInputError("weight, a and b must be sequences of one length, with at least one component")
+        if not (np.isfinite(weight) & (weight >= 0.0) & np.isfinite(a) & (a > 0.0) & np.isfinite(b) & (b > 0.0)).all():
+            raise InvalidInputError("weights must not be negative and parameters must be positive and finite")
+        if not weight.sum() > 0.0:
+            raise InvalidInputError("at least one weight must be above 0")
+        for name, values in (("weight", weight / weight.sum()), ("a", a), ("b", b)):
+            values.setflags(write=False)
+            object.__setattr__(self, name, values)
+
+    def __repr__(self) -> str:
+        components = "1 component" if self.weight.size == 1 else f"{self.weight.size} components"
+        return f"BetaMixture({self.category!r}, {components}, mean={self.mean():.6g}, std={self.std():.3g})"
+
+    @cached_property
+    def _means(self) -> Floats:
+        return self.a / (self.a + self.b)
+
+    def mean(self) -> float:
+        """Expected probability."""
+        return float(self.weight @ self._means)
+
+    def var(self) -> float:
+        """Variance: that within the components and that of their means."""
+        within = self._means * (self.b / (self.a + self.b)) / (self.a + self.b + 1.0)
+        return float(self.weight @ (within + (self._means - self.mean()) ** 2))
+
+    def std(self) -> float:
+        """Standard deviation."""
+        return float(np.sqrt(self.var()))
+
+    # --- density and probabilities ------------------------------------------------------------------------------------
+
+    def logpdf(self, x: ArrayLike) -> Floats:
+        """Log density; -inf outside [0, 1]."""
+        points = np.asarray(x, dtype=np.float64)
+        inside = (points >= 0.0) & (points <= 1.0)
+        held = self.weight > 0.0
+        log_weight = np.log(self.weight[held])
+
+        def density(part: Floats) -> Floats:
+            return cast(Floats, logsumexp(log_weight + _log_beta_density(self.a[held], self.b[held], part), axis=-1))
+
+        return np.where(inside, self._over(density, np.where(inside, points, 0.5)), -np.inf)
+
+    def pdf(self, x: ArrayLike) -> Floats:
+        """Density; 0 outside [0, 1]."""
+        return cast(Floats, np.exp(self.logpdf(x)))
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        """Probability of being at most x."""
+        return self._over(lambda part: _each(betainc, beta_cdf, self.a, self.b, part) @ self.weight, np.clip(x, 0.0, 1.0))
+
+    def sf(self, x: ArrayLike) -> Floats:
+        """Probability of being above x, without subtracting."""
+        return self._over(lambda part: _each(betaincc, beta_survival, self.a, self.b, part) @ self.weight, np.clip(x, 0.0, 1.0))
+
+    def _over(self, function: Callable[[Floats], Floats], x: Floats) -> Floats:
+        """`function` of a column of points against the row of components, a chunk of points at a time."""
+        flat = np.asarray(x, dtype=np.float64).reshape(-1, 1)
+        rows = max(1, _CHUNK // self.weight.size)
+        parts = [function(flat[start : start + rows]) for start in range(0, len(flat), rows)]
+        return np.concatenate(parts).reshape(np.shape(x)) if parts else np.zeros(np.shape(x))
+
+    # --- quantiles ----------------------------------------------------------------------------------------------------
+
+    def ppf(self, q: ArrayLike) -> Floats:
+        """Quantile: the point with probability q at or below it, to 13 digits of its odds."""
+        levels = np.asarray(q, dtype=np.float64)
+        if not ((levels >= 0.0) & (levels <= 1.0)).all():
+            raise InvalidInputError("q must lie in [0, 1]")
+        result = levels.ravel().copy()
+        inner = (result > 0.0) & (result < 1.0)
+        if inner.any():
+            result[inner] = expit(self._logit_quantile(result[inner]))
+        return result.reshape(levels.shape)
+
+    def _logit_quantile(self, q: Floats) -> Floats:
+        """The root of `_excess` for each level; a Newton step that leaves its bracket is replaced by halving it."""
+        low, high = np.full_like(q, _LOWEST), np.full_like(q, _HIGHEST)
+        u = np.clip(logit(self._guess(q)), _LOWEST + 1.0, _HIGHEST - 1.0)
+        last = np.full_like(q, np.inf)
+        open_ = np.arange(q.size)
+        for _ in range(_MOST_STEPS):
+            at = u[open_]
+            value, slope = self._excess(at, q[open_])
+            low[open_] = np.where(value <= 0.0, at, low[open_])
+            high[open_] = np.where(value >= 0.0, at, high[open_])
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                newton = at - value / slope
+            inside = np.isfinite(newton) & (newton >= low[open_]) & (newton <= high[open_])
+            u[open_] = np.where(inside, newton, 0.5 * (low[open_] + high[open_]))
+            step, size = np.abs(u[open_] - at), _CLOSE * np.maximum(1.0, np.abs(at))
+            settled = (np.abs(value) <= _CLOSE) | ((np.abs(value) <= _ROUNDING) & (step > 0.5 * last[open_]))
+            last[open_] = step
+            open_ = open_[(step > size) & (high[open_] - low[open_] > size) & ~settled]
+            if not open_.size:
+                break
+        return u
+
+    def _guess(self, q: Floats) -> Floats:
+        """The quantile of the one Beta with this mean and variance."""
+        mean, var = self.mean(), self.var()
+        total = mean * (1.0 - mean) / var - 1.0 if var > 0.0 else np.inf
+        if not (np.isfinite(total) and total > 0.0):
+            return np.full_like(q, np.clip(mean, 1e-300, 1.0 - 2.0**-53))
+        return np.clip(betaincinv(mean * total, (1.0 - mean) * total, q), 1e-300, 1.0 - 2.0**-53)
+
+    def _excess(self, u: Floats, q: Floats) -> tuple[Floats, Floats]:
+        """ln F - ln q (or ln (1-q) - ln S above the median) at logits u, and its slope: nearly straight in either tail."""
+        x = expit(u)
+        upper = q > 0.5
+        mass = np.empty_like(x)
+        mass[~upper], mass[upper] = self.cdf(x[~upper]), self.sf(x[upper])
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            log_mass = np.log(mass)
+            slope = np.exp(self.logpdf(x) + np.log(x) + np.log(expit(-u)) - log_mass)
+        return np.where(upper, np.log1p(-q) - log_mass, log_mass - np.log(q)), slope
+
+    def interval(self, mass: float = 0.95) -> tuple[float, float]:
+        """The equal-tailed interval that holds this much probability."""
+        if not 0.0 < mass < 1.0:
+            raise InvalidInputError(f"mass must lie strictly between 0 and 1, got {mass}")
+        low, high = self.ppf([(1.0 - mass) / 2.0, (1.0 + mass) / 2.0])
+        return float(low), float(high)
+
+    # --- draws, SciPy, pictures ---------------------------------------------------------------------------------------
+
+    def sample(self, size: int | tuple[int, ...], rng: np.random.Generator | int | None = None) -> Floats:
+        """Monte Carlo draws."""
+        generator = np.random.default_rng(rng)
+        chosen = generator.choice(self.weight.size, size=size, p=self.weight)
+        return np.asarray(generator.beta(self.a[chosen], self.b[chosen]))
+
+    def to_scipy(self) -> Any:
+        """The same distribution with all the methods of a frozen `scipy.stats` one."""
+        from discreet.model.scipy_bridge import ScipyMixture  # SciPy's statistics are slow to load
+
+        return ScipyMixture(self)()
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the density."""
+        from discreet.plotting import plot_marginals
+
+        return plot_marginals([(self.category, self)], ax)
+
+
+def _each(
+    generic: Callable[..., Floats], symmetric: Callable[[float, float, ArrayLike], Floats], a: Floats, b: Floats, x: Floats
+) -> Floats:
+    """An incomplete beta function of points (rows) and components (columns); `numerics` says why a = b is a case of its own."""
+    result = generic(a, b, x)
+    for j in np.nonzero(a == b)[0]:
+        result[:, j] = symmetric(float(a[j]), float(b[j]), x[:, 0])
+    return result
+
+
+def _log_beta_density(a: Floats, b: Floats, x: Floats) -> Floats:
+    """Log densities of points (rows) under components (columns), as `Beta.logpdf` has them for one."""
+    total = a + b
+    result = log_gamma_excess(total) - log_gamma_excess(a) - log_gamma_excess(b)
+    for parameter, point in ((a, x), (b, 1.0 - x)):
+        mean = parameter / total
+        inside = point > 0.0
+        safe = np.where(inside, point, 0.5)
+        term = parameter * log_ratio_excess((safe - mean) / mean, safe / mean) - np.log(safe)
+        edge = np.where(parameter < 1.0, np.inf, np.where(parameter > 1.0, -np.inf, 1.0 - np.log(mean)))
+        result = result + np.where(inside, term, edge)
+    return result

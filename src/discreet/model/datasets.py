@@ -1,0 +1,129 @@
+"""Datasets as counts: which there are, which are neighbours, and lists of them while they are short enough.
+
+A `Space` holds what is public about a dataset, its categories and its total, and from it follows the `Relation`: what one step changes,
+and so what a promise protects.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import permutations
+from math import comb, log10
+
+import numpy as np
+
+from discreet import limits
+from discreet.arrays import Counts
+from discreet.errors import TooLargeError
+
+__all__ = [
+    "Relation",
+    "Space",
+    "candidate_count",
+    "check_outcomes",
+    "grid_points",
+    "is_few",
+    "simplex_points",
+]
+
+
+def candidate_count(n: int, k: int) -> int:
+    """Number of ways to share n records among k categories (the papers' C(n+1, m-1) is a slip: docs/reproduction.md)."""
+    return comb(n + k - 1, k - 1)
+
+
+def is_few(n: int, k: int, limit: int) -> bool:
+    """Whether there are at most `limit` candidates. There are at least k of them, so that no huge binomial is computed for a large k."""
+    return k <= limit and candidate_count(n, k) <= limit
+
+
+def check_outcomes(size: int, what: str, limit: int = limits.LISTED_OUTCOMES) -> None:
+    """Refuse to enumerate more than `limit` outcomes."""
+    if size > limit:
+        shown = f"{size:,}" if size < 10**15 else f"about 10^{int(log10(size))}"
+        raise TooLargeError(f"{what} would list {shown} outcomes; at most {limit:,} are enumerated. Use fewer records or categories")
+
+
+def _longest(k: int) -> int:
+    """The longest list of outcomes with k entries each."""
+    return min(limits.LISTED_OUTCOMES, limits.LISTED_CELLS // k)
+
+
+def simplex_points(n: int, k: int) -> Counts:
+    """All counts of k categories with total n, one a row, in lexicographic order."""
+    check_outcomes(candidate_count(n, k), "this law", _longest(k))
+    left = np.array([n], dtype=np.int64)
+    columns: list[Counts] = []
+    for _ in range(k - 1):
+        choices = left + 1
+        starts = np.cumsum(choices) - choices
+        value = np.arange(choices.sum()) - np.repeat(starts, choices)
+        columns = [np.repeat(column, choices) for column in columns]
+        columns.append(value)
+        left = np.repeat(left, choices) - value
+    return np.stack([*columns, left], axis=-1)
+
+
+def grid_points(low: int, high: int, dimensions: int) -> Counts:
+    """All integer vectors with every entry from low to high, one a row, in lexicographic order."""
+    check_outcomes((high - low + 1) ** dimensions, "this law", _longest(dimensions + 1))
+    axes = np.meshgrid(*[np.arange(low, high + 1)] * dimensions, indexing="ij")
+    return np.stack([axis.ravel() for axis in axes], axis=-1)
+
+
+class Relation(StrEnum):
+    """Which datasets are neighbours. The value is how a record spells it."""
+
+    REPLACE_ONE = "replace one"
+    """One record is replaced by another: the total stays."""
+
+    def neighbours(self, counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        """Every dataset that is one step from these counts."""
+        for giver, taker in permutations(range(len(counts)), 2):
+            if counts[giver]:
+                moved = list(counts)
+                moved[giver] -= 1
+                moved[taker] += 1
+                yield tuple(moved)
+
+    def distance(self, first: Counts, second: Counts) -> Counts:
+        """How many steps lead from one dataset to the other; categories are on the last axis, the others broadcast."""
+        moved = sum((np.abs(first[..., i] - second[..., i]) for i in range(first.shape[-1])), np.zeros(1, dtype=np.int64))
+        return np.asarray(moved // 2)
+
+
+@dataclass(frozen=True)
+class Space:
+    """The datasets that a mechanism may be given: counts of k categories whose total n is public."""
+
+    k: int
+    n: int
+
+    @property
+    def relation(self) -> Relation:
+        """A public total can only be kept where a step replaces a record."""
+        return Relation.REPLACE_ONE
+
+    @property
+    def size(self) -> int:
+        """How many datasets there are."""
+        return candidate_count(self.n, self.k)
+
+    def is_few(self, limit: int) -> bool:
+        """Whether there are at most so many datasets."""
+        return is_few(self.n, self.k, limit)
+
+    def points(self) -> Counts:
+        """All datasets, one a row, in lexicographic order; TooLargeError if they are too many to list."""
+        return simplex_points(self.n, self.k)
+
+    def first(self) -> Counts:
+        """The first dataset in lexicographic order."""
+        counts = np.zeros(self.k, dtype=np.int64)
+        counts[-1] = self.n
+        return counts
+
+    def pair(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Two neighbouring datasets, for what is the same for all pairs."""
+        counts = (self.n, *[0] * (self.k - 1))
+        return counts, next(self.relation.neighbours(counts))

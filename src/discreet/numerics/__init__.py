@@ -1,0 +1,1 @@
+"""Arithmetic that keeps its digits: divergences of ln Γ, in floats and in balls."""

@@ -1,0 +1,40 @@
+"""ln Γ and ψ less the parts that cancel between large arguments."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import digamma, gammaln
+
+from discreet.arrays import Floats
+from discreet.numerics.divergences import STIRLING, STIRLING_FROM, bregman
+
+__all__ = ["digamma_excess", "log_gamma_excess", "log_gamma_ratio"]
+
+
+def log_gamma_excess(z: ArrayLike) -> Floats:
+    """lnΓ(z) - (z ln z - z): what is left of ln Γ once the part that cancels between large arguments is taken out."""
+    z = np.asarray(z, dtype=np.float64)
+    large = z >= STIRLING_FROM
+    far, near = np.where(large, z, STIRLING_FROM), np.where(large, 1.0, z)
+    remainder = np.zeros_like(z)
+    for p, coefficient in reversed(STIRLING):
+        remainder += coefficient * far**-p
+    small: Floats = gammaln(near) - (near * np.log(near) - near)
+    return np.where(large, 0.5 * np.log(2.0 * np.pi / far) + remainder, small)
+
+
+def log_gamma_ratio(z: ArrayLike, shift: ArrayLike) -> Floats:
+    """lnΓ(z + shift) - lnΓ(z), which keeps its digits when z is large and the shift is not."""
+    z, shift = np.asarray(z, dtype=np.float64), np.asarray(shift, dtype=np.float64)
+    return np.asarray(bregman(z + shift, z, shift) + shift * (np.log(z) + digamma_excess(z)))
+
+
+def digamma_excess(z: ArrayLike) -> Floats:
+    """ψ(z) - ln z, which tends to 0 as -1/(2z)."""
+    z = np.asarray(z, dtype=np.float64)
+    large = z >= STIRLING_FROM
+    far, near = np.where(large, z, STIRLING_FROM), np.where(large, 1.0, z)
+    remainder = np.zeros_like(z)
+    for p, coefficient in reversed(STIRLING):
+        remainder -= p * coefficient * far ** -(p + 1)
+    small: Floats = digamma(near) - np.log(near)
+    return np.where(large, remainder - 0.5 / far, small)

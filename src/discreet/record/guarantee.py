@@ -1,0 +1,51 @@
+"""A differential privacy promise as a value, and numbers rounded so that no promise is understated."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, nextafter
+from typing import Literal
+
+__all__ = ["NO_GUARANTEE", "Guarantee", "rounded_down", "rounded_up"]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A differential privacy promise, and what it rests on.
+
+    `basis` is "proof" (a theorem), "computation" (the exact loss of this very configuration was computed) or "none" (no promise).
+    `unit` is what one replacement replaces: a record, or all the rows of a person.
+    """
+
+    epsilon: float
+    delta: float
+    basis: Literal["proof", "computation", "none"]
+    unit: Literal["record", "person"] = "record"
+    neighbours: str = "replace one"
+
+    def __str__(self) -> str:
+        if self.basis == "none":
+            return "no privacy guarantee"
+        return f"{self.level} differential privacy by {self.basis}; neighbours: {self.neighbours} {self.unit}"
+
+    @property
+    def level(self) -> str:
+        """The privacy parameters in symbols: ε, and δ where it is not 0."""
+        return f"ε = {self.epsilon:g}" if self.delta == 0 else f"(ε, δ) = ({self.epsilon:g}, {self.delta:g})"
+
+
+NO_GUARANTEE = Guarantee(inf, 1.0, "none")
+"""What is said of an outcome that nothing is promised about."""
+
+
+def rounded_up(value: Fraction) -> float:
+    """The smallest float that, read as the decimal it prints as, is not below the value: a promise is never understated."""
+    shown = float(value)
+    while Fraction(repr(shown)) < value:
+        shown = nextafter(shown, inf)
+    return shown
+
+
+def rounded_down(value: Fraction) -> float:
+    """A float next to the value and not above it."""
+    below = float(value)
+    return below if Fraction(below) <= value else nextafter(below, -inf)

@@ -1,0 +1,276 @@
+"""The written form of a release: JSON, version 1 (docs/release.md).
+
+Numbers that matter are written exactly, as strings of whole numbers or ratios; what is read is checked field by field, and anything
+that is not exactly what version 1 says is refused.
+"""
+
+import json
+import re
+from collections.abc import Callable, Hashable, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet import limits
+from discreet.errors import DiscreetError, InvalidInputError
+from discreet.model.dirichlet import Beta, Dirichlet
+
+if TYPE_CHECKING:
+    from discreet.record.release import Release
+
+__all__ = ["FORMAT", "VERSION", "guarded", "read", "read_parameters", "written", "written_label", "written_parameters"]
+
+FORMAT = "discreet release"
+VERSION = 1
+
+_FIELDS = ("format", "version", "mechanism", "parameters", "prior", "n", "guarantee", "raw", "counts")
+_EXACT = ("epsilon", "gamma", "delta", "factor")
+"""Parameters that are exact numbers; all others are text or truth values."""
+_RATIO = re.compile(r"[0-9]{1,1001}(/[0-9]{1,1001})?")
+_DECIMAL = re.compile(r"[0-9]{1,400}(\.[0-9]{1,400})?(e[+-]?[0-9]{1,3})?|inf")
+_WRAPPED = {date: "date", datetime: "datetime", Decimal: "decimal", Fraction: "fraction"}
+_UNWRAPPED: dict[str, Callable[[str], Hashable]] = {
+    "date": date.fromisoformat,
+    "datetime": datetime.fromisoformat,
+    "decimal": Decimal,
+    "fraction": Fraction,
+}
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def written(release: "Release") -> str:
+    """JSON text of a release."""
+    prior, guarantee = release.prior, release.guarantee
+    name, parameters = release.mechanism.described()
+    body = {
+        "format": FORMAT,
+        "version": VERSION,
+        "mechanism": name,
+        "parameters": written_parameters(parameters),
+        "prior": {
+            "family": type(prior).__name__,
+            "concentration": [_written_number(a) for a in prior.exact],
+            "categories": [written_label(c) for c in prior.categories],
+        },
+        "n": release.n,
+        "guarantee": {
+            **{name: repr(getattr(guarantee, name)) for name in ("epsilon", "delta")},
+            **{name: getattr(guarantee, name) for name in ("basis", "unit", "neighbours")},
+        },
+        "raw": list(release.raw),
+        "counts": list(release.counts),
+    }
+    return json.dumps(body, indent=2, allow_nan=False)
+
+
+def _written_number(value: Fraction) -> str:
+    try:
+        return str(value)
+    except ValueError:
+        raise InvalidInputError("a number of more than 4,000 digits cannot be written to a release") from None
+
+
+def written_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters with exact numbers as text."""
+    return {name: _written_parameter(value) for name, value in parameters.items()}
+
+
+def _written_parameter(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return written_parameters(value)
+    return _written_number(value) if isinstance(value, Fraction) else value
+
+
+def written_label(label: Hashable) -> Any:
+    """A category as it stands in a record: JSON's own scalars as they are; a few other types as their text with the type's name."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    if label is None or isinstance(label, (bool, int)):
+        return label
+    if isinstance(label, str):
+        return str(label)
+    if isinstance(label, float) and isfinite(label):
+        return label
+    if type(label) in _WRAPPED:
+        text = label.isoformat() if isinstance(label, date) else str(label)
+        return {"type": _WRAPPED[type(label)], "value": text}
+    raise InvalidInputError(
+        f"a category label of type {type(label).__name__} cannot be written to JSON; use text, numbers, truth values or dates"
+    )
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def read(text: str | bytes) -> dict[str, Any]:
+    """The fields of a release; the guarantee as a mapping of its own fields."""
+    body = _parsed(text)
+    _check_fields(body, _FIELDS, "a release")
+    return {
+        "mechanism": _text(body["mechanism"], "mechanism"),
+        "parameters": read_parameters(body["parameters"]),
+        "prior": _prior(body["prior"]),
+        "n": _integer(body["n"], "n"),
+        "guarantee": _guarantee(body["guarantee"]),
+        "raw": _integers(body["raw"], "raw"),
+        "counts": _integers(body["counts"], "counts"),
+    }
+
+
+_FILE = "to read a file, give its text: Release.from_json(Path('release.json').read_text())"
+_SHELL_FILE = "name the JSON file that `discreet release --output` wrote"
+
+
+def _parsed(text: str | bytes) -> dict[str, Any]:
+    if not isinstance(text, (str, bytes)):
+        raise InvalidInputError(f"a release is read from JSON text, not from {type(text).__name__}; {_FILE}")
+    if len(text) > limits.RECORD_CHARACTERS:
+        raise InvalidInputError(f"this text is too long for a release: more than {limits.RECORD_CHARACTERS:,} characters")
+    try:
+        body = json.loads(
+            text.removeprefix("\ufeff") if isinstance(text, str) else text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates
+        )
+    except InvalidInputError:
+        raise
+    except (ValueError, RecursionError):
+        fault = "this is not a release: the text is not JSON"
+        raise InvalidInputError(f"{fault}; {_FILE}", in_shell=f"{fault}; {_SHELL_FILE}") from None
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        raise InvalidInputError(f'this is not a release: it does not say "format": "{FORMAT}"')
+    if type(body.get("version")) is not int or body["version"] != VERSION:
+        raise InvalidInputError(f"this release is of a version that is not known here; version {VERSION} is")
+    return body
+
+
+def _no_constant(name: str) -> Any:
+    raise InvalidInputError(f"{name} is not a number a release can hold")
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise InvalidInputError("a release has each field once; this text repeats one")
+    return found
+
+
+def _check_fields(value: Any, names: tuple[str, ...], what: str) -> None:
+    if not isinstance(value, dict):
+        raise InvalidInputError(f"{what} must be an object with the fields {', '.join(names)}")
+    for name in names:
+        if name not in value:
+            raise InvalidInputError(f"{what} must have a field {name!r}")
+    for name in value:
+        if name not in names:
+            raise InvalidInputError(f"{what} has a field {name[:40]!r} that version {VERSION} does not know")
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} must be text")
+    return value
+
+
+def _integer(value: Any, name: str) -> int:
+    if type(value) is not int:
+        raise InvalidInputError(f"{name} must be a whole number")
+    return value
+
+
+def _integers(value: Any, name: str) -> tuple[int, ...]:
+    if not isinstance(value, list):
+        raise InvalidInputError(f"{name} must be a list of whole numbers")
+    return tuple(_integer(item, name) for item in value)
+
+
+def _number(value: Any, name: str) -> Fraction:
+    if not isinstance(value, str) or not _RATIO.fullmatch(value):
+        raise InvalidInputError(f"{name} must be a number written exactly, as text such as '3' or '1/2'")
+    try:
+        return Fraction(value)
+    except ZeroDivisionError:
+        raise InvalidInputError(f"{name} must not be divided by 0") from None
+
+
+def read_parameters(value: Any, wrappers: int = limits.WRAPPERS) -> dict[str, Any]:
+    """Parameters as `written_parameters` wrote them, checked."""
+    if not isinstance(value, dict) or wrappers < 0:
+        raise InvalidInputError(f"parameters and options must be objects, at most {limits.WRAPPERS} options deep")
+    return {name: _parameter(name, item, wrappers) for name, item in value.items()}
+
+
+def _parameter(name: str, value: Any, wrappers: int) -> Any:
+    if name == "options":
+        return read_parameters(value, wrappers - 1)
+    if name in _EXACT:
+        return _number(value, name)
+    if not isinstance(value, (str, bool, int)):
+        raise InvalidInputError(f"parameter {name[:40]!r} must be text, a whole number or a truth value")
+    return value
+
+
+def _prior(value: Any) -> Dirichlet | Beta:
+    _check_fields(value, ("family", "concentration", "categories"), "prior")
+    family, concentration, categories = value["family"], value["concentration"], value["categories"]
+    if family not in ("Dirichlet", "Beta"):
+        raise InvalidInputError("the prior's family must be 'Dirichlet' or 'Beta'")
+    if not isinstance(concentration, list) or not isinstance(categories, list):
+        raise InvalidInputError("the prior's concentration and categories must be lists")
+    exact = [_number(a, "concentration") for a in concentration]
+    labels = tuple(_label(c) for c in categories)
+    if family == "Dirichlet":
+        return Dirichlet(exact, labels)
+    if len(exact) != 2:
+        raise InvalidInputError("a Beta prior must have two concentrations")
+    return Beta(exact[0], exact[1], labels)
+
+
+def _label(value: Any) -> Hashable:
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return _finite(value)
+    _check_fields(value, ("type", "value"), "a category that is not a JSON scalar")
+    kind, text = value["type"], value["value"]
+    if not (isinstance(kind, str) and kind in _UNWRAPPED and isinstance(text, str) and len(text) <= 4000):
+        raise InvalidInputError(f"a category's type must be one of {', '.join(_UNWRAPPED)}, and its value text")
+    if kind == "fraction" and not _RATIO.fullmatch(text.removeprefix("-")):
+        raise InvalidInputError("a category of type fraction must look like '1/2'")
+    try:
+        return _finite(_UNWRAPPED[kind](text))
+    except (ArithmeticError, ValueError):
+        raise InvalidInputError(f"a category's value is not a {kind}") from None
+
+
+def _finite(label: Hashable) -> Hashable:
+    """A label that is equal to itself and can be hashed, which not every number is."""
+    if (isinstance(label, float) and not isfinite(label)) or (isinstance(label, Decimal) and not label.is_finite()):
+        raise InvalidInputError("a category that is a number must be a finite one")
+    return label
+
+
+def _guarantee(value: Any) -> dict[str, Any]:
+    _check_fields(value, ("epsilon", "delta", "basis", "unit", "neighbours"), "guarantee")
+    result = {name: _text(item, f"the guarantee's {name}") for name, item in value.items()}
+    for name, allowed in (("basis", ("proof", "computation", "none")), ("unit", ("record", "person")), ("neighbours", ("replace one",))):
+        if result[name] not in allowed:
+            raise InvalidInputError(f"the guarantee's {name} must be one of {', '.join(allowed)}")
+    for name in ("epsilon", "delta"):
+        if not _DECIMAL.fullmatch(result[name]):
+            raise InvalidInputError(f"the guarantee's {name} must be a number written as text, such as '0.5', or 'inf'")
+    return {**result, "epsilon": float(result["epsilon"]), "delta": float(result["delta"])}
+
+
+def guarded(build: Callable[[], Any]) -> Any:
+    """What `build` makes from a record; whatever discreet refuses about it is a fault of the record."""
+    try:
+        return build()
+    except InvalidInputError:
+        raise
+    except DiscreetError as error:
+        raise InvalidInputError(f"this release cannot be read: {error}") from None

@@ -1,0 +1,130 @@
+"""The public record of a release: everything in it may be published, nothing in it is private."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from html import escape
+from typing import TYPE_CHECKING, Any, Self
+
+from discreet.errors import ClaimError, InvalidInputError
+from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.record import json
+from discreet.record.guarantee import NO_GUARANTEE, Guarantee
+from discreet.text import plain
+from discreet.validation import shown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from discreet.inference.noise_aware import NoiseAware
+    from discreet.mechanisms import Mechanism
+
+__all__ = ["Release"]
+
+_SHOWN = 8
+"""Counts that a repr shows before it is cut."""
+
+
+@dataclass(frozen=True, repr=False)
+class Release:
+    """One private outcome with its public context. There is deliberately no plain `posterior`: see `reported` and `noise_aware`."""
+
+    mechanism: "Mechanism"
+    """The mechanism that drew it: public, like all of its parameters."""
+    guarantee: Guarantee
+    raw: tuple[int, ...]
+    """The outcome as drawn, before it was clamped, cut or projected."""
+    counts: tuple[int, ...]
+    """The reported counts: a fixed public function of `raw`."""
+
+    @property
+    def prior(self) -> Dirichlet | Beta:
+        """The mechanism's prior."""
+        return self.mechanism.prior
+
+    @property
+    def n(self) -> int:
+        """Number of records (or persons), which is public."""
+        return self.mechanism.n
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The mechanism's options; a wrapper has the name of the `mechanism` inside and that one's `options`."""
+        return self.mechanism.parameters
+
+    @property
+    def reported(self) -> Dirichlet | Beta:
+        """The released member of the family, Dir(a + counts): the papers' object. It takes the noisy counts at face value."""
+        return self.prior.plus(self.counts)
+
+    def noise_aware(self) -> "NoiseAware":
+        """The posterior that allows for the noise: what the raw outcome says, with intervals that cover what they promise."""
+        from discreet.inference.noise_aware import noise_aware
+
+        return noise_aware(self)
+
+    # --- JSON ---------------------------------------------------------------------------------------------------------
+
+    def to_json(self) -> str:
+        """The record as JSON, which `from_json` reads back exactly; docs/release.md describes it."""
+        return json.written(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """The record that `to_json` wrote.
+
+        Raises InvalidInputError for text that is not a record, for an outcome that its mechanism cannot have drawn, and for a promise
+        that is not its mechanism's. A promise by computation is not computed again: `verify` does that.
+        """
+        from discreet.mechanisms.registry import rebuilt  # whose classes make releases
+
+        found = json.read(text)
+        mechanism = json.guarded(lambda: rebuilt(found["mechanism"], found["parameters"], found["prior"], found["n"]))
+        release = cls(mechanism, Guarantee(**found["guarantee"]), found["raw"], found["counts"])
+        _check_consistent(release)
+        return release
+
+    # --- for people ---------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        counts = ", ".join(str(c) for c in self.counts[:_SHOWN]) + (", ..." if len(self.counts) > _SHOWN else "")
+        return f"Release({self.mechanism.title}, n={self.n}, counts=({counts}), {self.guarantee})"
+
+    def _repr_html_(self) -> str:
+        means = self.reported.mean()
+        shares = [means, 1.0 - means] if isinstance(means, float) else means.tolist()
+        rows = "".join(
+            f"<tr><th>{escape(plain(c))}</th><td>{x}</td><td>{m:.4g}</td></tr>"
+            for c, x, m in zip(self.prior.categories, self.counts, shares, strict=True)
+        )
+        head = "<tr><th>category</th><th>reported count</th><th>reported mean</th></tr>"
+        caption = f"{escape(plain(self.mechanism.title))}, n = {self.n}: {escape(str(self.guarantee))}"
+        return f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
+
+    def plot(self, ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None = None) -> "Axes":
+        """Draw each category's interval twice: noise-aware, and as reported, which takes the noisy counts at face value.
+
+        The record does not say what was counted. `variable` names it in the title.
+        """
+        from discreet.plotting import plot_release
+
+        return plot_release(self, ax, mass, variable=variable)
+
+
+def _check_consistent(release: Release) -> None:
+    """The parts of a record that was read belong together: a mechanism, an outcome of it, and its promise or none."""
+    mechanism = release.mechanism
+    if not mechanism.is_outcome(release.raw):
+        raise InvalidInputError(f"raw must be an outcome of {mechanism.title} for n = {mechanism.n}; this one is not possible")
+    if len(release.counts) != mechanism.k or any(not 0 <= c <= mechanism.n for c in release.counts):
+        raise InvalidInputError("counts must have one entry for each category, each between 0 and n")
+    if not mechanism.report.is_search and mechanism.report.one(release.raw) != release.counts:
+        raise InvalidInputError(f"counts must be what {mechanism.title} reports for this raw outcome; they are not")
+    claim, stated = mechanism.claim, release.guarantee
+    if stated not in (replace(claim, unit=stated.unit), replace(NO_GUARANTEE, unit=stated.unit)):
+        maker = f"{mechanism.title} with ε = {shown(mechanism.epsilon)}"
+        raise ClaimError(f"the record claims {_figures(stated)}; {maker} has {_figures(claim)}: do not rely on this record")
+
+
+def _figures(guarantee: Guarantee) -> str:
+    """A guarantee with all its digits."""
+    return f"ε = {guarantee.epsilon!r} and δ = {guarantee.delta!r} (basis: {guarantee.basis})"

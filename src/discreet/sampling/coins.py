@@ -1,0 +1,97 @@
+"""Exact coins: of rational probability, of probability exp(-rational), and of any computable real probability.
+
+References: Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (2020), Algorithm 1, for exp(-rational);
+for computable reals the comparison of a lazily drawn uniform number with ever tighter enclosures (the proof is in
+docs/exactness.md). All comparisons are between integers.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from flint import arb
+
+from discreet.errors import InternalError
+from discreet.numerics.balls import working_precision
+from discreet.sampling.bits import BitSource, take, uniform
+
+__all__ = ["bernoulli", "bernoulli_exp", "bernoulli_ratio", "endpoints", "ladder"]
+
+WORD = 64
+"""Bits of the uniform number drawn before the first comparison, and each time more are needed."""
+
+_MOST_PRECISION = 1 << 17
+
+_FINEST = 1 << 18
+"""Bits beyond which the ends of an enclosure are rounded outwards: written out, e^{-10^15} would fill any memory with zeros."""
+
+
+def bernoulli_ratio(source: BitSource, numerator: int, denominator: int) -> bool:
+    """True with probability numerator / denominator, exactly."""
+    if not 0 <= numerator <= denominator:
+        raise InternalError("a probability was found outside [0, 1]; nothing was released")
+    return uniform(source, denominator) < numerator
+
+
+def bernoulli_exp(source: BitSource, numerator: int, denominator: int = 1) -> bool:
+    """True with probability exp(-numerator / denominator), exactly; the ratio must not be negative."""
+    whole, rest = divmod(numerator, denominator)
+    if whole < 0:
+        raise InternalError("a probability was found outside [0, 1]; nothing was released")
+    for _ in range(whole):
+        if not _bernoulli_exp_below_one(source, 1, 1):
+            return False
+    return _bernoulli_exp_below_one(source, rest, denominator)
+
+
+def _bernoulli_exp_below_one(source: BitSource, numerator: int, denominator: int) -> bool:
+    """The first failure among coins of probability g/1, g/2, g/3, ... comes at an odd place with probability exp(-g)."""
+    place = 1
+    while bernoulli_ratio(source, numerator, denominator * place):
+        place += 1
+    return place % 2 == 1
+
+
+def ladder(compute: Callable[[], arb], precision: int) -> Iterator[arb]:
+    """Enclosures of one number: `compute()` at this working precision, then at twice as much, and so on; finite ones only."""
+    while precision <= _MOST_PRECISION:
+        with working_precision(precision):
+            enclosure = compute()
+        if enclosure.is_finite():
+            yield enclosure
+        precision *= 2
+    raise InternalError("a number could not be enclosed tightly enough; nothing was released")
+
+
+def endpoints(enclosure: arb) -> tuple[int, int, int]:
+    """The ends of a ball as integers (low, high, exponent): low 2^exponent <= value <= high 2^exponent, with no rounding."""
+    middle, middle_exponent = (int(part) for part in enclosure.mid().man_exp())
+    radius, radius_exponent = (int(part) for part in enclosure.rad().man_exp())
+    exponent = min(middle_exponent, radius_exponent)
+    middle <<= middle_exponent - exponent
+    radius <<= radius_exponent - exponent
+    return middle - radius, middle + radius, exponent
+
+
+def bernoulli(source: BitSource, enclosures: Iterable[arb]) -> bool:
+    """True with the probability that all the enclosures contain, exactly.
+
+    The event is U < p for U uniform in [0, 1). U is known to lie in [word, word + 1) / 2^bits; p in the current enclosure. While the
+    two overlap, whichever is wider is refined. An enclosure that lies outside [0, 1] altogether is a broken bound: it raises.
+    """
+    word, bits = take(source, WORD), WORD
+    for enclosure in enclosures:
+        low, high, exponent = endpoints(enclosure)
+        if exponent < -_FINEST:
+            low, high, exponent = low >> -_FINEST - exponent, -(-high >> -_FINEST - exponent), -_FINEST
+        shift = max(0, -exponent)
+        low, high, unit = low << (exponent + shift), high << (exponent + shift), 1 << shift  # p lies in [low, high] / unit
+        if low > unit or high < 0:
+            raise InternalError("a probability was found outside [0, 1]; nothing was released")
+        while True:
+            if (word + 1) * unit <= low << bits:
+                return True
+            if word * unit >= high << bits:
+                return False
+            if high - low << bits >= unit:
+                break
+            word, bits = word << WORD | take(source, WORD), bits + WORD
+    raise InternalError("the enclosures of a probability ran out before it could be compared; nothing was released")
