@@ -11,7 +11,7 @@ from attrs import fields_dict
 
 import discreet as dc
 from discreet.mechanisms import MECHANISMS
-from discreet.mechanisms.base import merge
+from discreet.mechanisms.laws import merge
 from tests import brute
 from tests.support import reference_values
 

@@ -14,7 +14,8 @@ import numpy as np
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
-from discreet.mechanisms.base import IndependentNoise, Mechanism
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.noise import IndependentNoise
 from discreet.mechanisms.reports import Clamped
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger

@@ -18,7 +18,8 @@ from discreet.analysis.dataset_errors import Distance, Errors, dataset_laws, fit
 from discreet.analysis.mean_errors import SUMMATION_ERROR, exponential_mean, laplace_mean, lattice_mean
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.mechanisms.base import CellNoise, IndependentNoise, Mechanism
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.noise import CellNoise, IndependentNoise
 from discreet.mechanisms.reports import AsDrawn, Cut, Projected
 from discreet.model.datasets import candidate_count, simplex_points
 from discreet.model.distances import hellinger

@@ -21,7 +21,8 @@ from numpy.polynomial.polynomial import polyval2d
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
-from discreet.mechanisms.base import CellNoise, IndependentNoise, Mechanism
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.noise import CellNoise, IndependentNoise
 from discreet.model.datasets import candidate_count
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.numerics.divergences import gap

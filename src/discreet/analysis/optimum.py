@@ -19,7 +19,8 @@ from discreet import limits
 from discreet.analysis.dataset_errors import Distance, Errors
 from discreet.arrays import Counts, Floats
 from discreet.errors import InternalError, InvalidInputError, TooLargeError
-from discreet.mechanisms.base import Law, Mechanism
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.laws import Law
 from discreet.model.datasets import Space, candidate_count, check_outcomes
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.mechanisms.base import LossAtoms, Mechanism
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.laws import LossAtoms
 from discreet.mechanisms.losses import (
     ATOM_ERROR,
     PROFILE_PASSES,

@@ -22,7 +22,8 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.inference.fixed_totals import Run, Tilted, check_windows, tilt
-from discreet.mechanisms.base import CellNoise, Mechanism
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import clamp_outcomes
 
 __all__ = ["ConvolvedCounts", "LatentCounts", "ListedCounts", "check_posterior", "latent_counts"]

@@ -12,8 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import prod
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from attrs import Attribute, define, field, fields, frozen
@@ -23,6 +22,8 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InternalError, InvalidInputError, RefusedError, TooLargeError
 from discreet.frames import forgets_variables
+from discreet.mechanisms.laws import Law, ListedLaw, LossAtoms, merge
+from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import AsDrawn, Report
 from discreet.model.datasets import Space
 from discreet.model.dirichlet import Beta, Dirichlet
@@ -31,123 +32,12 @@ from discreet.record.release import Release
 from discreet.sampling import BitSource, SystemBits
 from discreet.validation import Number, check_moderate, check_records, check_unit
 
-__all__ = [
-    "AddedNoise",
-    "CellNoise",
-    "IndependentNoise",
-    "Law",
-    "ListedLaw",
-    "LossAtoms",
-    "Mechanism",
-    "Prepared",
-    "Prior",
-    "Sampler",
-    "merge",
-]
+__all__ = ["AddedNoise", "Mechanism", "Prepared", "Prior", "Sampler"]
 
 Prior = Dirichlet | Beta
 
-_LISTED_ERROR = 2.0**-40
-"""What the log probabilities of a listed law are taken to be right to, unless the law says better."""
-
 
 # --- values -----------------------------------------------------------------------------------------------------------
-
-
-@frozen(eq=False, repr=False)
-class Law:
-    """A finite distribution over counts."""
-
-    counts: Counts
-    """The outcomes, one a row."""
-    log_probability: Floats
-    omitted: float = 0.0
-    """Upper bound on the probability of outcomes that are not listed (infinite supports are cut far out)."""
-    log_error: float = _LISTED_ERROR
-    """Upper bound on the error of each log probability."""
-
-    @property
-    def probability(self) -> Floats:
-        """The outcomes' probabilities."""
-        return np.exp(self.log_probability)
-
-    def __repr__(self) -> str:
-        return f"Law({len(self.counts)} outcomes)"
-
-
-class ListedLaw(NamedTuple):
-    """One dataset, the log probabilities of all outcomes for it, and a bound on the error of each."""
-
-    counts: Counts
-    log_probability: Floats
-    log_error: float
-
-
-@frozen
-class LossAtoms:
-    """The law of ln P_x(z)/P_x'(z), z drawn from P_x, for a pair of datasets that is the worst of all by symmetry."""
-
-    largest: Fraction
-    """The largest loss, exactly."""
-    loss: Floats
-    probability: Floats
-
-    def repeated(self, times: int) -> "LossAtoms":
-        """The loss of this many independent coordinates with this law each."""
-        loss, probability = np.zeros(1), np.ones(1)
-        for _ in range(times):
-            loss = np.add.outer(loss, self.loss).ravel()
-            probability = np.multiply.outer(probability, self.probability).ravel()
-        return LossAtoms(times * self.largest, loss, probability)
-
-
-class CellNoise(ABC):
-    """Noise with one likelihood for each cell: independent, or independent given that the total stays."""
-
-    keeps_total: ClassVar[bool]
-    """Whether noisy counts have the total of the true ones."""
-
-    @property
-    @abstractmethod
-    def cells(self) -> int:
-        """How many of the counts, from the first, carry noise of their own."""
-
-    @property
-    @abstractmethod
-    def slope(self) -> float:
-        """How fast the log likelihood falls on either side of the noisy count."""
-
-    @abstractmethod
-    def simulate(self, size: int, rng: np.random.Generator) -> Counts:
-        """Float draws of the noise of all cells, one a row; TooLargeError where it would not fit into integers of arrays."""
-
-    @abstractmethod
-    def log_factor(self, difference: Floats) -> Floats:
-        """One cell's factor of the likelihood, up to a constant, given the noisy count less the true one."""
-
-    def log_likelihood(self, raw: Counts, category: int, x: Floats) -> Floats:
-        """The log likelihood's part of one category, as a function of its true count, up to a constant."""
-        return self.log_factor(raw[category] - x) if category < self.cells else np.zeros_like(x)
-
-
-class IndependentNoise(CellNoise):
-    """Noise that is independent by cell, with a known law: its `log_factor` is normalised."""
-
-    keeps_total: ClassVar[bool] = False
-
-    @abstractmethod
-    def log_at_least(self, t: Floats | float) -> Floats:
-        """ln P(noise >= t)."""
-
-    @abstractmethod
-    def log_at_most(self, t: Floats | float) -> Floats:
-        """ln P(noise <= t)."""
-
-    def clamped(self, x: int, values: Floats, low: int, high: int) -> Floats:
-        """ln of the probability that the noisy count x, clamped to [low, high], is each of these values: the ends stand for the tails."""
-        result = self.log_factor(values - x)
-        result = np.where(values == low, self.log_at_most(float(low - x)), result)
-        return np.where(values == high, self.log_at_least(float(high - x)), result)
 
 
 class Sampler(Protocol):
@@ -168,18 +58,6 @@ class AddedNoise:
     def draw(self, source: BitSource) -> tuple[int, ...]:
         """The noisy counts."""
         return tuple(x + d for x, d in zip(self.counts, self.noise(source), strict=False))
-
-
-def merge(outcomes: Counts, log_probability: Floats) -> tuple[Counts, Floats]:
-    """Add up the probabilities of equal rows; they come out in lexicographic order."""
-    shape = [int(width) + 1 for width in np.ptp(outcomes, axis=0)]
-    if prod(shape) < 2**62:  # one integer stands for a row, which is far faster to sort
-        keys = np.ravel_multi_index(tuple((outcomes - outcomes.min(axis=0)).T), shape)
-    else:
-        keys = np.unique(outcomes, axis=0, return_inverse=True)[1].ravel()
-    order = np.argsort(keys, kind="stable")
-    starts = np.nonzero(np.diff(keys[order], prepend=-1))[0]
-    return outcomes[order[starts]], np.logaddexp.reduceat(log_probability[order], starts)
 
 
 # --- the class --------------------------------------------------------------------------------------------------------

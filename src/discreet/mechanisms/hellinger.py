@@ -18,7 +18,8 @@ from scipy.special import logsumexp
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.mechanisms.base import Law, ListedLaw, Mechanism, Prior
+from discreet.mechanisms.base import Mechanism, Prior
+from discreet.mechanisms.laws import Law, ListedLaw
 from discreet.mechanisms.losses import Bounded, enumerated_delta, enumerated_loss
 from discreet.mechanisms.proposals import good_weights
 from discreet.model import sensitivity

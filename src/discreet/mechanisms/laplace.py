@@ -15,7 +15,9 @@ from attrs import define, field, frozen
 
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
-from discreet.mechanisms.base import IndependentNoise, Law, LossAtoms, Mechanism
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.laws import Law, LossAtoms
+from discreet.mechanisms.noise import IndependentNoise
 from discreet.mechanisms.reports import Clamped, Cut, Report
 from discreet.model.datasets import grid_points
 from discreet.sampling import BitSource, floored_laplace, rounded_laplace

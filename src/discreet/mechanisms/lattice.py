@@ -19,7 +19,9 @@ from scipy.special import gammaln, logsumexp
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.mechanisms.base import CellNoise, Law, LossAtoms, Mechanism
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.laws import Law, LossAtoms
+from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import Cut, Projected, Report
 from discreet.model.datasets import grid_points, simplex_points
 from discreet.numerics.balls import ball, refine

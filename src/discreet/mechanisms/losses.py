@@ -15,7 +15,8 @@ import numpy as np
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
-from discreet.mechanisms.base import ListedLaw, Mechanism
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.laws import ListedLaw
 from discreet.model.datasets import Space, candidate_count, check_outcomes
 
 __all__ = [

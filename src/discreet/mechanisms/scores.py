@@ -21,7 +21,8 @@ from scipy.special import logsumexp
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
-from discreet.mechanisms.base import Law, Mechanism
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.laws import Law
 from discreet.model.datasets import candidate_count, check_outcomes, simplex_points
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee
 from discreet.validation import Number, check_moderate

@@ -1,0 +1,74 @@
+"""Laws as values: of outcomes, listed, and of the privacy loss between two datasets."""
+
+from fractions import Fraction
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+from attrs import frozen
+
+from discreet.arrays import Counts, Floats
+
+__all__ = ["Law", "ListedLaw", "LossAtoms", "merge"]
+
+_LISTED_ERROR = 2.0**-40
+"""What the log probabilities of a listed law are taken to be right to, unless the law says better."""
+
+
+@frozen(eq=False, repr=False)
+class Law:
+    """A finite distribution over counts."""
+
+    counts: Counts
+    """The outcomes, one a row."""
+    log_probability: Floats
+    omitted: float = 0.0
+    """Upper bound on the probability of outcomes that are not listed (infinite supports are cut far out)."""
+    log_error: float = _LISTED_ERROR
+    """Upper bound on the error of each log probability."""
+
+    @property
+    def probability(self) -> Floats:
+        """The outcomes' probabilities."""
+        return np.exp(self.log_probability)
+
+    def __repr__(self) -> str:
+        return f"Law({len(self.counts)} outcomes)"
+
+
+class ListedLaw(NamedTuple):
+    """One dataset, the log probabilities of all outcomes for it, and a bound on the error of each."""
+
+    counts: Counts
+    log_probability: Floats
+    log_error: float
+
+
+@frozen
+class LossAtoms:
+    """The law of ln P_x(z)/P_x'(z), z drawn from P_x, for a pair of datasets that is the worst of all by symmetry."""
+
+    largest: Fraction
+    """The largest loss, exactly."""
+    loss: Floats
+    probability: Floats
+
+    def repeated(self, times: int) -> "LossAtoms":
+        """The loss of this many independent coordinates with this law each."""
+        loss, probability = np.zeros(1), np.ones(1)
+        for _ in range(times):
+            loss = np.add.outer(loss, self.loss).ravel()
+            probability = np.multiply.outer(probability, self.probability).ravel()
+        return LossAtoms(times * self.largest, loss, probability)
+
+
+def merge(outcomes: Counts, log_probability: Floats) -> tuple[Counts, Floats]:
+    """Add up the probabilities of equal rows; they come out in lexicographic order."""
+    shape = [int(width) + 1 for width in np.ptp(outcomes, axis=0)]
+    if prod(shape) < 2**62:  # one integer stands for a row, which is far faster to sort
+        keys = np.ravel_multi_index(tuple((outcomes - outcomes.min(axis=0)).T), shape)
+    else:
+        keys = np.unique(outcomes, axis=0, return_inverse=True)[1].ravel()
+    order = np.argsort(keys, kind="stable")
+    starts = np.nonzero(np.diff(keys[order], prepend=-1))[0]
+    return outcomes[order[starts]], np.logaddexp.reduceat(log_probability[order], starts)

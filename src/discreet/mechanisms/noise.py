@@ -1,0 +1,59 @@
+"""Noise that has one likelihood for each cell: what inference, reports and errors need to know of it."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.arrays import Counts, Floats
+
+__all__ = ["CellNoise", "IndependentNoise"]
+
+
+class CellNoise(ABC):
+    """Noise with one likelihood for each cell: independent, or independent given that the total stays."""
+
+    keeps_total: ClassVar[bool]
+    """Whether noisy counts have the total of the true ones."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many of the counts, from the first, carry noise of their own."""
+
+    @property
+    @abstractmethod
+    def slope(self) -> float:
+        """How fast the log likelihood falls on either side of the noisy count."""
+
+    @abstractmethod
+    def simulate(self, size: int, rng: np.random.Generator) -> Counts:
+        """Float draws of the noise of all cells, one a row; TooLargeError where it would not fit into integers of arrays."""
+
+    @abstractmethod
+    def log_factor(self, difference: Floats) -> Floats:
+        """One cell's factor of the likelihood, up to a constant, given the noisy count less the true one."""
+
+    def log_likelihood(self, raw: Counts, category: int, x: Floats) -> Floats:
+        """The log likelihood's part of one category, as a function of its true count, up to a constant."""
+        return self.log_factor(raw[category] - x) if category < self.cells else np.zeros_like(x)
+
+
+class IndependentNoise(CellNoise):
+    """Noise that is independent by cell, with a known law: its `log_factor` is normalised."""
+
+    keeps_total: ClassVar[bool] = False
+
+    @abstractmethod
+    def log_at_least(self, t: Floats | float) -> Floats:
+        """ln P(noise >= t)."""
+
+    @abstractmethod
+    def log_at_most(self, t: Floats | float) -> Floats:
+        """ln P(noise <= t)."""
+
+    def clamped(self, x: int, values: Floats, low: int, high: int) -> Floats:
+        """ln of the probability that the noisy count x, clamped to [low, high], is each of these values: the ends stand for the tails."""
+        result = self.log_factor(values - x)
+        result = np.where(values == low, self.log_at_most(float(low - x)), result)
+        return np.where(values == high, self.log_at_least(float(high - x)), result)
