@@ -22,7 +22,7 @@ import numpy as np
 from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.analysis import comparison, error_laws, optimum, privacy
+from discreet.analysis import comparison, error_laws, optimum, planning, privacy
 from discreet.cli import app
 from discreet.inference import noise_aware
 from discreet.mechanisms import Exponential, Mechanism
@@ -136,9 +136,9 @@ def _metric(case: Case) -> None:
 
 API: dict[str, Callable[[Case], Any]] = {
     "compare": lambda case: str(comparison.compare(prior_of(case), case["n"], case["epsilon"])),
-    "plan ε": lambda case: comparison.plan(prior_of(case), case["target"], n=case["n"], mechanism=case["planned"]),
-    "plan n": lambda case: comparison.plan(prior_of(case), case["target"], epsilon=case["epsilon"], mechanism=case["planned"]),
-    "plan worst": lambda case: comparison.plan(prior_of(case), case["target"], n=case["n"], over="worst"),
+    "plan ε": lambda case: planning.plan(prior_of(case), case["target"], n=case["n"], mechanism=case["planned"]),
+    "plan n": lambda case: planning.plan(prior_of(case), case["target"], epsilon=case["epsilon"], mechanism=case["planned"]),
+    "plan worst": lambda case: planning.plan(prior_of(case), case["target"], n=case["n"], over="worst"),
     "predictive": lambda case: error_laws.expected_error(mechanism_of(case), over="predictive"),
     "predictive kl": lambda case: error_laws.expected_error(mechanism_of(case), over="predictive", distance=dc.kl),
     "worst": lambda case: error_laws.expected_error(mechanism_of(case), over="worst"),

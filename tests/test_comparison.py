@@ -16,10 +16,11 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet import limits
-from discreet.analysis import comparison
-from discreet.analysis.comparison import PUBLIC_CHOICE, Comparison, compare, plan
+from discreet.analysis import comparison, planning
+from discreet.analysis.comparison import PUBLIC_CHOICE, Comparison, compare
 from discreet.analysis.error_laws import ExpectedError, expected_error, predictive_error_law
 from discreet.analysis.optimum import optimal
+from discreet.analysis.planning import plan
 from discreet.commands import progress
 from discreet.commands.compare import compare as compare_command
 from discreet.commands.plan import plan as plan_command
@@ -159,7 +160,7 @@ def test_the_epsilon_is_the_least(name: str) -> None:
     found = plan(dc.Beta(1, 1), 0.3, n=40, mechanism=name)
     assert found.sought == "epsilon"
     assert found.error <= 0.3
-    _, make = comparison._maker(name)
+    _, make = planning._maker(name)
     assert expected_error(make(dc.Beta(1, 1), 40, found.epsilon), over="predictive") == found.error
     assert expected_error(make(dc.Beta(1, 1), 40, found.epsilon * Fraction(99, 100)), over="predictive") > 0.3
     assert Fraction(str(float(found.epsilon))) == found.epsilon  # prints as what it is

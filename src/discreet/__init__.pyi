@@ -1,10 +1,10 @@
 from .analysis.audit import audit as audit
 from .analysis.comparison import compare as compare
-from .analysis.comparison import plan as plan
 from .analysis.composition import Accountant as Accountant
 from .analysis.error_laws import error_law as error_law
 from .analysis.error_laws import expected_error as expected_error
 from .analysis.optimum import optimal as optimal
+from .analysis.planning import plan as plan
 from .analysis.privacy import delta_at as delta_at
 from .analysis.privacy import loss_profile as loss_profile
 from .analysis.privacy import privacy_loss as privacy_loss

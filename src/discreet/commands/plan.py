@@ -49,7 +49,7 @@ def plan(
     Example: discreet plan 0.05 --n 1000
     """
     from discreet.analysis.comparison import PUBLIC_CHOICE
-    from discreet.analysis.comparison import plan as compute
+    from discreet.analysis.planning import plan as compute
 
     with errors_in_one_line(), progress_bar(not as_json) as progress:
         if (n is None) == (epsilon is None):
