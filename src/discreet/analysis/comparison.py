@@ -1,7 +1,7 @@
 """Every mechanism side by side.
 
-The comparison looks at errors averaged over the prior predictive or at the worst dataset: functions of public parameters, so choosing by them costs
-no privacy. Choosing by the error of the private counts would.
+The comparison looks at errors averaged over the prior predictive or at the worst dataset: functions of public parameters, so choosing by
+them costs no privacy. Choosing by the error of the private counts would.
 """
 
 from collections.abc import Callable

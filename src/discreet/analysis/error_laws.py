@@ -7,7 +7,6 @@ mean error is public; the error of the private counts is not, and choosing a mec
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import log
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -24,7 +23,7 @@ from discreet.mechanisms.reports import AsDrawn, Cut, Projected
 from discreet.model.datasets import candidate_count, simplex_points
 from discreet.model.distances import hellinger
 from discreet.numerics.divergences import gap
-from discreet.numerics.sum_rules import panel_nodes
+from discreet.numerics.sum_rules import panel_nodes, spreading_steps
 
 __all__ = [
     "ErrorLaw",
@@ -317,8 +316,7 @@ def _over(points: Counts | Floats, means: Floats, weight: Floats, over: str, met
 def _nodes(n: int) -> NDArray[np.int64]:
     """Counts of the first category, dense at both ends and geometrically spaced between."""
     growth = _GROWTH if n <= limits.ERROR_RECORDS else _SPARSE_GROWTH
-    steps = np.arange(int(log(max(n, _DENSE + 1) / _DENSE) / log(growth)) + 1)
-    offsets = np.concatenate([np.arange(_DENSE), np.rint(_DENSE * growth**steps)])
+    offsets = spreading_steps(n, _DENSE, growth)
     low = offsets[offsets <= n // 2].astype(np.int64)
     return np.unique(np.concatenate([low, [n // 2], n - low]))
 

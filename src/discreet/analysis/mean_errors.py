@@ -13,7 +13,7 @@ every real m. The relative error of a mean is below `SUMMATION_ERROR` (docs/accu
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import ceil, exp, inf, log, log2, nan, pi, sqrt
+from math import ceil, exp, inf, log, log2, nan
 
 import numpy as np
 from numpy.polynomial.polynomial import polyval2d
@@ -26,7 +26,7 @@ from discreet.mechanisms.noise import CellNoise, IndependentNoise
 from discreet.model.datasets import candidate_count
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.numerics.divergences import gap
-from discreet.numerics.gamma import log_gamma_ratio
+from discreet.numerics.hellinger_series import series_term
 from discreet.numerics.sum_rules import sum_rule
 
 __all__ = ["SUMMATION_ERROR", "exponential_mean", "laplace_mean", "lattice_mean"]
@@ -56,7 +56,7 @@ def _octave(first: int) -> tuple[Floats, Floats]:
     else:
         places, weight = sum_rule(first, _NODES)
         m = first + places
-    return m, weight * np.exp(-log_gamma_ratio(m - 0.5, 1.5)) / (2.0 * sqrt(pi))
+    return m, weight * series_term(m)
 
 
 def _over_powers(moments: Callable[[Floats], Floats], last: float) -> tuple[Floats, Floats, Floats]:

@@ -26,6 +26,7 @@ from discreet.arrays import Floats
 from discreet.errors import TooLargeError
 from discreet.numerics.divergences import bregman
 from discreet.numerics.sum_rules import panel_nodes
+from discreet.numerics.tilts import balancing_tilt
 
 __all__ = ["Run", "Tilted", "check_windows", "tilt"]
 
@@ -235,12 +236,5 @@ def _balanced(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: Lo
     def excess(rate: float) -> float:
         return sum(c.tilted(rate).mean() for c in categories) - n
 
-    rate, middle = 0.0, excess(0.0)
-    if middle != 0.0:
-        from scipy.optimize import brentq  # slow to load
-
-        reach = np.copysign(1.0 / n, -middle)
-        while excess(reach) * middle > 0.0:
-            reach *= 4.0
-        rate = float(brentq(excess, 0.0, reach, xtol=1e-4 / n, rtol=1e-10))
+    rate = balancing_tilt(excess, 1.0 / n, xtol=1e-4 / n, rtol=1e-10)
     return [replace(c, reference=_reference(c.tilted(rate).mean())).tilted(rate) for c in categories]

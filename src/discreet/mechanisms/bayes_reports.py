@@ -32,6 +32,9 @@ from discreet.model.datasets import check_outcomes, simplex_points
 from discreet.numerics.divergences import gap
 from discreet.numerics.gamma import log_gamma_ratio
 from discreet.numerics.gap_tables import gap_table
+from discreet.numerics.hellinger_series import series_tail
+from discreet.numerics.sum_rules import spreading_steps
+from discreet.numerics.tilts import balancing_tilt
 
 __all__ = ["BayesOptimal", "Remapped", "best_by_enumeration", "best_of_few", "best_of_two", "round_to_total"]
 
@@ -185,9 +188,7 @@ def best_by_enumeration(prior: Prior, n: int, log_likelihood: Callable[[Counts],
 
 def _nodes(n: int, centres: list[float], growth: float = _GROWTH) -> tuple[Floats, Floats]:
     """Integers in [0, n], dense around each centre and geometrically spaced beyond, with the number each stands for."""
-    steps = np.arange(_DENSE + 1, dtype=np.float64)
-    count = max(0, int(np.ceil(np.log(max(n, 1) / _DENSE) / np.log(growth)))) + 1 if n > _DENSE else 0
-    offsets = np.concatenate([steps, np.rint(_DENSE * growth ** np.arange(1, count + 1))])
+    offsets = spreading_steps(n, _DENSE, growth)
     inside = [c for c in centres if 0.0 <= c <= n]
     points = np.unique(np.clip(np.concatenate([np.rint(c) + s * offsets for c in inside for s in (-1, 1)]), 0, n))
     between = np.diff(points)
@@ -330,17 +331,12 @@ def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) 
     def excess(tilt: float) -> float:
         return float(factors.medians(factors.tilted(tilt)).sum()) - n
 
-    from scipy.optimize import brentq  # slow to load
-
-    reach = 1.0
-    while excess(-reach) > 0.0 or excess(reach) < 0.0:
-        reach *= 2.0
-    return factors, factors.tilted(float(brentq(excess, -reach, reach, xtol=1e-15, rtol=1e-12)))
+    return factors, factors.tilted(balancing_tilt(excess, 1.0, xtol=1e-15, rtol=1e-12))
 
 
-# Σ_{l >= m} c_l = Γ(m - ½) / (√π Γ(m)), summed over brackets of m that are each stood for by one power
+# The series of H, summed over brackets of m that are each stood for by one power.
 _EDGES = np.unique(np.rint(1.5 ** np.arange(0.0, 70.0)))
-_TAIL = np.exp(gammaln(_EDGES - 0.5) - gammaln(_EDGES)) / np.sqrt(np.pi)
+_TAIL = series_tail(_EDGES)
 _SHARES = np.append(_TAIL[:-1] - _TAIL[1:], _TAIL[-1])
 _POWERS = np.append(np.sqrt(_EDGES[:-1] * (_EDGES[1:] - 1.0)), 4.0 * _EDGES[-1])
 

@@ -7,7 +7,7 @@ from scipy.linalg import eigh_tridiagonal
 
 from discreet.arrays import Floats
 
-__all__ = ["panel_nodes", "sum_rule"]
+__all__ = ["panel_nodes", "spreading_steps", "sum_rule"]
 
 _PANEL = 32
 """Integers of a panel that are all nodes."""
@@ -52,3 +52,9 @@ def panel_nodes(n: int, centres: list[float]) -> tuple[Floats, Floats]:
     nodes, widths = np.concatenate(x), np.concatenate(weight)
     order = np.argsort(nodes, kind="stable")
     return np.clip(nodes[order], 0.0, n), widths[order]
+
+
+def spreading_steps(n: int, dense: int, growth: float) -> Floats:
+    """Distances 0, 1, ... `dense` and then, each `growth` times the one before, to n or just beyond."""
+    beyond = int(np.ceil(np.log(n / dense) / np.log(growth))) + 1 if n > dense else 0
+    return np.concatenate([np.arange(dense + 1.0), np.rint(dense * growth ** np.arange(1.0, beyond + 1.0))])
