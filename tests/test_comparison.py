@@ -122,6 +122,10 @@ def test_plans_reach_any_size() -> None:
     assert found.error <= 0.01
     fewer = expected_error(dc.LatticeGeometric(dc.Dirichlet.uniform(5), found.n // 2, "0.001"), over="predictive")
     assert fewer > 0.01 + 3.0 * fewer.standard_error
+
+
+@pytest.mark.slow
+def test_plans_reach_any_epsilon() -> None:
     assert plan(dc.Beta(1, 1), 0.05, n=10**12).epsilon < Fraction(1, 10**4)
 
 

@@ -149,8 +149,14 @@ def samplers() -> list[str]:
     return [type(thing).__name__ for thing in gc.get_objects() if isinstance(thing, (Envelope, Mixture))]
 
 
-@pytest.mark.parametrize("name", sorted(set(FAMILIES) - {"Calibrated"}))
-@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize(
+    ("name", "k"),
+    [
+        pytest.param(name, k, marks=[] if (name, k) in {("LatticeGeometric", 2), ("HellingerSmooth", 3)} else [pytest.mark.slow])
+        for name in sorted(set(FAMILIES) - {"Calibrated"})
+        for k in (2, 3)
+    ],
+)
 def test_nothing_private_stays_behind(name: str, k: int) -> None:
     """The counts are random and known as text only, so that no constant of this process is equal to one of them."""
     secrets = [str(random.SystemRandom().randrange(10**5, 2 * 10**5)) for _ in range(k)]
