@@ -202,7 +202,13 @@ def test_targets_that_are_met_at_once_or_never() -> None:
     with pytest.raises(dc.InvalidInputError, match="however large epsilon"):
         plan(dc.Beta(1, 1), 0.01, n=10, mechanism="LaplaceHistogram")  # flooring alone moves a record half of the time
     with pytest.raises(dc.InvalidInputError, match="levels off"):
-        plan(dc.Beta(1, 1), 0.01, epsilon=1, mechanism=lambda prior, n, epsilon: dc.mechanism("lattice", prior, 1, epsilon))
+        plan(dc.Beta(1, 1), 0.01, epsilon=1, mechanism="HellingerGlobal")
+
+
+@pytest.mark.parametrize("k", [100, 1000])
+def test_an_error_that_begins_level_is_followed_until_it_falls(k: int) -> None:
+    """With many categories the first thousands of records drown in the noise: the error stays at 1 before it falls."""
+    assert plan(dc.Dirichlet.uniform(k), 0.2, epsilon=1).error <= 0.2
 
 
 def test_a_plan_needs_one_of_n_and_epsilon() -> None:

@@ -169,7 +169,7 @@ def test_the_intervals_of_many_categories_are_asked_for(
     monkeypatch.setattr(dc.Release, "noise_aware", lambda _self: pytest.fail("this takes minutes"))
     result = invoke(*command, path)
     assert result.exit_code == 0, result.output
-    assert "the intervals of 101 categories are not computed unless --slow is added" in " ".join(result.stdout.split())
+    assert "the intervals of 101 categories take a while: discreet show RECORD --slow computes them" in " ".join(result.stdout.split())
     refused = invoke("show", path, "--plot", path.with_suffix(".png"))
     assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
 
@@ -195,7 +195,7 @@ def test_an_outcome_whose_windows_are_wide_is_asked_for(kept: Callable[[str], Pa
     mechanism = dc.LaplaceZhang(dc.Dirichlet.uniform(70), 10**6, 1)
     raw = (0,) * 70
     path = kept(dc.Release(mechanism, mechanism.guarantee, raw, raw).to_json())
-    assert "unless --slow is added: they take a while and much memory" in " ".join(invoke("show", path).stdout.split())
+    assert "take a while and much memory: discreet show RECORD --slow computes them" in " ".join(invoke("show", path).stdout.split())
 
 
 @pytest.mark.parametrize("name", ["HellingerGlobal", "HellingerSmooth", "HellingerSmoothDelta"])

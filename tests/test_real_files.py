@@ -431,9 +431,9 @@ def test_wrong_options_of_the_command_spend_nothing(
 def test_the_promise_of_weights_and_of_ids_is_said(tmp_path: Path) -> None:
     file = csv_file(tmp_path / "survey.csv", "who,x,freq", "P1,never,3", "P2,former,4")
     asked: list[str | Path] = ["release", file, "-c", "x", "--categories", "never,former", "-e", "1"]
-    assert "each row as many times as 'freq' says; what is promised of a row holds for one unit of its weight" in invoke(
-        *asked, "--weight", "freq"
-    ).output.replace("\n", "")
+    assert "each row as many times as 'freq' says: a record is one unit of its weight" in invoke(*asked, "--weight", "freq").output.replace(
+        "\n", ""
+    )
     assert "n is the number of distinct 'who', and published" in invoke(*asked, "--privacy-id", "who").output
     told = " ".join(invoke("release", "--help").output.replace("│", " ").split())
     assert "The number of distinct ids is published, as n." in told

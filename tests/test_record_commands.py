@@ -41,7 +41,7 @@ def test_show_prints_what_release_printed(tmp_path: Path) -> None:
 
     assert common(shown.stdout) == common(released.stderr)
     assert released.stdout == ""
-    assert "Promise   ε = 0.5 differential privacy by proof; it compares datasets that differ in one row" in shown.stdout
+    assert "Promise   ε = 0.5 differential privacy by proof; it compares datasets that differ in one record" in shown.stdout
 
 
 def test_show_needs_nothing_but_the_record(record: Path, tmp_path: Path) -> None:

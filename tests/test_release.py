@@ -129,9 +129,9 @@ def test_labels_keep_their_type(label: Any) -> None:
 
 
 def test_labels_that_json_cannot_hold_are_refused_by_name_of_their_type() -> None:
-    release = make(dc.LatticeGeometric, dc.Beta(1, 1, categories=[("a", 1), "other"]), 5, 1).release([2, 3])
+    mechanism = make(dc.LatticeGeometric, dc.Beta(1, 1, categories=[("a", 1), "other"]), 5, 1)
     with pytest.raises(dc.InvalidInputError, match="type tuple cannot be written"):
-        release.to_json()
+        mechanism.release([2, 3])
 
 
 def test_outcomes_beyond_machine_integers_survive() -> None:
@@ -440,4 +440,4 @@ def test_a_picture_without_a_noise_aware_posterior_says_so() -> None:
     release = make(dc.HellingerGlobal, dc.Dirichlet.uniform(3), 200, 1).release([50, 70, 80])
     legend = release.plot().get_legend()
     assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == ["as reported (noise-aware not available)"]
+    assert [text.get_text() for text in legend.get_texts()] == ["as reported; no interval that allows for the noise"]

@@ -76,8 +76,8 @@ def assert_refused(result: Result, says: str) -> None:
 def test_the_promise_the_unit_the_neighbours_and_what_is_public(release: Invoke) -> None:
     rows = release()
     assert rows.exit_code == 0, rows.output
-    assert "ε = 1 differential privacy by proof; it compares datasets that differ in one row" in rows.stderr
-    assert "Protected what a row says; not that it is in the data" in rows.stderr
+    assert "ε = 1 differential privacy by proof; it compares datasets that differ in one record" in rows.stderr
+    assert "Protected what a record says; not that it is in the data" in rows.stderr
     assert "n = 60 records, the categories, the prior and the mechanism" in rows.stderr
     people = release("--privacy-id", "who")
     assert "it compares datasets that differ in one person's answers" in people.stderr
@@ -87,7 +87,7 @@ def test_the_promise_the_unit_the_neighbours_and_what_is_public(release: Invoke)
 
 
 def test_it_says_how_rows_were_counted(release: Invoke) -> None:
-    assert "Counted   every row; a person with several rows is protected less (--privacy-id)" in release().stderr
+    assert "Counted   every row is a record; a person with several rows is protected less (--privacy-id)" in release().stderr
     counted = "Counted   each person once, in the first of never, former, current that any of their rows says"
     assert counted in release("--privacy-id", "who").stderr
 

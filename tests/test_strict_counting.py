@@ -342,3 +342,24 @@ def test_no_rows_at_all_are_refused() -> None:
     for privacy_id in (None, "who"):
         with pytest.raises(SourceError, match="no records"):
             count(io.BytesIO(b"who,risk\n"), "risk", LABELS, privacy_id, **STRICT)
+
+
+def test_files_of_other_types_are_refused_by_their_types_alone(tmp_path: Path) -> None:
+    """One number too large for the common type would otherwise decide whether counting succeeds."""
+    seen = set()
+    for value in (3, 2**53 + 1):
+        pq.write_table(pa.table({"risk": pa.array([1, 2, value], pa.int64())}), tmp_path / "a.parquet")
+        pq.write_table(pa.table({"risk": pa.array([1.0, None], pa.float64())}), tmp_path / "b.parquet")
+        with pytest.raises(dc.InvalidInputError, match="no common one holds exactly") as refused:
+            count(tmp_path / "*.parquet", "risk", [1, 2], nulls=1, other=2, strict=True)
+        seen.add(str(refused.value))
+    assert len(seen) == 1
+
+
+def test_categories_that_are_numbers_are_refused_whatever_they_are() -> None:
+    """In pandas one missing value makes floats of whole numbers, which are written otherwise: every count would move."""
+    for values in ([1, 1, 2], [1, 1, None], [1, 1.5, 2]):
+        with pytest.raises(dc.InvalidInputError, match="cannot be counted strictly"):
+            count(pd.DataFrame({"risk": pd.Series(values).astype("category")}), "risk", [1, 2], nulls=1, other=2, strict=True)
+    text = pd.DataFrame({"risk": pd.Series(["a", "b", None]).astype("category")})
+    assert count(text, "risk", ["a", "b"], nulls="a", other="b", strict=True).total == 3

@@ -54,19 +54,20 @@ def plot_marginals(marginals: "Sequence[tuple[Hashable, Beta | BetaMixture]]", a
 def plot_release(release: "Release", ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None = None) -> "Axes":
     """Each category's mean and interval, a row each: noise-aware above, as reported below it. The title names the variable.
 
-    Where the noise-aware posterior is out of reach, the legend says so and the reported one stands alone.
+    Where the noise-aware posterior is out of reach, the legend says so and the reported means stand alone.
     """
     categories = release.prior.categories
     if ax is None:
         ax = plt.subplots(figsize=(6.4, min(_TALLEST, 1.8 + 0.55 * len(categories))), layout="constrained")[1]
     rows = np.arange(len(categories), dtype=np.float64)
+    reported = [release.reported.marginal(c) for c in categories]
     try:
         aware = release.noise_aware()
         _draw_intervals(ax, rows - 0.15, [aware.marginal(c) for c in categories], mass, "noise-aware", _NOISE_AWARE)
-        label = "as reported"
-    except TooLargeError:
-        label = "as reported (noise-aware not available)"
-    _draw_intervals(ax, rows + 0.15, [release.reported.marginal(c) for c in categories], mass, label, _AS_REPORTED)
+        _draw_intervals(ax, rows + 0.15, reported, mass, "as reported", _AS_REPORTED)
+    except TooLargeError:  # an interval that does not allow for the noise would stand alone, and look like an answer
+        means = [marginal.mean() for marginal in reported]
+        ax.plot(means, rows, "s", label="as reported; no interval that allows for the noise", color="0.35", markerfacecolor="white")
     ax.set_yticks(rows, [_label(c) for c in categories])
     ax.set_ylim(len(categories) - 0.5, -0.5)
     ax.set_xlabel(f"probability: mean and {100.0 * mass:g} % interval")

@@ -271,7 +271,7 @@ def _draws(mechanism: Mechanism) -> int:
         searched = int(limits.ERROR_SEARCHES / mechanism.report.search_cost)
         if searched < _FEWEST_SEARCHED:
             raise TooLargeError(
-                f"the mean error of {type(mechanism).__name__} is not computed for {mechanism.k} categories, n = {mechanism.n:,} and "
+                f"the mean error of {mechanism.title} is not computed for {mechanism.k} categories, n = {mechanism.n:,} and "
                 f"ε = {float(mechanism.epsilon):g}: every report is a search, and too few could be tried"
             )
         return min(_SEARCHED_DRAWS, searched)

@@ -108,7 +108,10 @@ def plan(
         level, error = _least_epsilon(lambda candidate: error_at(records, candidate), target)
         return Plan(name, target, records, level, error, over, "epsilon")
     level = check_positive(epsilon, "epsilon")
-    records, error = _least_records(lambda candidate: error_at(candidate, level), target, _LEVEL_FROM * max(1.0, float(level) ** -2))
+    # Averaged over the predictive, the error of noise that does not depend on the data falls to 0 in the end, however late that begins.
+    falls = over == "predictive" and make(prior, 1, level).noise is not None
+    level_from = inf if falls else _LEVEL_FROM * max(1.0, float(level) ** -2)
+    records, error = _least_records(lambda candidate: error_at(candidate, level), target, level_from)
     return Plan(name, target, records, level, error, over, "n")
 
 
@@ -127,7 +130,9 @@ def _least_epsilon(error_at: Callable[[Fraction], ExpectedError], target: float)
     high = (Fraction(1), error_at(Fraction(1)))
     while high[1] > target:
         if high[0] * _EPSILON_STEP > _LARGEST_EPSILON:
-            raise InvalidInputError(f"the error stays at {float(high[1]):.4g} however large epsilon is; aim for more, or use more records")
+            raise InvalidInputError(
+                f"the error stays at {float(high[1]):.4g} however large epsilon is; aim for a larger error, or use more records"
+            )
         low, high = high, (high[0] * _EPSILON_STEP, error_at(high[0] * _EPSILON_STEP))
     while low is None and high[0] / _EPSILON_STEP >= _SMALLEST_EPSILON:
         smaller = _rounded_up(high[0] / _EPSILON_STEP)
@@ -147,7 +152,7 @@ def _least_records(error_at: Callable[[int], ExpectedError], target: float, leve
         level = n >= level_from and error > target and abs(error - tried[-3][1]) <= _LEVEL * error
         if level or following > limits.PLANNED_RECORDS:
             ends = "levels off at" if level else "is still"
-            raise InvalidInputError(f"the error {ends} {float(error):.4g} at n = {n}; aim for more, or use a larger epsilon")
+            raise InvalidInputError(f"the error {ends} {float(error):.4g} at n = {n}; aim for a larger error, or use a larger epsilon")
         tried.append((following, error_at(following)))
     above = [i for i, (_, error) in enumerate(tried) if error > target]
     if not above:

@@ -191,8 +191,8 @@ def _totals(book: "Ledger", dataset: str) -> list[str]:
             f"earlier ones, all of them together have {budget.total}"
         )
     accountant = book.accountant(dataset)
-    if accountant.is_exact and len(accountant.parts) > 1:
-        figure = f"ε = {accountant.epsilon(_COMPOSED_AT):.4g} at δ = {_COMPOSED_AT}"
+    if accountant.is_exact and len(accountant.parts) > 1 and (composed := accountant.epsilon(_COMPOSED_AT)) < accountant.basic[0]:
+        figure = f"ε = {composed:.4g} at δ = {_COMPOSED_AT}"
         lines.append(f"by exact composition, if this list had been fixed beforehand: {figure}")
     return lines
 

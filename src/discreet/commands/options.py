@@ -167,7 +167,7 @@ def _size(text: str, family: str, size: str | None, categories: Sequence[str] | 
     if size is None and known is not None:
         return known
     if size is None or not (size.isascii() and size.isdigit() and len(size) <= _LONGEST_SIZE and int(size) >= 2):
-        raise InvalidInputError(f"--prior must name a number of categories after the colon, such as {family}:3; got {shown(text)!r}")
+        raise InvalidInputError(f"--prior must name two or more categories after the colon, such as {family}:3; got {shown(text)!r}")
     if known not in (None, int(size)):
         raise InvalidInputError(f"--prior is for {int(size)} categories and --categories has {known}: write --prior {family}")
     return int(size)

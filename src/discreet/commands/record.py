@@ -46,7 +46,7 @@ def promise(guarantee: "Guarantee") -> str:
     """The guarantee without the words of the theory."""
     if guarantee.basis == "none":
         return str(guarantee)
-    differ = "one person's answers" if guarantee.unit == "person" else "one row"
+    differ = "one person's answers" if guarantee.unit == "person" else "one record"
     return f"{str(guarantee).partition(';')[0]}; it compares datasets that differ in {differ}"
 
 
@@ -90,7 +90,7 @@ def check_work(found: "Release") -> None:
     """Refuse, by what is in a record alone, intervals that would take minutes or gigabytes."""
     k = len(found.counts)
     if k > _MOST_CATEGORIES:
-        raise TooLargeError(f"the intervals of {k:,} categories are not computed unless --slow is added: it takes a while")
+        raise TooLargeError(f"the intervals of {k:,} categories take a while: discreet show RECORD --slow computes them")
 
 
 def _noise_aware(found: "Release", mass: float, *, slow: bool) -> list[tuple[float, float, float]]:
@@ -99,13 +99,13 @@ def _noise_aware(found: "Release", mass: float, *, slow: bool) -> list[tuple[flo
         check_work(found)
     posterior = found.noise_aware()
     if not slow and posterior.work > _MOST_WORK:
-        raise TooLargeError("the intervals of this outcome are not computed unless --slow is added: they take a while and much memory")
+        raise TooLargeError("the intervals of this outcome take a while and much memory: discreet show RECORD --slow computes them")
     return [(float(mean), float(low), float(high)) for mean, (low, high) in zip(posterior.mean(), posterior.interval(mass), strict=True)]
 
 
 def _lines(found: "Release", *, computed: bool) -> Lines:
     people = found.guarantee.unit == "person"
-    protected = "a person answered, in all their rows; not that they took part" if people else "a row says; not that it is in the data"
+    protected = "a person answered, in all their rows; not that they took part" if people else "a record says; not that it is in the data"
     claimed = "" if computed or found.guarantee.basis != "computation" else "not verified; the record claims "
     return [
         ("Promise", f"{claimed}{promise(found.guarantee)}"),

@@ -131,7 +131,8 @@ def release(
         if not quiet and not as_json:
             spent = f"none was named, so {_UNADDED}" if ledger is None or dataset is None else _spent(ledger, dataset)
             # Into a file or a pipe goes the record and nothing else.
-            print_record(found, [("Counted", _counted(labels, privacy_id, weight))], [("Ledger", spent)], err=not sys.stdout.isatty())
+            counted = _counted(labels, privacy_id, weight, strict=strict)
+            print_record(found, [("Counted", counted)], [("Ledger", spent)], err=not sys.stdout.isatty())
         _notices(found, unadded=ledger is None and (as_json or quiet))
         if plot is not None:
             _draw(found, plot, column)
@@ -161,7 +162,8 @@ def _labels(text: str, file: str) -> list[str]:
     if len(labels) < 2:
         raise InvalidInputError(f"--categories needs at least two, separated by commas, such as yes,no; got {shown(text)!r}")
     if "" in labels:
-        raise InvalidInputError(f"--categories has one without a name; remove the comma too many, or name it: got {shown(text)!r}")
+        where = "a blank line" if text.startswith("@") else "a comma too many"
+        raise InvalidInputError(f"--categories has one without a name; remove {where}, or name it: got {shown(text)!r}")
     for label, times in Counter(labels).items():
         if times > 1:
             raise InvalidInputError(f"--categories: {shown(label)!r} is declared twice; name each category once")
@@ -233,15 +235,14 @@ def _draw(found: "Release", plot: Path, column: str) -> None:
         raise DiscreetError(f"the release was drawn and charged, but {error}; {again}") from None
 
 
-def _counted(labels: list[str], privacy_id: str | None, weight: str | None) -> str:
+def _counted(labels: list[str], privacy_id: str | None, weight: str | None, *, strict: bool) -> str:
     if weight is not None:
-        return f"each row as many times as {weight!r} says; what is promised of a row holds for one unit of its weight"
+        return f"each row as many times as {weight!r} says: a record is one unit of its weight"
     if privacy_id is None:
-        return "every row; a person with several rows is protected less (--privacy-id)"
+        return "every row is a record; a person with several rows is protected less (--privacy-id)"
     listed = ", ".join(labels[:_LISTED]) + (", ..." if len(labels) > _LISTED else "")
-    return (
-        f"each person once, in the first of {listed} that any of their rows says; n is the number of distinct {privacy_id!r}, and published"
-    )
+    persons = f"the number of distinct {privacy_id!r}" + (", of rows without one and of rows that cannot be read" if strict else "")
+    return f"each person once, in the first of {listed} that any of their rows says; n is {persons}, and published"
 
 
 def _notices(found: "Release", *, unadded: bool) -> None:

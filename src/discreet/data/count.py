@@ -323,7 +323,12 @@ def _settled(tally: _Tally, unreadable: int, question: _Question, kind: str | No
 def _complaint(question: _Question, homeless: list[str], kind: str | None) -> str:
     """What to do about undeclared values or nulls. But for the kind of both, it depends on public things alone."""
     found = " and ".join(_FOUND[option] for option in homeless)
-    look = "they are private, so not shown: look for capital letters, blanks and misspellings; " if "other" in homeless else ""
+    look = ""
+    if "other" in homeless:
+        look = (
+            "they are private, so not shown: look for capital letters, blanks and misspellings, which mapping= maps to a category "
+            "(--map VALUE=CATEGORY), and for marks of missing answers, which na_values= names (--na-values); "
+        )
     if "other" in homeless and kind == "text" and question.declared.has_whole_numbers:
         look += "a number is compared as it is written, so 1.0 is not 1: declare 1.0, or map it with mapping={'1.0': '1'} (--map 1.0=1); "
     return (
@@ -363,10 +368,16 @@ def _opened(source: Any, reading: Reading) -> "Iterator[tuple[nw.LazyFrame[Any],
 
 
 def _check_uniform(table: "nw.DataFrame[Any]", columns: tuple[str, ...]) -> None:
-    """Refuse, strictly, a pandas column of type object: its values can be of any kind, and one of them decides how it is read."""
-    for name in columns:
-        if table.implementation.is_pandas_like() and name in table.columns and str(table[name].to_native().dtype) == "object":
+    """Refuse, strictly, a pandas column whose values may be of any kind, because one of them would decide how all are read.
+
+    Those are of type object, or categories other than text: a missing value turns categories that are whole numbers into floats.
+    """
+    for name in columns if table.implementation.is_pandas_like() else ():
+        dtype = table[name].to_native().dtype if name in table.columns else None
+        kinds = getattr(dtype, "categories", None)
+        if str(dtype) == "object" or (kinds is not None and str(kinds.dtype) not in ("str", "string")):
+            kind = getattr(dtype, "name", dtype)
             raise InvalidInputError(
-                f"column {name!r} has type object, whose values may be of any kind, so it cannot be counted strictly: "
+                f"column {name!r} has type {kind}, whose values may be of any kind, so it cannot be counted strictly: "
                 "give it a type first, as with .astype('string')"
             )

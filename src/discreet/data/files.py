@@ -17,6 +17,7 @@ from discreet.data.lines import DELIMITERS, Opener, Reading, TextRows, check_nam
 from discreet.errors import InvalidInputError, SourceError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 __all__ = ["FileTable", "opened"]
@@ -126,16 +127,38 @@ def _parquet(connection: "DuckDBPyConnection", files: list[str], reading: Readin
 
 
 def _parquet_by_arrow(connection: "DuckDBPyConnection", files: list[str], columns: Columns) -> "DuckDBPyRelation":
-    """Arrow takes text for bytes, where DuckDB refuses a file for one that is not UTF-8. The types are those that hold every file's."""
+    """Arrow takes text for bytes, where DuckDB refuses a file for one that is not UTF-8.
+
+    A column's types must have a common one that holds them exactly: elsewhere a number itself would decide whether it fits.
+    """
     import pyarrow as pa
     from pyarrow import dataset, parquet
 
     schemas = [parquet.read_schema(file) for file in files]
     for schema in schemas:
         check_names(schema.names, columns, " in one of the files" if len(files) > 1 else "")
-    whole = pa.unify_schemas(schemas, promote_options="permissive")
+    for name in columns:
+        if len({_family(schema.field(name).type) for schema in schemas}) > 1:
+            raise InvalidInputError(
+                f"column {name!r} has types in these files that no common one holds exactly, so they cannot be counted strictly: convert them"
+            )
+    parts = [pa.schema([schema.field(name) for name in columns]) for schema in schemas]
+    whole = pa.unify_schemas(parts, promote_options="permissive")
     found = dataset.dataset(files, schema=whole, format="parquet")
     return connection.from_arrow(found.scanner(columns={name: dataset.field(name) for name in columns}))
+
+
+def _family(kind: "pa.DataType") -> object:
+    """Types of one family are held exactly by the widest of them; any other type is a family of its own."""
+    from pyarrow import types
+
+    families = (
+        types.is_signed_integer,
+        types.is_unsigned_integer,
+        types.is_floating,
+        lambda one: types.is_string(one) or types.is_large_string(one),
+    )
+    return next((position for position, belongs in enumerate(families) if belongs(kind)), kind)
 
 
 def _csv(connection: "DuckDBPyConnection", files: list[str], reading: Reading) -> FileTable:

@@ -181,7 +181,8 @@ def check_names(found: Collection[str], columns: tuple[str, ...], where: str) ->
     """Every table must have the columns: a file without one would be read as nulls."""
     absent = [name for name in columns if name not in found]
     if absent:
-        raise InvalidInputError(f"there is no column {' and no column '.join(map(repr, absent))}{where}; capital letters matter")
+        missing = f"there is no column {' and no column '.join(map(repr, absent))}{where}"
+        raise InvalidInputError(f"{missing}; capital letters and blanks matter, and the first line of a CSV file names its columns")
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
@@ -233,7 +234,10 @@ class _Layout:
 def _layout(line: str | None, reading: Reading) -> _Layout:
     """Read off the first line, which is public and, if the file has no header, data: so it is never shown."""
     if line is None:
-        raise SourceError("the CSV file is empty, or its first line cannot be read; it must name the columns")
+        raise SourceError(
+            "the CSV file is empty, or its first line, which names the columns, cannot be read: is it in another encoding than the one "
+            "that encoding=... names (in the shell, --encoding)?"
+        )
     line = line.removeprefix("\ufeff").rstrip("\r\n")
     delimiter = max(DELIMITERS, key=lambda each: len(set(reading.columns) & set(_cells(line, each))))
     cells = _cells(line, delimiter)

@@ -20,7 +20,7 @@ _SHAPES = str.maketrans(
         **dict(zip("авеѕіјкмһнорстухүԁԛԝѵӏ", "abesijkmhhopctyxydqwvl", strict=True)),
         **dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHlKMNOPTYX", strict=True)),  # Greek capitals
         **dict(zip("αβγεηικνορτυχ", "abyenikvoptux", strict=True)),
-        **dict(zip("I1|0ıɑɡ", "lllOiag", strict=True)),
+        **dict(zip("I1|0ıɑɡꜱ", "lllOiags", strict=True)),
         **dict.fromkeys("‘’´`", "'"),
     }
 )

@@ -28,6 +28,7 @@ from discreet.mechanisms.reports import AsDrawn, Report
 from discreet.model.datasets import Space
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_up
+from discreet.record.json import written_label
 from discreet.record.release import Release
 from discreet.sampling import BitSource, SystemBits
 from discreet.validation import Number, check_moderate, check_records, check_unit
@@ -71,15 +72,33 @@ def _epsilon(value: Number) -> Fraction:
     return check_moderate(value, "epsilon")
 
 
+def names_of(cls: "type[Mechanism]") -> tuple[str, ...]:
+    """The names that a class is found by: its own, and not those of the class that it inherits from."""
+    return cls.__name__, *cls.__dict__.get("names", ())
+
+
+def is_built_in(cls: type) -> bool:
+    """Whether a class is one of discreet's own."""
+    return cls.__module__.partition(".")[0] == __package__.partition(".")[0]
+
+
 def _check_free(cls: "type[Mechanism]") -> None:
-    """Refuse a class of somebody else's that takes the name of a built-in mechanism."""
-    own, waiting = {name.casefold() for name in cls.own_names()}, [Mechanism]
+    """Refuse a class of somebody else's that takes the name of a built-in mechanism, or one that records use for wrappers."""
+    if isinstance(cls.__dict__.get("names", ()), str):
+        raise InvalidInputError(f"names of {cls.__name__} must be a tuple of texts, such as ({cls.__dict__['names']!r},)")
+    own, waiting = {name.casefold() for name in names_of(cls)}, Mechanism.__subclasses__()
+    taken = own & _RESERVED
     while waiting:
         known = waiting.pop()
         waiting += known.__subclasses__()
-        taken = own & {name.casefold() for name in known.own_names()}
-        if taken and known.__module__.partition(".")[0] == __package__.partition(".")[0]:
-            raise InvalidInputError(f"a mechanism of discreet is called {known.__name__}; give the class {cls.__name__} another name")
+        taken |= own & {name.casefold() for name in names_of(known)} if is_built_in(known) else set()
+    if taken:
+        raise InvalidInputError(f"{', '.join(sorted(taken))!r} is taken by discreet; give the class {cls.__name__} another name")
+
+
+_RESERVED = frozenset({"remapped", "calibrated"})
+_LAW = frozenset({"raw_law", "sampler", "draw_noise", "noise"})
+"""What a promise is about: whoever gives one of these anew says anew what is promised."""
 
 
 def _check_prior(_: Any, __: "Attribute[Prior]", value: Any) -> None:
@@ -91,8 +110,8 @@ def _check_prior(_: Any, __: "Attribute[Prior]", value: Any) -> None:
 class Mechanism(ABC):
     """A way to publish a posterior. `prior`, `n` and `epsilon` are public, like every option; only counts are private.
 
-    A subclass gives `raw_law` and either `draw_noise` or `sampler`; everything else has a default. Fields of its own are declared with
-    `attrs` (`@define(frozen=True, slots=False)`), and are options: of the class, of `mechanism()`, and of the record.
+    A subclass gives `raw_law`, either `draw_noise` or `sampler`, and `claim`, the promise; everything else has a default. Fields of its
+    own are declared with `attrs` (`@define(frozen=True, slots=False)`), and are options: of the class, of `mechanism()`, and of the record.
     """
 
     prior: Prior = field(validator=_check_prior)
@@ -104,15 +123,15 @@ class Mechanism(ABC):
     names: ClassVar[tuple[str, ...]] = ()
     """Other names it is found by: what the papers call it."""
 
-    @classmethod
-    def own_names(cls) -> tuple[str, ...]:
-        """The names it is found by: its own, and not those of the class that it inherits from."""
-        return cls.__name__, *cls.__dict__.get("names", ())
-
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if cls.__module__.partition(".")[0] != __package__.partition(".")[0]:
-            _check_free(cls)
+        if is_built_in(cls):
+            return
+        _check_free(cls)
+        if _LAW & cls.__dict__.keys() and "claim" not in cls.__dict__:
+            cls.claim = Mechanism.claim  # type: ignore[method-assign]
+        if "claim" in cls.__dict__ and "guarantee" not in cls.__dict__:
+            cls.guarantee = Mechanism.guarantee  # type: ignore[method-assign]
 
     def __attrs_post_init__(self) -> None:
         if self.report is None:
@@ -135,7 +154,14 @@ class Mechanism(ABC):
 
     @property
     def claim(self) -> Guarantee:
-        """The promise that its parameters stand for: kept by proof, or if a computation, which is not done here, confirms it."""
+        """The promise that its parameters stand for: kept by proof, or if a computation, which is not done here, confirms it.
+
+        A class that gives a law or a sampler of its own must give this too; until then it promises nothing, and releases nothing.
+        """
+        return NO_GUARANTEE
+
+    def by_proof(self) -> Guarantee:
+        """What a mechanism with a proof for its ε claims."""
         return Guarantee(rounded_up(self.epsilon), 0.0, "proof", neighbours=self.space.relation)
 
     @property
@@ -302,8 +328,12 @@ class Mechanism(ABC):
         private = tuple(int(x) for x in self.checked(counts))
         if type(self).draw_noise is Mechanism.draw_noise and type(self).sampler is Mechanism.sampler:
             raise RefusedError(f"{type(self).__name__} has no exact sampler, so it releases nothing; it is for study")
+        if self.report.wrapper is None and self.report != self.own_report():
+            raise RefusedError("a record cannot say which report this is, so nothing is released; leave it out, or use Remapped")
         self.check_size()
         self.report.check_size()
+        for category in self.prior.categories:
+            written_label(category)
         guarantee = replace(self.guarantee, unit=check_unit(unit, _unit(counts)))
         if guarantee.basis == "none" and not allow_nonprivate:
             fault = f"{type(self).__name__} has no privacy guarantee here, so it releases nothing; choose a mechanism with one"

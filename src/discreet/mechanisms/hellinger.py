@@ -30,7 +30,7 @@ from discreet.numerics.divergences import RELATIVE_ERROR, gap
 from discreet.numerics.gap_tables import gap_table
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_down, rounded_up
 from discreet.sampling import CandidateSampler, candidate_sampler, check_drawable
-from discreet.validation import Number, check_moderate, check_positive
+from discreet.validation import Number, check_moderate, check_positive, shown
 
 __all__ = ["Exponential", "HellingerGlobal", "HellingerLocal", "HellingerSmooth", "HellingerSmoothDelta", "certified_loss"]
 
@@ -42,7 +42,10 @@ def certified_loss(mechanism: "Exponential") -> Bounded:
 
 
 def _factor(value: Number) -> Fraction:
-    return check_positive(value, "factor")
+    factor = check_positive(value, "factor")
+    if not Fraction(1, limits.FACTOR) <= factor <= limits.FACTOR:
+        raise InvalidInputError(f"factor must be from 1e-100 to 1e100, got {shown(value)}")
+    return factor
 
 
 @define(frozen=True, slots=False, repr=False)
@@ -111,7 +114,7 @@ class Exponential(Mechanism):
     @property
     def _claim(self) -> Guarantee:
         """The promise of the mechanism as the papers have it."""
-        return super().claim
+        return self.by_proof()
 
     def _described(self) -> tuple[str, dict[str, Any]]:
         name, options = super()._described()

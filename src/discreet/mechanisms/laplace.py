@@ -20,6 +20,7 @@ from discreet.mechanisms.laws import Law, LossAtoms
 from discreet.mechanisms.noise import IndependentNoise
 from discreet.mechanisms.reports import Clamped, Cut, Report
 from discreet.model.datasets import grid_points
+from discreet.record.guarantee import Guarantee
 from discreet.sampling import BitSource, floored_laplace, rounded_laplace
 from discreet.validation import shown
 
@@ -116,6 +117,11 @@ class _Laplace(Mechanism):
     def affected(self) -> int:
         """How many noised counts a replacement can change."""
         return min(2, self.noised)
+
+    @property
+    def claim(self) -> Guarantee:
+        """ε, by proof (docs/mechanisms.md)."""
+        return self.by_proof()
 
     @property
     def noise(self) -> LaplaceNoise:

@@ -25,6 +25,7 @@ from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import Cut, Projected, Report
 from discreet.model.datasets import grid_points, simplex_points
 from discreet.numerics.balls import ball, refine
+from discreet.record.guarantee import Guarantee
 from discreet.sampling import BitSource, lattice_noise
 from discreet.validation import shown
 
@@ -120,6 +121,11 @@ class LatticeGeometric(Mechanism):
     def own_report(self) -> Report:
         """The nearest counts, or ("cut") left to right what is left of n."""
         return Projected(self.n) if self.projection == "euclidean" else Cut(self.n, self.k)
+
+    @property
+    def claim(self) -> Guarantee:
+        """ε, by proof (docs/mechanisms.md)."""
+        return self.by_proof()
 
     @property
     def noise(self) -> LatticeNoise:

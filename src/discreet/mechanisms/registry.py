@@ -7,7 +7,6 @@ taken by others, and a class that is defined again, as in a notebook, takes the 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
-from fractions import Fraction
 from inspect import isabstract
 from typing import Any
 
@@ -15,13 +14,13 @@ from attrs import NOTHING, evolve, fields
 
 from discreet import limits
 from discreet.errors import InvalidInputError
-from discreet.mechanisms.base import Mechanism, Prior
+from discreet.mechanisms.base import Mechanism, Prior, is_built_in, names_of
 from discreet.mechanisms.bayes_reports import Remapped
 from discreet.mechanisms.calibrated import Calibrated
 from discreet.mechanisms.hellinger import Exponential, HellingerGlobal, HellingerLocal, HellingerSmooth, HellingerSmoothDelta
 from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram, LaplaceZhang
 from discreet.mechanisms.lattice import LatticeGeometric
-from discreet.validation import Number, check_positive, shown
+from discreet.validation import Number, shown
 
 __all__ = ["MECHANISMS", "mechanism", "rebuilt"]
 
@@ -69,7 +68,7 @@ def _unwrapped(name: Any) -> tuple[list[Callable[[Any], Mechanism]], Any]:
 
 
 def _class_of(name: Any) -> type[Mechanism]:
-    known = {spelled.casefold(): (spelled, cls) for cls in _classes() for spelled in cls.own_names()}
+    known = {spelled.casefold(): (spelled, cls) for cls in _classes() for spelled in names_of(cls)}
     if isinstance(name, str) and name.casefold() in known:
         return known[name.casefold()][1]
     close = known[get_close_matches(shown(name).casefold(), known, n=1, cutoff=0.0)[0]][0]
@@ -81,13 +80,23 @@ def _class_of(name: Any) -> type[Mechanism]:
 
 
 def _classes() -> Iterator[type[Mechanism]]:
-    """Every mechanism that has been defined, in that order, so that a later class of the same name is the one that is found."""
+    """Every mechanism that has been defined: those of others first, in the order of their definition, and the built-in ones last.
+
+    Whoever looks for a name takes the last class that has it, so that nobody else's is taken for a built-in one. (A class that was refused
+    when it was defined may still be listed by Python for a while.)
+    """
     waiting: list[Any] = [Mechanism]
+    built_in = []
     while waiting:
         for cls in waiting.pop(0).__subclasses__():
             waiting.append(cls)
-            if not isabstract(cls) and not cls.__name__.startswith("_"):
+            if isabstract(cls) or cls.__name__.startswith("_"):
+                continue
+            if is_built_in(cls):
+                built_in.append(cls)
+            else:
                 yield cls
+    yield from built_in
 
 
 def _made(cls: type[Mechanism], prior: Prior, n: int, epsilon: Any, options: Mapping[str, Any]) -> Mechanism:
@@ -125,7 +134,4 @@ def rebuilt(name: str, parameters: Mapping[str, Any], prior: Prior, n: int) -> M
         return Remapped(inside)
     if not isinstance(inside, Exponential) or inside.factor != 1:
         raise InvalidInputError(f"Calibrated takes a Hellinger mechanism, not {shown(options['mechanism'])}")
-    factor = check_positive(options["factor"], "factor")
-    if not Fraction(1, limits.FACTOR) <= factor <= limits.FACTOR:
-        raise InvalidInputError(f"factor must be from 1e-100 to 1e100, got {shown(factor)}")
-    return evolve(inside, factor=factor)
+    return evolve(inside, factor=options["factor"])

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["Beta", "Dirichlet", "DirichletMultinomial"]
 
 _SIMPLEX_TOLERANCE = 1e-8
+_MANY = 20
+"""More parameters than this are not all shown."""
 _UNNAMED = ("success", "failure")
 """What the two categories of a Beta are called when they are not named."""
 
@@ -190,6 +192,9 @@ class Dirichlet(_Conjugate):
 
     def __repr__(self) -> str:
         labels = "" if self.categories == tuple(range(self.k)) else f", categories={list(self.categories)!r}"
+        if self.k > _MANY and not labels:
+            same = len(set(self.exact)) == 1
+            return f"Dirichlet([{_shown(self.exact[:1])}] * {self.k})" if same else f"Dirichlet([{_shown(self.exact[:_MANY])}, ...])"
         return f"Dirichlet([{_shown(self.exact)}]{labels})"
 
     def mean(self) -> Floats:
