@@ -205,7 +205,7 @@ def test_targets_that_are_met_at_once_or_never() -> None:
         plan(dc.Beta(1, 1), 0.01, epsilon=1, mechanism="HellingerGlobal")
 
 
-@pytest.mark.parametrize("k", [100, 1000])
+@pytest.mark.parametrize("k", [30, pytest.param(1000, marks=pytest.mark.slow)])
 def test_an_error_that_begins_level_is_followed_until_it_falls(k: int) -> None:
     """With many categories the first thousands of records drown in the noise: the error stays at 1 before it falls."""
     assert plan(dc.Dirichlet.uniform(k), 0.2, epsilon=1).error <= 0.2

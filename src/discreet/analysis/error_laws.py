@@ -51,6 +51,7 @@ _DATASETS, _FEWEST_DATASETS = 100, 8
 _CONVOLUTION_ITSELF = 1_000
 _PLANNED = 5
 """A plan, which asks for some twenty means, spends this part of the work on each."""
+_FEWEST_PLANNED = 200
 _DENSE, _GROWTH, _SPARSE_GROWTH = 64, 1.1, 1.2
 """Datasets that are interpolated between: all counts this near an end, and further ones in geometric progression, sparser beyond
 `_MOST_LISTED` records."""
@@ -175,16 +176,16 @@ def expected_error(
     if counts is not None:
         checked = mechanism.checked(counts)
         return _given(mechanism, checked, Errors(mechanism.prior, mechanism.n, distance), generator)
-    return _over_datasets(mechanism, over, distance, generator, limits.ERROR_CONVOLUTIONS)
+    return _over_datasets(mechanism, over, distance, generator)
 
 
 def planning_error(mechanism: Mechanism, over: Literal["predictive", "worst"], distance: Distance) -> ExpectedError:
     """The mean error over the predictive or at the worst dataset, found with less work where many of them are wanted."""
-    return _over_datasets(mechanism, over, distance, np.random.default_rng(0), limits.ERROR_CONVOLUTIONS // _PLANNED)
+    return _over_datasets(mechanism, over, distance, np.random.default_rng(0), less=_PLANNED)
 
 
 def _over_datasets(
-    mechanism: Mechanism, over: str | None, distance: Distance, generator: np.random.Generator, most_convolved: int
+    mechanism: Mechanism, over: str | None, distance: Distance, generator: np.random.Generator, less: int = 1
 ) -> ExpectedError:
     if over not in ("predictive", "worst"):
         raise InvalidInputError(f'over must be "predictive" or "worst", got {over!r}')
@@ -194,7 +195,7 @@ def _over_datasets(
         return _between_datasets(mechanism, distance)[over]
     if over == "worst":
         raise TooLargeError("the worst dataset is found by going through all of them, and there are too many; use fewer records")
-    return _sampled_datasets(mechanism, distance, generator, most_convolved)
+    return _sampled_datasets(mechanism, distance, generator, less)
 
 
 # --- given counts -----------------------------------------------------------------------------------------------------
@@ -365,11 +366,11 @@ def _weighted_datasets(mechanism: Mechanism) -> tuple[Floats, Floats]:
     return points, weight / weight.sum()
 
 
-def _sampled_datasets(mechanism: Mechanism, distance: Distance, rng: np.random.Generator, most_convolved: int) -> ExpectedError:
+def _sampled_datasets(mechanism: Mechanism, distance: Distance, rng: np.random.Generator, less: int) -> ExpectedError:
     """The mean error of datasets drawn from the predictive: of one release of each, or, where noise depends on the data, of all."""
     if mechanism.noise is not None:
-        return _simulated_releases(mechanism, mechanism.noise, distance, rng)
-    affordable = most_convolved // _convolution_cost(mechanism)
+        return _simulated_releases(mechanism, mechanism.noise, distance, rng, less)
+    affordable = limits.ERROR_CONVOLUTIONS // less // _convolution_cost(mechanism)
     if distance is hellinger and affordable < _FEWEST_DATASETS:
         raise TooLargeError(
             f"the mean error of noise that depends on the data is not computed for {mechanism.k} categories and n = {mechanism.n:,}: "
@@ -380,11 +381,13 @@ def _sampled_datasets(mechanism: Mechanism, distance: Distance, rng: np.random.G
     return _estimate(np.array([_given(mechanism, counts, errors, rng) for counts in datasets]))
 
 
-def _simulated_releases(mechanism: Mechanism, noise: CellNoise, distance: Distance, rng: np.random.Generator) -> ExpectedError:
-    """One release of each of many datasets, which all have the same noise."""
+def _simulated_releases(mechanism: Mechanism, noise: CellNoise, distance: Distance, rng: np.random.Generator, less: int) -> ExpectedError:
+    """One release of each of many datasets, which all have the same noise; of fewer where there are many categories to average over."""
+    draws = _draws(mechanism)
+    draws = min(draws, max(_FEWEST_PLANNED, _MOST_DRAWN // less // mechanism.k)) if less > 1 else draws
     errors, predictive = Errors(mechanism.prior, mechanism.n, distance), mechanism.prior.predictive(mechanism.n)
     parts = []
-    for size in _batches(_draws(mechanism), mechanism.k):
+    for size in _batches(draws, mechanism.k):
         datasets = predictive.sample(size, rng)
         parts.append(errors.pairs(datasets, mechanism.report(datasets[:, : noise.cells] + noise.simulate(size, rng))))
     return _estimate(np.concatenate(parts))

@@ -54,6 +54,8 @@ _EPSILON_STEP = 8
 _DIGITS = 3  # significant digits of the ε that is found
 _DOUBLED_TO, _RECORDS_STEP = 1024, 4
 """While the prior may outweigh the data n is doubled; beyond, this many times as many records are tried next."""
+_MANY_CATEGORIES = 20
+"""With more, every error is a simulation that takes a while, and the first thousands of records drown in the noise."""
 _LEVEL_FROM, _LEVEL = 1024, 0.005
 """A worst-case error tends to a limit, that of a few records in a category: from this n on, one that hardly falls is not followed.
 
@@ -111,7 +113,8 @@ def plan(
     # Averaged over the predictive, the error of noise that does not depend on the data falls to 0 in the end, however late that begins.
     falls = over == "predictive" and make(prior, 1, level).noise is not None
     level_from = inf if falls else _LEVEL_FROM * max(1.0, float(level) ** -2)
-    records, error = _least_records(lambda candidate: error_at(candidate, level), target, level_from)
+    doubled_to = 1 if falls and prior.k > _MANY_CATEGORIES else _DOUBLED_TO
+    records, error = _least_records(lambda candidate: error_at(candidate, level), target, level_from, doubled_to)
     return Plan(name, target, records, level, error, over, "n")
 
 
@@ -144,11 +147,13 @@ def _least_epsilon(error_at: Callable[[Fraction], ExpectedError], target: float)
     return high if low is None else _narrowed(error_at, target, low, high, _rounded_up, _unit)
 
 
-def _least_records(error_at: Callable[[int], ExpectedError], target: float, level_from: float) -> tuple[int, ExpectedError]:
+def _least_records(
+    error_at: Callable[[int], ExpectedError], target: float, level_from: float, doubled_to: int
+) -> tuple[int, ExpectedError]:
     tried = [(1, error_at(1))]
     while len(tried) < 2 or not (tried[-1][1] <= target and tried[-1][1] < tried[-2][1]):
         n, error = tried[-1]
-        following = n * (2 if n < _DOUBLED_TO else _RECORDS_STEP)
+        following = n * (2 if n < doubled_to else _RECORDS_STEP)
         level = n >= level_from and error > target and abs(error - tried[-3][1]) <= _LEVEL * error
         if level or following > limits.PLANNED_RECORDS:
             ends = "levels off at" if level else "is still"

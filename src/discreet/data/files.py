@@ -140,7 +140,8 @@ def _parquet_by_arrow(connection: "DuckDBPyConnection", files: list[str], column
     for name in columns:
         if len({_family(schema.field(name).type) for schema in schemas}) > 1:
             raise InvalidInputError(
-                f"column {name!r} has types in these files that no common one holds exactly, so they cannot be counted strictly: convert them"
+                f"column {name!r} has types in these files that no common one holds exactly, so they cannot be counted strictly: "
+                "convert them first"
             )
     parts = [pa.schema([schema.field(name) for name in columns]) for schema in schemas]
     whole = pa.unify_schemas(parts, promote_options="permissive")
@@ -152,12 +153,7 @@ def _family(kind: "pa.DataType") -> object:
     """Types of one family are held exactly by the widest of them; any other type is a family of its own."""
     from pyarrow import types
 
-    families = (
-        types.is_signed_integer,
-        types.is_unsigned_integer,
-        types.is_floating,
-        lambda one: types.is_string(one) or types.is_large_string(one),
-    )
+    families = (types.is_signed_integer, types.is_unsigned_integer, types.is_floating, types.is_string, types.is_large_string)
     return next((position for position, belongs in enumerate(families) if belongs(kind)), kind)
 
 
