@@ -119,5 +119,5 @@ def test_it_installs_alone_with_its_core_dependencies(built: Path, tmp_path: Pat
         "--epsilon",
         "1",
     ]
-    assert "Promise" in run(*release, folder=tmp_path)
+    assert '"format": "discreet release"' in run(*release, folder=tmp_path)
     assert sys.prefix not in run(python, "-c", "import discreet; print(discreet.__file__)", folder=tmp_path)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this syst
 
 SECRET = "patient-9f3a77c1"  # noqa: S105
 COMMAND = """
-from discreet import files
+from discreet.data import files
 connected = files._connected
 
 def with_little_memory(place):
