@@ -197,7 +197,7 @@ def _inside(n: int) -> Floats:
 
 def _listed_coverage(mechanism: Mechanism, inside: Floats) -> float:
     """Every dataset is equally likely under this prior."""
-    n, covered = mechanism.n, []
+    n, covered = mechanism.total, []
     for x in range(n + 1):
         law = mechanism.law([x, n - x])
         usual = (law.counts.sum(axis=-1) == n).all()
@@ -208,7 +208,7 @@ def _listed_coverage(mechanism: Mechanism, inside: Floats) -> float:
 
 def _drawn_coverage(mechanism: Mechanism) -> tuple[float, float]:
     """The same from draws for every dataset, with its standard error."""
-    n, rng = mechanism.n, np.random.default_rng(1)
+    n, rng = mechanism.total, np.random.default_rng(1)
     drawn = [mechanism.simulate([x, n - x], _DRAWS_EACH, rng).astype(np.float64) for x in range(n + 1)]
     held = np.stack([_held(float(x), n, reports) for x, reports in enumerate(drawn)])
     return float(held.mean()), float(np.sqrt(held.var(axis=1).sum() / _DRAWS_EACH) / len(held))

@@ -42,7 +42,7 @@ def _calibration() -> str:
 
 
 def _mean_error(mechanism: Mechanism) -> float:
-    counts = [mechanism.n // 2, mechanism.n - mechanism.n // 2]
+    counts = [mechanism.total // 2, mechanism.total - mechanism.total // 2]
     law = mechanism.law(counts)
     truth = mechanism.prior.concentration + np.array(counts)
     return float(law.probability @ dc.hellinger(truth, mechanism.prior.concentration + law.counts))

@@ -50,7 +50,7 @@ def release_of(mechanism: Mechanism, raw: tuple[int, ...]) -> dc.Release:
 
 def _all_outcomes(mechanism: Mechanism, predictive: Floats) -> Iterator[tuple[float, tuple[int, ...], Floats]]:
     """Every outcome with its probability and the posterior of the first count given it."""
-    n = mechanism.n
+    n = mechanism.total
     laws = [mechanism.raw_law(np.array([i, n - i])) for i in range(n + 1)]
     joint = predictive[:, None] * np.stack([law.probability for law in laws])
     chance = joint.sum(axis=0)
@@ -60,7 +60,7 @@ def _all_outcomes(mechanism: Mechanism, predictive: Floats) -> Iterator[tuple[fl
 
 def _drawn_outcomes(mechanism: Mechanism, predictive: Floats, size: int) -> Iterator[tuple[float, tuple[int, ...], Floats]]:
     """As many outcomes as asked for, drawn, each with the exact posterior given it."""
-    n, rng = mechanism.n, np.random.default_rng(0)
+    n, rng = mechanism.total, np.random.default_rng(0)
     for first in rng.choice(n + 1, size=size, p=predictive / predictive.sum()):
         raw = tuple(mechanism.simulate_raw(np.array([first, n - first]), 1, rng)[0].tolist())
         given = predictive * np.exp([mechanism.log_prob([i, n - i], raw) for i in range(n + 1)])
@@ -69,7 +69,7 @@ def _drawn_outcomes(mechanism: Mechanism, predictive: Floats, size: int) -> Iter
 
 def coverage(mechanism: Mechanism, mass: float = 0.95, drawn: int | None = None) -> Coverage:
     """Over all outcomes, or over this many drawn ones where there are too many."""
-    n, (a, b) = mechanism.n, mechanism.prior.concentration
+    n, (a, b) = mechanism.total, mechanism.prior.concentration
     x = np.arange(n + 1)
     predictive = mechanism.prior.predictive(n).pmf(np.stack([x, n - x], axis=-1))
     aware = naive = worst = 0.0

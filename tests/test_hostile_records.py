@@ -299,7 +299,7 @@ def bases() -> list[dict[str, Any]]:
         dc.Calibrated(dc.HellingerGlobal(two, 9, 1)),
     ]
     full = {3: (4, 2, 1), 2: (5, 4)}
-    counts = [full[m.k] if sum(full[m.k]) == m.n else (m.n, *[0] * (m.k - 1)) for m in made]
+    counts = [full[m.k] if sum(full[m.k]) == m.n else (m.total, *[0] * (m.k - 1)) for m in made]
     return [json.loads(m.release(c, allow_nonprivate=True).to_json()) for m, c in zip(made, counts, strict=True)]
 
 

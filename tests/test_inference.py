@@ -47,7 +47,7 @@ def _log_predictive(a: Floats, points: Any) -> Floats:
 
 def _by_definition(mechanism: Mechanism, raw: tuple[int, ...]) -> tuple[Any, Floats]:
     """All possible counts and their posterior probabilities."""
-    points = lattice(mechanism.n, mechanism.k)
+    points = lattice(mechanism.total, mechanism.k)
     log_weight = _log_predictive(mechanism.prior.concentration, points) + [mechanism.log_prob(x, raw) for x in points]
     weight = np.exp(log_weight - log_weight.max())
     return points, weight / weight.sum()
@@ -55,7 +55,7 @@ def _by_definition(mechanism: Mechanism, raw: tuple[int, ...]) -> tuple[Any, Flo
 
 def _outcomes(mechanism: Mechanism) -> list[tuple[int, ...]]:
     """A few raw outcomes: typical ones, and for noisy counts also some far outside."""
-    counts = np.random.default_rng(5).multinomial(mechanism.n, np.full(mechanism.k, 1.0 / mechanism.k))
+    counts = np.random.default_rng(5).multinomial(mechanism.total, np.full(mechanism.k, 1.0 / mechanism.k))
     drawn = mechanism.simulate_raw(counts, 3, np.random.default_rng(6))
     far = [drawn[0] + 40 * np.resize([1, -1], drawn.shape[1])] if mechanism.noise is not None and drawn.shape[1] != 3 else []
     return [tuple(row.tolist()) for row in (*drawn, *far)]
@@ -71,14 +71,14 @@ def _difference(run: Run, expected: Floats) -> float:
 
 def _listed(mechanism: Mechanism, raw: tuple[int, ...]) -> ListedCounts:
     """Two categories, all counts, whatever their number."""
-    first = np.arange(mechanism.n + 1)
-    points = np.stack([first, mechanism.n - first], axis=-1)
+    first = np.arange(mechanism.total + 1)
+    points = np.stack([first, mechanism.total - first], axis=-1)
     noise = np.array(raw) - points[:, : len(raw)]
     if isinstance(mechanism, dc.LaplaceZhang | dc.LaplaceHistogram):  # ⌊Laplace⌋ is t or -1-t with probability ∝ e^{-t/b}
         log_likelihood = -np.where(noise >= 0, noise, -noise - 1).sum(axis=-1) / float(mechanism.scale)
     else:
         log_likelihood = -float(mechanism.epsilon) * np.maximum(noise, 0).sum(axis=-1)
-    return ListedCounts(points, mechanism.prior.predictive(mechanism.n).logpmf(points) + log_likelihood)
+    return ListedCounts(points, mechanism.prior.predictive(mechanism.total).logpmf(points) + log_likelihood)
 
 
 # --- against the definition -------------------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ SAMPLED = {
 def test_drawn_counts_follow_their_marginals(name: str) -> None:
     mechanism = SAMPLED[name]
     shares = np.arange(1.0, mechanism.k + 1.0)
-    x = np.random.default_rng(1).multinomial(mechanism.n, shares / shares.sum())
+    x = np.random.default_rng(1).multinomial(mechanism.total, shares / shares.sum())
     raw = tuple(mechanism.simulate_raw(x, 1, np.random.default_rng(2))[0].tolist())
     posterior = release_of(mechanism, raw).noise_aware()
     if isinstance(posterior.counts, ConvolvedCounts):
@@ -316,7 +316,7 @@ def test_the_test_of_drawn_counts_can_fail() -> None:
 def test_drawn_probabilities_follow_their_marginals(name: str) -> None:
     mechanism = SAMPLED[name]
     shares = np.arange(1.0, mechanism.k + 1.0)
-    x = np.random.default_rng(1).multinomial(mechanism.n, shares / shares.sum())
+    x = np.random.default_rng(1).multinomial(mechanism.total, shares / shares.sum())
     raw = tuple(mechanism.simulate_raw(x, 1, np.random.default_rng(2))[0].tolist())
     release = release_of(mechanism, raw)
     posterior = release.noise_aware()
@@ -425,7 +425,7 @@ def test_the_coverage_test_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     right = latent_counts
 
     def wrong(mechanism: Mechanism, raw: tuple[int, ...]) -> LatentCounts:
-        return right(make(dc.LaplaceHistogram, mechanism.prior, mechanism.n, float(mechanism.epsilon) * 1.1), raw)
+        return right(make(dc.LaplaceHistogram, mechanism.prior, mechanism.total, float(mechanism.epsilon) * 1.1), raw)
 
     monkeypatch.setattr(noise_aware, "latent_counts", wrong)
     found = coverage(make(dc.LaplaceHistogram, dc.Beta(1, 1), 50, 0.5))

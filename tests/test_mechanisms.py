@@ -12,6 +12,7 @@ import pytest
 import discreet as dc
 from discreet.mechanisms import MECHANISMS, Mechanism, hellinger
 from discreet.mechanisms.losses import Bounded
+from discreet.model.datasets import Relation
 from discreet.sampling import SeededBits
 from tests import brute, sampling_support
 from tests.sampling_support import PretendedSecret
@@ -178,9 +179,9 @@ def test_guarantees_say_what_they_rest_on(name: str) -> None:
         assert guarantee == dc.Guarantee(inf, 1.0, "none")
         assert str(guarantee) == "no privacy guarantee"
     elif name == "HellingerSmoothDelta":
-        assert guarantee == dc.Guarantee(0.5, 1e-8, "computation", "record", "replace one")
+        assert guarantee == dc.Guarantee(0.5, 1e-8, "computation", "record", Relation.REPLACE_ONE)
     else:
-        assert guarantee == dc.Guarantee(0.5, 0.0, "proof", "record", "replace one")
+        assert guarantee == dc.Guarantee(0.5, 0.0, "proof", "record", Relation.REPLACE_ONE)
         assert str(guarantee) == "ε = 0.5 differential privacy by proof; neighbours: replace one record"
 
 
@@ -296,7 +297,7 @@ def test_releases_differ_from_draw_to_draw_and_repeat_with_the_same_bits(name: s
     mechanism = dc.mechanism(name, THREE, 60, "0.05")
     if name == "HellingerSmoothDelta":
         mechanism = dc.mechanism(name, THREE, 12, "0.05")
-    counts = [mechanism.n // 2, mechanism.n // 3, mechanism.n - mechanism.n // 2 - mechanism.n // 3]
+    counts = [mechanism.total // 2, mechanism.total // 3, mechanism.total - mechanism.total // 2 - mechanism.total // 3]
     draws = [mechanism.release(counts, source=SeededBits(s), allow_nonprivate=True).raw for s in (1, 2, 3, 4, 1)]
     assert len(set(draws)) > 1
     assert draws[0] == draws[4]

@@ -413,7 +413,7 @@ def test_a_law_that_is_nearly_one_point_is_proposed_as_such(rate: int) -> None:
 )
 def test_attempts_succeed_also_with_many_categories(mechanism: Exponential) -> None:
     """There the far tail spans hundreds of orders of magnitude, and what is done about it must not cost the bulk."""
-    counts, source = (mechanism.n // mechanism.k,) * mechanism.k, SeededBits(1)
+    counts, source = (mechanism.total // mechanism.k,) * mechanism.k, SeededBits(1)
     sampler = mechanism.sampler(counts)
     assert sum(sampler.attempt(source) is not None for _ in range(40)) >= 20
 

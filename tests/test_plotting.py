@@ -37,7 +37,7 @@ def test_every_category_has_its_own_labelled_line() -> None:
     ],
 )
 def test_the_title_says_what_of_whom_and_under_which_promise(mechanism: Mechanism, unit: Literal["record", "person"], known: str) -> None:
-    release = mechanism.release([mechanism.n // 3, mechanism.n - mechanism.n // 3], unit=unit)
+    release = mechanism.release([mechanism.total // 3, mechanism.total - mechanism.total // 3], unit=unit)
     assert release.plot(variable="smoking").get_title() == f"How common is each value of “smoking”?\nEstimated from {known}."
     assert release.plot().get_title() == f"How common is each category?\nEstimated from {known}."
 

@@ -40,7 +40,7 @@ def test_losses_and_deltas_are_the_reference_values(world: Any, name: str) -> No
 
 def raw_outcomes(mechanism: Mechanism) -> Integers:
     """Enough of the raw outcomes of a small world to hold the largest loss and all but 1e-9 of the probability."""
-    n, k = mechanism.n, mechanism.k
+    n, k = mechanism.total, mechanism.k
     if isinstance(mechanism, dc.LatticeGeometric):
         reach = int(25 / float(mechanism.epsilon)) + n
         free = np.stack(np.meshgrid(*[np.arange(-reach, reach + 1)] * (k - 1), indexing="ij"), axis=-1).reshape(-1, k - 1)
@@ -51,7 +51,7 @@ def raw_outcomes(mechanism: Mechanism) -> Integers:
 
 
 def all_laws(mechanism: Mechanism) -> dict[tuple[int, ...], Floats]:
-    points = lattice(mechanism.n, mechanism.k)
+    points = lattice(mechanism.total, mechanism.k)
     if isinstance(mechanism, tuple(EXPONENTIAL.values())):
         return {tuple(x.tolist()): mechanism.law(x).log_probability for x in points}
     outcomes = raw_outcomes(mechanism)

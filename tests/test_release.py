@@ -97,7 +97,7 @@ def test_a_release_is_read_back_exactly(world: Any, data: st.DataObject) -> None
     assert again.to_json() == release.to_json()
     assert pickle.loads(pickle.dumps(release)) == copy.deepcopy(release) == release  # noqa: S301
     rebuilt = again.mechanism
-    counts = [release.n, *[0] * (release.prior.k - 1)]
+    counts = [mechanism.total, *[0] * (release.prior.k - 1)]
     assert rebuilt.log_prob(counts, release.raw) == mechanism.log_prob(counts, release.raw)
     np.testing.assert_array_equal([rebuilt.report.one(release.raw)], [release.counts])
 

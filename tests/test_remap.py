@@ -22,7 +22,7 @@ RAW = {"LaplaceZhang": 0, "LaplaceDimension": 1, "LaplaceHistogram": 1, "Lattice
 def _excess(mechanism: Mechanism, raw: brute.Outcome) -> float:
     """How much worse the report is than the best of all candidates, by brute force."""
     reported = tuple(dc.Remapped(mechanism).report(np.array([raw]))[0].tolist())
-    errors = brute.expected_errors(mechanism.prior.exact, mechanism.n, lambda x: exp(mechanism.log_prob(x, raw)))
+    errors = brute.expected_errors(mechanism.prior.exact, mechanism.total, lambda x: exp(mechanism.log_prob(x, raw)))
     return errors[reported] / min(errors.values()) - 1.0
 
 
@@ -82,7 +82,7 @@ def test_many_records_give_what_enumeration_gives(monkeypatch: pytest.MonkeyPatc
 
 def _error(mechanism: Mechanism, raw: Any, r: int) -> float:
     """E[H | z] of one report at k = 2, as a sum over every dataset there is."""
-    n, (a, b) = mechanism.n, mechanism.prior.concentration
+    n, (a, b) = mechanism.total, mechanism.prior.concentration
     x = np.arange(n + 1.0)
     log_weight = mechanism.prior.predictive(n).logpmf(np.stack([x, n - x], axis=-1))
     assert mechanism.noise is not None

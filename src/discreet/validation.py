@@ -147,8 +147,12 @@ def check_records(n: Any, name: str = "n") -> int:
     return int(value)
 
 
-def check_counts(counts: Any, k: int, n: int | None = None, categories: Iterable[Hashable] = ()) -> Counts:
-    """Private counts of k categories, with total n if given. Messages say what is wrong and never how much or where."""
+def check_counts(counts: Any, k: int, n: int | None = None, categories: Iterable[Hashable] = (), *, any_total: bool = False) -> Counts:
+    """Private counts of k categories, with total n if given. Messages say what is wrong and never how much or where.
+
+    With `any_total` nothing is refused because of how many records there are: none are data like any others, and a count beyond 2**53
+    is taken as 2**53, because a refusal would tell it from its neighbours.
+    """
     try:
         array = np.asarray(_in_order(counts, categories))
     except InvalidInputError:
@@ -156,9 +160,9 @@ def check_counts(counts: Any, k: int, n: int | None = None, categories: Iterable
     except (TypeError, ValueError):
         raise InvalidInputError("counts must be a one-dimensional sequence of whole numbers, one for each category") from None
     if array.dtype == object and array.ndim == 1 and all(isinstance(c, Integral) and not isinstance(c, bool) for c in array):
-        if any(abs(int(c)) > limits.COUNT for c in array):
-            raise InvalidInputError("counts must be at most 2**53; got a larger number")
-        array = array.astype(np.int64)
+        if any(abs(int(c)) > limits.COUNT for c in array) and not any_total:
+            raise InvalidInputError(_TOO_MANY)
+        array = np.clip(array, -1, limits.COUNT).astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iuf":
         raise InvalidInputError("counts must be a one-dimensional sequence of whole numbers, one for each category")
     if array.size != k:
@@ -169,8 +173,10 @@ def check_counts(counts: Any, k: int, n: int | None = None, categories: Iterable
         raise InvalidInputError("counts must not be negative")
     if array.dtype.kind == "f" and (array != np.floor(array)).any():
         raise InvalidInputError("counts must be whole numbers; got one with a fraction")
+    if any_total:
+        return np.asarray(np.minimum(array, limits.COUNT), dtype=np.int64)
     if (array > limits.COUNT).any() or sum(int(c) for c in array) > limits.COUNT:
-        raise InvalidInputError("counts and their total must be at most 2**53; got a larger number")
+        raise InvalidInputError(_TOO_MANY)
     result: Counts = array.astype(np.int64)
     total = int(result.sum())
     if total == 0:
@@ -178,6 +184,9 @@ def check_counts(counts: Any, k: int, n: int | None = None, categories: Iterable
     if n is not None and total != n:
         raise InvalidInputError(f"counts must add up to the declared number of records, n = {n}; they do not")
     return result
+
+
+_TOO_MANY = "counts and their total must be at most 2**53; got a larger number"
 
 
 def _in_order(counts: Any, categories: Iterable[Hashable]) -> Any:

@@ -123,7 +123,7 @@ def fits(mechanism: Mechanism, datasets: int | None = None) -> bool:
     width = space.size
     if on_every_count:
         clamped = _clamped_noise(mechanism)
-        width = (mechanism.n + 3 if clamped is None else _reach(clamped, mechanism.n)) ** 2
+        width = (mechanism.total + 3 if clamped is None else _reach(clamped, mechanism.total)) ** 2
     return number * width * mechanism.k <= 2 * limits.ERROR_PAIRS
 
 
@@ -139,7 +139,7 @@ def _law_size(mechanism: Mechanism) -> float:
 def _clamped_noise(mechanism: Mechanism) -> IndependentNoise | None:
     """The noise, if it is on both of two counts, each of which is clamped by itself: outcomes are then a grid of two."""
     noise = mechanism.noise
-    both = isinstance(noise, IndependentNoise) and noise.cells == mechanism.k == 2 and mechanism.report == Clamped(mechanism.n)
+    both = isinstance(noise, IndependentNoise) and noise.cells == mechanism.k == 2 and mechanism.report == Clamped(mechanism.total)
     return noise if both and isinstance(noise, IndependentNoise) else None
 
 
@@ -153,7 +153,7 @@ def dataset_laws(mechanism: Mechanism, datasets: Counts | None = None) -> Iterat
     points = mechanism.space.points() if datasets is None else datasets
     noise = _clamped_noise(mechanism)
     if noise is not None:
-        yield from (_product_law(noise, mechanism.n, counts) for counts in points)
+        yield from (_product_law(noise, mechanism.total, counts) for counts in points)
     else:
         yield from _listed_laws(mechanism, points)
 
@@ -175,14 +175,14 @@ class _KnownReports:
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
-        self.kept = mechanism.report.is_search and (mechanism.n + 3) ** mechanism.k < 2**62
+        self.kept = mechanism.report.is_search and (mechanism.total + 3) ** mechanism.k < 2**62
         self.keys: Counts = np.zeros(0, dtype=np.int64)
         self.reports: Counts = np.zeros((0, mechanism.k), dtype=np.int64)
 
     def __call__(self, raw: Counts) -> Counts:
         if not self.kept:
             return self.mechanism.report(raw)
-        n = self.mechanism.n
+        n = self.mechanism.total
         clamped = np.clip(raw, -1, n + 1)
         key = (clamped + 1) @ ((n + 3) ** np.arange(raw.shape[-1], dtype=np.int64))
         new, first = np.unique(key, return_index=True)

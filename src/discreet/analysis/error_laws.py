@@ -147,7 +147,7 @@ def error_law(mechanism: Mechanism, counts: ArrayLike, distance: Distance = hell
     """The exact law of the error for these counts. A function of the private counts: for study, never for choosing a mechanism."""
     checked = mechanism.checked(counts)
     [law] = dataset_laws(mechanism, checked[None, :])
-    errors = Errors(mechanism.prior, mechanism.n, distance)(checked, law.reported)
+    errors = Errors(mechanism.prior, mechanism.total, distance)(checked, law.reported)
     return ErrorLaw.of(errors, law.probability)
 
 
@@ -175,7 +175,7 @@ def expected_error(
     generator = np.random.default_rng(rng)
     if counts is not None:
         checked = mechanism.checked(counts)
-        return _given(mechanism, checked, Errors(mechanism.prior, mechanism.n, distance), generator)
+        return _given(mechanism, checked, Errors(mechanism.prior, mechanism.total, distance), generator)
     return _over_datasets(mechanism, over, distance, generator)
 
 
@@ -203,10 +203,10 @@ def _over_datasets(
 
 def _given(mechanism: Mechanism, counts: Counts, errors: Errors, rng: np.random.Generator) -> ExpectedError:
     """The mean error for these counts."""
-    if mechanism.k == 2 and mechanism.n > limits.ERROR_RECORDS and _has_line(mechanism):
+    if mechanism.k == 2 and mechanism.total > limits.ERROR_RECORDS and _has_line(mechanism):
         return ExpectedError(_line_mean(mechanism, counts, errors.distance), "quadrature")
     listable = fits(mechanism, 1)
-    few = mechanism.k == 2 or candidate_count(mechanism.n, mechanism.k) <= limits.ERROR_CANDIDATES
+    few = mechanism.k == 2 or candidate_count(mechanism.total, mechanism.k) <= limits.ERROR_CANDIDATES
     quick = _convolution_cost(mechanism) <= limits.ERROR_CONVOLUTIONS
     if not (few and listable) and errors.distance is hellinger and mechanism.k > 2 and quick:
         found = _convolved(mechanism, counts, errors.rows(counts) if errors.tables else None)
@@ -221,7 +221,7 @@ def _given(mechanism: Mechanism, counts: Counts, errors: Errors, rng: np.random.
 
 
 def _convolution_cost(mechanism: Mechanism) -> int:
-    return mechanism.k * (mechanism.n + _CONVOLUTION_ITSELF)
+    return mechanism.k * (mechanism.total + _CONVOLUTION_ITSELF)
 
 
 def _convolved(mechanism: Mechanism, counts: Counts, rows: list[Floats] | None) -> ExpectedError | None:
@@ -229,9 +229,9 @@ def _convolved(mechanism: Mechanism, counts: Counts, rows: list[Floats] | None) 
     noise, report, rate, bound = mechanism.noise, mechanism.report, mechanism.hellinger_rate(counts), 0.0
     if rate is not None and report == AsDrawn():
         mean = exponential_mean(mechanism.prior, counts, rate, rows)
-    elif isinstance(noise, IndependentNoise) and report == Cut(mechanism.n, mechanism.k):
+    elif isinstance(noise, IndependentNoise) and report == Cut(mechanism.total, mechanism.k):
         mean = laplace_mean(mechanism.prior, noise, counts, rows)
-    elif noise is not None and noise.keeps_total and report == Projected(mechanism.n):
+    elif noise is not None and noise.blocks and report == Projected(mechanism.total):
         mean, bound = lattice_mean(mechanism, noise, counts, _NEGLIGIBLE_BOUNDARY, rows)
         if bound > _NEGLIGIBLE_BOUNDARY:
             return None
@@ -247,7 +247,7 @@ def _has_line(mechanism: Mechanism) -> bool:
 
 def _line_mean(mechanism: Mechanism, counts: Counts, distance: Distance) -> float:
     """The mean error for these counts of two categories, as a sum over nodes: any n."""
-    n, x = mechanism.n, int(counts[0])
+    n, x = mechanism.total, int(counts[0])
     r, width = panel_nodes(n, [float(x)])
     log_report = mechanism.line_law(x, r)
     assert log_report is not None  # the caller has asked  # noqa: S101
@@ -298,13 +298,13 @@ def _estimate(values: Floats) -> ExpectedError:
 
 def _means(mechanism: Mechanism, distance: Distance, datasets: Counts | None = None) -> Floats:
     """The mean error of every dataset, or of these."""
-    errors = Errors(mechanism.prior, mechanism.n, distance, tables=mechanism.n <= limits.TABLED_RECORDS)
+    errors = Errors(mechanism.prior, mechanism.total, distance, tables=mechanism.total <= limits.TABLED_RECORDS)
     return np.array([errors.mean(law) for law in dataset_laws(mechanism, datasets)])
 
 
 def _every_dataset(mechanism: Mechanism, over: str, distance: Distance) -> ExpectedError:
-    points, means = simplex_points(mechanism.n, mechanism.k), _means(mechanism, distance)
-    return _over(points, means, mechanism.prior.predictive(mechanism.n).pmf(points), over, "enumeration")
+    points, means = simplex_points(mechanism.total, mechanism.k), _means(mechanism, distance)
+    return _over(points, means, mechanism.prior.predictive(mechanism.total).pmf(points), over, "enumeration")
 
 
 def _over(points: Counts | Floats, means: Floats, weight: Floats, over: str, method: Method, bound: float = 0.0) -> ExpectedError:
@@ -323,7 +323,7 @@ def _nodes(n: int) -> NDArray[np.int64]:
 
 
 def _is_interpolated(mechanism: Mechanism) -> bool:
-    return mechanism.k == 2 and (_has_line(mechanism) or fits(mechanism, len(_nodes(mechanism.n))))
+    return mechanism.k == 2 and (_has_line(mechanism) or fits(mechanism, len(_nodes(mechanism.total))))
 
 
 def _between_datasets(mechanism: Mechanism, distance: Distance) -> dict[str, ExpectedError]:
@@ -333,7 +333,7 @@ def _between_datasets(mechanism: Mechanism, distance: Distance) -> dict[str, Exp
     """
     from scipy.interpolate import CubicSpline  # slow to load
 
-    n, nodes = mechanism.n, _nodes(mechanism.n)
+    n, nodes = mechanism.total, _nodes(mechanism.total)
     datasets = np.stack([nodes, n - nodes], axis=-1)
     if _has_line(mechanism):
         means = np.array([_line_mean(mechanism, counts, distance) for counts in datasets])
@@ -359,7 +359,7 @@ def _between_datasets(mechanism: Mechanism, distance: Distance) -> dict[str, Exp
 
 def _weighted_datasets(mechanism: Mechanism) -> tuple[Floats, Floats]:
     """Two categories: all datasets, or nodes that stand for them, and their probabilities under the prior predictive."""
-    n, predictive = mechanism.n, mechanism.prior.predictive(mechanism.n)
+    n, predictive = mechanism.total, mechanism.prior.predictive(mechanism.total)
     first, width = (np.arange(n + 1.0), np.ones(n + 1)) if n <= limits.ERROR_RECORDS else panel_nodes(n, [float(predictive.mean()[0])])
     points = np.stack([first, n - first], axis=-1)
     weight = np.exp(predictive._log_mass(points)) * width
@@ -376,8 +376,8 @@ def _sampled_datasets(mechanism: Mechanism, distance: Distance, rng: np.random.G
             f"the mean error of noise that depends on the data is not computed for {mechanism.k} categories and n = {mechanism.n:,}: "
             "too few datasets could be tried"
         )
-    errors = Errors(mechanism.prior, mechanism.n, distance, tables=mechanism.n <= limits.TABLED_RECORDS)
-    datasets = mechanism.prior.predictive(mechanism.n).sample(min(_DATASETS, affordable), rng)
+    errors = Errors(mechanism.prior, mechanism.total, distance, tables=mechanism.total <= limits.TABLED_RECORDS)
+    datasets = mechanism.prior.predictive(mechanism.total).sample(min(_DATASETS, affordable), rng)
     return _estimate(np.array([_given(mechanism, counts, errors, rng) for counts in datasets]))
 
 
@@ -385,7 +385,7 @@ def _simulated_releases(mechanism: Mechanism, noise: CellNoise, distance: Distan
     """One release of each of many datasets, which all have the same noise; of fewer where there are many categories to average over."""
     draws = _draws(mechanism)
     draws = min(draws, max(_FEWEST_PLANNED, _MOST_DRAWN // less // mechanism.k)) if less > 1 else draws
-    errors, predictive = Errors(mechanism.prior, mechanism.n, distance), mechanism.prior.predictive(mechanism.n)
+    errors, predictive = Errors(mechanism.prior, mechanism.total, distance), mechanism.prior.predictive(mechanism.total)
     parts = []
     for size in _batches(draws, mechanism.k):
         datasets = predictive.sample(size, rng)
@@ -409,8 +409,8 @@ def error_summary(mechanism: Mechanism, distance: Distance = hellinger) -> Error
     """Mean over the prior predictive, worst case and law of the error, in one pass over the datasets where they can be gone through."""
     if fits(mechanism):
         law, means = _law_and_means(mechanism, distance)
-        points = simplex_points(mechanism.n, mechanism.k)
-        weight = mechanism.prior.predictive(mechanism.n).pmf(points)
+        points = simplex_points(mechanism.total, mechanism.k)
+        weight = mechanism.prior.predictive(mechanism.total).pmf(points)
         predictive, worst = (_over(points, means, weight, over, "enumeration") for over in ("predictive", "worst"))
         return ErrorSummary(predictive, worst, law)
     if _is_interpolated(mechanism):
@@ -430,8 +430,8 @@ def predictive_error_law(mechanism: Mechanism, distance: Distance = hellinger) -
 
 
 def _law_and_means(mechanism: Mechanism, distance: Distance) -> tuple[ErrorLaw, Floats]:
-    errors = Errors(mechanism.prior, mechanism.n, distance, tables=True)
-    weights = mechanism.prior.predictive(mechanism.n).pmf(simplex_points(mechanism.n, mechanism.k))
+    errors = Errors(mechanism.prior, mechanism.total, distance, tables=True)
+    weights = mechanism.prior.predictive(mechanism.total).pmf(simplex_points(mechanism.total, mechanism.k))
     law, means, kept = ErrorLaw(np.zeros(0), np.zeros(0)), np.empty(len(weights)), 0
     values, probabilities = [law.support], [law.probability]
     for i, dataset in enumerate(dataset_laws(mechanism)):

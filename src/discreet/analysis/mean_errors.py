@@ -234,14 +234,14 @@ def lattice_mean(
     A projection ties the categories together, so it does not factor: the mean is between the first and the sum of the two. Where the
     second is above `most_outside`, the first is not computed.
     """
-    gaps, r = _Gaps(mechanism.prior, counts, rows), np.arange(mechanism.n + 1)
+    gaps, r = _Gaps(mechanism.prior, counts, rows), np.arange(mechanism.total + 1)
     log_normaliser = -mechanism.log_prob(counts, counts)
     share = log_normaliser / mechanism.k
     log_laws = [noise.log_factor((r - x).astype(np.float64)) - share for x in counts]
 
     def moments(m: Floats) -> Floats:
         factors = [_factor(log_noise, row, m, 2.0 * _NEGLIGIBLE_LOG) for log_noise, row in zip(log_laws, gaps.rows, strict=True)]
-        return _coefficients(factors, mechanism.n)
+        return _coefficients(factors, mechanism.total)
 
     inside = float(moments(np.zeros(1))[0])
     if 1.0 - inside > most_outside:

@@ -37,7 +37,7 @@ TOLERANCE = 1e-10
 class Yardstick(Mechanism):
     """**No guarantee**: the solution of the linear program, to compare with. It has no exact sampler and refuses to release."""
 
-    table: Floats = field(eq=False)
+    table: Floats = field(kw_only=True, eq=False)
     """Probabilities of candidates (columns) for datasets (rows), both in lexicographic order."""
 
     @property

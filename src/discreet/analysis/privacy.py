@@ -63,7 +63,7 @@ def _mechanism(subject: Subject) -> Mechanism:
 def check_loss(mechanism: Mechanism) -> None:
     """Refuse, by public numbers alone, a mechanism whose privacy loss cannot be computed at its size."""
     if mechanism.loss_atoms() is None:
-        check_paired(mechanism.n, mechanism.k)
+        check_paired(mechanism.total, mechanism.k)
 
 
 def privacy_loss(mechanism: Subject) -> Bounded:
@@ -116,7 +116,7 @@ def loss_profile(mechanism: Subject) -> LossProfile:
         return LossProfile(*enumerated_profile(mechanism))
     if mechanism.k != 2:
         raise TooLargeError(f"{type(mechanism).__name__} loses {float(atoms.largest):g} at every dataset; there is no profile to list")
-    return LossProfile(simplex_points(mechanism.n, 2), np.full(mechanism.n + 1, float(atoms.largest)))
+    return LossProfile(simplex_points(mechanism.total, 2), np.full(mechanism.total + 1, float(atoms.largest)))
 
 
 def privacy_profile(mechanism: Subject, epsilons: ArrayLike) -> Floats:

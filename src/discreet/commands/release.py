@@ -188,7 +188,7 @@ def _released(
 
     mechanism: Mechanism = find(name, prior, counts.total, epsilon, **options)
     prepared = mechanism.prepare(counts)
-    notice_little_said(mechanism.n, epsilon)
+    notice_little_said(mechanism.total, epsilon)
     confirm_release(mechanism, yes=yes)
     if ledger is None or dataset is None:
         return prepared.draw()

@@ -42,7 +42,7 @@ def noise_aware(release: Release) -> "NoiseAware":
     """The noise-aware posterior of a release."""
     if not release.mechanism.is_outcome(release.raw):
         raise InvalidInputError(f"raw is not a possible outcome of {release.mechanism.title} with these parameters")
-    return NoiseAware(release.prior, release.n, latent_counts(release.mechanism, release.raw))
+    return NoiseAware(release.prior, release.mechanism.total, latent_counts(release.mechanism, release.raw))
 
 
 @dataclass(frozen=True, eq=False)

@@ -255,11 +255,11 @@ def latent_counts(mechanism: Mechanism, raw: tuple[int, ...]) -> LatentCounts:
     if noise is None:
         _check_listable(mechanism)
         return _from_laws(mechanism, raw)
-    outcome = clamp_outcomes(raw, mechanism.n)
+    outcome = clamp_outcomes(raw, mechanism.total)
     if not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
         return convolved(mechanism, outcome)
     points = mechanism.space.points()
-    log_weight = mechanism.prior.predictive(mechanism.n).logpmf(points)
+    log_weight = mechanism.prior.predictive(mechanism.total).logpmf(points)
     for category, column in enumerate(points.T):
         log_weight = log_weight + noise.log_likelihood(outcome, category, column.astype(np.float64))
     return ListedCounts(points, log_weight)
@@ -273,7 +273,7 @@ def check_posterior(mechanism: Mechanism) -> None:
     if mechanism.noise is None:
         _check_listable(mechanism)
     elif not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
-        check_windows(mechanism.n, _slopes(mechanism.noise, mechanism.k))
+        check_windows(mechanism.total, _slopes(mechanism.noise, mechanism.k))
 
 
 def _check_listable(mechanism: Mechanism) -> None:
@@ -296,7 +296,7 @@ def convolved(mechanism: Mechanism, outcome: Counts) -> ConvolvedCounts:
     centres = np.zeros(mechanism.k)
     centres[: noise.cells] = outcome
     slopes, log_factor = _slopes(noise, mechanism.k), partial(noise.log_likelihood, outcome)
-    return ConvolvedCounts(mechanism.n, tilt(mechanism.prior.concentration, mechanism.n, centres, slopes, log_factor))
+    return ConvolvedCounts(mechanism.total, tilt(mechanism.prior.concentration, mechanism.total, centres, slopes, log_factor))
 
 
 def _slopes(noise: CellNoise, k: int) -> Floats:
@@ -309,4 +309,4 @@ def _from_laws(mechanism: Mechanism, raw: tuple[int, ...]) -> ListedCounts:
     points = mechanism.space.points()
     where = int(np.nonzero((mechanism.outcomes() == np.array(raw)).all(axis=-1))[0][0])
     log_likelihood = np.array([listed.log_probability[where] for listed in mechanism.listed_laws()])
-    return ListedCounts(points, mechanism.prior.predictive(mechanism.n).logpmf(points) + log_likelihood)
+    return ListedCounts(points, mechanism.prior.predictive(mechanism.total).logpmf(points) + log_likelihood)

@@ -79,7 +79,7 @@ def largest_divergence(epsilon: Fraction, order: Fraction) -> Fraction:
 def mechanism_divergence(mechanism: Mechanism, order: Fraction) -> Fraction:
     """The Rényi divergence of a mechanism's own laws, worst over neighbouring datasets; that of its ε where they cannot be listed."""
     try:
-        if mechanism.n > limits.FILTER_RECORDS and mechanism.loss_atoms() is None:
+        if mechanism.total > limits.FILTER_RECORDS and mechanism.loss_atoms() is None:
             raise TooLargeError("too many records")  # noqa: TRY301
         bound = renyi_divergence(mechanism, float(order)).bound
         if not isfinite(bound):

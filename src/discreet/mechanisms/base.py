@@ -64,8 +64,8 @@ class AddedNoise:
 # --- the class --------------------------------------------------------------------------------------------------------
 
 
-def _records(value: int) -> int:
-    return check_records(value)
+def _records(value: int | None) -> int | None:
+    return None if value is None else check_records(value)
 
 
 def _epsilon(value: Number) -> Fraction:
@@ -110,18 +110,22 @@ def _check_prior(_: Any, __: "Attribute[Prior]", value: Any) -> None:
 class Mechanism(ABC):
     """A way to publish a posterior. `prior`, `n` and `epsilon` are public, like every option; only counts are private.
 
+    Without `n` the number of records is private too, and the promise is about adding or removing one; few mechanisms can do that.
+
     A subclass gives `raw_law`, either `draw_noise` or `sampler`, and `claim`, the promise; everything else has a default. Fields of its
     own are declared with `attrs` (`@define(frozen=True, slots=False)`), and are options: of the class, of `mechanism()`, and of the record.
     """
 
     prior: Prior = field(validator=_check_prior)
-    n: int = field(converter=_records)
-    epsilon: Fraction = field(converter=_epsilon)
+    n: int | None = field(default=None, converter=_records)
+    epsilon: Fraction = field(default=None, converter=_epsilon)
     report: Report = field(default=None, kw_only=True)
     """A public function from raw outcomes (rows) to reported counts (rows); by default the mechanism's own."""
 
     names: ClassVar[tuple[str, ...]] = ()
     """Other names it is found by: what the papers call it."""
+    needs_total: ClassVar[bool] = True
+    """Whether its promise is about replacing a record among a public number of them, so that it must be given n."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -134,6 +138,13 @@ class Mechanism(ABC):
             cls.guarantee = Mechanism.guarantee  # type: ignore[method-assign]
 
     def __attrs_post_init__(self) -> None:
+        if self.n is None and self.needs_total:
+            raise InvalidInputError(
+                f"{type(self).__name__} needs n: its promise is about replacing one among a public number of records; give n=, or, "
+                "if n is private, use LatticeGeometric(prior, epsilon=...), which can do without",
+                in_shell=f"{type(self).__name__} needs a public n: its promise is about replacing one among a public number of records; "
+                "use --public total, or --mechanism LatticeGeometric, which can do without",
+            )
         if self.report is None:
             object.__setattr__(self, "report", self.own_report())
 
@@ -146,6 +157,11 @@ class Mechanism(ABC):
     def space(self) -> Space:
         """The datasets it may be given, and which of them are neighbours."""
         return Space(self.k, self.n)
+
+    @property
+    def total(self) -> int:
+        """The public number of records. Raises RefusedError if n is private."""
+        return self.space.total
 
     @property
     def guarantee(self) -> Guarantee:
@@ -193,7 +209,8 @@ class Mechanism(ABC):
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
         report = "" if self.report == self.own_report() else f", report={self.report!r}"
-        return f"{type(self).__name__}({self.prior!r}, {self.n}, {options}{report})"
+        records = "" if self.n is None else f"{self.n}, "
+        return f"{type(self).__name__}({self.prior!r}, {records}{options}{report})"
 
     # --- what a mechanism says of itself ------------------------------------------------------------------------------
 
@@ -271,7 +288,7 @@ class Mechanism(ABC):
         """Whether this is a raw outcome of some dataset."""
         if self.noise is None:
             return len(raw) == self.k and sum(raw) == self.n and min(raw) >= 0
-        return len(raw) == self.noise.cells and (not self.noise.keeps_total or sum(raw) == self.n)
+        return len(raw) == self.noise.cells and all(sum(raw[i] for i in block) == self.n for block in self.noise.blocks)
 
     # --- what a user calls --------------------------------------------------------------------------------------------
 
@@ -309,8 +326,8 @@ class Mechanism(ABC):
     ) -> Release:
         """Draw exactly from the law, with the operating system's randomness, and return the public record.
 
-        `unit` is what one of the n stands for, a record or a person; counts that come with their own, as `discreet.count` makes them,
-        need not be told. A mechanism without a guarantee refuses unless told `allow_nonprivate=True`, and the record says so; it
+        `unit` is what one of those counted stands for, a record or a person; counts that come with their own, as `discreet.count` makes
+        them, need not be told. A mechanism without a guarantee refuses unless told `allow_nonprivate=True`, and the record says so; it
         also says so where the bits of another `source` are not secret.
         """
         return self.prepare(counts, unit=unit, allow_nonprivate=allow_nonprivate).draw(source)
@@ -341,8 +358,8 @@ class Mechanism(ABC):
         return Prepared(self, private, guarantee)
 
     def checked(self, counts: ArrayLike) -> Counts:
-        """The counts as whole numbers in the order of the categories, with total n; refused otherwise."""
-        return self.prior._checked(counts, self.n)
+        """The counts as whole numbers in the order of the categories, with total n if it is public; refused otherwise."""
+        return self.prior._checked(counts, self.n, any_total=self.n is None)
 
 
 @frozen(repr=False, eq=False)
@@ -357,7 +374,7 @@ class Prepared:
     def draw(self, source: BitSource | None = None) -> Release:
         """The public record of one exact draw, from the operating system's bits unless others are given."""
         bits = SystemBits() if source is None else source
-        guarantee = self.guarantee if bits.secret else replace(NO_GUARANTEE, unit=self.guarantee.unit)
+        guarantee = self.guarantee if bits.secret else replace(NO_GUARANTEE, unit=self.guarantee.unit, neighbours=self.guarantee.neighbours)
         raw = self.mechanism.sampler(self.counts).draw(bits)
         return Release(self.mechanism, guarantee, raw, self.mechanism.report.one(raw))
 

@@ -97,26 +97,26 @@ class BayesOptimal(Report):
 
     def __call__(self, raw: Counts) -> Counts:
         """The best candidate for each outcome."""
-        rows, owner = np.unique(clamp_outcomes(raw, self.mechanism.n), axis=0, return_inverse=True)
+        rows, owner = np.unique(clamp_outcomes(raw, self.mechanism.total), axis=0, return_inverse=True)
         return self._best(rows)[owner.ravel()]
 
     def row(self, raw: tuple[int, ...]) -> Counts:
         """A noisy count below 0 or above n says the same about every dataset, however far out it is."""
-        return clamp_outcomes(raw, self.mechanism.n)
+        return clamp_outcomes(raw, self.mechanism.total)
 
     def check_size(self) -> None:
         """Refuse reports that would need more nodes than fit in memory."""
         if not self.mechanism.space.is_few(limits.REPORT_CANDIDATES):
-            check_search(self.mechanism.prior, self.mechanism.n)
+            check_search(self.mechanism.prior, self.mechanism.total)
 
     @property
     def search_cost(self) -> float:
         """About how many distances the search for one report computes, where there are too many candidates to try them all."""
-        return search_cost(self.mechanism.prior, self.mechanism.n, float(self.mechanism.epsilon))
+        return search_cost(self.mechanism.prior, self.mechanism.total, float(self.mechanism.epsilon))
 
     def _best(self, rows: Counts) -> Counts:
         mechanism, noise = self.mechanism, self.mechanism.noise
-        prior, n, k = mechanism.prior, mechanism.n, mechanism.k
+        prior, n, k = mechanism.prior, mechanism.total, mechanism.k
         if noise is None or mechanism.space.is_few(limits.REPORT_CANDIDATES):
             together = max(1, limits.REPORT_LIKELIHOODS // mechanism.space.size)
             parts = [rows[start : start + together] for start in range(0, len(rows), together)]

@@ -49,7 +49,7 @@ def _calibration(mechanism: Exponential) -> Fraction:
     The loss is nearly proportional to the factor, so each guess rescales the last, kept between the best that was safe and the
     lowest that was not. It need not be monotone: only the certified loss of the factor that is returned matters.
     """
-    check_paired(mechanism.n, mechanism.k, CALIBRATION_PASSES)
+    check_paired(mechanism.total, mechanism.k, CALIBRATION_PASSES)
     target = float(mechanism.epsilon)
     safe: Fraction | None = None
     unsafe: Fraction | None = None

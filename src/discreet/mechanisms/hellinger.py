@@ -123,14 +123,14 @@ class Exponential(Mechanism):
 
     def _distances(self, counts: Counts, candidates: Counts) -> Floats:
         """Hellinger distance of each candidate, of which there are many, added up from one table of gaps for each category."""
-        divergence, every = np.zeros(len(candidates)), np.arange(self.n + 1)
+        divergence, every = np.zeros(len(candidates)), np.arange(self.total + 1)
         for a, x, column in zip(self.prior.concentration, counts, candidates.T, strict=True):
             divergence += gap(a + x, a + every, every - x)[column]
         return np.sqrt(-np.expm1(-divergence))
 
     def line_law(self, x: int, r: Floats) -> Floats:
         """The exponent."""
-        (a, b), n = self.prior.concentration, self.n
+        (a, b), n = self.prior.concentration, self.total
         divergence = gap(a + x, a + r, r - x) + gap(b + (n - x), b + (n - r), x - r)
         return np.asarray(-float(self.rate(np.array([x, n - x]))) * np.sqrt(-np.expm1(-divergence)))
 
@@ -168,14 +168,14 @@ class Exponential(Mechanism):
 
     def raw_law(self, counts: Counts) -> Law:
         """All candidates with their probabilities."""
-        candidates = simplex_points(self.n, self.k)
+        candidates = simplex_points(self.total, self.k)
         log_weight = -float(self.rate(counts)) * self._distances(counts, candidates)
         log_law = log_weight - logsumexp(log_weight)
         return Law(candidates, log_law, log_error=_log_error(log_law))
 
     def check_size(self) -> None:
         """The sampler's tables must fit in memory, whatever the data."""
-        check_drawable(self.prior.exact, self.n)
+        check_drawable(self.prior.exact, self.total)
 
     def sampler(self, counts: Sequence[int]) -> CandidateSampler:
         """The exact sampler for one dataset. With three or more categories, building it is most of the cost of a draw."""
@@ -205,10 +205,10 @@ class HellingerGlobal(Exponential):
     names: ClassVar[tuple[str, ...]] = ("EHD", "expMech", "expMech_H^D", "PrivInfer")
 
     def _sensitivity(self, counts: Counts) -> Floats:
-        return np.full(counts.shape[:-1], sensitivity.global_sensitivity(self.prior, self.n))
+        return np.full(counts.shape[:-1], sensitivity.global_sensitivity(self.prior, self.total))
 
     def _sensitivity_ball(self, counts: Counts) -> arb:  # noqa: ARG002
-        return sensitivity.steps_ball(sensitivity.global_steps(self.prior, self.n))
+        return sensitivity.steps_ball(sensitivity.global_steps(self.prior, self.total))
 
 
 @define(frozen=True, slots=False, repr=False)
@@ -327,7 +327,7 @@ class HellingerSmoothDelta(Exponential):
 
     def beta_ball(self) -> arb:
         """Enclosure of beta at the working precision."""
-        size = candidate_count(self.n, self.k)
+        size = candidate_count(self.total, self.k)
         return (1 - ball(self.epsilon) / (2 * ball(self.delta / (2 * size)).log())).log()
 
     @cached_property

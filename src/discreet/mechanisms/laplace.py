@@ -134,10 +134,10 @@ class _Laplace(Mechanism):
 
     def raw_law(self, counts: Counts) -> Law:
         """Below 0 and above n the likelihood is the same multiple for every dataset: one outcome stands for each tail."""
-        outcomes, values = grid_points(-1, self.n + 1, self.noised), np.arange(-1.0, self.n + 2.0)
+        outcomes, values = grid_points(-1, self.total + 1, self.noised), np.arange(-1.0, self.total + 2.0)
         log_probability = np.zeros(len(outcomes))
         for column, x in zip(outcomes.T, counts, strict=False):
-            log_probability += self.noise.clamped(int(x), values, -1, self.n + 1)[column + 1]
+            log_probability += self.noise.clamped(int(x), values, -1, self.total + 1)[column + 1]
         return Law(outcomes, log_probability)
 
     def log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
@@ -170,7 +170,7 @@ class LaplaceZhang(_Laplace):
 
     def own_report(self) -> Report:
         """Each count clamped to [0, n]."""
-        return Clamped(self.n)
+        return Clamped(self.total)
 
 
 @define(frozen=True, slots=False, repr=False)
@@ -181,11 +181,11 @@ class _ConsistentLaplace(_Laplace):
 
     def line_law(self, x: int, r: Floats) -> Floats:
         """A count that is noised, and clamped to [0, n]."""
-        return self.noise.clamped(x, r, 0, self.n)
+        return self.noise.clamped(x, r, 0, self.total)
 
     def own_report(self) -> Report:
         """Left to right, each count cut to what is left of n; or, not `consistent`, the papers' literal formula."""
-        return Cut(self.n, self.k, self.consistent)
+        return Cut(self.total, self.k, self.consistent)
 
 
 @define(frozen=True, slots=False, repr=False)

@@ -99,10 +99,10 @@ def neighbouring_laws(mechanism: Mechanism, *, every: bool = False, passes: int 
     Where categories are alike, pairs that differ by their order have the same losses: then, unless `every` is asked for, one dataset
     of each pair has ascending counts.
     """
-    check_paired(mechanism.n, mechanism.k, passes)
+    check_paired(mechanism.total, mechanism.k, passes)
     space, fewer = mechanism.space, mechanism.is_symmetric and not every
     if space.k == 2:
-        yield from starmap(_pair, pairwise(mechanism.listed_laws(space.points()[: (space.n + 1) // 2 + 1] if fewer else None)))
+        yield from starmap(_pair, pairwise(mechanism.listed_laws(space.points()[: (space.total + 1) // 2 + 1] if fewer else None)))
         return
     points = space.points()
     chosen = points[(np.diff(points, axis=-1) >= 0).all(axis=-1)] if fewer else points

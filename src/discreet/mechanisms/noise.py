@@ -1,7 +1,6 @@
 """Noise that has one likelihood for each cell: what inference, reports and errors need to know of it."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
 
 import numpy as np
 
@@ -11,10 +10,12 @@ __all__ = ["CellNoise", "IndependentNoise"]
 
 
 class CellNoise(ABC):
-    """Noise with one likelihood for each cell: independent, or independent given that the total stays."""
+    """Noise with one likelihood for each cell: independent, or independent given that the totals of blocks of cells stay."""
 
-    keeps_total: ClassVar[bool]
-    """Whether noisy counts have the total of the true ones."""
+    @property
+    @abstractmethod
+    def blocks(self) -> tuple[range, ...]:
+        """The blocks of cells whose noisy counts have the total of the true ones."""
 
     @property
     @abstractmethod
@@ -42,7 +43,10 @@ class CellNoise(ABC):
 class IndependentNoise(CellNoise):
     """Noise that is independent by cell, with a known law: its `log_factor` is normalised."""
 
-    keeps_total: ClassVar[bool] = False
+    @property
+    def blocks(self) -> tuple[range, ...]:
+        """None: every cell has noise of its own."""
+        return ()
 
     @abstractmethod
     def log_at_least(self, t: Floats | float) -> Floats:
@@ -51,6 +55,10 @@ class IndependentNoise(CellNoise):
     @abstractmethod
     def log_at_most(self, t: Floats | float) -> Floats:
         """ln P(noise <= t)."""
+
+    def clamped_below(self, x: int, values: Floats) -> Floats:
+        """ln of the probability that the noisy count x, or 0 if that is negative, is each of these values."""
+        return np.where(values == 0, self.log_at_most(float(-x)), self.log_factor(values - x))
 
     def clamped(self, x: int, values: Floats, low: int, high: int) -> Floats:
         """ln of the probability that the noisy count x, clamped to [low, high], is each of these values: the ends stand for the tails."""

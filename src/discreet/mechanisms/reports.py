@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import frozen
 
+from discreet import limits
 from discreet.arrays import Counts
 
-__all__ = ["AsDrawn", "Clamped", "Cut", "Projected", "Report", "clamp_outcomes", "cut_to_total", "project"]
+__all__ = ["AsDrawn", "Clamped", "Cut", "NonNegative", "Projected", "Report", "clamp_outcomes", "cut_to_total", "project"]
 
 
 class Report(ABC):
@@ -110,6 +111,26 @@ class Clamped(Report):
     def row(self, raw: tuple[int, ...]) -> Counts:
         """How far out a count is does not matter."""
         return clamp_outcomes(raw, self.n)
+
+
+@frozen
+class NonNegative(Report):
+    """Every noisy count, or 0 where it is negative: the most likely true count, and the nearest.
+
+    It is what is reported where n is private: then there is no total that the counts should have.
+    """
+
+    def __call__(self, raw: Counts) -> Counts:
+        """The counts, none below 0."""
+        return np.maximum(raw, 0)
+
+    def row(self, raw: tuple[int, ...]) -> Counts:
+        """Noise beyond 2**62 is cut there: an array cannot hold it."""
+        return np.array([min(max(z, 0), limits.RAW_OUTCOME) for z in raw], dtype=np.int64)
+
+    def one(self, raw: tuple[int, ...]) -> tuple[int, ...]:
+        """The counts of one outcome, however large they are."""
+        return tuple(max(z, 0) for z in raw)
 
 
 @frozen

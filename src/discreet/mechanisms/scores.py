@@ -52,14 +52,14 @@ def _gamma(value: Number) -> Fraction:
 class MetricExponential(Mechanism):
     """`∝ exp(-ε m(x, r) / (2Δ))` for a metric m, with Δ its global sensitivity, or (1 + γB) times its γ-smooth one. For study only."""
 
-    metric: Callable[[Any, Any], Any] = field(validator=_check_metric)
+    metric: Callable[[Any, Any], Any] = field(default=None, validator=_check_metric)
     diameter: Fraction = field(default=Fraction(1), converter=_diameter)
     calibration: Literal["global", "smooth"] = field(default="global", validator=_check_calibration)
     gamma: Fraction = field(default=Fraction(1), converter=_gamma)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        check_outcomes(candidate_count(self.n, self.k), "the table of pairwise distances", limits.SCORE_CANDIDATES)
+        check_outcomes(candidate_count(self.total, self.k), "the table of pairwise distances", limits.SCORE_CANDIDATES)
 
     @property
     def claim(self) -> Guarantee:
@@ -69,7 +69,7 @@ class MetricExponential(Mechanism):
     @cached_property
     def _table(self) -> tuple[Counts, Floats]:
         """All candidates and their pairwise distances."""
-        points = simplex_points(self.n, self.k)
+        points = simplex_points(self.total, self.k)
         parameters = self.prior.concentration + points
         distance = np.asarray(self.metric(parameters[:, None, :], parameters[None, :, :]), dtype=np.float64)
         if not (np.isfinite(distance) & (distance >= 0.0) & (distance <= float(self.diameter) * (1.0 + 1e-9))).all():

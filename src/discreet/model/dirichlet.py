@@ -96,12 +96,12 @@ class _Conjugate:
         """The posterior after observing these counts, one for each category. For the curator's eyes only: it is not private."""
         return self.plus(self._checked(counts))
 
-    def _checked(self, counts: ArrayLike, n: int | None = None) -> NDArray[np.int64]:
+    def _checked(self, counts: ArrayLike, n: int | None = None, *, any_total: bool = False) -> NDArray[np.int64]:
         """Counts as integers in the order of the categories, with total n if given. `CategoryCounts` must have been made in that order."""
         labels = getattr(counts, "categories", None)
         if isinstance(labels, tuple) and self.is_labelled and [*map(spelling, labels)] != [*map(spelling, self.categories)]:
             raise InvalidInputError("counts must have the prior's categories, in its order; count with categories=prior.categories")
-        return check_counts(counts, self.k, n, self.categories)
+        return check_counts(counts, self.k, n, self.categories, any_total=any_total)
 
     def plus(self, counts: Iterable[int]) -> Self:
         """The member of the family with these counts added to the parameters; unlike `update`, they may all be 0."""

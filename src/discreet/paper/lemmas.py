@@ -27,7 +27,7 @@ class Sides(NamedTuple):
 
 def _scores(mechanism: HellingerSmoothDelta, x: int) -> tuple[Floats, float, Floats]:
     """Scores u = -H of all candidates, the sensitivity, and the probabilities."""
-    counts = np.array([x, mechanism.n - x])
+    counts = np.array([x, mechanism.total - x])
     law = mechanism.law(counts)
     return -mechanism._distances(counts, law.counts), float(mechanism._sensitivity(counts)), law.probability
 

@@ -19,7 +19,7 @@ def balanced_loss(mechanism: Mechanism) -> float:
     """The largest loss between balanced data and a neighbour, two categories: what 000 Figure 7 is about."""
     if mechanism.loss_atoms() is not None:
         return privacy_loss(mechanism).value
-    n = mechanism.n
+    n = mechanism.total
     x = int(balanced(n, 2)[0])
     own = mechanism.law([x, n - x]).log_probability
     others = [mechanism.law([y, n - y]).log_probability for y in (x - 1, x + 1) if 0 <= y <= n]

@@ -5,6 +5,8 @@ from fractions import Fraction
 from math import inf, nextafter
 from typing import Literal
 
+from discreet.model.datasets import Relation
+
 __all__ = ["NO_GUARANTEE", "Guarantee", "rounded_down", "rounded_up"]
 
 
@@ -13,14 +15,15 @@ class Guarantee:
     """A differential privacy promise, and what it rests on.
 
     `basis` is "proof" (a theorem), "computation" (the exact loss of this very configuration was computed) or "none" (no promise).
-    `unit` is what one replacement replaces: a record, or all the rows of a person.
+    `neighbours` is what the promise hides: that one is replaced by another, or that one comes or goes. `unit` says of what: a record,
+    or all the rows of a person.
     """
 
     epsilon: float
     delta: float
     basis: Literal["proof", "computation", "none"]
     unit: Literal["record", "person"] = "record"
-    neighbours: str = "replace one"
+    neighbours: Relation = Relation.REPLACE_ONE
 
     def __str__(self) -> str:
         if self.basis == "none":

@@ -1,7 +1,7 @@
-"""The written form of a release: JSON, version 1 (docs/release.md).
+"""The written form of a release: JSON, version 1 where n is public and 2 where it is private (docs/release.md).
 
 Numbers that matter are written exactly, as strings of whole numbers or ratios; what is read is checked field by field, and anything
-that is not exactly what version 1 says is refused.
+that is not exactly what the version says is refused.
 """
 
 import json
@@ -17,15 +17,17 @@ import numpy as np
 
 from discreet import limits
 from discreet.errors import DiscreetError, InvalidInputError
+from discreet.model.datasets import Relation
 from discreet.model.dirichlet import Beta, Dirichlet
 
 if TYPE_CHECKING:
     from discreet.record.release import Release
 
-__all__ = ["FORMAT", "VERSION", "guarded", "read", "read_parameters", "written", "written_label", "written_parameters"]
+__all__ = ["FORMAT", "VERSIONS", "guarded", "read", "read_parameters", "written", "written_label", "written_parameters"]
 
 FORMAT = "discreet release"
-VERSION = 1
+VERSIONS = (1, 2)
+"""The second differs in one thing: n is null, because the number of records is private. Whoever knows only the first refuses it."""
 
 _FIELDS = ("format", "version", "mechanism", "parameters", "prior", "n", "guarantee", "raw", "counts")
 _EXACT = ("epsilon", "gamma", "delta", "factor")
@@ -50,7 +52,7 @@ def written(release: "Release") -> str:
     name, parameters = release.mechanism.described()
     body = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": 1 if release.n is not None else 2,
         "mechanism": name,
         "parameters": written_parameters(parameters),
         "prior": {
@@ -116,7 +118,7 @@ def read(text: str | bytes) -> dict[str, Any]:
         "mechanism": _text(body["mechanism"], "mechanism"),
         "parameters": read_parameters(body["parameters"]),
         "prior": _prior(body["prior"]),
-        "n": _integer(body["n"], "n"),
+        "n": _records(body["n"], body["version"]),
         "guarantee": _guarantee(body["guarantee"]),
         "raw": _integers(body["raw"], "raw"),
         "counts": _integers(body["counts"], "counts"),
@@ -143,8 +145,8 @@ def _parsed(text: str | bytes) -> dict[str, Any]:
         raise InvalidInputError(f"{fault}; {_FILE}", in_shell=f"{fault}; {_SHELL_FILE}") from None
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise InvalidInputError(f'this is not a release: it does not say "format": "{FORMAT}"')
-    if type(body.get("version")) is not int or body["version"] != VERSION:
-        raise InvalidInputError(f"this release is of a version that is not known here; version {VERSION} is")
+    if type(body.get("version")) is not int or body["version"] not in VERSIONS:
+        raise InvalidInputError(f"this release is of a version that is not known here; versions {VERSIONS[0]} to {VERSIONS[-1]} are")
     return body
 
 
@@ -167,7 +169,7 @@ def _check_fields(value: Any, names: tuple[str, ...], what: str) -> None:
             raise InvalidInputError(f"{what} must have a field {name!r}")
     for name in value:
         if name not in names:
-            raise InvalidInputError(f"{what} has a field {name[:40]!r} that version {VERSION} does not know")
+            raise InvalidInputError(f"{what} has a field {name[:40]!r} that its version does not know")
 
 
 def _text(value: Any, name: str) -> str:
@@ -180,6 +182,14 @@ def _integer(value: Any, name: str) -> int:
     if type(value) is not int:
         raise InvalidInputError(f"{name} must be a whole number")
     return value
+
+
+def _records(value: Any, version: int) -> int | None:
+    if version == 1:
+        return _integer(value, "n")
+    if value is not None:
+        raise InvalidInputError("n must be null in a release of version 2, which is for a private n")
+    return None
 
 
 def _integers(value: Any, name: str) -> tuple[int, ...]:
@@ -257,13 +267,14 @@ def _finite(label: Hashable) -> Hashable:
 def _guarantee(value: Any) -> dict[str, Any]:
     _check_fields(value, ("epsilon", "delta", "basis", "unit", "neighbours"), "guarantee")
     result = {name: _text(item, f"the guarantee's {name}") for name, item in value.items()}
-    for name, allowed in (("basis", ("proof", "computation", "none")), ("unit", ("record", "person")), ("neighbours", ("replace one",))):
+    for name, allowed in (("basis", ("proof", "computation", "none")), ("unit", ("record", "person")), ("neighbours", tuple(Relation))):
         if result[name] not in allowed:
             raise InvalidInputError(f"the guarantee's {name} must be one of {', '.join(allowed)}")
     for name in ("epsilon", "delta"):
         if not _DECIMAL.fullmatch(result[name]):
             raise InvalidInputError(f"the guarantee's {name} must be a number written as text, such as '0.5', or 'inf'")
-    return {**result, "epsilon": float(result["epsilon"]), "delta": float(result["delta"])}
+    exact = {name: float(result[name]) for name in ("epsilon", "delta")}
+    return {**result, **exact, "neighbours": Relation(result["neighbours"])}
 
 
 def guarded(build: Callable[[], Any]) -> Any:

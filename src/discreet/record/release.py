@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from html import escape
+from math import inf
 from typing import TYPE_CHECKING, Any, Self
 
 from discreet.errors import ClaimError, InvalidInputError
@@ -42,8 +43,8 @@ class Release:
         return self.mechanism.prior
 
     @property
-    def n(self) -> int:
-        """Number of records (or persons), which is public."""
+    def n(self) -> int | None:
+        """Number of records (or persons) if it is public; None if it is private."""
         return self.mechanism.n
 
     @property
@@ -87,7 +88,7 @@ class Release:
 
     def __repr__(self) -> str:
         counts = ", ".join(str(c) for c in self.counts[:_SHOWN]) + (", ..." if len(self.counts) > _SHOWN else "")
-        return f"Release({self.mechanism.title}, n={self.n}, counts=({counts}), {self.guarantee})"
+        return f"Release({self.mechanism.title}, {_size(self.n)}, counts=({counts}), {self.guarantee})"
 
     def _repr_html_(self) -> str:
         means = self.reported.mean()
@@ -97,7 +98,7 @@ class Release:
             for c, x, m in zip(self.prior.categories, self.counts, shares, strict=True)
         )
         head = "<tr><th>category</th><th>reported count</th><th>reported mean</th></tr>"
-        caption = f"{escape(plain(self.mechanism.title))}, n = {self.n}: {escape(str(self.guarantee))}"
+        caption = f"{escape(plain(self.mechanism.title))}, {_size(self.n)}: {escape(str(self.guarantee))}"
         return f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
     def plot(self, ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None = None) -> "Axes":
@@ -114,15 +115,21 @@ def _check_consistent(release: Release) -> None:
     """The parts of a record that was read belong together: a mechanism, an outcome of it, and its promise or none."""
     mechanism = release.mechanism
     if not mechanism.is_outcome(release.raw):
-        raise InvalidInputError(f"raw must be an outcome of {mechanism.title} for n = {mechanism.n}; this one is not possible")
-    if len(release.counts) != mechanism.k or any(not 0 <= c <= mechanism.n for c in release.counts):
-        raise InvalidInputError("counts must have one entry for each category, each between 0 and n")
+        raise InvalidInputError(f"raw must be an outcome of {mechanism.title} with {_size(mechanism.n)}; this one is not possible")
+    most = inf if mechanism.n is None else mechanism.n
+    if len(release.counts) != mechanism.k or any(not 0 <= c <= most for c in release.counts):
+        raise InvalidInputError("counts must have one entry for each category, each at least 0 and at most n")
     if not mechanism.report.is_search and mechanism.report.one(release.raw) != release.counts:
         raise InvalidInputError(f"counts must be what {mechanism.title} reports for this raw outcome; they are not")
     claim, stated = mechanism.claim, release.guarantee
-    if stated not in (replace(claim, unit=stated.unit), replace(NO_GUARANTEE, unit=stated.unit)):
+    nothing = replace(NO_GUARANTEE, unit=stated.unit, neighbours=mechanism.space.relation)
+    if stated not in (replace(claim, unit=stated.unit), nothing):
         maker = f"{mechanism.title} with ε = {shown(mechanism.epsilon)}"
         raise ClaimError(f"the record claims {_figures(stated)}; {maker} has {_figures(claim)}: do not rely on this record")
+
+
+def _size(n: int | None) -> str:
+    return "private n" if n is None else f"n={n}"
 
 
 def _figures(guarantee: Guarantee) -> str:
