@@ -1,6 +1,8 @@
 """The linear program: against closed forms, against the privacy constraints, and against every mechanism there is."""
 
+from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from math import exp, isclose
 
 import numpy as np
@@ -8,10 +10,11 @@ import pytest
 
 import discreet as dc
 from discreet import limits
-from discreet.analysis.dataset_errors import dataset_laws
+from discreet.analysis.dataset_errors import Distance
 from discreet.analysis.error_laws import expected_error
-from discreet.analysis.optimum import neighbouring_pairs, optimal
-from discreet.model.datasets import Space
+from discreet.analysis.optimum import Optimum, neighbouring_pairs, optimal
+from discreet.arrays import Counts, Floats
+from discreet.model.datasets import Relation
 from tests.support import lattice, neighbours
 
 PRIORS = (dc.Beta(1, 1), dc.Beta("1/2", "1/2"), dc.Beta(2, 5))
@@ -25,6 +28,12 @@ CASES = [
 
 def remapped(prior: dc.Dirichlet | dc.Beta, n: int, epsilon: str) -> dc.LatticeGeometric:
     return dc.Remapped(dc.LatticeGeometric(prior, n, Fraction(epsilon)))
+
+
+def mean_errors(found: Optimum, prior: dc.Dirichlet | dc.Beta, distance: Distance = dc.hellinger) -> Floats:
+    """The mean error of every dataset, from the table."""
+    parameters = prior.concentration + found.datasets
+    return np.asarray((found.table * distance(parameters[:, None, :], parameters[None, :, :])).sum(axis=1))
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "3"])
@@ -70,13 +79,14 @@ def test_three_categories(n: int, ratio: float) -> None:
 def test_the_solution_is_a_private_mechanism_with_that_error(prior: dc.Dirichlet | dc.Beta, n: int, objective: str) -> None:
     epsilon = 0.7
     found = optimal(prior, n, epsilon, objective)  # type: ignore[arg-type]
-    laws = {tuple(law.counts.tolist()): law.probability for law in dataset_laws(found.mechanism)}
+    laws = dict(zip((tuple(x) for x in found.datasets.tolist()), found.table, strict=True))
     assert all(isclose(law.sum(), 1.0, rel_tol=1e-12) for law in laws.values())
     for x, law in laws.items():
         for y in neighbours(x):
             assert (law <= exp(epsilon) * laws[tuple(y.tolist())] + 1e-8).all()
-    over = "predictive" if objective == "mean" else "worst"
-    assert isclose(expected_error(found.mechanism, over=over), found.value, rel_tol=1e-7)  # type: ignore[arg-type]
+    errors = mean_errors(found, prior)
+    weights = prior.predictive(n).pmf(found.datasets)
+    assert isclose(errors @ weights if objective == "mean" else errors.max(), found.value, rel_tol=1e-7)
 
 
 @pytest.mark.parametrize(("prior", "n"), [(dc.Beta(1, 1), 12), (dc.Dirichlet([1, 2, 3]), 4)])
@@ -91,22 +101,10 @@ def test_no_private_mechanism_beats_it(prior: dc.Dirichlet | dc.Beta, n: int) ->
                 assert expected_error(mechanism, over="predictive") >= mean * (1.0 - 1e-7)
 
 
-def test_it_is_a_yardstick_and_refuses_to_release() -> None:
-    mechanism = optimal(dc.Beta(1, 1), 4, 1).mechanism
-    assert mechanism.guarantee.basis == "none"
-    for allowed in (False, True):
-        with pytest.raises(dc.RefusedError):
-            mechanism.release([1, 3], allow_nonprivate=allowed)
-    law = mechanism.law([1, 3])
-    assert isclose(law.probability.sum(), 1.0, rel_tol=1e-12)
-    assert isclose(exp(mechanism.log_prob([1, 3], [1, 3])), law.probability[1], rel_tol=1e-12)
-    draws = mechanism.simulate([1, 3], 1000, 0)
-    assert (draws.sum(axis=1) == 4).all()
-
-
 def test_other_distances() -> None:
     found = optimal(dc.Beta(3, 3), 6, 1, distance=dc.kl)
-    assert isclose(expected_error(found.mechanism, over="predictive", distance=dc.kl), found.value, rel_tol=1e-7)
+    errors = mean_errors(found, dc.Beta(3, 3), dc.kl)
+    assert isclose(errors @ dc.Beta(3, 3).predictive(6).pmf(found.datasets), found.value, rel_tol=1e-7)
     with pytest.raises(dc.InvalidInputError, match="finite"):
         optimal(dc.Beta(1, 1), 6, 1, distance=dc.chi2)
 
@@ -122,12 +120,59 @@ def test_what_is_too_large_or_unclear_is_refused() -> None:
 
 def test_neighbouring_pairs() -> None:
     points = lattice(3, 3)
-    pairs = {(tuple(points[i]), tuple(points[j])) for i, j in neighbouring_pairs(Space(3, 3))}
+    pairs = {(tuple(points[i]), tuple(points[j])) for i, j in neighbouring_pairs(points, Relation.REPLACE_ONE)}
     assert pairs == {(tuple(x), tuple(y)) for x in points for y in neighbours(x)}
+
+
+@pytest.mark.parametrize(("k", "n_max"), [(2, 6), (3, 3)])
+@pytest.mark.parametrize("objective", ["mean", "worst"])
+def test_a_private_n(k: int, n_max: int, objective: str) -> None:
+    """The table keeps ε for every record that comes or goes, has the error it says, and none of our mechanisms is better."""
+    prior, epsilon, log_sizes = dc.Dirichlet([1, 2, 0.5][:k]), 0.7, np.log(np.arange(1.0, n_max + 2.0))
+    found = optimal(prior, None, epsilon, objective, n_max=n_max, size_prior=log_sizes)  # type: ignore[arg-type]
+    laws = dict(zip((tuple(x) for x in found.datasets.tolist()), found.table, strict=True))
+    assert set(laws) == {x for x in product(range(n_max + 1), repeat=k) if sum(x) <= n_max}
+    for x, law in laws.items():
+        for i in range(k):
+            more = laws.get((*x[:i], x[i] + 1, *x[i + 1 :]))
+            assert more is None or ((law <= exp(epsilon) * more + 1e-8).all() and (more <= exp(epsilon) * law + 1e-8).all())
+    weights = np.array([exp(log_sizes[sum(x)]) * (dc.Dirichlet(prior.exact).predictive(sum(x)).pmf(x) if sum(x) else 1.0) for x in laws])
+    errors, weights = mean_errors(found, prior), weights / weights.sum()
+    assert isclose(errors @ weights if objective == "mean" else errors.max(), found.value, rel_tol=1e-7)
+    law_of_noise = clamped_noise(found.datasets, epsilon, n_max)
+    ours = mean_errors(replace(found, table=law_of_noise), prior)
+    assert (ours @ weights if objective == "mean" else ours.max()) >= found.value * (1.0 - 1e-7)
+
+
+def clamped_noise(datasets: Counts, epsilon: float, n_max: int) -> Floats:
+    """Two-sided geometric noise on every count, clamped to [0, n_max], and then cut from left to right to at most n_max records."""
+    table = np.zeros((len(datasets), len(datasets)))
+    where = {tuple(x): i for i, x in enumerate(datasets.tolist())}
+    for i, x in enumerate(datasets.tolist()):
+        for z in product(range(n_max + 1), repeat=len(x)):
+            chance, left, report = 1.0, n_max, []
+            for count, noisy in zip(x, z, strict=True):
+                inside = (1.0 if noisy in (0, n_max) else 1.0 - exp(-epsilon)) / (1.0 + exp(-epsilon))
+                chance *= inside * exp(-epsilon * abs(noisy - count))
+                report.append(min(noisy, left))
+                left -= report[-1]
+            table[i, where[tuple(report)]] += chance
+    assert np.allclose(table.sum(axis=1), 1.0)
+    return table
+
+
+def test_a_private_n_needs_a_bound_and_a_public_one_has_it() -> None:
+    with pytest.raises(dc.InvalidInputError, match="n_max="):
+        optimal(dc.Beta(1, 1), None, 1)
+    with pytest.raises(dc.InvalidInputError, match="private n"):
+        optimal(dc.Beta(1, 1), 3, 1, n_max=4)
+    with pytest.raises(dc.InvalidInputError, match="size_prior"):
+        optimal(dc.Beta(1, 1), None, 1, n_max=4, size_prior="normal")  # type: ignore[arg-type]
+    with pytest.raises(dc.TooLargeError, match="linear program"):
+        optimal(dc.Beta(1, 1), None, 1, n_max=1000)
 
 
 @pytest.mark.slow
 def test_a_hundred_records() -> None:
     best = optimal(dc.Beta(1, 1), 100, 1)
     assert isclose(best.value, expected_error(remapped(dc.Beta(1, 1), 100, "1"), over="predictive"), rel_tol=1e-6)
-    assert np.count_nonzero(best.mechanism.table) > 0

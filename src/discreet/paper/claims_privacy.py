@@ -11,7 +11,7 @@ from discreet.analysis.privacy import delta_at, privacy_loss
 from discreet.mechanisms import Calibrated, HellingerGlobal, HellingerSmooth, HellingerSmoothDelta
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram, LaplaceZhang
-from discreet.model.datasets import Space, simplex_points
+from discreet.model.datasets import Relation, simplex_points
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.sensitivity import global_sensitivity, local_sensitivities
 from discreet.numerics.balls import ball
@@ -101,7 +101,7 @@ def _dimension() -> Claim:
     numbers: dict[str, float] = {}
     found = []
     for k in dimensions:
-        points, pairs = simplex_points(3, k), neighbouring_pairs(Space(k, 3))
+        points, pairs = simplex_points(3, k), neighbouring_pairs(simplex_points(3, k), Relation.REPLACE_ONE)
         change = float(np.abs(points[pairs[:, 0]] - points[pairs[:, 1]]).sum(axis=-1).max())
         loss = privacy_loss(build("LSDim", Dirichlet.uniform(k), 10)).value
         numbers |= {f"ℓ1 sensitivity, k = {k}": change, f"loss / ε of noise k/ε, k = {k}": loss}

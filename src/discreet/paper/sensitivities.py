@@ -73,4 +73,4 @@ def inverse_smooth(prior: Prior, n: int, gamma: float) -> Inverse:
     table = 1.0 / local_sensitivities(prior, points)[None, :] + gamma * away
     reached = table.argmin(axis=-1)
     rows = np.arange(len(points))
-    return Inverse(table[rows, reached], reached, away[rows, reached], neighbouring_pairs(space))
+    return Inverse(table[rows, reached], reached, away[rows, reached], neighbouring_pairs(space.points(), space.relation))
