@@ -14,21 +14,6 @@ from discreet import limits
 from discreet.arrays import Counts
 from discreet.errors import InvalidInputError
 
-__all__ = [
-    "Number",
-    "check_categories",
-    "check_concentration",
-    "check_counts",
-    "check_moderate",
-    "check_parameters",
-    "check_positive",
-    "check_records",
-    "check_unit",
-    "exact",
-    "shown",
-    "spelling",
-]
-
 Number = int | float | Fraction | Decimal | str
 
 

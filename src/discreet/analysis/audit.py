@@ -22,8 +22,6 @@ from discreet.mechanisms.base import Mechanism
 from discreet.sampling import BitSource, CountedBits, SystemBits
 from discreet.validation import check_records
 
-__all__ = ["Audit", "audit", "with_bits"]
-
 Draws = NDArray[np.intp]
 
 

@@ -26,8 +26,6 @@ from discreet.validation import Number, check_positive, check_records
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PUBLIC_CHOICE", "Comparison", "Maker", "Prior", "Progress", "Row", "compare"]
-
 PUBLIC_CHOICE = (
     "Choosing by these errors is public: they depend on the prior, n and ε alone. "
     "Looking at the error of the private counts before choosing is not."

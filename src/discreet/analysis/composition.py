@@ -23,8 +23,6 @@ from discreet.mechanisms.base import Mechanism
 from discreet.record.guarantee import Guarantee, rounded_up
 from discreet.validation import Number, check_positive, check_records, exact
 
-__all__ = ["Accountant"]
-
 _GRID_STEPS = 1000
 """Steps of the discretised loss up to the largest loss of a single release."""
 

@@ -22,8 +22,6 @@ from discreet.model.distances import hellinger
 from discreet.numerics.divergences import gap
 from discreet.numerics.gap_tables import gap_table
 
-__all__ = ["DatasetLaw", "Distance", "Errors", "dataset_laws", "fits"]
-
 Distance = Callable[[Any, Any], Any]
 """`distance(truth, reported)` for arrays of parameters with the categories on the last axis, such as `discreet.kl`."""
 

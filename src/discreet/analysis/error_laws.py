@@ -25,17 +25,6 @@ from discreet.model.distances import hellinger
 from discreet.numerics.divergences import gap
 from discreet.numerics.sum_rules import panel_nodes, spreading_steps
 
-__all__ = [
-    "ErrorLaw",
-    "ErrorSummary",
-    "ExpectedError",
-    "error_law",
-    "error_summary",
-    "expected_error",
-    "planning_error",
-    "predictive_error_law",
-]
-
 Method = Literal["enumeration", "convolution", "quadrature", "interpolation", "Monte Carlo"]
 
 _NEGLIGIBLE_BOUNDARY = 1e-9

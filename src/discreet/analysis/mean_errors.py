@@ -29,8 +29,6 @@ from discreet.numerics.divergences import gap
 from discreet.numerics.hellinger_series import series_term
 from discreet.numerics.sum_rules import sum_rule
 
-__all__ = ["SUMMATION_ERROR", "exponential_mean", "laplace_mean", "lattice_mean"]
-
 Prior = Dirichlet | Beta
 Factor = tuple[int, Floats]
 """A polynomial for each of several powers m (rows), with their common leading zeros counted instead of stored."""

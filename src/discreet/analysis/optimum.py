@@ -27,8 +27,6 @@ from discreet.model.distances import hellinger
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee
 from discreet.validation import Number, check_positive, check_records
 
-__all__ = ["Optimum", "Yardstick", "constraint_count", "neighbouring_pairs", "optimal"]
-
 TOLERANCE = 1e-10
 """Feasibility tolerance of the solver, for the constraints and for their duals."""
 

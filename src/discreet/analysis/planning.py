@@ -16,8 +16,6 @@ from discreet.mechanisms import mechanism
 from discreet.model.distances import hellinger
 from discreet.validation import Number, check_positive, check_records
 
-__all__ = ["Plan", "plan"]
-
 Value = TypeVar("Value", int, Fraction)
 
 

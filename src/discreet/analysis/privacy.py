@@ -32,18 +32,6 @@ from discreet.record.guarantee import Guarantee, rounded_up
 from discreet.record.release import Release
 from discreet.validation import Number, check_positive, check_records, exact, shown
 
-__all__ = [
-    "LossProfile",
-    "Verification",
-    "delta_at",
-    "loss_profile",
-    "only_prior_speaks",
-    "privacy_loss",
-    "privacy_profile",
-    "renyi_loss",
-    "verify",
-]
-
 _LARGEST_EXPONENT = 700.0
 """Beyond it e^ε is not a float; a smaller ε only makes a δ larger."""
 

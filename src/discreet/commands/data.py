@@ -11,8 +11,6 @@ from discreet.commands.options import parse_list
 from discreet.data import scratch
 from discreet.errors import InvalidInputError
 
-__all__ = ["STANDARD_INPUT", "opened", "parse_categories", "parse_mapping", "short_name"]
-
 STANDARD_INPUT = "-"
 _LARGEST_LIST = 1 << 24
 """Bytes of a file of categories."""

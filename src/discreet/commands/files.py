@@ -16,8 +16,6 @@ from discreet.errors import DiscreetError, InvalidInputError
 if TYPE_CHECKING:
     from discreet.record.release import Release
 
-__all__ = ["STANDARD_INPUT", "check_picture", "check_place", "is_same_file", "read_record", "save_picture", "tell_name", "write_new"]
-
 _TALLEST = 40.0
 """Inches: more than this many rows of a picture are no longer read, and a picture has a largest size."""
 _PICTURES = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}

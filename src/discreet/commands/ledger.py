@@ -24,8 +24,6 @@ from discreet.errors import InvalidInputError, LedgerError
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Budget, Ledger, Loss, Spend
 
-__all__ = ["app"]
-
 app = typer.Typer(name="ledger", cls=Group, no_args_is_help=True, help="Budgets, and what has been spent of them.")
 
 _COMPOSED_AT = "1e-6"

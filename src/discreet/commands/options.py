@@ -21,34 +21,6 @@ from discreet.text import is_plain, plain
 if TYPE_CHECKING:
     from discreet.model.dirichlet import Dirichlet
 
-__all__ = [
-    "ERROR_SCALE",
-    "FAILED",
-    "LEDGER_VARIABLE",
-    "MECHANISM_HELP",
-    "MECHANISM_NAMES",
-    "Command",
-    "DeltaOption",
-    "EpsilonOption",
-    "GammaOption",
-    "Group",
-    "JsonOption",
-    "Lines",
-    "PriorOption",
-    "RecordsOption",
-    "cell",
-    "errors_in_one_line",
-    "mechanism_options",
-    "notice",
-    "notice_little_said",
-    "parse_list",
-    "parse_number",
-    "parse_prior",
-    "print_json",
-    "print_lines",
-    "print_table",
-]
-
 FAILED = 1
 """Exit code of a command whose answer is no."""
 _BAD_INPUT = 2

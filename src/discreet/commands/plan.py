@@ -21,8 +21,6 @@ from discreet.commands.options import (
 from discreet.commands.progress import progress_bar
 from discreet.errors import InvalidInputError
 
-__all__ = ["plan"]
-
 
 def plan(
     target_error: Annotated[

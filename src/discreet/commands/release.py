@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
 
-__all__ = ["release"]
-
 _DEFAULT = "LatticeGeometric"
 _LITTLE_PROTECTION = 5
 """The ε above which docs/choosing.md speaks of little protection: e^5 is 148."""

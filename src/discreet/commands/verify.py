@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from discreet.mechanisms import Mechanism
     from discreet.record.release import Release
 
-__all__ = ["verify"]
-
 _NOT_COMPUTED = 3
 _EPSILON, _PRIOR = "1", "1,1"
 _MOST_SHOWN = 10

@@ -12,8 +12,6 @@ from discreet.validation import shown
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
 
-__all__ = ["Declared", "declare", "kind_of", "whole_numbers"]
-
 
 @dataclass(frozen=True)
 class Declared:

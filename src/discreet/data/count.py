@@ -23,8 +23,6 @@ from discreet.frames import forgets_variables
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
 
-__all__ = ["CategoryCounts", "count"]
-
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class CategoryCounts:

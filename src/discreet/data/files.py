@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-__all__ = ["FileTable", "opened"]
-
 Columns = tuple[str, ...]
 
 

@@ -21,8 +21,6 @@ from discreet.validation import shown
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, RecordBatchReader
 
-__all__ = ["DELIMITERS", "Reading", "TextRows", "check_encoding", "check_names", "check_stream"]
-
 DELIMITERS = (",", ";", "\t", "|")
 _LONGEST_LINE = 1 << 24
 """Characters or bytes: a longer line is not read into memory."""

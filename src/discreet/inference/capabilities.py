@@ -8,8 +8,6 @@ from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.true_counts import check_posterior
 from discreet.mechanisms import Mechanism
 
-__all__ = ["Capabilities", "capabilities"]
-
 
 @dataclass(frozen=True)
 class Capabilities:

@@ -28,9 +28,6 @@ from discreet.numerics.divergences import bregman
 from discreet.numerics.sum_rules import panel_nodes
 from discreet.numerics.tilts import balancing_tilt
 
-__all__ = ["Run", "Tilted", "check_windows", "tilt"]
-
-
 LogFactor = Callable[[int, Floats], Floats]
 """The log likelihood's part of one category, as a function of its count."""
 

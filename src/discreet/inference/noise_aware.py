@@ -29,8 +29,6 @@ from discreet.validation import check_records
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["NoiseAware", "noise_aware"]
-
 _NEGLIGIBLE = 1e-17
 """Components with less weight than this, relative to the largest, are left out."""
 _MOST_COMPONENTS = 1024

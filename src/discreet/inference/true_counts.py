@@ -26,8 +26,6 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import clamp_outcomes
 
-__all__ = ["ConvolvedCounts", "LatentCounts", "ListedCounts", "check_posterior", "latent_counts"]
-
 _DIRECT = 1 << 26
 """Longest convolution, in products, that is added up directly."""
 _FEWEST_ACCEPTED = 1e-3

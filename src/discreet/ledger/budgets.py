@@ -15,26 +15,6 @@ from discreet.errors import BudgetError, InvalidInputError, LedgerError
 from discreet.record.guarantee import Guarantee
 from discreet.validation import Number, check_positive, exact, shown
 
-__all__ = [
-    "Budget",
-    "Loss",
-    "RenyiFilter",
-    "Spend",
-    "Unit",
-    "as_json",
-    "budget_of",
-    "budget_row",
-    "check_affordable",
-    "checked_amount",
-    "checked_loss",
-    "checked_text",
-    "composed",
-    "spend_of",
-    "spend_row",
-    "today",
-    "unspent",
-]
-
 _MOST_SHOWN_DIGITS = 10 * limits.AMOUNT_DIGITS
 """A number with more digits, which only the sums of a ledger of the first version can have, is shown rounded."""
 _ROUNDED = Context(prec=12)

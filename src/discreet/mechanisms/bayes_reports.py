@@ -36,9 +36,6 @@ from discreet.numerics.hellinger_series import series_tail
 from discreet.numerics.sum_rules import spreading_steps
 from discreet.numerics.tilts import balancing_tilt
 
-__all__ = ["BayesOptimal", "Remapped", "best_by_enumeration", "best_of_few", "best_of_two", "round_to_total"]
-
-
 MechanismT = TypeVar("MechanismT", bound=Mechanism)
 LogFactor = Callable[[int, Floats], Floats]
 _DENSE, _GROWTH = 128, 1.02

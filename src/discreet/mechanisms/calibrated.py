@@ -13,8 +13,6 @@ from discreet.errors import InvalidInputError, RefusedError
 from discreet.mechanisms.hellinger import Exponential, certified_loss
 from discreet.mechanisms.losses import check_paired
 
-__all__ = ["Calibrated"]
-
 ExponentialT = TypeVar("ExponentialT", bound=Exponential)
 
 _CLOSE_ENOUGH = 0.9995

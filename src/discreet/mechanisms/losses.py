@@ -19,18 +19,6 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.laws import ListedLaw
 from discreet.model.datasets import Space, candidate_count, check_outcomes
 
-__all__ = [
-    "ATOM_ERROR",
-    "PROFILE_PASSES",
-    "Bounded",
-    "check_paired",
-    "enumerated_delta",
-    "enumerated_loss",
-    "enumerated_profile",
-    "neighbouring_laws",
-    "renyi_divergence",
-]
-
 _PAIR_ITSELF = 1_000
 """What a pair of datasets costs beside the probabilities that are compared."""
 ATOM_ERROR = 1e-12

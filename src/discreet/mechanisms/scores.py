@@ -27,8 +27,6 @@ from discreet.model.datasets import candidate_count, check_outcomes, simplex_poi
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee
 from discreet.validation import Number, check_moderate
 
-__all__ = ["MetricExponential"]
-
 
 def _check_metric(_: object, __: object, value: Any) -> None:
     if not callable(value):

@@ -22,8 +22,6 @@ from discreet.numerics.incomplete_beta import beta_cdf, beta_survival
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BetaMixture"]
-
 _CHUNK = 1 << 20
 """Most pairs of a point and a component that are held at once."""
 _LOWEST, _HIGHEST = -708.0, 36.8

@@ -35,8 +35,6 @@ from discreet.validation import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Beta", "Dirichlet", "DirichletMultinomial"]
-
 _SIMPLEX_TOLERANCE = 1e-8
 _MANY = 20
 """More parameters than this are not all shown."""

@@ -27,18 +27,6 @@ from discreet.numerics.gamma import digamma_excess, log_gamma_ratio
 from discreet.numerics.incomplete_beta import beta_cdf
 from discreet.validation import Number, check_parameters, check_positive
 
-__all__ = [
-    "Estimate",
-    "chi2",
-    "hellinger",
-    "hellinger_ball",
-    "kl",
-    "renyi",
-    "total_variation",
-    "total_variation_bounds",
-    "total_variation_estimate",
-]
-
 Distribution = Dirichlet | Beta
 # Beyond this share the total's term costs the difference more than one digit, and an enclosure takes over.
 _CANCELS_ABOVE = 0.9

@@ -28,21 +28,6 @@ from discreet.numerics.balls import gap_ball
 from discreet.numerics.divergences import gap
 from discreet.validation import Number, check_positive, check_records
 
-__all__ = [
-    "Smoothing",
-    "Step",
-    "check_smooth",
-    "global_sensitivity",
-    "global_steps",
-    "local_sensitivities",
-    "local_sensitivity",
-    "local_steps",
-    "smooth_sensitivities",
-    "smooth_sensitivity",
-    "smooth_steps",
-    "steps_ball",
-]
-
 Prior = Dirichlet | Beta
 # Candidates closer than this in float cannot be told apart by it (its error is below 1e-12), so all of them go to the enclosure.
 _TIE = 1e-9

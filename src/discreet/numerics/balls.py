@@ -8,8 +8,6 @@ from threading import RLock
 
 from flint import arb, ctx, fmpq
 
-__all__ = ["ball", "bregman_ball", "gap_ball", "refine", "working_precision"]
-
 
 class _Turn:
     """Whose turn it is to set the working precision; a forked process begins with its own."""

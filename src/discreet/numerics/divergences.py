@@ -22,8 +22,6 @@ from numpy.typing import ArrayLike
 
 from discreet.arrays import Floats
 
-__all__ = ["RELATIVE_ERROR", "STIRLING", "STIRLING_FROM", "bregman", "gap", "jensen", "log_ratio_excess"]
-
 RELATIVE_ERROR = 2.0**-45
 """Bound on the relative error of `bregman` and `gap` for arguments in [1e-9, 1e15] (docs/numerics.md; checked against `arb`)."""
 

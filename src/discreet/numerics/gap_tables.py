@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from discreet.arrays import Floats
 from discreet.numerics.balls import ball, working_precision
 
-__all__ = ["GapTable", "gap_table"]
-
 
 class GapTable:
     """`gap(a + x, a + r)` for all integers x, r in [0, n]: O(n) to build, a few additions to look up, `RELATIVE_ERROR` as elsewhere.
