@@ -84,6 +84,22 @@ def check_moderate(value: Any, name: str) -> Fraction:
     return number
 
 
+def check_delta(value: Any, name: str = "delta") -> Fraction:
+    """The exact value of a public δ, which must be from 0 to below 1."""
+    number = exact(value, name)
+    if not 0 <= number < 1:
+        raise InvalidInputError(f"{name} must be at least 0 and below 1, got {shown(value)}")
+    return number
+
+
+def check_levels(q: ArrayLike) -> NDArray[np.float64]:
+    """Levels of quantiles, which must lie in [0, 1]."""
+    levels = np.asarray(q, dtype=np.float64)
+    if not ((levels >= 0.0) & (levels <= 1.0)).all():
+        raise InvalidInputError("q must lie in [0, 1]")
+    return levels
+
+
 def check_concentration(values: Any, name: str = "concentration") -> tuple[Fraction, ...]:
     """Two or more positive numbers, exactly; from 1e-100 to 1e100, because posteriors are computed in floats, with squares of these."""
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray, Iterable)):

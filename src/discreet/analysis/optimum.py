@@ -40,11 +40,9 @@ class Yardstick(Mechanism):
 
     @property
     def claim(self) -> Guarantee:
-        """No promise: the table comes from a floating-point solver and keeps ε up to its tolerance only."""
         return NO_GUARANTEE
 
     def raw_law(self, counts: Counts) -> Law:
-        """The row of the table."""
         points = self.space.points()
         with np.errstate(divide="ignore"):
             return Law(points, np.log(self.table[np.nonzero((points == counts).all(axis=-1))[0][0]]))
@@ -83,10 +81,10 @@ def optimal(
     *,
     distance: Distance = hellinger,
 ) -> Optimum:
-    """The least mean error under the prior predictive, or the least worst-case mean error, of any ε-DP mechanism.
+    """The least mean error over the prior predictive, or worst-case mean error, of any ε-DP mechanism that reports counts of total n.
 
-    Any that reports counts of total n, that is: a report with another total (`LaplaceZhang` makes such) is outside the program. Solved to a
-    relative 1e-7 or so; two categories to n of a hundred or more, three to n of ten or more, and ε to 20.
+    Reports with another total, such as those of `LaplaceZhang`, are outside the program. The value is right to a relative 1e-7 or so. Two
+    categories are solved to n of a hundred or more, three to n of ten or more, and ε to 20; TooLargeError is raised beyond.
     """
     records, level = check_records(n), check_positive(epsilon, "epsilon")
     if objective not in ("mean", "worst"):

@@ -123,6 +123,22 @@ def gap(u: ArrayLike, v: ArrayLike, difference: ArrayLike | None = None) -> Floa
     return jensen(u, v, 0.5, difference)
 
 
+def count_gap(a: ArrayLike, x: ArrayLike, r: ArrayLike) -> Floats:
+    """`gap(a + x, a + r)` for a prior parameter a and counts x and r, from their exact difference."""
+    return gap(np.add(a, x), np.add(a, r), np.subtract(r, x, dtype=np.float64))
+
+
+def two_count_gap(a: Floats, n: int, x: ArrayLike, r: ArrayLike) -> Floats:
+    """The gaps of both of two categories together, where the first count is x or r out of n."""
+    x, r = np.asarray(x, dtype=np.float64), np.asarray(r, dtype=np.float64)
+    return gap(a[0] + x, a[0] + r, r - x) + gap(a[1] + (n - x), a[1] + (n - r), x - r)
+
+
+def to_hellinger(divergence: Floats) -> Floats:
+    """The Hellinger distance sqrt(1 - e^-D) of posteriors whose gaps add up to D."""
+    return np.asarray(np.sqrt(-np.expm1(-divergence)))
+
+
 def log_ratio_excess(tau: ArrayLike, ratio: ArrayLike) -> Floats:
     """λ(τ) = ln(1 + τ) - τ <= 0, given both τ and `ratio = 1 + τ` so that neither is lost in the other.
 
