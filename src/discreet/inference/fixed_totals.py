@@ -47,12 +47,10 @@ class Run:
 
     @property
     def high(self) -> int:
-        """The last integer."""
         return self.low + len(self.value) - 1
 
     @property
     def x(self) -> Floats:
-        """The integers."""
         return np.arange(self.low, self.low + len(self.value), dtype=np.float64)
 
 
@@ -114,11 +112,9 @@ class _Law:
 
     @cached_property
     def log_total(self) -> float:
-        """The constant."""
         return float(logsumexp(self.log_mass))
 
     def mean(self) -> float:
-        """Expected count."""
         return float(np.exp(self.log_mass - self.log_total) @ self.x)
 
     def peak(self) -> float:
@@ -164,7 +160,6 @@ class Tilted:
 
     @property
     def widths(self) -> list[int]:
-        """How many counts each window has."""
         return [high - low + 1 for low, high in self.ranges.values()]
 
     @cached_property
