@@ -67,7 +67,6 @@ class Declared:
 
     @property
     def has_whole_numbers(self) -> bool:
-        """Whether one of the categories is written as a whole number."""
         return any(_whole_number(label) is not None for label in self.labels)
 
 

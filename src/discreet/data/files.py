@@ -217,7 +217,6 @@ _LONGEST_LINE = 1 << 20
 
 
 def _bytes(file: str) -> BinaryIO:
-    """The bytes of a file, unpacked."""
     from pyarrow import input_stream
 
     compression = {".gz": "gzip", ".zst": "zstd"}.get(Path(file).suffix.lower())
