@@ -27,7 +27,6 @@ class Law:
 
     @property
     def probability(self) -> Floats:
-        """The outcomes' probabilities."""
         return np.exp(self.log_probability)
 
     def __repr__(self) -> str:

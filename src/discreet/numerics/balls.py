@@ -50,6 +50,11 @@ def gap_ball(u: Fraction, v: Fraction) -> arb:
     return (ball(u).lgamma() + ball(v).lgamma()) / 2 - ball((u + v) / 2).lgamma()
 
 
+def to_hellinger_ball(divergence: arb) -> arb:
+    """The Hellinger distance sqrt(1 - e^-D) of posteriors whose gaps add up to D."""
+    return (-(-divergence).expm1()).sqrt()
+
+
 def refine(compute: Callable[[], arb], bits: int = 64) -> arb:
     """`compute()` at growing working precision until `bits` relative bits are right; exact zeros are returned as they are.
 

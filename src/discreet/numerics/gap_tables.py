@@ -31,7 +31,6 @@ class GapTable:
         self.n = n
 
     def __call__(self, x: NDArray[np.integer[Any]], r: NDArray[np.integer[Any]]) -> Floats:
-        """The gaps, broadcasting."""
         high = 0.5 * (self._high[2 * x] + self._high[2 * r]) - self._high[x + r]
         low = 0.5 * (self._low[2 * x] + self._low[2 * r]) - self._low[x + r]
         return np.where(x == r, 0.0, high + low)
