@@ -145,7 +145,7 @@ API: dict[str, Callable[[Case], Any]] = {
     "given": lambda case: error_laws.expected_error(mechanism_of(case), counts_of(case)),
     "given kl": lambda case: error_laws.expected_error(mechanism_of(case), counts_of(case), distance=dc.kl),
     "error_law": lambda case: error_laws.error_law(mechanism_of(case), counts_of(case)),
-    "predictive_error_law": lambda case: error_laws.predictive_error_law(mechanism_of(case)),
+    "error_summary": lambda case: error_laws.error_summary(mechanism_of(case)),
     "privacy_loss": lambda case: privacy.privacy_loss(mechanism_of(case)),
     "delta_at": lambda case: privacy.delta_at(mechanism_of(case), case["epsilon"] / 2),
     "loss_profile": lambda case: privacy.loss_profile(mechanism_of(case)),

@@ -3,8 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Counts", "Floats"]
-
 Counts = NDArray[np.int64]
 """Whole numbers of records, with the categories on the last axis."""
 Floats = NDArray[np.float64]

@@ -11,8 +11,6 @@ from functools import wraps
 from traceback import clear_frames
 from typing import ParamSpec, TypeVar
 
-__all__ = ["forgets_variables"]
-
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from discreet.model.dirichlet import Beta
     from discreet.record.release import Release
 
-__all__ = ["plot_marginals", "plot_release"]
-
 _LINES = ("-", "--", "-.", ":")
 _TAIL = 1e-4
 _POINTS = 400

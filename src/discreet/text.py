@@ -7,8 +7,6 @@ promise that stands beside it. Whatever prints a string that discreet did not wr
 from typing import Any
 from unicodedata import category
 
-__all__ = ["is_plain", "plain"]
-
 _NOT_PRINTED = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode's categories: controls (C0 and C1), formats (direction, invisible marks), lone surrogates, separators of lines and paragraphs."""
 _JOINERS = "\u200c\u200d"

@@ -14,21 +14,6 @@ from discreet import limits
 from discreet.arrays import Counts
 from discreet.errors import InvalidInputError
 
-__all__ = [
-    "Number",
-    "check_categories",
-    "check_concentration",
-    "check_counts",
-    "check_moderate",
-    "check_parameters",
-    "check_positive",
-    "check_records",
-    "check_unit",
-    "exact",
-    "shown",
-    "spelling",
-]
-
 Number = int | float | Fraction | Decimal | str
 
 
@@ -97,6 +82,22 @@ def check_moderate(value: Any, name: str) -> Fraction:
     if not Fraction(1, 10**15) <= number <= 10**15:
         raise InvalidInputError(f"{name} must be from 1e-15 to 1e15, got {shown(value)}")
     return number
+
+
+def check_delta(value: Any, name: str = "delta") -> Fraction:
+    """The exact value of a public δ, which must be from 0 to below 1."""
+    number = exact(value, name)
+    if not 0 <= number < 1:
+        raise InvalidInputError(f"{name} must be at least 0 and below 1, got {shown(value)}")
+    return number
+
+
+def check_levels(q: ArrayLike) -> NDArray[np.float64]:
+    """Levels of quantiles, which must lie in [0, 1]."""
+    levels = np.asarray(q, dtype=np.float64)
+    if not ((levels >= 0.0) & (levels <= 1.0)).all():
+        raise InvalidInputError("q must lie in [0, 1]")
+    return levels
 
 
 def check_concentration(values: Any, name: str = "concentration") -> tuple[Fraction, ...]:

@@ -20,9 +20,7 @@ from discreet import limits
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Mechanism
 from discreet.sampling import BitSource, CountedBits, SystemBits
-from discreet.validation import check_records
-
-__all__ = ["Audit", "audit", "with_bits"]
+from discreet.validation import check_delta, check_records
 
 Draws = NDArray[np.intp]
 
@@ -36,7 +34,6 @@ class Audit:
     draws: int
 
     def refutes(self, claimed: float) -> bool:
-        """Whether the claim of this ε is refuted at the stated confidence."""
         return self.epsilon > claimed
 
 
@@ -49,16 +46,19 @@ def audit(
     confidence: float = 0.99,
     delta: float = 0.0,
 ) -> Audit:
-    """Bound from below the ε of `draw(counts, size)`, any mechanism with discrete outcomes, from `draws` draws at each of two neighbours.
+    """Bound the ε of a mechanism with discrete outcomes from below, by its draws alone.
 
-    Outcomes are rows of an array. They must repeat to be told apart: round a continuous one first.
+    Args:
+        draw: `draw(counts, size)` returns outcomes as the rows of an array. Round continuous ones: outcomes are told apart by repeating.
+        first, second: The counts of two neighbouring datasets; `draws` outcomes are drawn at each.
+        confidence: The bound is true with at least this probability.
+        delta: The bound is on the ε of (ε, δ)-privacy with this δ.
     """
     if not callable(draw):
         raise InvalidInputError(f"draw must be a function of counts and size, such as mechanism.simulate, not {type(draw).__name__}")
     if not 0.0 < confidence < 1.0:
         raise InvalidInputError(f"confidence must lie strictly between 0 and 1, got {confidence}")
-    if not 0.0 <= delta < 1.0:
-        raise InvalidInputError(f"delta must be at least 0 and below 1, got {delta}")
+    delta = float(check_delta(delta))
     size = check_records(draws, "draws")
     length = np.asarray(draw(first, 1)).size
     if 2 * size * length > limits.AUDITED_CELLS:

@@ -26,8 +26,6 @@ from discreet.validation import Number, check_positive, check_records
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PUBLIC_CHOICE", "Comparison", "Maker", "Prior", "Progress", "Row", "compare"]
-
 PUBLIC_CHOICE = (
     "Choosing by these errors is public: they depend on the prior, n and ε alone. "
     "Looking at the error of the private counts before choosing is not."
@@ -47,17 +45,17 @@ class Row:
     """One mechanism of a comparison."""
 
     mechanism: str
-    guarantee: Guarantee | None
-    """What it promises; None where it cannot be had at this size."""
-    loss: float | None
-    """Computed privacy loss; None where it cannot be computed at this size."""
-    error: ExpectedError | None
-    """Mean error over the prior predictive; None where it cannot be computed at this size."""
-    worst: ExpectedError | None
+    guarantee: Guarantee | None = None
+    """What it promises; like all that follows, None where it cannot be had at this size."""
+    loss: float | None = None
+    """The computed privacy loss."""
+    error: ExpectedError | None = None
+    """Mean error over the prior predictive."""
+    worst: ExpectedError | None = None
     """Mean error at the worst dataset."""
-    quantile: float | None
+    quantile: float | None = None
     """The error that is not exceeded with probability 95 %, data drawn from the prior predictive."""
-    ratio: ExpectedError | None
+    ratio: ExpectedError | None = None
     """Mean error over the optimum's, where that is known. Below 1 only without an ε guarantee, or within the error of a simulation."""
     reason: str | None = None
     """Why the mean error is not computed, where it is not."""
@@ -88,11 +86,9 @@ class Comparison:
         return [_plain(row) for row in self.rows]
 
     def to_pandas(self) -> Any:
-        """The rows as a pandas DataFrame."""
         return _optional("pandas").DataFrame(self.to_dicts())
 
     def to_polars(self) -> Any:
-        """The rows as a polars DataFrame."""
         return _optional("polars").DataFrame(self.to_dicts())
 
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -107,7 +103,6 @@ class Comparison:
 
     @property
     def caption(self) -> str:
-        """What is compared."""
         known = "" if self.optimum is None else f"; least mean error of any ε-DP mechanism reporting counts of total n: {self.optimum:.4g}"
         return f"{self.prior}, n = {self.n}, ε = {float(self.epsilon):g}{known}"
 
@@ -216,14 +211,14 @@ def compare(
         try:
             rows.append(_row(name, make(prior, records, level), distance, optimum))
         except (TooLargeError, RefusedError) as error:  # such as Calibrated, which needs the exact loss
-            rows.append(Row(name, None, None, None, None, None, None, str(error)))
+            rows.append(Row(name, reason=str(error)))
     tell(steps, steps, "done")
     rows.sort(key=lambda row: float("inf") if row.error is None else float(row.error))
     return Comparison(prior, records, level, tuple(rows), optimum)
 
 
 def _least_error(prior: Prior, n: int, epsilon: Fraction, distance: Distance) -> float | None:
-    """The optimum of the linear program, where that is quick and is told from 0."""
+    """The optimum of the linear program; None where that takes long, or where the solver cannot tell it from 0."""
     if constraint_count(n, prior.k) > limits.COMPARED_CONSTRAINTS:
         return None
     try:
@@ -240,11 +235,10 @@ def _row(name: str, made: Mechanism, distance: Distance, optimum: float | None) 
         loss: float | None = privacy_loss(made).value
     except TooLargeError:
         loss = None
-    promise = made.guarantee
     try:
         summary = error_summary(made, distance)
     except TooLargeError as error:
-        return Row(name, promise, loss, None, None, None, None, str(error))
+        return Row(name, made.guarantee, loss, reason=str(error))
     quantile = None if summary.law is None else float(summary.law.quantile(0.95))
     ratio = None if optimum is None else summary.predictive.over(optimum)
-    return Row(name, promise, loss, summary.predictive, summary.worst, quantile, ratio)
+    return Row(name, made.guarantee, loss, summary.predictive, summary.worst, quantile, ratio)

@@ -21,9 +21,7 @@ from discreet.analysis.privacy import privacy_loss, privacy_profile
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.mechanisms.base import Mechanism
 from discreet.record.guarantee import Guarantee, rounded_up
-from discreet.validation import Number, check_positive, check_records, exact
-
-__all__ = ["Accountant"]
+from discreet.validation import Number, check_delta, check_positive, check_records
 
 _GRID_STEPS = 1000
 """Steps of the discretised loss up to the largest loss of a single release."""
@@ -63,9 +61,7 @@ class Accountant:
 
         More than 100,000 releases have the basic one alone.
         """
-        level = exact(delta, "delta")
-        if not 0 <= level < 1:
-            raise InvalidInputError(f"delta must be at least 0 and below 1, got {delta}")
+        level = check_delta(delta)
         basic_epsilon, basic_delta = self.basic
         found = rounded_up(basic_epsilon) if basic_delta <= level else float("inf")
         if self._is_composed and level > 0:

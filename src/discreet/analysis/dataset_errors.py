@@ -19,19 +19,16 @@ from discreet.mechanisms.noise import IndependentNoise
 from discreet.mechanisms.reports import Clamped
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger
-from discreet.numerics.divergences import gap
+from discreet.numerics.divergences import count_gap, to_hellinger
 from discreet.numerics.gap_tables import gap_table
-
-__all__ = ["DatasetLaw", "Distance", "Errors", "dataset_laws", "fits"]
 
 Distance = Callable[[Any, Any], Any]
 """`distance(truth, reported)` for arrays of parameters with the categories on the last axis, such as `discreet.kl`."""
 
-
-_NEGLIGIBLE_PRODUCT = 1e-18
-"""The same for an outcome of two independent counts, of which there are 10^4 or so."""
 _NEGLIGIBLE = 1e-24
-"""Probability of an outcome that is left out: of 10^8 outcomes, nothing that a float would show."""
+"""Outcomes with less probability are left out: 10^8 of them together are less than a float would show."""
+_NEGLIGIBLE_PRODUCT = 1e-18
+"""The same for pairs of two independent counts, of which there are about 10^4."""
 
 
 class DatasetLaw(NamedTuple):
@@ -49,11 +46,13 @@ class Errors:
         self.prior, self.n, self.distance, self.tables = prior, n, distance, tables
 
     def __call__(self, counts: Counts, reported: Counts) -> Floats:
-        """The error of each report."""
-        if self.distance is hellinger:
-            return self._hellinger(counts, reported)
-        a = self.prior.concentration
-        return np.atleast_1d(np.asarray(self.distance(a + counts, a + reported), dtype=np.float64))
+        if self.distance is not hellinger:
+            a = self.prior.concentration
+            return np.atleast_1d(np.asarray(self.distance(a + counts, a + reported), dtype=np.float64))
+        divergence = np.zeros(len(reported))
+        for i, (x, column) in enumerate(zip(counts, reported.T, strict=True)):
+            divergence += self._gaps(i, int(x), column)
+        return self._from_divergence(divergence, reported.sum(axis=-1))
 
     def mean(self, law: DatasetLaw) -> float:
         """The mean error of a dataset. Hellinger distances are at most 1, so outcomes of next to no probability are left out."""
@@ -62,33 +61,24 @@ class Errors:
             law = DatasetLaw(law.counts, law.reported[kept], law.probability[kept])
         return float((self(law.counts, law.reported) * law.probability).sum())  # short sums: threads would cost more than they save
 
-    def _hellinger(self, counts: Counts, reported: Counts) -> Floats:
-        """From the exact integer differences of the counts; where a report has another total, less the gap of the totals."""
-        divergence = np.zeros(len(reported))
-        for i, (x, column) in enumerate(zip(counts, reported.T, strict=True)):
-            divergence += self._gaps(i, int(x), column)
-        return self._from_divergence(divergence, reported.sum(axis=-1))
-
     def pairs(self, counts: Counts, reported: Counts) -> Floats:
         """The error of each report (row) for the dataset of the same row."""
         a = self.prior.concentration
         if self.distance is not hellinger:
             return np.asarray(self.distance(a + counts, a + reported), dtype=np.float64)
-        divergence = gap(a + counts, a + reported, (reported - counts).astype(np.float64)).sum(axis=-1)
-        return self._from_divergence(divergence, reported.sum(axis=-1))
+        return self._from_divergence(count_gap(a, counts, reported).sum(axis=-1), reported.sum(axis=-1))
 
     def _from_divergence(self, divergence: Floats, totals: Counts) -> Floats:
-        """Hellinger distances from the gaps of all categories together."""
+        """Hellinger distances from the gaps of all categories together, less the gap of the totals where a report has another total."""
         if (totals != self.n).any():
             divergence = np.maximum(0.0, divergence - self._total_gaps(totals))
-        return np.sqrt(-np.expm1(-divergence))
+        return to_hellinger(divergence)
 
     def _gaps(self, category: int, x: int, column: Counts) -> Floats:
         if self.tables:
             return gap_table(self.prior.exact[category], self.n).row(x)[column]
-        a = self.prior.concentration[category]
         values, where = np.unique(column, return_inverse=True)
-        return gap(a + x, a + values, (values - x).astype(np.float64))[where.ravel()]
+        return count_gap(self.prior.concentration[category], x, values)[where.ravel()]
 
     def rows(self, counts: Counts) -> list[Floats]:
         """For each category, the gaps from its true count to every other, from tables."""
@@ -98,15 +88,11 @@ class Errors:
         if self.tables and self.prior.k * self.n <= limits.TABLED_TOTALS:
             return self._total_table[totals]
         values, where = np.unique(totals, return_inverse=True)
-        return self._gaps_of_totals(values)[where.ravel()]
+        return count_gap(self.prior.total, self.n, values)[where.ravel()]
 
     @cached_property
     def _total_table(self) -> Floats:
-        return self._gaps_of_totals(np.arange(self.prior.k * self.n + 1))
-
-    def _gaps_of_totals(self, totals: Counts) -> Floats:
-        total = float(self.prior.exact_total)
-        return gap(total + self.n, total + totals, (totals - self.n).astype(np.float64))
+        return count_gap(self.prior.total, self.n, np.arange(self.prior.k * self.n + 1))
 
 
 def fits(mechanism: Mechanism, datasets: int | None = None) -> bool:
@@ -123,7 +109,7 @@ def fits(mechanism: Mechanism, datasets: int | None = None) -> bool:
     width = space.size
     if on_every_count:
         clamped = _clamped_noise(mechanism)
-        width = (mechanism.total + 3 if clamped is None else _reach(clamped, mechanism.total)) ** 2
+        width = (mechanism.total + 3 if clamped is None else min(mechanism.total + 1, 2 * _far(clamped) + 1)) ** 2
     return number * width * mechanism.k <= 2 * limits.ERROR_PAIRS
 
 
@@ -137,10 +123,11 @@ def _law_size(mechanism: Mechanism) -> float:
 
 
 def _clamped_noise(mechanism: Mechanism) -> IndependentNoise | None:
-    """The noise, if it is on both of two counts, each of which is clamped by itself: outcomes are then a grid of two."""
+    """The noise of a mechanism of two categories that adds noise to both counts and clamps each by itself; None for any other."""
     noise = mechanism.noise
-    both = isinstance(noise, IndependentNoise) and noise.cells == mechanism.k == 2 and mechanism.report == Clamped(mechanism.total)
-    return noise if both and isinstance(noise, IndependentNoise) else None
+    if isinstance(noise, IndependentNoise) and noise.cells == mechanism.k == 2 and mechanism.report == Clamped(mechanism.total):
+        return noise
+    return None
 
 
 def dataset_laws(mechanism: Mechanism, datasets: Counts | None = None) -> Iterator[DatasetLaw]:
@@ -171,7 +158,7 @@ def _listed_laws(mechanism: Mechanism, points: Counts) -> Iterator[DatasetLaw]:
 
 
 class _KnownReports:
-    """Reports of a mechanism, kept where they are dear: those of `Remapped`, which depend on outcomes clamped to [-1, n + 1]."""
+    """Reports of a mechanism. Those of `Remapped`, which take long, are kept; they depend on outcomes clamped to [-1, n + 1] alone."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
@@ -193,11 +180,6 @@ class _KnownReports:
             order = np.argsort(keys)
             self.keys, self.reports = keys[order], reports[order]
         return self.reports[np.searchsorted(self.keys, key)]
-
-
-def _reach(noise: IndependentNoise, n: int) -> int:
-    """How many values a noised count takes with more than negligible probability."""
-    return int(min(n + 1, 2 * _far(noise) + 1))
 
 
 def _far(noise: IndependentNoise) -> int:

@@ -22,19 +22,9 @@ from discreet.mechanisms.noise import CellNoise, IndependentNoise
 from discreet.mechanisms.reports import AsDrawn, Cut, Projected
 from discreet.model.datasets import candidate_count, simplex_points
 from discreet.model.distances import hellinger
-from discreet.numerics.divergences import gap
+from discreet.numerics.divergences import to_hellinger, two_count_gap
 from discreet.numerics.sum_rules import panel_nodes, spreading_steps
-
-__all__ = [
-    "ErrorLaw",
-    "ErrorSummary",
-    "ExpectedError",
-    "error_law",
-    "error_summary",
-    "expected_error",
-    "planning_error",
-    "predictive_error_law",
-]
+from discreet.validation import check_levels
 
 Method = Literal["enumeration", "convolution", "quadrature", "interpolation", "Monte Carlo"]
 
@@ -68,7 +58,6 @@ class ErrorLaw:
     support: Floats
     """The values, ascending."""
     probability: Floats
-    """Their probabilities."""
 
     @classmethod
     def of(cls, errors: Floats, probability: Floats) -> Self:
@@ -78,7 +67,6 @@ class ErrorLaw:
 
     @property
     def mean(self) -> float:
-        """Expected error."""
         return float(self.support @ self.probability)
 
     @property
@@ -91,16 +79,13 @@ class ErrorLaw:
         return np.cumsum(self.probability)
 
     def cdf(self, t: ArrayLike) -> Floats | float:
-        """P(error <= t)."""
         position = np.searchsorted(self.support, np.asarray(t, dtype=np.float64), side="right")
         result = np.minimum(1.0, np.concatenate([[0.0], self._cumulative])[position])
         return result if result.ndim else float(result)
 
     def quantile(self, q: ArrayLike) -> Floats | float:
         """The smallest error t with P(error <= t) >= q."""
-        level = np.asarray(q, dtype=np.float64)
-        if not ((level >= 0.0) & (level <= 1.0)).all():
-            raise InvalidInputError("q must lie in [0, 1]")
+        level = check_levels(q)
         # The last bit of a cumulative sum must not push a quantile to the next value.
         position = np.searchsorted(self._cumulative, level * self._cumulative[-1] * (1.0 - 1e-12), side="left")
         result = self.support[np.minimum(position, len(self.support) - 1)]
@@ -124,7 +109,6 @@ class ExpectedError(float):
     def __new__(
         cls, value: float, method: Method, *, standard_error: float = 0.0, bound: float = 0.0, at: tuple[int, ...] | None = None
     ) -> Self:
-        """A float with a history."""
         self = super().__new__(cls, value)
         self.method, self.standard_error, self.bound, self.at = method, standard_error, bound, at
         return self
@@ -190,7 +174,7 @@ def _over_datasets(
     if over not in ("predictive", "worst"):
         raise InvalidInputError(f'over must be "predictive" or "worst", got {over!r}')
     if fits(mechanism):
-        return _every_dataset(mechanism, over, distance)
+        return _every_dataset(mechanism, _means(mechanism, distance))[over]
     if _is_interpolated(mechanism):
         return _between_datasets(mechanism, distance)[over]
     if over == "worst":
@@ -202,7 +186,6 @@ def _over_datasets(
 
 
 def _given(mechanism: Mechanism, counts: Counts, errors: Errors, rng: np.random.Generator) -> ExpectedError:
-    """The mean error for these counts."""
     if mechanism.k == 2 and mechanism.total > limits.ERROR_RECORDS and _has_line(mechanism):
         return ExpectedError(_line_mean(mechanism, counts, errors.distance), "quadrature")
     listable = fits(mechanism, 1)
@@ -261,8 +244,7 @@ def _line_mean(mechanism: Mechanism, counts: Counts, distance: Distance) -> floa
     elif (rate := mechanism.hellinger_rate(counts)) is not None:  # the exponent is the distance, times the rate
         errors = -log_report[kept] / rate
     else:
-        divergence = gap(a[0] + x, a[0] + r, r - x) + gap(a[1] + (n - x), a[1] + (n - r), x - r)
-        errors = np.sqrt(-np.expm1(-divergence))
+        errors = to_hellinger(two_count_gap(a, n, x, r))
     return float(errors @ mass)
 
 
@@ -297,21 +279,20 @@ def _estimate(values: Floats) -> ExpectedError:
 
 
 def _means(mechanism: Mechanism, distance: Distance, datasets: Counts | None = None) -> Floats:
-    """The mean error of every dataset, or of these."""
     errors = Errors(mechanism.prior, mechanism.total, distance, tables=mechanism.total <= limits.TABLED_RECORDS)
     return np.array([errors.mean(law) for law in dataset_laws(mechanism, datasets)])
 
 
-def _every_dataset(mechanism: Mechanism, over: str, distance: Distance) -> ExpectedError:
-    points, means = simplex_points(mechanism.total, mechanism.k), _means(mechanism, distance)
-    return _over(points, means, mechanism.prior.predictive(mechanism.total).pmf(points), over, "enumeration")
+def _every_dataset(mechanism: Mechanism, means: Floats) -> dict[str, ExpectedError]:
+    points = simplex_points(mechanism.total, mechanism.k)
+    return _over_both(points, means, mechanism.prior.predictive(mechanism.total).pmf(points), "enumeration")
 
 
-def _over(points: Counts | Floats, means: Floats, weight: Floats, over: str, method: Method, bound: float = 0.0) -> ExpectedError:
-    if over == "worst":
-        worst = int(means.argmax())
-        return ExpectedError(float(means[worst]), method, at=tuple(round(x) for x in points[worst].tolist()), bound=bound)
-    return ExpectedError(float(weight @ means), method, bound=bound)
+def _over_both(points: Counts | Floats, means: Floats, weight: Floats, method: Method) -> dict[str, ExpectedError]:
+    """The mean over the predictive, whose weights are given, and the mean error of the worst dataset."""
+    worst = int(means.argmax())
+    at = tuple(round(x) for x in points[worst].tolist())
+    return {"predictive": ExpectedError(float(weight @ means), method), "worst": ExpectedError(float(means[worst]), method, at=at)}
 
 
 def _nodes(n: int) -> NDArray[np.int64]:
@@ -349,12 +330,11 @@ def _between_datasets(mechanism: Mechanism, distance: Distance) -> dict[str, Exp
         scale = np.log((nodes[kept] + 1.0) / (n - nodes[kept] + 1.0))
         return np.asarray(CubicSpline(scale, means[kept])(np.log((points[:, 0] + 1.0) / (points[:, 1] + 1.0))))
 
-    splines = [interpolated(step) for step in (1, 2)]
-    found = {}
-    for over in ("predictive", "worst"):
-        fine, coarse = (_over(points, spline, weight, over, "interpolation") for spline in splines)
-        found[over] = ExpectedError(float(fine), "interpolation", bound=abs(float(fine) - float(coarse)), at=fine.at)
-    return found
+    fine, coarse = (_over_both(points, interpolated(step), weight, "interpolation") for step in (1, 2))
+    return {
+        over: ExpectedError(float(error), "interpolation", bound=abs(float(error) - float(coarse[over])), at=error.at)
+        for over, error in fine.items()
+    }
 
 
 def _weighted_datasets(mechanism: Mechanism) -> tuple[Floats, Floats]:
@@ -402,31 +382,17 @@ class ErrorSummary:
     worst: ExpectedError | None
     """Mean at the worst dataset; None where there are too many datasets."""
     law: ErrorLaw | None
-    """The law over the prior predictive; None where it has too many terms."""
+    """The law over the prior predictive, its values rounded to a relative 1e-4 where there are many; None where there are too many."""
 
 
 def error_summary(mechanism: Mechanism, distance: Distance = hellinger) -> ErrorSummary:
     """Mean over the prior predictive, worst case and law of the error, in one pass over the datasets where they can be gone through."""
     if fits(mechanism):
         law, means = _law_and_means(mechanism, distance)
-        points = simplex_points(mechanism.total, mechanism.k)
-        weight = mechanism.prior.predictive(mechanism.total).pmf(points)
-        predictive, worst = (_over(points, means, weight, over, "enumeration") for over in ("predictive", "worst"))
-        return ErrorSummary(predictive, worst, law)
+        return ErrorSummary(**_every_dataset(mechanism, means), law=law)
     if _is_interpolated(mechanism):
-        found = _between_datasets(mechanism, distance)
-        return ErrorSummary(found["predictive"], found["worst"], None)
+        return ErrorSummary(**_between_datasets(mechanism, distance), law=None)
     return ErrorSummary(expected_error(mechanism, over="predictive", distance=distance), None, None)
-
-
-def predictive_error_law(mechanism: Mechanism, distance: Distance = hellinger) -> ErrorLaw:
-    """The law of the error of a release of data drawn from the prior predictive. Public.
-
-    Where it has too many values to be kept, they are rounded to a relative 1e-4.
-    """
-    if not fits(mechanism):
-        raise TooLargeError("the law of the error over all datasets has too many terms; use fewer records")
-    return _law_and_means(mechanism, distance)[0]
 
 
 def _law_and_means(mechanism: Mechanism, distance: Distance) -> tuple[ErrorLaw, Floats]:

@@ -25,11 +25,9 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise, IndependentNoise
 from discreet.model.datasets import candidate_count
 from discreet.model.dirichlet import Beta, Dirichlet
-from discreet.numerics.divergences import gap
+from discreet.numerics.divergences import count_gap
 from discreet.numerics.hellinger_series import series_term
 from discreet.numerics.sum_rules import sum_rule
-
-__all__ = ["SUMMATION_ERROR", "exponential_mean", "laplace_mean", "lattice_mean"]
 
 Prior = Dirichlet | Beta
 Factor = tuple[int, Floats]
@@ -161,7 +159,7 @@ class _Gaps:
             raise TooLargeError(f"means by convolution take at most {limits.CONVOLVED_RECORDS:,} records, got {n:,}; use fewer records")
         r = np.arange(n + 1)
         self.n = n
-        self.rows = rows or [gap(a + x, a + r, (r - x).astype(np.float64)) for a, x in zip(prior.concentration, counts, strict=True)]
+        self.rows = rows or [count_gap(a, x, r) for a, x in zip(prior.concentration, counts, strict=True)]
         down = [row[x - 1] if x else inf for row, x in zip(self.rows, counts, strict=True)]
         up = [row[x + 1] if x < n else inf for row, x in zip(self.rows, counts, strict=True)]
         moves = [d + u for i, d in enumerate(down) for j, u in enumerate(up) if i != j]

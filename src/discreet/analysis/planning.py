@@ -16,8 +16,6 @@ from discreet.mechanisms import mechanism
 from discreet.model.distances import hellinger
 from discreet.validation import Number, check_positive, check_records
 
-__all__ = ["Plan", "plan"]
-
 Value = TypeVar("Value", int, Fraction)
 
 
@@ -36,7 +34,6 @@ class Plan:
     """Which of the two was looked for; the other was given."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan as plain values."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
         found = {"error": float(self.error), "method": self.error.method, "standard_error": self.error.standard_error}
         return plain | {"epsilon": float(self.epsilon)} | found

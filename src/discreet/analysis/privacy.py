@@ -32,21 +32,8 @@ from discreet.record.guarantee import Guarantee, rounded_up
 from discreet.record.release import Release
 from discreet.validation import Number, check_positive, check_records, exact, shown
 
-__all__ = [
-    "LossProfile",
-    "Verification",
-    "delta_at",
-    "loss_profile",
-    "only_prior_speaks",
-    "privacy_loss",
-    "privacy_profile",
-    "renyi_loss",
-    "verify",
-]
-
 _LARGEST_EXPONENT = 700.0
 """Beyond it e^ε is not a float; a smaller ε only makes a δ larger."""
-
 
 Subject = Mechanism | Release
 """A mechanism, or a record, which stands for the mechanism it describes."""
@@ -188,7 +175,6 @@ class Verification:
 
     @property
     def verdict(self) -> str:
-        """One line."""
         if self.delta is None or self.loss is None:
             return f"not computed: {self.reason}"
         if self.claimed.basis == "none":
@@ -212,7 +198,7 @@ class Verification:
 
 
 def verify(mechanism: Subject) -> Verification:
-    """Compute the loss of this very configuration and compare it with the claim (a record's own, if one is given), whatever the proof."""
+    """Compute the privacy loss of a mechanism, or of a record's, and compare it with what the mechanism or the record claims."""
     claimant, mechanism = mechanism, _mechanism(mechanism)
     claimed = claimant.guarantee
     try:

@@ -11,8 +11,6 @@ from discreet.errors import InvalidInputError
 if TYPE_CHECKING:
     from discreet.mechanisms import Mechanism
 
-__all__ = ["confirm_release"]
-
 
 def confirm_release(mechanism: "Mechanism", *, yes: bool) -> None:
     """Say what readers of a release will not be able to compute, and go on only if that is wanted: by `yes`, or by an answer.

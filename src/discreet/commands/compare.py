@@ -23,8 +23,6 @@ from discreet.commands.options import (
 )
 from discreet.commands.progress import progress_bar
 
-__all__ = ["compare"]
-
 _LEGEND = {
     "guarantee": "ε, then δ if there is one, and whether a proof or a computation of this very configuration stands for it",
     "loss": "the privacy loss that was computed; what it falls short of ε is noise that is not needed",

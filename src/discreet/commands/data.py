@@ -4,16 +4,60 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Annotated, BinaryIO
 
-from discreet.commands.files import is_same_file
+import typer
+
+from discreet.commands.files import STANDARD_INPUT, is_same_file
 from discreet.commands.options import parse_list
 from discreet.data import scratch
 from discreet.errors import InvalidInputError
 
-__all__ = ["STANDARD_INPUT", "opened", "parse_categories", "parse_mapping", "short_name"]
+FileArgument = Annotated[
+    str,
+    typer.Argument(
+        help="A CSV, Parquet or JSON file, a pattern such as 'part-*.parquet', or - for CSV on standard input.", show_default=False
+    ),
+]
+ColumnOption = Annotated[str, typer.Option("--column", "-c", help="The column that holds the answers.")]
+CategoriesOption = Annotated[
+    str,
+    typer.Option(
+        help="The declared categories, separated by commas: a,b,c; one that has a comma in quotes: '\"a,b\",c'; or @FILE, a text file "
+        "with one on each line. They are public."
+    ),
+]
+PrivacyIdOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The column that says whose a row is: protect persons, not rows. A person with several rows counts once, in the first of "
+        "--categories that any of their rows says; put the one that matters first. The number of distinct ids is published, as n."
+    ),
+]
+NullsOption = Annotated[str, typer.Option(help="The declared category that takes missing answers; by default they are an error.")]
+OtherOption = Annotated[str, typer.Option(help="The declared category that takes undeclared answers; by default an error.")]
+NaValuesOption = Annotated[
+    str, typer.Option("--na-values", help="What stands for a missing answer, separated by commas: NA,. (an empty cell always does).")
+]
+MapOption = Annotated[
+    list[str] | None, typer.Option("--map", help="VALUE=CATEGORY: another way to write a category. May be given several times.")
+]
+EncodingOption = Annotated[str, typer.Option(help="The encoding of a CSV file, such as latin-1 or cp1252.")]
+WeightOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The column that says how many records a row stands for, in a table that is already counted. Protected is then one unit "
+        "of weight, not a row."
+    ),
+]
+StrictOption = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="For services: refuse nothing for what the data say. --other also takes what cannot be read, --nulls rows without an id.",
+    ),
+]
 
-STANDARD_INPUT = "-"
 _LARGEST_LIST = 1 << 24
 """Bytes of a file of categories."""
 
@@ -28,7 +72,6 @@ def opened(file: str) -> Iterator[str | BinaryIO]:
 
 
 def short_name(file: str) -> str:
-    """A file's name without its folder."""
     return "standard input" if file == STANDARD_INPUT else Path(file).name
 
 

@@ -2,8 +2,8 @@
 
 import os
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from itertools import chain, count
 from pathlib import Path
 from secrets import token_hex
@@ -16,14 +16,14 @@ from discreet.errors import DiscreetError, InvalidInputError
 if TYPE_CHECKING:
     from discreet.record.release import Release
 
-__all__ = ["STANDARD_INPUT", "check_picture", "check_place", "is_same_file", "read_record", "save_picture", "tell_name", "write_new"]
-
 _TALLEST = 40.0
 """Inches: more than this many rows of a picture are no longer read, and a picture has a largest size."""
 _PICTURES = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
 """Kinds of picture, and how such a file begins."""
 _DRAWN_BY = "discreet show, which may draw this picture again"
 """Stands in the pictures that `show` draws, so that it can tell that a file is one of them."""
+_LARGEST_PICTURE = 1 << 26
+"""Bytes: no picture that is drawn here comes near."""
 STANDARD_INPUT = "-"
 
 
@@ -67,7 +67,6 @@ def check_place(path: Path, option: str, taken: Mapping[str, str | None], *, rep
 
 
 def check_picture(path: Path) -> None:
-    """Refuse a picture of an unknown kind."""
     if path.suffix.lower() not in _PICTURES:
         raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, got {path.name}")
 
@@ -93,22 +92,25 @@ def _is_own_picture(path: Path) -> bool:
     return content.startswith(_PICTURES[path.suffix.lower()]) and _DRAWN_BY.encode() in content
 
 
-_LARGEST_PICTURE = 1 << 26
-"""Bytes: no picture that is drawn here comes near."""
-
-
 def _partial(path: Path) -> Path:
     """Where a file is written before it is put in its place: a name that nobody else has."""
     return path.with_name(f"{path.name}.{token_hex(8)}.partial")
 
 
 def write_new(path: Path, content: bytes) -> Path:
-    """The whole file or none of it, under this name or, should another file have got it meanwhile, a fresh one, which is returned."""
-    partial = _partial(path)
+    """Write the whole file or none of it. Returns where it is: at this path or, if another file got it meanwhile, at a fresh one."""
     names = chain([path], (path.with_stem(f"{path.stem}-{number}") for number in count(2)))
+    with _written(path, content) as partial:
+        return next(name for name in names if _moved(partial, name))
+
+
+@contextmanager
+def _written(path: Path, content: bytes) -> Iterator[Path]:
+    """The content in a file beside the path, to be put in its place; what is left of that file in the end is removed."""
+    partial = _partial(path)
     try:
         _write(partial, content)
-        return next(name for name in names if _moved(partial, name))
+        yield partial
     except OSError as error:
         raise DiscreetError(f"{path} could not be written: {error.strerror}") from None
     finally:
@@ -176,19 +178,7 @@ def save_picture(
         kind = path.suffix[1:].lower()
         figure.savefig(picture, dpi=150, format=kind, metadata={"Creator": _DRAWN_BY} if replaces_picture else None)
     if replaces_picture and _is_there(path) and _is_own_picture(path):
-        _replace(path, picture.getvalue())
+        with _written(path, picture.getvalue()) as partial:
+            partial.replace(path)
     else:
         tell_name(write_new(path, picture.getvalue()), path)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Put a whole file in the place of another, or leave that as it is."""
-    partial = _partial(path)
-    try:
-        _write(partial, content)
-        partial.replace(path)
-    except OSError as error:
-        raise DiscreetError(f"{path} could not be written: {error.strerror}") from None
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)

@@ -1,6 +1,7 @@
 """`discreet ledger`: budgets, and what has been spent of them."""
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,8 +24,6 @@ from discreet.errors import InvalidInputError, LedgerError
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Budget, Ledger, Loss, Spend
-
-__all__ = ["app"]
 
 app = typer.Typer(name="ledger", cls=Group, no_args_is_help=True, help="Budgets, and what has been spent of them.")
 
@@ -135,13 +134,11 @@ def show(ledger: LedgerArgument = None, as_json: JsonOption = False) -> None:
     with errors_in_one_line():
         book = _open(ledger)
         budgets = [(budget, book.remaining(budget.dataset)) for budget in book.datasets()]
-        rows: list[dict[str, Any]] = [
-            {"dataset": b.dataset, "unit": b.unit, "budget": str(b.total), "rule": _rule(b), "left": _left(left, b)} for b, left in budgets
-        ]
     if as_json:
         print_json([_budget_fields(budget, left) for budget, left in budgets])
     else:
-        _print(rows, ["dataset", "unit", "budget", "rule", "left"])
+        rows = [(b.dataset, b.unit, b.total, "sum" if b.filter is None else b.filter, _left(left, b)) for b, left in budgets]
+        _print(("dataset", "unit", "budget", "rule", "left"), rows)
 
 
 @app.command(cls=Command)
@@ -153,27 +150,14 @@ def history(ledger: LedgerArgument = None, dataset: DatasetArgument = None, as_j
     with errors_in_one_line():
         book, name = _dataset_of(ledger, dataset)
         lines = book.history(name)
-        rows: list[dict[str, Any]] = [
-            {
-                "number": line.number,
-                "day": line.day.isoformat(),
-                "spent": str(line.loss),
-                "mechanism": str(line.description.get("mechanism", "")),
-                "note": line.note,
-            }
-            for line in lines
-        ]
         total = _totals(book, name)
     if as_json:
         print_json([_spend_fields(line) for line in lines])
     else:
-        _print([{**row, "day (UTC)": row["day"]} for row in rows], ["number", "day (UTC)", "spent", "mechanism", "note"])
+        rows = [(line.number, line.day, line.loss, line.description.get("mechanism", ""), line.note) for line in lines]
+        _print(("number", "day (UTC)", "spent", "mechanism", "note"), rows)
         for text in total:
             _say(text)
-
-
-def _rule(budget: "Budget") -> str:
-    return "sum" if budget.filter is None else str(budget.filter)
 
 
 def _left(left: "Loss", budget: "Budget") -> str:
@@ -227,10 +211,10 @@ def _spend_fields(line: "Spend") -> dict[str, Any]:
     }
 
 
-def _print(rows: list[dict[str, Any]], names: list[str]) -> None:
+def _print(names: Sequence[str], rows: Sequence[tuple[object, ...]]) -> None:
     table = Table()
     for name in names:
         table.add_column(name, no_wrap=name in _WHOLE)
     for row in rows:
-        table.add_row(*(cell(row[name]) for name in names))
+        table.add_row(*map(cell, row))
     print_table(table)

@@ -21,34 +21,6 @@ from discreet.text import is_plain, plain
 if TYPE_CHECKING:
     from discreet.model.dirichlet import Dirichlet
 
-__all__ = [
-    "ERROR_SCALE",
-    "FAILED",
-    "LEDGER_VARIABLE",
-    "MECHANISM_HELP",
-    "MECHANISM_NAMES",
-    "Command",
-    "DeltaOption",
-    "EpsilonOption",
-    "GammaOption",
-    "Group",
-    "JsonOption",
-    "Lines",
-    "PriorOption",
-    "RecordsOption",
-    "cell",
-    "errors_in_one_line",
-    "mechanism_options",
-    "notice",
-    "notice_little_said",
-    "parse_list",
-    "parse_number",
-    "parse_prior",
-    "print_json",
-    "print_lines",
-    "print_table",
-]
-
 FAILED = 1
 """Exit code of a command whose answer is no."""
 _BAD_INPUT = 2
@@ -75,6 +47,7 @@ PriorOption = Annotated[
 ]
 RecordsOption = Annotated[int, typer.Option("--n", "-n", help="Number of records, which is public.")]
 EpsilonOption = Annotated[str, typer.Option("--epsilon", "-e", help="Privacy parameter, as a decimal or a fraction.")]
+MechanismOption = Annotated[str, typer.Option("--mechanism", "-m", help=f"{MECHANISM_HELP}.")]
 GammaOption = Annotated[
     str | None, typer.Option(help='For HellingerSmooth: a number, or "best". Leave it unless you reproduce the papers.')
 ]
@@ -89,7 +62,6 @@ class _PlainFlags:
     """Help in which a flag has no type: `<bool>` after it looks as if a value were wanted."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The parameters, flags among them without the word that stands for a value."""
         found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for option in found:
             if getattr(option, "is_flag", False):
@@ -206,7 +178,7 @@ def notice_little_said(n: int, epsilon: Fraction) -> None:
 
 
 def cell(value: Any) -> Text:
-    """A value as a cell of a table: the characters themselves, without markup, and none that a terminal would obey."""
+    """A value as a cell of a table, without markup and without characters that a terminal would obey."""
     return Text(plain(value))
 
 

@@ -8,8 +8,8 @@ from rich.table import Table
 
 from discreet.commands.options import (
     ERROR_SCALE,
-    MECHANISM_HELP,
     JsonOption,
+    MechanismOption,
     PriorOption,
     errors_in_one_line,
     notice_little_said,
@@ -20,8 +20,6 @@ from discreet.commands.options import (
 )
 from discreet.commands.progress import progress_bar
 from discreet.errors import InvalidInputError
-
-__all__ = ["plan"]
 
 
 def plan(
@@ -35,10 +33,7 @@ def plan(
     n: Annotated[int | None, typer.Option("--n", "-n", help="Number of records: find epsilon.")] = None,
     epsilon: Annotated[str | None, typer.Option("--epsilon", "-e", help="Privacy parameter: find the number of records.")] = None,
     prior: PriorOption = "1,1",
-    mechanism: Annotated[
-        str,
-        typer.Option("--mechanism", "-m", help=f"{MECHANISM_HELP}."),
-    ] = "LatticeGeometric",
+    mechanism: MechanismOption = "LatticeGeometric",
     worst: Annotated[bool, typer.Option("--worst", help="Aim at the worst dataset instead of the prior predictive.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -71,12 +66,9 @@ def plan(
     kind = "worst-case mean error" if worst else "mean error over the prior predictive"
     needed, given = ("epsilon", "n") if found.sought == "epsilon" else ("n", "epsilon")
     values = {"n": str(found.n), "epsilon": f"{float(found.epsilon):g}"}
-    for label, value in (
-        (f"needed: {needed}", values[needed]),
-        (f"given: {given}", values[given]),
-        (kind, repr(found.error)),
-        ("target", f"{found.target_error:g}"),
-    ):
-        table.add_row(label, value)
+    table.add_row(f"needed: {needed}", values[needed])
+    table.add_row(f"given: {given}", values[given])
+    table.add_row(kind, repr(found.error))
+    table.add_row("target", f"{found.target_error:g}")
     print_table(table)
     Console(highlight=False).print(ERROR_SCALE, PUBLIC_CHOICE, sep="\n")

@@ -8,8 +8,6 @@ from time import monotonic
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-__all__ = ["progress_bar"]
-
 _PATIENCE, _LONG = 1.0, 10.0
 """Seconds after which a bar is drawn on a terminal, and after which a line says that this may take minutes, on a terminal or not."""
 _STILL = "still computing: with many records, or three or more categories, this can take a minute on a busy machine"

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from discreet.record.guarantee import Guarantee
     from discreet.record.release import Release
 
-__all__ = ["MASS", "check_work", "guarantee_fields", "print_record", "promise", "record_fields"]
-
 MASS = 0.95
 """Probability of the intervals that are shown if no other is asked for."""
 _MOST_CATEGORIES, _MOST_WORK = 100, 1 << 26

@@ -8,14 +8,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.commands.asking import confirm_release
-from discreet.commands.data import opened, parse_categories, parse_mapping, short_name
+from discreet.commands.data import (
+    CategoriesOption,
+    ColumnOption,
+    EncodingOption,
+    FileArgument,
+    MapOption,
+    NaValuesOption,
+    NullsOption,
+    OtherOption,
+    PrivacyIdOption,
+    StrictOption,
+    WeightOption,
+    opened,
+    parse_categories,
+    parse_mapping,
+    short_name,
+)
 from discreet.commands.files import check_picture, check_place, save_picture, tell_name, write_new
 from discreet.commands.options import (
     LEDGER_VARIABLE,
-    MECHANISM_HELP,
     DeltaOption,
+    EpsilonOption,
     GammaOption,
     JsonOption,
+    MechanismOption,
     errors_in_one_line,
     mechanism_options,
     notice,
@@ -35,9 +52,6 @@ if TYPE_CHECKING:
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
 
-__all__ = ["release"]
-
-_DEFAULT = "LatticeGeometric"
 _LITTLE_PROTECTION = 5
 """The ε above which docs/choosing.md speaks of little protection: e^5 is 148."""
 _LISTED = 6
@@ -45,53 +59,20 @@ _LISTED = 6
 
 
 def release(
-    file: Annotated[
-        str,
-        typer.Argument(
-            help="A CSV, Parquet or JSON file, a pattern such as 'part-*.parquet', or - for CSV on standard input.", show_default=False
-        ),
-    ],
-    column: Annotated[str, typer.Option("--column", "-c", help="The column that holds the answers.")],
-    categories: Annotated[
-        str,
-        typer.Option(
-            help="The declared categories, separated by commas: a,b,c; one that has a comma in quotes: '\"a,b\",c'; or @FILE, a text file "
-            "with one on each line. They are public."
-        ),
-    ],
-    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="Privacy parameter, as a decimal or a fraction.")],
-    mechanism: Annotated[str, typer.Option("--mechanism", "-m", help=f"{MECHANISM_HELP}.")] = _DEFAULT,
+    file: FileArgument,
+    column: ColumnOption,
+    categories: CategoriesOption,
+    epsilon: EpsilonOption,
+    mechanism: MechanismOption = "LatticeGeometric",
     prior: Annotated[str, typer.Option(help="uniform, jeffreys, or a concentration for each category: 1,1,1.")] = "uniform",
-    privacy_id: Annotated[
-        str | None,
-        typer.Option(
-            help="The column that says whose a row is: protect persons, not rows. A person with several rows counts once, in the first of "
-            "--categories that any of their rows says; put the one that matters first. The number of distinct ids is published, as n."
-        ),
-    ] = None,
-    nulls: Annotated[str, typer.Option(help="The declared category that takes missing answers; by default they are an error.")] = "error",
-    other: Annotated[str, typer.Option(help="The declared category that takes undeclared answers; by default an error.")] = "error",
-    na_values: Annotated[
-        str, typer.Option("--na-values", help="What stands for a missing answer, separated by commas: NA,. (an empty cell always does).")
-    ] = "",
-    mapped: Annotated[
-        list[str] | None, typer.Option("--map", help="VALUE=CATEGORY: another way to write a category. May be given several times.")
-    ] = None,
-    encoding: Annotated[str, typer.Option(help="The encoding of a CSV file, such as latin-1 or cp1252.")] = "utf-8",
-    weight: Annotated[
-        str | None,
-        typer.Option(
-            help="The column that says how many records a row stands for, in a table that is already counted. Protected is then one unit "
-            "of weight, not a row."
-        ),
-    ] = None,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict",
-            help="For services: refuse nothing for what the data say. --other also takes what cannot be read, --nulls rows without an id.",
-        ),
-    ] = False,
+    privacy_id: PrivacyIdOption = None,
+    nulls: NullsOption = "error",
+    other: OtherOption = "error",
+    na_values: NaValuesOption = "",
+    mapped: MapOption = None,
+    encoding: EncodingOption = "utf-8",
+    weight: WeightOption = None,
+    strict: StrictOption = False,
     gamma: GammaOption = None,
     delta: DeltaOption = None,
     ledger: Annotated[str | None, typer.Option(envvar=LEDGER_VARIABLE, help="The budget ledger: a file, or a database URL.")] = None,
@@ -155,7 +136,6 @@ def _check_options(file: str, ledger: str | None, dataset: str | None, output: P
 
 
 def _labels(text: str, file: str) -> list[str]:
-    """The declared categories."""
     from discreet.validation import shown
 
     labels = parse_categories(text, file)

@@ -16,8 +16,6 @@ from discreet.commands.options import errors_in_one_line
 if TYPE_CHECKING:
     from discreet.paper.claim import Claim, Kind
 
-__all__ = ["reproduce"]
-
 _COLOURS: "dict[Kind, str]" = {"holds": "green", "holds when": "yellow", "does not hold": "red"}
 
 

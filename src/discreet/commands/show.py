@@ -14,8 +14,6 @@ from discreet.errors import InvalidInputError
 if TYPE_CHECKING:
     from discreet.record.release import Release
 
-__all__ = ["show"]
-
 
 def show(
     record: Annotated[str, typer.Argument(help="The JSON file of a release, or - for standard input.", show_default=False)],

@@ -1,7 +1,6 @@
 """`discreet verify`: compute the privacy loss of a configuration, or of a record's, and compare it with what is claimed."""
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from discreet.analysis.privacy import Verification
     from discreet.mechanisms import Mechanism
     from discreet.record.release import Release
-
-__all__ = ["verify"]
 
 _NOT_COMPUTED = 3
 _EPSILON, _PRIOR = "1", "1,1"
@@ -67,51 +64,44 @@ def verify(
 
         if _is_file(mechanism):
             try:
-                case = _recorded(mechanism, [option for option, value in given.items() if value is not None])
+                subject = _recorded(mechanism, [option for option, value in given.items() if value is not None])
             except ClaimError as error:
                 _print_false_claim(error.in_shell, as_json=as_json)
                 raise typer.Exit(FAILED) from None
         else:
             level, known = _EPSILON if epsilon is None else epsilon, _PRIOR if prior is None else prior
-            case = _configured(f"Calibrated({mechanism})" if calibrated else mechanism, n, level, known, mechanism_options(gamma, delta))
-        result = compute(case.subject)
+            subject = _configured(f"Calibrated({mechanism})" if calibrated else mechanism, n, level, known, mechanism_options(gamma, delta))
+        result = compute(subject)
     if as_json:
-        print_json(_plain(case, result))
+        print_json(_plain(subject, result))
     else:
-        print_lines(_lines(case, result))
+        print_lines(_lines(subject, result))
     if result.holds is not True:
         raise typer.Exit(_NOT_COMPUTED if result.holds is None else FAILED)
-
-
-@dataclass(frozen=True)
-class _Case:
-    """What is verified."""
-
-    name: str
-    mechanism: "Mechanism"
-    subject: "Mechanism | Release"
-    """Who claims something: the mechanism, or a record."""
 
 
 def _is_file(text: str) -> bool:
     return text == STANDARD_INPUT or text.lower().endswith(".json") or os.path.isfile(text)  # noqa: PTH113 - what is no path is no file either
 
 
-def _recorded(path: str, contradicting: list[str]) -> _Case:
-
+def _recorded(path: str, contradicting: list[str]) -> "Release":
     if contradicting:
         raise InvalidInputError(f"{path} is a record, which has its own n, epsilon and prior: leave out {', '.join(contradicting)}")
-    record = read_record(path)
-    return _Case(record.mechanism.title, record.mechanism, record)
+    return read_record(path)
 
 
-def _configured(name: str, n: int | None, epsilon: str, prior: str, options: dict[str, Any]) -> _Case:
+def _configured(name: str, n: int | None, epsilon: str, prior: str, options: dict[str, Any]) -> "Mechanism":
     from discreet.mechanisms import mechanism as find
 
     if n is None:
         raise InvalidInputError("--n is missing: give the number of records, or the JSON file of a release in place of the mechanism")
-    found = find(name, parse_prior(prior), n, parse_number(epsilon, "--epsilon"), **options)
-    return _Case(found.title, found, found)
+    return find(name, parse_prior(prior), n, parse_number(epsilon, "--epsilon"), **options)
+
+
+def _mechanism(subject: "Mechanism | Release") -> "Mechanism":
+    from discreet.record.release import Release
+
+    return subject.mechanism if isinstance(subject, Release) else subject
 
 
 def _print_false_claim(reason: str, *, as_json: bool) -> None:
@@ -125,11 +115,11 @@ def _print_false_claim(reason: str, *, as_json: bool) -> None:
 _FIELDS = ("mechanism", "n", "claimed", "loss", "loss_bound", "slack", "delta_bound", "reached_between", "holds", "reason")
 
 
-def _plain(case: _Case, result: "Verification") -> dict[str, Any]:
+def _plain(subject: "Mechanism | Release", result: "Verification") -> dict[str, Any]:
     loss = result.loss
     values = {
-        "mechanism": case.name,
-        "n": case.mechanism.n,
+        "mechanism": _mechanism(subject).title,
+        "n": subject.n,
         "claimed": guarantee_fields(result.claimed),
         "loss": None if loss is None else loss.value,
         "loss_bound": None if loss is None else loss.bound,
@@ -142,13 +132,13 @@ def _plain(case: _Case, result: "Verification") -> dict[str, Any]:
     return {name: values[name] for name in _FIELDS}
 
 
-def _lines(case: _Case, result: "Verification") -> Lines:
+def _lines(subject: "Mechanism | Release", result: "Verification") -> Lines:
     """What was computed, each number with its meaning."""
     from discreet.validation import shown
 
-    mechanism, loss, unused = case.mechanism, result.loss, result.slack
+    mechanism, loss, unused = _mechanism(subject), result.loss, result.slack
     prior = shown(",".join(map(str, mechanism.prior.exact)))
-    lines = [("Mechanism", f"{case.name}, n = {mechanism.n:,}, prior {prior}"), ("Claimed", promise(result.claimed))]
+    lines = [("Mechanism", f"{mechanism.title}, n = {mechanism.n:,}, prior {prior}"), ("Claimed", promise(result.claimed))]
     if loss is not None:
         one = "a person's answers change" if result.claimed.unit == "person" else "a row changes"
         value = f"{loss.value:.10g}, with all rounding at most {loss.bound:.10g}"
@@ -160,6 +150,6 @@ def _lines(case: _Case, result: "Verification") -> Lines:
     if result.delta is not None and result.claimed.basis != "none" and max(result.delta.bound, result.claimed.delta) > 0:
         lines.append(("δ", f"at most {result.delta.bound:.3g} at the claimed ε, and {result.claimed.delta:g} is claimed"))
     lines.append(("Verdict", result.verdict))
-    if case.subject is not mechanism:
+    if subject is not mechanism:
         lines.append(("Not seen", "whether the outcome was drawn from this mechanism: a record is as trustworthy as its source"))
     return lines

@@ -12,8 +12,6 @@ from discreet.validation import shown
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
 
-__all__ = ["Declared", "declare", "kind_of", "whole_numbers"]
-
 
 @dataclass(frozen=True)
 class Declared:
@@ -69,7 +67,6 @@ class Declared:
 
     @property
     def has_whole_numbers(self) -> bool:
-        """Whether one of the categories is written as a whole number."""
         return any(_whole_number(label) is not None for label in self.labels)
 
 

@@ -23,8 +23,6 @@ from discreet.frames import forgets_variables
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
 
-__all__ = ["CategoryCounts", "count"]
-
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class CategoryCounts:
@@ -136,7 +134,6 @@ class _Question:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that are read."""
         return tuple(name for name in (self.column, self.privacy_id, self.weight) if name is not None)
 
     def check_columns(self, schema: "Mapping[str, nw.dtypes.DType]") -> None:

@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 from discreet.errors import DiscreetError, SourceError
 
-__all__ = ["RAGGED", "within_engine"]
-
 _Result = TypeVar("_Result")
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-__all__ = ["FileTable", "opened"]
-
 Columns = tuple[str, ...]
 
 
@@ -219,7 +217,6 @@ _LONGEST_LINE = 1 << 20
 
 
 def _bytes(file: str) -> BinaryIO:
-    """The bytes of a file, unpacked."""
     from pyarrow import input_stream
 
     compression = {".gz": "gzip", ".zst": "zstd"}.get(Path(file).suffix.lower())

@@ -21,8 +21,6 @@ from discreet.validation import shown
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, RecordBatchReader
 
-__all__ = ["DELIMITERS", "Reading", "TextRows", "check_encoding", "check_names", "check_stream"]
-
 DELIMITERS = (",", ";", "\t", "|")
 _LONGEST_LINE = 1 << 24
 """Characters or bytes: a longer line is not read into memory."""
@@ -60,7 +58,6 @@ def check_encoding(encoding: Any, *, strict: bool) -> str:
 
 
 def check_stream(stream: Any) -> BinaryIO:
-    """A stream of bytes that has lines."""
     if not isinstance(stream, BufferedIOBase):
         raise InvalidInputError(
             "a stream must be one of bytes, such as open(path, 'rb') or sys.stdin.buffer: name the text's encoding with encoding=..."
@@ -102,7 +99,6 @@ class TextRows:
             self.trouble = SourceError(f"reading failed with {type(error).__name__}")
 
     def _rows(self, stream: BinaryIO) -> Iterator[Row]:
-        """The rows that can be read."""
         for row in _parsed(stream, self._reading):
             if row is None:
                 self.unreadable += 1
@@ -168,10 +164,9 @@ def _byte_lines(stream: BinaryIO, encoding: str) -> Iterator[str | None]:
 def _decoded(line: bytes, encoding: str) -> str | None:
     try:
         text = line.removesuffix(b"\n").removesuffix(b"\r").decode(encoding)
-        text.encode("utf-8")  # some encodings can write half of a pair of surrogates, which no engine takes
     except ValueError:
         return None
-    return text
+    return text if _is_whole(text) else None
 
 
 # --- CSV --------------------------------------------------------------------------------------------------------------
@@ -269,7 +264,7 @@ def _json_cells(line: str, columns: Sequence[str]) -> Row | None:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether a text can be written: an escape in JSON can be half of a pair of surrogates."""
+    """Whether every character is one: an escape in JSON, and some encodings, can write half of a pair, which no engine takes."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

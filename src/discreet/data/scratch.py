@@ -18,8 +18,6 @@ try:
 except ImportError:  # Windows, which has no locks on directories: there, what a killed process leaves stays
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["directory", "removed_on_termination"]
-
 _PREFIX = "discreet-spill-"
 _UNLOCKED = "discreet-new-"
 """A directory is called so until it is locked, and is empty until then."""

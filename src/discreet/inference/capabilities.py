@@ -8,8 +8,6 @@ from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.true_counts import check_posterior
 from discreet.mechanisms import Mechanism
 
-__all__ = ["Capabilities", "capabilities"]
-
 
 @dataclass(frozen=True)
 class Capabilities:
@@ -22,16 +20,11 @@ class Capabilities:
 
     @property
     def noise_aware(self) -> bool:
-        """Whether releases have noise-aware posteriors.
-
-        Where the noise is wide and n in the millions this is decided by the width of the noise, which is how far the true counts of a
-        usual outcome spread.
-        """
+        """Whether releases have noise-aware posteriors. An outcome with very unlikely noise may have none all the same."""
         return self.no_noise_aware is None
 
     @property
     def privacy_loss(self) -> bool:
-        """Whether the exact privacy loss can be computed."""
         return self.no_privacy_loss is None
 
 

@@ -28,9 +28,6 @@ from discreet.numerics.divergences import bregman
 from discreet.numerics.sum_rules import panel_nodes
 from discreet.numerics.tilts import balancing_tilt
 
-__all__ = ["Run", "Tilted", "check_windows", "tilt"]
-
-
 LogFactor = Callable[[int, Floats], Floats]
 """The log likelihood's part of one category, as a function of its count."""
 
@@ -50,12 +47,10 @@ class Run:
 
     @property
     def high(self) -> int:
-        """The last integer."""
         return self.low + len(self.value) - 1
 
     @property
     def x(self) -> Floats:
-        """The integers."""
         return np.arange(self.low, self.low + len(self.value), dtype=np.float64)
 
 
@@ -117,11 +112,9 @@ class _Law:
 
     @cached_property
     def log_total(self) -> float:
-        """The constant."""
         return float(logsumexp(self.log_mass))
 
     def mean(self) -> float:
-        """Expected count."""
         return float(np.exp(self.log_mass - self.log_total) @ self.x)
 
     def peak(self) -> float:
@@ -167,7 +160,6 @@ class Tilted:
 
     @property
     def widths(self) -> list[int]:
-        """How many counts each window has."""
         return [high - low + 1 for low, high in self.ranges.values()]
 
     @cached_property

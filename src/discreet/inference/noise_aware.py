@@ -1,6 +1,6 @@
 """The noise-aware posterior of a release: what its raw outcome says about the categories' probabilities (docs/inference.md).
 
-The reported posterior takes noisy counts at face value. Here the true counts are unknown, with their own posterior law (`latent`), and
+The reported posterior takes noisy counts at face value. Here the true counts are unknown, with their own posterior law (`true_counts`), and
 
     p(θ | z)  =  Σ_x w_x Dir(a + x),    w_x ∝ P(z | x) · DirMult(x; n, a),
 
@@ -29,8 +29,6 @@ from discreet.validation import check_records
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["NoiseAware", "noise_aware"]
-
 _NEGLIGIBLE = 1e-17
 """Components with less weight than this, relative to the largest, are left out."""
 _MOST_COMPONENTS = 1024
@@ -56,7 +54,6 @@ class NoiseAware:
 
     @property
     def categories(self) -> tuple[Hashable, ...]:
-        """The labels, in the order of every array here."""
         return self.prior.categories
 
     @property
@@ -83,15 +80,14 @@ class NoiseAware:
         return {}
 
     def _marginal(self, i: int) -> BetaMixture:
-        if i not in self._known:
-            self._known[i] = self._mixed(i)
-        return self._known[i]
-
-    def _mixed(self, i: int) -> BetaMixture:
+        if i in self._known:
+            return self._known[i]
         a = float(self.prior.exact[i])
         b = float(self.prior.exact_total - self.prior.exact[i])
         x, weight, dropped = _shortened(self.counts.marginal(i), a, b, self.n)
-        return BetaMixture(weight, a + x, b + (self.n - x), self.categories[i], min(1.0, self.omitted + dropped))
+        found = BetaMixture(weight, a + x, b + (self.n - x), self.categories[i], min(1.0, self.omitted + dropped))
+        self._known[i] = found
+        return found
 
     def _marginals(self) -> list[BetaMixture]:
         return [self._marginal(i) for i in range(self.prior.k)]
@@ -105,7 +101,6 @@ class NoiseAware:
         return np.array([m.var() for m in self._marginals()])
 
     def std(self) -> Floats:
-        """Standard deviation of each category's probability."""
         return np.array([m.std() for m in self._marginals()])
 
     def interval(self, mass: float = 0.95) -> Floats:

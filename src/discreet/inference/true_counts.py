@@ -2,18 +2,17 @@
 
 `w_x ∝ P(z | x) · DirMult(x; n, a)` for counts x of total n.
 
-- Few possible counts (`MOST_LISTED`): all of them, for any mechanism.
-- Two categories and an exponential mechanism: all n + 1 of them up to `MOST_RECORDS`; every normaliser is a sum over n + 1 candidates.
-- Noise that is independent by category, any n: windows (`tilting`) and convolutions. Sums are of positive floats; short ones are
+- Few possible counts (`limits.POSTERIOR_CANDIDATES`): all of them, for any mechanism.
+- Two categories and an exponential mechanism: all n + 1 of them up to `limits.POSTERIOR_RECORDS`; every normaliser is a sum over n + 1
+  candidates.
+- Noise that is independent by category, any n: windows (`fixed_totals`) and convolutions. Sums are of positive floats; short ones are
   added up directly, to a relative error of 1e-12, long ones by Fourier transform, to 1e-16 of the largest term times the length.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import accumulate
 from math import isqrt
-from typing import Protocol
 
 import numpy as np
 from scipy.special import logsumexp
@@ -26,31 +25,12 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import clamp_outcomes
 
-__all__ = ["ConvolvedCounts", "LatentCounts", "ListedCounts", "check_posterior", "latent_counts"]
-
 _DIRECT = 1 << 26
 """Longest convolution, in products, that is added up directly."""
 _FEWEST_ACCEPTED = 1e-3
+_BATCH = 4096
 _CELL = 8
 """What a cell of a window costs, against a step of a convolution."""
-
-
-class LatentCounts(Protocol):
-    """The posterior law of the true counts."""
-
-    @property
-    def work(self) -> int:
-        """How many numbers the marginals of all categories are computed from."""
-
-    @property
-    def omitted(self) -> float:
-        """Upper bound on the probability that is left out."""
-
-    def marginal(self, category: int) -> Run:
-        """Probabilities of one category's count."""
-
-    def sample(self, size: int, rng: np.random.Generator) -> Counts:
-        """Draws, one a row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,20 +43,16 @@ class ListedCounts:
 
     @property
     def work(self) -> int:
-        """How many numbers the marginals of all categories are computed from."""
         return self.points.size
 
     @cached_property
     def probability(self) -> Floats:
-        """Of every point."""
         return np.exp(self.log_weight - logsumexp(self.log_weight))
 
     def marginal(self, category: int) -> Run:
-        """Probabilities of one category's count."""
         return Run(0, np.asarray(np.bincount(self.points[:, category], weights=self.probability), dtype=np.float64))
 
     def sample(self, size: int, rng: np.random.Generator) -> Counts:
-        """Draws, one a row."""
         return self.points[rng.choice(len(self.points), size=size, p=self.probability / self.probability.sum())]
 
 
@@ -89,10 +65,7 @@ class ConvolvedCounts:
 
     @property
     def work(self) -> int:
-        """How many numbers the marginals of all categories are computed from: every total that the windows can have, for each category.
-
-        A cell of a window counts several times, since its logarithm is what takes long.
-        """
+        # Every total that the windows can have, for each category. A cell of a window counts several times: its logarithm takes long.
         totals = self.laws.highest - self.laws.lowest + 1
         return totals * (len(self.laws.ranges) + 1) + _CELL * sum(self.laws.widths)
 
@@ -135,7 +108,8 @@ class ConvolvedCounts:
             totals = list(accumulate(block[:-1], self._added, initial=start))
             for category, total in reversed(list(zip(block, totals, strict=True))):
                 window = self.laws.windows[category]
-                found[category] = Run(window.low, _normalised(window.value * _completed(message, total, window).value))
+                weight = window.value * _completed(message, total, window).value
+                found[category] = Run(window.low, weight / weight.sum())
                 message = _completed(message, window, total)
         return found
 
@@ -157,36 +131,33 @@ class ConvolvedCounts:
 
     @property
     def omitted(self) -> float:
-        """Upper bound on the probability of counts outside the windows."""
         return self.laws.outside * float(self.laws.rest.value.max()) / self._completion
 
     def marginal(self, category: int) -> Run:
-        """Probabilities of one category's count."""
         if category != self.laws.pivot:
             return self._marginals[category]
         end = self._totals[1]
-        return Run(self.n - end.high, _normalised((end.value * self._completing.value)[::-1]))
+        return Run(self.n - end.high, (end.value * self._completing.value)[::-1] / self._completion)
 
     def sample(self, size: int, rng: np.random.Generator) -> Counts:
-        """Draws, one a row: by rejection where that is quick, else one category after the other."""
         if self._completion > _FEWEST_ACCEPTED * self.laws.rest.value.max():
-            return _filled(self._by_rejection(rng), size, len(self._order) + 1)
+            return self._by_rejection(size, rng)
         return self._in_turn(size, rng)
 
-    def _by_rejection(self, rng: np.random.Generator) -> Iterator[Counts]:
+    def _by_rejection(self, size: int, rng: np.random.Generator) -> Counts:
         """Independent windows, accepted in proportion to the pivot's probability of what they leave."""
-        rest = self.laws.rest
+        rest, batches, drawn = self.laws.rest, [], 0
         ceiling = float(rest.value.max())
-        size = 4096
-        while True:
-            x = np.empty((size, len(self._order) + 1), dtype=np.int64)
+        while drawn < size:
+            x = np.zeros((_BATCH, len(self._order) + 1), dtype=np.int64)
             for category, window in self.laws.windows.items():
-                x[:, category] = window.low + _inverse(window.value, rng.random(size))
-            x[:, self.laws.pivot] = 0
+                x[:, category] = window.low + _inverse(window.value, rng.random(_BATCH))
             total = x.sum(axis=1)
             chance = np.where(total <= rest.high, rest.value[np.minimum(total - rest.low, len(rest.value) - 1)], 0.0)
             x[:, self.laws.pivot] = self.n - total
-            yield x[rng.random(size) * ceiling < chance]
+            batches.append(x[rng.random(_BATCH) * ceiling < chance])
+            drawn += len(batches[-1])
+        return np.concatenate(batches)[:size] if batches else np.empty((0, len(self._order) + 1), dtype=np.int64)
 
     def _in_turn(self, size: int, rng: np.random.Generator) -> Counts:
         """Each category given the total of those before it, weighted by how well the rest can complete it."""
@@ -200,6 +171,14 @@ class ConvolvedCounts:
                 x[rows, category] = window.low + _inverse(weight, rng.random(len(rows)))
         x[:, self.laws.pivot] = self.n - x.sum(axis=1)
         return x
+
+
+LatentCounts = ListedCounts | ConvolvedCounts
+"""The posterior law of the true counts.
+
+`work` is how many numbers the marginals of all categories are computed from, `omitted` an upper bound on the probability that is left
+out; `marginal(category)` has the probabilities of one category's count, and `sample(size, rng)` draws, one a row.
+"""
 
 
 def _convolve(left: Floats, right: Floats) -> Floats:
@@ -225,25 +204,11 @@ def _at(run: Run, low: int, size: int) -> Floats:
     return result
 
 
-def _normalised(value: Floats) -> Floats:
-    return np.asarray(value / value.sum())
-
-
 def _inverse(weight: Floats, level: Floats) -> Counts:
     """Indices drawn with these weights by inverting their cumulative sums at uniform levels."""
     cumulative = np.cumsum(weight)
     found = np.searchsorted(cumulative, level * cumulative[-1], side="right")
     return np.asarray(np.minimum(found, len(weight) - 1), dtype=np.int64)
-
-
-def _filled(batches: Iterator[Counts], size: int, k: int) -> Counts:
-    result = np.empty((size, k), dtype=np.int64)
-    done = 0
-    while done < size:
-        batch = next(batches)[: size - done]
-        result[done : done + len(batch)] = batch
-        done += len(batch)
-    return result
 
 
 # --- from an outcome to the law ---------------------------------------------------------------------------------------

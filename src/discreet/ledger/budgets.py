@@ -13,27 +13,7 @@ from typing import Any, Literal
 from discreet import limits
 from discreet.errors import BudgetError, InvalidInputError, LedgerError
 from discreet.record.guarantee import Guarantee
-from discreet.validation import Number, check_positive, exact, shown
-
-__all__ = [
-    "Budget",
-    "Loss",
-    "RenyiFilter",
-    "Spend",
-    "Unit",
-    "as_json",
-    "budget_of",
-    "budget_row",
-    "check_affordable",
-    "checked_amount",
-    "checked_loss",
-    "checked_text",
-    "composed",
-    "spend_of",
-    "spend_row",
-    "today",
-    "unspent",
-]
+from discreet.validation import Number, check_delta, check_positive
 
 _MOST_SHOWN_DIGITS = 10 * limits.AMOUNT_DIGITS
 """A number with more digits, which only the sums of a ledger of the first version can have, is shown rounded."""
@@ -149,11 +129,9 @@ def _indecimal(value: Fraction) -> int:
 # --- values from outside ----------------------------------------------------------------------------------------------
 
 
-def checked_loss(epsilon: Number, delta: Number, whose: str) -> Loss:
+def checked_loss(epsilon: Number, delta: Number, whose: str = "") -> Loss:
     """An amount whose ε is above 0, whose δ is from 0 to below 1, and whose numbers are not absurdly long."""
-    loss = Loss(check_positive(epsilon, f"{whose}epsilon"), exact(delta, f"{whose}delta"))
-    if not 0 <= loss.delta < 1:
-        raise InvalidInputError(f"{whose}delta must be at least 0 and below 1, got {shown(delta)}")
+    loss = Loss(check_positive(epsilon, f"{whose}epsilon"), check_delta(delta, f"{whose}delta"))
     if max(*loss.epsilon.as_integer_ratio(), *loss.delta.as_integer_ratio()) > 10**limits.AMOUNT_DIGITS:
         raise InvalidInputError(f"{whose}epsilon and delta must be numbers of at most {limits.AMOUNT_DIGITS} digits")
     return loss
@@ -164,14 +142,14 @@ def checked_amount(loss: Guarantee | Loss | Number, delta: Number) -> tuple[Loss
     if isinstance(loss, Guarantee):
         if loss.basis == "none":
             raise BudgetError("a release without a privacy guarantee has no loss that a budget could allow; nothing was spent")
-        return checked_loss(loss.epsilon, loss.delta, ""), loss.unit
+        return checked_loss(loss.epsilon, loss.delta), loss.unit
     if isinstance(loss, Loss):
-        return checked_loss(loss.epsilon, loss.delta, ""), None
-    return checked_loss(loss, delta, ""), None
+        return checked_loss(loss.epsilon, loss.delta), None
+    return checked_loss(loss, delta), None
 
 
 def checked_text(value: Any, name: str, longest: int, *, empty: bool = False) -> str:
-    """Text that can be shown."""
+    """The value if it is printable text of at most this length; InvalidInputError, which names it, if it is not."""
     if not isinstance(value, str) or not (value.strip() or empty) or len(value) > longest or not value.replace("\n", " ").isprintable():
         raise InvalidInputError(f"{name} must be printable text of at most {longest} characters")
     return value
@@ -204,11 +182,11 @@ def today() -> date:
 
 
 def budget_row(budget: Budget) -> dict[str, Any]:
-    """A budget as a row of its table."""
     rule = budget.filter
     return {
         "dataset": budget.dataset,
-        **_amounts(budget.total),
+        "epsilon": _text(budget.total.epsilon),
+        "delta": _text(budget.total.delta),
         "unit": budget.unit,
         "created": budget.created.isoformat(),
         "filter_order": None if rule is None else _text(rule.order),
@@ -227,7 +205,8 @@ def spend_row(budget: Budget, amount: Loss, unit: Unit, note: str, description: 
     """A spend of today as a row of its table; the database numbers it."""
     return {
         "dataset": budget.dataset,
-        **_amounts(amount),
+        "epsilon": _text(amount.epsilon),
+        "delta": _text(amount.delta),
         "unit": unit,
         "note": note,
         "description": description,
@@ -249,10 +228,6 @@ def spend_of(row: Mapping[str, Any]) -> Spend:
         _day_of(row["time"]),
         None if divergence is None else Fraction(divergence),
     )
-
-
-def _amounts(loss: Loss) -> dict[str, str]:
-    return {"epsilon": _text(loss.epsilon), "delta": _text(loss.delta)}
 
 
 def _loss_of(row: Mapping[str, Any]) -> Loss:

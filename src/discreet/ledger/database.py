@@ -11,8 +11,6 @@ from discreet.errors import InvalidInputError, LedgerError
 if TYPE_CHECKING:
     from sqlalchemy import URL, Column, Connection, Engine, MetaData, Select, Table
 
-__all__ = ["HOW_TO_BEGIN", "budgets", "make_engine", "prepare", "selected", "spends"]
-
 HOW_TO_BEGIN = (
     "make one by creating a dataset in it: Ledger(location).create(dataset, epsilon=...), "
     "or in the shell, discreet ledger create LOCATION DATASET --epsilon ..."

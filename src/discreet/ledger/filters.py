@@ -19,8 +19,6 @@ from discreet.mechanisms.losses import renyi_divergence
 from discreet.numerics.balls import ball, refine
 from discreet.validation import Number, check_positive, shown
 
-__all__ = ["affordable", "largest_divergence", "largest_epsilon", "mechanism_divergence", "planned_filter"]
-
 _QUANTUM = Fraction(1, 10**20)
 """Charges and limits are multiples of it."""
 _STEPS = 60

@@ -83,7 +83,11 @@ class Ledger:
         if unit not in ("record", "person"):
             raise InvalidInputError(f"unit must be 'record' or 'person', got {shown(unit)!r}")
         total = checked_loss(epsilon, delta, "the budget's ")
-        rule = None if planned_epsilon is None else _planned_filter(total, planned_epsilon)
+        rule = None
+        if planned_epsilon is not None:
+            from discreet.ledger.filters import planned_filter
+
+            rule = planned_filter(total, planned_epsilon)
         budget = Budget(name, total, unit, today(), rule)
         with self._transaction("write", new=True) as connection:
             others = _names(connection)
@@ -188,7 +192,6 @@ class Ledger:
         return Loss(max(left.epsilon, largest_epsilon(filter_left, budget.filter.order)))
 
     def budget(self, dataset: str) -> Budget:
-        """The budget of a dataset."""
         with self._transaction("read") as connection:
             return self._known(connection, dataset)
 
@@ -285,12 +288,6 @@ def _part(line: Spend) -> "Mechanism | Guarantee":
     except (DiscreetError, KeyError, TypeError, ValueError):  # a line about something that cannot be made here
         return charged
     return found if same else charged
-
-
-def _planned_filter(total: Loss, planned_epsilon: Number) -> RenyiFilter:
-    from discreet.ledger.filters import planned_filter
-
-    return planned_filter(total, planned_epsilon)
 
 
 def _divergence(amount: Loss, mechanism: "Mechanism | None", order: Fraction) -> Fraction:

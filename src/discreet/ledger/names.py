@@ -12,8 +12,6 @@ from unicodedata import name, normalize
 from discreet.errors import InvalidInputError, LedgerError
 from discreet.validation import shown
 
-__all__ = ["check_new_name", "cleaned"]
-
 _SHAPES = str.maketrans(
     {
         **dict(zip("АВЕЅІЈКМНОРСТУХҮӀ", "ABESlJKMHOPCTYXYl", strict=True)),  # Cyrillic capitals

@@ -29,15 +29,12 @@ from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Mechanism, Prior
 from discreet.mechanisms.reports import Report, clamp_outcomes, project
 from discreet.model.datasets import check_outcomes, simplex_points
-from discreet.numerics.divergences import gap
+from discreet.numerics.divergences import count_gap, to_hellinger, two_count_gap
 from discreet.numerics.gamma import log_gamma_ratio
 from discreet.numerics.gap_tables import gap_table
 from discreet.numerics.hellinger_series import series_tail
 from discreet.numerics.sum_rules import spreading_steps
 from discreet.numerics.tilts import balancing_tilt
-
-__all__ = ["BayesOptimal", "Remapped", "best_by_enumeration", "best_of_few", "best_of_two", "round_to_total"]
-
 
 MechanismT = TypeVar("MechanismT", bound=Mechanism)
 LogFactor = Callable[[int, Floats], Floats]
@@ -96,7 +93,6 @@ class BayesOptimal(Report):
     """The mechanism whose outcomes are reported."""
 
     def __call__(self, raw: Counts) -> Counts:
-        """The best candidate for each outcome."""
         rows, owner = np.unique(clamp_outcomes(raw, self.mechanism.total), axis=0, return_inverse=True)
         return self._best(rows)[owner.ravel()]
 
@@ -105,7 +101,6 @@ class BayesOptimal(Report):
         return clamp_outcomes(raw, self.mechanism.total)
 
     def check_size(self) -> None:
-        """Refuse reports that would need more nodes than fit in memory."""
         if not self.mechanism.space.is_few(limits.REPORT_CANDIDATES):
             check_search(self.mechanism.prior, self.mechanism.total)
 
@@ -171,7 +166,7 @@ def _pairwise(prior: Prior, n: int) -> tuple[Counts, Floats, Floats]:
     divergence = np.zeros((len(points), len(points)))
     for a, column in zip(prior.exact, points.T, strict=True):
         divergence += gap_table(a, n)(column[:, None], column)
-    return points, prior.predictive(n).logpmf(points), np.sqrt(-np.expm1(-divergence))
+    return points, prior.predictive(n).logpmf(points), to_hellinger(divergence)
 
 
 def best_by_enumeration(prior: Prior, n: int, log_likelihood: Callable[[Counts], Floats]) -> Counts:
@@ -228,8 +223,7 @@ def best_of_two(prior: Prior, n: int, kinks: list[float], log_factor: LogFactor)
     x, weight = x[kept], weight[kept]
 
     def error(r: Floats) -> Floats:
-        divergence = gap(a + x, a + r[:, None], r[:, None] - x) + gap(b + (n - x), b + (n - r[:, None]), x - r[:, None])
-        return cast(Floats, np.sqrt(-np.expm1(-divergence)) @ weight)
+        return cast(Floats, to_hellinger(two_count_gap(prior.concentration, n, x, r[:, None])) @ weight)
 
     r = int(_argmin(error, int(x[0]), int(x[-1]), x, weight))
     return np.array([r, n - r], dtype=np.int64)
@@ -345,7 +339,7 @@ def _independent_error(prior: Prior, x: Floats, weight: Floats, report: Counts) 
     """E[H] of a report, categories being independent."""
     category, node = np.nonzero(weight > _NEGLIGIBLE)
     a, r, kept = prior.concentration[category], report[category], x[category, node]
-    divergence, held = gap(a + kept, a + r, r - kept), weight[category, node]
+    divergence, held = count_gap(a, kept, r), weight[category, node]
     starts = np.searchsorted(category, np.arange(prior.k))
     # One power at a time: all of them together would take 70 times the memory.
     sums = np.array([np.add.reduceat(np.exp(-power * divergence) * held, starts) for power in _POWERS])

@@ -13,8 +13,6 @@ from discreet.errors import InvalidInputError, RefusedError
 from discreet.mechanisms.hellinger import Exponential, certified_loss
 from discreet.mechanisms.losses import check_paired
 
-__all__ = ["Calibrated"]
-
 ExponentialT = TypeVar("ExponentialT", bound=Exponential)
 
 _CLOSE_ENOUGH = 0.9995
@@ -32,14 +30,11 @@ def Calibrated(mechanism: ExponentialT) -> ExponentialT:  # noqa: N802  named li
     InvalidInputError for what is not a Hellinger mechanism or has a factor already, and TooLargeError where the loss cannot be computed.
     """
     if not isinstance(mechanism, Exponential) or mechanism.factor != 1:
-        raise InvalidInputError(f"Calibrated takes a Hellinger mechanism, not {_called(mechanism)}")
+        kind = "a calibrated " if isinstance(mechanism, Exponential) else ""
+        raise InvalidInputError(f"Calibrated takes a Hellinger mechanism, not {kind}{type(mechanism).__name__}")
     if mechanism.report != mechanism.own_report():  # the best report depends on the factor
         raise InvalidInputError("Calibrated takes a mechanism with its own report: calibrate first, then remap")
     return evolve(mechanism, factor=_calibration(mechanism))
-
-
-def _called(given: object) -> str:
-    return f"a calibrated {type(given).__name__}" if isinstance(given, Exponential) else type(given).__name__
 
 
 @lru_cache(maxsize=64)

@@ -9,8 +9,6 @@ from attrs import frozen
 
 from discreet.arrays import Counts, Floats
 
-__all__ = ["Law", "ListedLaw", "LossAtoms", "merge"]
-
 _LISTED_ERROR = 2.0**-40
 """What the log probabilities of a listed law are taken to be right to, unless the law says better."""
 
@@ -29,7 +27,6 @@ class Law:
 
     @property
     def probability(self) -> Floats:
-        """The outcomes' probabilities."""
         return np.exp(self.log_probability)
 
     def __repr__(self) -> str:

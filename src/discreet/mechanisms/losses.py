@@ -4,10 +4,10 @@ Every law is computed in floats with a known error η in each log probability, s
 to 2η times the probability of the outcomes that enter it. The bounds below add that; they are what a guarantee may rest on.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise, starmap
+from itertools import chain, pairwise, starmap
 from math import comb, exp, expm1, inf, sqrt
 
 import numpy as np
@@ -18,18 +18,6 @@ from discreet.errors import TooLargeError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.laws import ListedLaw
 from discreet.model.datasets import Space, candidate_count, check_outcomes
-
-__all__ = [
-    "ATOM_ERROR",
-    "PROFILE_PASSES",
-    "Bounded",
-    "check_paired",
-    "enumerated_delta",
-    "enumerated_loss",
-    "enumerated_profile",
-    "neighbouring_laws",
-    "renyi_divergence",
-]
 
 _PAIR_ITSELF = 1_000
 """What a pair of datasets costs beside the probabilities that are compared."""
@@ -63,7 +51,6 @@ class _Pair:
 
     @property
     def at(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The two datasets."""
         return tuple(self.first.tolist()), tuple(self.second.tolist())
 
     @cached_property
@@ -123,13 +110,16 @@ def _pairs(space: Space, chosen: set[tuple[int, ...]]) -> Iterator[tuple[tuple[i
 
 def enumerated_loss(mechanism: Mechanism) -> Bounded:
     """The largest `|ln P_x(r) / P_x'(r)|` over all neighbours and outcomes."""
-    best = None
-    for pair in neighbouring_laws(mechanism):
-        value = pair.loss
-        if best is None or value > best.value:
-            best = Bounded(value, value, pair.at)
-        best = Bounded(best.value, max(best.bound, value + 2.0 * pair.error), best.at)
-    assert best is not None  # n >= 1 and k >= 2: there is always a neighbour  # noqa: S101
+    return _largest(Bounded(pair.loss, pair.loss + 2.0 * pair.error, pair.at) for pair in neighbouring_laws(mechanism))
+
+
+def _largest(found: Iterable[Bounded]) -> Bounded:
+    """The largest value and where it is reached, with the largest bound of all. There is always a pair of neighbours."""
+    pairs = iter(found)
+    best = next(pairs)
+    for one in pairs:
+        larger = one if one.value > best.value else best
+        best = Bounded(larger.value, max(best.bound, one.bound), larger.at)
     return best
 
 
@@ -149,20 +139,17 @@ def enumerated_delta(mechanism: Mechanism, epsilon: float) -> Bounded:
     An outcome enters the true sum only if its true loss exceeds ε, hence its computed one exceeds ε - 2η. Its term P (1 - e^{ε - loss})
     is then off by at most P(e^η - 1) for P and P e^η (e^{2η} - 1) for the loss, together below 3 P (e^η - 1) e^{2η}.
     """
-    best = None
-    for pair in neighbouring_laws(mechanism):
+
+    def both_ways(pair: _Pair) -> Iterator[Bounded]:
         loss = pair.log_first - pair.log_second
         for log_law, signed in ((pair.log_first, loss), (pair.log_second, -loss)):
             enters = signed > epsilon - 2.0 * pair.error
             mass = np.exp(log_law[enters])
             value = float((mass * np.maximum(0.0, -np.expm1(epsilon - signed[enters]))).sum())
             slack = 3.0 * expm1(pair.error) * exp(2.0 * pair.error) * float(mass.sum()) if pair.error < 1.0 else float(enters.any())
-            bound = value + slack
-            if best is None or value > best.value:
-                best = Bounded(value, value if best is None else best.bound, pair.at)
-            best = Bounded(best.value, max(best.bound, bound), best.at)
-    assert best is not None  # as above  # noqa: S101
-    return best
+            yield Bounded(value, value + slack, pair.at)
+
+    return _largest(chain.from_iterable(map(both_ways, neighbouring_laws(mechanism))))
 
 
 def renyi_divergence(mechanism: Mechanism, order: float) -> Bounded:
@@ -171,8 +158,8 @@ def renyi_divergence(mechanism: Mechanism, order: float) -> Bounded:
     if atoms is not None:
         log_law = np.log(np.maximum(atoms.probability, 0.0) + _LEAST_PROBABILITY)
         return _larger_divergence(log_law, log_law - atoms.loss, order, ATOM_ERROR, mechanism.space.pair())
-    found = [_larger_divergence(pair.log_first, pair.log_second, order, pair.error, pair.at) for pair in neighbouring_laws(mechanism)]
-    return replace(max(found, key=float), bound=max(one.bound for one in found))
+    pairs = neighbouring_laws(mechanism)
+    return _largest(_larger_divergence(pair.log_first, pair.log_second, order, pair.error, pair.at) for pair in pairs)
 
 
 _LEAST_PROBABILITY = 2.0**-50

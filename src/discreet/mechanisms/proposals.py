@@ -7,9 +7,8 @@ chosen, in floating point, so that the sum is close to g and few proposals are r
 import numpy as np
 
 from discreet.arrays import Floats
+from discreet.numerics.divergences import to_hellinger
 from discreet.sampling.domination import Target, even_weights
-
-__all__ = ["good_weights"]
 
 _SLACK = 2.0
 """Far out the sum may be above g by as much as e^2 times what the constant must be: by e^-5 of the mass of r = x alone in all."""
@@ -24,7 +23,7 @@ def good_weights(target: Target) -> list[float]:
     c = float(target.rate.mid())
     points = np.concatenate([[0.0], target.grid])
     falls = np.outer(points, np.array(target.powers, dtype=np.float64))
-    exact = c * np.sqrt(-np.expm1(-points))
+    exact = c * to_hellinger(points)
     needed = -np.minimum(target.depth, exact)
     allowed = np.logaddexp(-exact, _SLACK - target.depth)
 

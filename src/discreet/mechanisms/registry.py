@@ -22,8 +22,6 @@ from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram, Lapl
 from discreet.mechanisms.lattice import LatticeGeometric
 from discreet.validation import Number, shown
 
-__all__ = ["MECHANISMS", "mechanism", "rebuilt"]
-
 MECHANISMS: tuple[type[Mechanism], ...] = (
     LaplaceZhang,
     LaplaceDimension,

@@ -1,7 +1,7 @@
 """The exponential mechanism with any bounded metric as its score, for study (docs/mechanisms.md).
 
-Which: any metric between Dirichlets given as a function of two parameter arrays, such as `total_variation` for two categories, or
-any other bounded score. How: the table of all pairwise scores gives the sensitivity at x, `max |m(x, r) - m(x', r)|` over neighbours
+The metric is a function of two arrays of Dirichlet parameters, such as `total_variation` for two categories; any other bounded score will
+do. The table of all pairwise scores gives the sensitivity at x, `max |m(x, r) - m(x', r)|` over neighbours
 x' and candidates r (for a metric the largest distance to a neighbour, by the triangle inequality), and its global maximum or γ-smooth
 bound, by enumeration. With diameter B, neighbours' exponents differ by `1/S` times the sensitivity and by γ times the score itself, at
 most B, so the smooth scale is 2(1 + γB) S.
@@ -25,9 +25,7 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.laws import Law
 from discreet.model.datasets import candidate_count, check_outcomes, simplex_points
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee
-from discreet.validation import Number, check_moderate
-
-__all__ = ["MetricExponential"]
+from discreet.validation import check_moderate
 
 
 def _check_metric(_: object, __: object, value: Any) -> None:
@@ -40,22 +38,14 @@ def _check_calibration(_: object, __: object, value: object) -> None:
         raise InvalidInputError(f"calibration must be 'global' or 'smooth', got {value!r}")
 
 
-def _diameter(value: Number) -> Fraction:
-    return check_moderate(value, "diameter")
-
-
-def _gamma(value: Number) -> Fraction:
-    return check_moderate(value, "gamma")
-
-
 @define(frozen=True, slots=False, repr=False)
 class MetricExponential(Mechanism):
     """`∝ exp(-ε m(x, r) / (2Δ))` for a metric m, with Δ its global sensitivity, or (1 + γB) times its γ-smooth one. For study only."""
 
     metric: Callable[[Any, Any], Any] = field(default=None, validator=_check_metric)
-    diameter: Fraction = field(default=Fraction(1), converter=_diameter)
+    diameter: Fraction = field(default=Fraction(1), converter=lambda value: check_moderate(value, "diameter"))
     calibration: Literal["global", "smooth"] = field(default="global", validator=_check_calibration)
-    gamma: Fraction = field(default=Fraction(1), converter=_gamma)
+    gamma: Fraction = field(default=Fraction(1), converter=lambda value: check_moderate(value, "gamma"))
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -63,7 +53,6 @@ class MetricExponential(Mechanism):
 
     @property
     def claim(self) -> Guarantee:
-        """No promise: nothing can be drawn from it exactly."""
         return NO_GUARANTEE
 
     @cached_property
@@ -90,11 +79,9 @@ class MetricExponential(Mechanism):
         return np.asarray(2.0 * (1.0 + float(self.gamma * self.diameter)) * smooth)
 
     def outcomes(self) -> Counts:
-        """The candidates."""
         return self._table[0]
 
     def raw_law(self, counts: Counts) -> Law:
-        """All candidates with their probabilities."""
         points, distance = self._table
         here = int(np.nonzero((points == counts).all(axis=-1))[0][0])
         exponent = -float(self.epsilon) / self._scales[here] * distance[here]

@@ -15,14 +15,12 @@ from scipy.special import betainc, betaincc, betaincinv, expit, logit, logsumexp
 
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
-from discreet.numerics.divergences import log_ratio_excess
-from discreet.numerics.gamma import log_gamma_excess
+from discreet.model.dirichlet import equal_tailed, log_density
 from discreet.numerics.incomplete_beta import beta_cdf, beta_survival
+from discreet.validation import check_levels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["BetaMixture"]
 
 _CHUNK = 1 << 20
 """Most pairs of a point and a component that are held at once."""
@@ -67,7 +65,6 @@ class BetaMixture:
         return self.a / (self.a + self.b)
 
     def mean(self) -> float:
-        """Expected probability."""
         return float(self.weight @ self._means)
 
     def var(self) -> float:
@@ -76,7 +73,6 @@ class BetaMixture:
         return float(self.weight @ (within + (self._means - self.mean()) ** 2))
 
     def std(self) -> float:
-        """Standard deviation."""
         return float(np.sqrt(self.var()))
 
     # --- density and probabilities ------------------------------------------------------------------------------------
@@ -86,10 +82,12 @@ class BetaMixture:
         points = np.asarray(x, dtype=np.float64)
         inside = (points >= 0.0) & (points <= 1.0)
         held = self.weight > 0.0
-        log_weight = np.log(self.weight[held])
+        log_weight, parameters = np.log(self.weight[held]), np.stack([self.a[held], self.b[held]], axis=-1)
+        total = parameters.sum(axis=-1)
 
         def density(part: Floats) -> Floats:
-            return cast(Floats, logsumexp(log_weight + _log_beta_density(self.a[held], self.b[held], part), axis=-1))
+            pairs = np.stack([part, 1.0 - part], axis=-1)
+            return cast(Floats, logsumexp(log_weight + log_density(parameters, parameters / total[:, None], total, pairs), axis=-1))
 
         return np.where(inside, self._over(density, np.where(inside, points, 0.5)), -np.inf)
 
@@ -116,9 +114,7 @@ class BetaMixture:
 
     def ppf(self, q: ArrayLike) -> Floats:
         """Quantile: the point with probability q at or below it, to 13 digits of its odds."""
-        levels = np.asarray(q, dtype=np.float64)
-        if not ((levels >= 0.0) & (levels <= 1.0)).all():
-            raise InvalidInputError("q must lie in [0, 1]")
+        levels = check_levels(q)
         result = levels.ravel().copy()
         inner = (result > 0.0) & (result < 1.0)
         if inner.any():
@@ -169,15 +165,11 @@ class BetaMixture:
 
     def interval(self, mass: float = 0.95) -> tuple[float, float]:
         """The equal-tailed interval that holds this much probability."""
-        if not 0.0 < mass < 1.0:
-            raise InvalidInputError(f"mass must lie strictly between 0 and 1, got {mass}")
-        low, high = self.ppf([(1.0 - mass) / 2.0, (1.0 + mass) / 2.0])
-        return float(low), float(high)
+        return equal_tailed(self.ppf, mass)
 
     # --- draws, SciPy, pictures ---------------------------------------------------------------------------------------
 
     def sample(self, size: int | tuple[int, ...], rng: np.random.Generator | int | None = None) -> Floats:
-        """Monte Carlo draws."""
         generator = np.random.default_rng(rng)
         chosen = generator.choice(self.weight.size, size=size, p=self.weight)
         return np.asarray(generator.beta(self.a[chosen], self.b[chosen]))
@@ -189,7 +181,6 @@ class BetaMixture:
         return ScipyMixture(self)()
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the density."""
         from discreet.plotting import plot_marginals
 
         return plot_marginals([(self.category, self)], ax)
@@ -202,18 +193,4 @@ def _each(
     result = generic(a, b, x)
     for j in np.nonzero(a == b)[0]:
         result[:, j] = symmetric(float(a[j]), float(b[j]), x[:, 0])
-    return result
-
-
-def _log_beta_density(a: Floats, b: Floats, x: Floats) -> Floats:
-    """Log densities of points (rows) under components (columns), as `Beta.logpdf` has them for one."""
-    total = a + b
-    result = log_gamma_excess(total) - log_gamma_excess(a) - log_gamma_excess(b)
-    for parameter, point in ((a, x), (b, 1.0 - x)):
-        mean = parameter / total
-        inside = point > 0.0
-        safe = np.where(inside, point, 0.5)
-        term = parameter * log_ratio_excess((safe - mean) / mean, safe / mean) - np.log(safe)
-        edge = np.where(parameter < 1.0, np.inf, np.where(parameter > 1.0, -np.inf, 1.0 - np.log(mean)))
-        result = result + np.where(inside, term, edge)
     return result

@@ -4,7 +4,7 @@ Parameters are kept as the exact rationals the caller wrote (a float means the d
 loses its prior, however large the counts. Densities and entropies are computed in forms that do not cancel at 10^15 records.
 """
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,6 +26,7 @@ from discreet.validation import (
     check_categories,
     check_concentration,
     check_counts,
+    check_levels,
     check_positive,
     check_records,
     shown,
@@ -35,8 +36,6 @@ from discreet.validation import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Beta", "Dirichlet", "DirichletMultinomial"]
-
 _SIMPLEX_TOLERANCE = 1e-8
 _MANY = 20
 """More parameters than this are not all shown."""
@@ -44,12 +43,40 @@ _UNNAMED = ("success", "failure")
 """What the two categories of a Beta are called when they are not named."""
 
 
-@dataclass(frozen=True, init=False, repr=False)
-class _Conjugate:
-    """What Dirichlet and Beta share: exact parameters, labels, and the conjugate update."""
+class _Parameters:
+    """Exact parameters, and what is computed from them alone."""
 
     exact: tuple[Fraction, ...]
     """The parameters as exact rationals."""
+
+    @property
+    def k(self) -> int:
+        return len(self.exact)
+
+    @property
+    def exact_total(self) -> Fraction:
+        return sum(self.exact, Fraction(0))
+
+    @property
+    def total(self) -> float:
+        return float(self.exact_total)
+
+    @cached_property
+    def concentration(self) -> Floats:
+        """The parameters, each rounded once to a float; read-only."""
+        return _frozen([float(a) for a in self.exact])
+
+    @cached_property
+    def _shares(self) -> Floats:
+        total = self.exact_total
+        return _frozen([float(a / total) for a in self.exact])
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class _Conjugate(_Parameters):
+    """What Dirichlet and Beta share: exact parameters, labels, and the conjugate update."""
+
+    exact: tuple[Fraction, ...]
     categories: tuple[Hashable, ...]
     """One label for each parameter."""
 
@@ -63,34 +90,9 @@ class _Conjugate:
         return other
 
     @property
-    def k(self) -> int:
-        """Number of categories."""
-        return len(self.exact)
-
-    @property
     def is_labelled(self) -> bool:
         """Whether the categories were named, and not only numbered."""
         return self.categories not in (tuple(range(self.k)), _UNNAMED)
-
-    @property
-    def exact_total(self) -> Fraction:
-        """Sum of the parameters, exactly."""
-        return sum(self.exact, Fraction(0))
-
-    @cached_property
-    def concentration(self) -> Floats:
-        """The parameters, each rounded once to a float; read-only."""
-        return _frozen([float(a) for a in self.exact])
-
-    @property
-    def total(self) -> float:
-        """Sum of the parameters."""
-        return float(self.exact_total)
-
-    @cached_property
-    def _shares(self) -> Floats:
-        total = self.exact_total
-        return _frozen([float(a / total) for a in self.exact])
 
     def update(self, counts: ArrayLike) -> Self:
         """The posterior after observing these counts, one for each category. For the curator's eyes only: it is not private."""
@@ -121,21 +123,12 @@ class _Conjugate:
         known = ", ".join(repr(c) for c in self.categories[:10]) + (", ..." if self.k > 10 else "")
         raise InvalidInputError(f"category must be one of {known}; got {shown(category)!r}")
 
-    def _entropy(self) -> float:
+    def entropy(self) -> float:
+        """Differential entropy in nats."""
         a, total, k = self.concentration, self.total, self.k
         own = log_gamma_excess(a) + np.log(a) - (a - 1.0) * digamma_excess(a)
         whole = log_gamma_excess(total) + k * np.log(total) - (total - k) * digamma_excess(total)
         return float(own.sum() - whole)
-
-    def _logpdf(self, points: Floats) -> Floats:
-        """g(A) - Σ g(α_i) + Σ [α_i λ(τ_i) - ln x_i], with τ_i = x_i/μ_i - 1 and g the excess of ln Γ over z ln z - z."""
-        a, mean = self.concentration, self._shares
-        inside = points > 0.0
-        safe = np.where(inside, points, mean)
-        term = a * log_ratio_excess((safe - mean) / mean, safe / mean) - np.log(safe)
-        edge = np.where(a < 1.0, np.inf, np.where(a > 1.0, -np.inf, 1.0 - np.log(mean)))
-        normaliser = log_gamma_excess(self.total) - log_gamma_excess(a).sum()
-        return cast(Floats, normaliser + np.where(inside, term, edge).sum(axis=-1))
 
     def _repr_html_(self) -> str:
         cells = (self.categories, self.exact, self._shares)
@@ -150,8 +143,25 @@ def _frozen(values: Any) -> Floats:
     return array
 
 
-def _generator(rng: np.random.Generator | int | None) -> np.random.Generator:
-    return np.random.default_rng(rng)
+def log_density(a: Floats, mean: Floats, total: ArrayLike, points: Floats) -> Floats:
+    """ln of the Dirichlet density with parameters a, which add up to the total and have these means; categories on the last axis.
+
+    It is g(A) - Σ g(α_i) + Σ [α_i λ(τ_i) - ln x_i], with τ_i = x_i/μ_i - 1 and g the excess of ln Γ over z ln z - z.
+    """
+    inside = points > 0.0
+    safe = np.where(inside, points, mean)
+    term = a * log_ratio_excess((safe - mean) / mean, safe / mean) - np.log(safe)
+    edge = np.where(a < 1.0, np.inf, np.where(a > 1.0, -np.inf, 1.0 - np.log(mean)))
+    normaliser = log_gamma_excess(total) - log_gamma_excess(a).sum(axis=-1)
+    return cast(Floats, normaliser + np.where(inside, term, edge).sum(axis=-1))
+
+
+def equal_tailed(ppf: Callable[[ArrayLike], Floats], mass: float) -> tuple[float, float]:
+    """The interval that holds this much probability, with as much left out on either side, from a quantile function."""
+    if not 0.0 < mass < 1.0:
+        raise InvalidInputError(f"mass must lie strictly between 0 and 1, got {mass}")
+    low, high = ppf([(1.0 - mass) / 2.0, (1.0 + mass) / 2.0])
+    return float(low), float(high)
 
 
 def _shown(exact: Iterable[Fraction]) -> str:
@@ -206,11 +216,9 @@ class Dirichlet(_Conjugate):
         return self._shares * self._complements / (self.total + 1.0)
 
     def std(self) -> Floats:
-        """Standard deviation of each category's probability."""
         return cast(Floats, np.sqrt(self.var()))
 
     def cov(self) -> Floats:
-        """Covariance matrix of the probabilities."""
         matrix = -np.outer(self._shares, self._shares)
         np.fill_diagonal(matrix, self._shares * self._complements)
         return matrix / (self.total + 1.0)
@@ -235,15 +243,10 @@ class Dirichlet(_Conjugate):
         on_simplex = (points >= 0.0).all(axis=-1) & (np.abs(points.sum(axis=-1) - 1.0) <= _SIMPLEX_TOLERANCE)
         if not on_simplex.all():
             raise InvalidInputError("x must hold probabilities: none negative, each row adding up to 1")
-        return self._logpdf(points)
+        return log_density(self.concentration, self._shares, self.total, points)
 
     def pdf(self, x: ArrayLike) -> Floats:
-        """Density at points of the simplex, categories on the last axis."""
         return cast(Floats, np.exp(self.logpdf(x)))
-
-    def entropy(self) -> float:
-        """Differential entropy in nats."""
-        return self._entropy()
 
     def marginal(self, category: Hashable) -> "Beta":
         """The Beta distribution of one category's probability (named by its label) against all the others."""
@@ -253,7 +256,7 @@ class Dirichlet(_Conjugate):
 
     def sample(self, size: int | tuple[int, ...], rng: np.random.Generator | int | None = None) -> Floats:
         """Monte Carlo draws of the probabilities, categories on the last axis."""
-        return _generator(rng).dirichlet(self.concentration, size)
+        return np.random.default_rng(rng).dirichlet(self.concentration, size)
 
     def to_scipy(self) -> Any:
         """The same distribution as a frozen `scipy.stats.dirichlet`."""
@@ -296,15 +299,12 @@ class Beta(_Conjugate):
         return float(self._shares[0])
 
     def var(self) -> float:
-        """Variance of the probability."""
         return float(self._shares[0] * self._shares[1] / (self.total + 1.0))
 
     def std(self) -> float:
-        """Standard deviation of the probability."""
         return float(np.sqrt(self.var()))
 
     def cov(self) -> Floats:
-        """Covariance matrix of the two categories' probabilities."""
         return self.var() * np.array([[1.0, -1.0], [-1.0, 1.0]])
 
     def mode(self) -> float:
@@ -316,10 +316,10 @@ class Beta(_Conjugate):
         points = np.asarray(x, dtype=np.float64)
         inside = (points >= 0.0) & (points <= 1.0)
         safe = np.where(inside, points, 0.5)
-        return np.where(inside, self._logpdf(np.stack([safe, 1.0 - safe], axis=-1)), -np.inf)
+        pairs = np.stack([safe, 1.0 - safe], axis=-1)
+        return np.where(inside, log_density(self.concentration, self._shares, self.total, pairs), -np.inf)
 
     def pdf(self, x: ArrayLike) -> Floats:
-        """Density of the first category's probability."""
         return cast(Floats, np.exp(self.logpdf(x)))
 
     def cdf(self, x: ArrayLike) -> Floats:
@@ -332,21 +332,11 @@ class Beta(_Conjugate):
 
     def ppf(self, q: ArrayLike) -> Floats:
         """Quantile: the point with probability q at or below it."""
-        levels = np.asarray(q, dtype=np.float64)
-        if not ((levels >= 0.0) & (levels <= 1.0)).all():
-            raise InvalidInputError("q must lie in [0, 1]")
-        return beta_quantile(self.a, self.b, levels)
+        return beta_quantile(self.a, self.b, check_levels(q))
 
     def interval(self, mass: float = 0.95) -> tuple[float, float]:
         """The equal-tailed interval that holds this much probability."""
-        if not 0.0 < mass < 1.0:
-            raise InvalidInputError(f"mass must lie strictly between 0 and 1, got {mass}")
-        low, high = self.ppf([(1.0 - mass) / 2.0, (1.0 + mass) / 2.0])
-        return float(low), float(high)
-
-    def entropy(self) -> float:
-        """Differential entropy in nats."""
-        return self._entropy()
+        return equal_tailed(self.ppf, mass)
 
     def marginal(self, category: Hashable) -> "Beta":
         """The distribution of the named category's probability: this one, or its mirror image."""
@@ -356,7 +346,7 @@ class Beta(_Conjugate):
 
     def sample(self, size: int | tuple[int, ...], rng: np.random.Generator | int | None = None) -> Floats:
         """Monte Carlo draws of the first category's probability."""
-        return np.asarray(_generator(rng).beta(self.a, self.b, size))
+        return np.asarray(np.random.default_rng(rng).beta(self.a, self.b, size))
 
     def to_scipy(self) -> Any:
         """The same distribution as a frozen `scipy.stats.beta`."""
@@ -365,14 +355,13 @@ class Beta(_Conjugate):
         return beta(self.a, self.b)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the density."""
         from discreet.plotting import plot_marginals
 
         return plot_marginals([(self.categories[0], self)], ax)
 
 
 @dataclass(frozen=True)
-class DirichletMultinomial:
+class DirichletMultinomial(_Parameters):
     """Counts of n records whose probabilities are Dirichlet distributed."""
 
     n: int
@@ -393,7 +382,7 @@ class DirichletMultinomial:
 
     def _log_mass(self, x: Floats) -> Floats:
         """The formula of `logpmf`, which is a smooth function of real counts."""
-        a, total, n = self._concentration, float(sum(self.exact)), float(self.n)
+        a, total, n = self.concentration, self.total, float(self.n)
         cross = x * total - a * n
         seen, held = x > 0.0, np.where(x > 0.0, x, 1.0)
         prior_part = a * log_ratio_excess(cross / (a * (total + n)), (a + x) / a * (total / (total + n)))
@@ -405,7 +394,6 @@ class DirichletMultinomial:
         return np.asarray(own.sum(axis=-1) - whole)
 
     def pmf(self, counts: ArrayLike) -> Floats:
-        """Probability of counts, categories on the last axis."""
         return cast(Floats, np.exp(self.logpmf(counts)))
 
     def mean(self) -> Floats:
@@ -413,31 +401,19 @@ class DirichletMultinomial:
         return self.n * self._shares
 
     def cov(self) -> Floats:
-        """Covariance matrix of the counts."""
-        total = float(sum(self.exact))
-        shares = self._shares
-        return self.n * (total + self.n) / (total + 1.0) * (np.diag(shares) - np.outer(shares, shares))
+        spread = np.diag(self._shares) - np.outer(self._shares, self._shares)
+        return self.n * (self.total + self.n) / (self.total + 1.0) * spread
 
     def var(self) -> Floats:
-        """Variance of each count."""
         return np.diag(self.cov()).copy()
 
     def sample(self, size: int | tuple[int, ...], rng: np.random.Generator | int | None = None) -> NDArray[np.int64]:
         """Monte Carlo draws of the counts, categories on the last axis."""
-        generator = _generator(rng)
-        return generator.multinomial(self.n, generator.dirichlet(self._concentration, size))
+        generator = np.random.default_rng(rng)
+        return generator.multinomial(self.n, generator.dirichlet(self.concentration, size))
 
     def to_scipy(self) -> Any:
         """The same distribution as a frozen `scipy.stats.dirichlet_multinomial`."""
         from scipy.stats import dirichlet_multinomial
 
-        return dirichlet_multinomial(self._concentration, np.array(self.n))
-
-    @cached_property
-    def _concentration(self) -> Floats:
-        return _frozen([float(a) for a in self.exact])
-
-    @cached_property
-    def _shares(self) -> Floats:
-        total = sum(self.exact, Fraction(0))
-        return _frozen([float(a / total) for a in self.exact])
+        return dirichlet_multinomial(self.concentration, np.array(self.n))

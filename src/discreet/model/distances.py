@@ -21,23 +21,11 @@ from scipy.special import expit, gammaln
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
 from discreet.model.dirichlet import Beta, Dirichlet
-from discreet.numerics.balls import ball, bregman_ball, refine
-from discreet.numerics.divergences import bregman, jensen
+from discreet.numerics.balls import ball, bregman_ball, refine, to_hellinger_ball
+from discreet.numerics.divergences import bregman, jensen, to_hellinger
 from discreet.numerics.gamma import digamma_excess, log_gamma_ratio
 from discreet.numerics.incomplete_beta import beta_cdf
 from discreet.validation import Number, check_parameters, check_positive
-
-__all__ = [
-    "Estimate",
-    "chi2",
-    "hellinger",
-    "hellinger_ball",
-    "kl",
-    "renyi",
-    "total_variation",
-    "total_variation_bounds",
-    "total_variation_estimate",
-]
 
 Distribution = Dirichlet | Beta
 # Beyond this share the total's term costs the difference more than one digit, and an enclosure takes over.
@@ -58,7 +46,6 @@ class _Pair:
     exact: tuple[tuple[Fraction, ...], tuple[Fraction, ...]] | None
 
     def row(self, index: tuple[int, ...]) -> tuple[list[Fraction], list[Fraction]]:
-        """The exact parameters of one pair."""
         if self.exact is not None:
             return list(self.exact[0]), list(self.exact[1])
         return [Fraction(float(c)) for c in self.u[index]], [Fraction(float(c)) for c in self.v[index]]
@@ -141,14 +128,14 @@ def _plain(values: Floats) -> Floats | float:
 
 def hellinger(p: Distribution | ArrayLike, q: Distribution | ArrayLike) -> Floats | float:
     """Hellinger distance, in [0, 1]: `sqrt(1 - ∫ sqrt(p q))`. Relative error at most 1e-12."""
-    return _plain(np.sqrt(-np.expm1(-_divergence(_pair(p, q), _HALF))))
+    return _plain(to_hellinger(_divergence(_pair(p, q), _HALF)))
 
 
 def hellinger_ball(alpha: list[Fraction], beta: list[Fraction]) -> arb:
     """A rigorous enclosure of the Hellinger distance at the working precision, from exact parameters."""
     if alpha == beta:
         return arb(0)
-    return (-(-_divergence_ball(alpha, beta, _HALF)).expm1()).sqrt()
+    return to_hellinger_ball(_divergence_ball(alpha, beta, _HALF))
 
 
 def kl(p: Distribution | ArrayLike, q: Distribution | ArrayLike) -> Floats | float:

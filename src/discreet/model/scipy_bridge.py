@@ -7,8 +7,6 @@ from scipy.stats import rv_continuous
 
 from discreet.model.beta_mixtures import BetaMixture
 
-__all__ = ["ScipyMixture"]
-
 _Scipy: Any = rv_continuous  # whose hooks are declared with arguments that a distribution without shapes does not have
 
 

@@ -24,24 +24,9 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.model.dirichlet import Beta, Dirichlet
-from discreet.numerics.balls import gap_ball
-from discreet.numerics.divergences import gap
+from discreet.numerics.balls import gap_ball, to_hellinger_ball
+from discreet.numerics.divergences import gap, to_hellinger
 from discreet.validation import Number, check_positive, check_records
-
-__all__ = [
-    "Smoothing",
-    "Step",
-    "check_smooth",
-    "global_sensitivity",
-    "global_steps",
-    "local_sensitivities",
-    "local_sensitivity",
-    "local_steps",
-    "smooth_sensitivities",
-    "smooth_sensitivity",
-    "smooth_steps",
-    "steps_ball",
-]
 
 Prior = Dirichlet | Beta
 # Candidates closer than this in float cannot be told apart by it (its error is below 1e-12), so all of them go to the enclosure.
@@ -60,8 +45,7 @@ class Step:
 
     def ball(self) -> arb:
         """Enclosure of the Hellinger distance of the step at the working precision."""
-        exponent = gap_ball(self.s, self.s + 1) + gap_ball(self.t, self.t + 1)
-        return (-(-exponent).expm1()).sqrt()
+        return to_hellinger_ball(gap_ball(self.s, self.s + 1) + gap_ball(self.t, self.t + 1))
 
 
 @dataclass(frozen=True)
@@ -72,7 +56,6 @@ class Smoothing:
     beta: float | None = None
 
     def __call__(self, h: Floats, distance: Floats) -> Floats:
-        """The discounted sensitivities."""
         if self.gamma is not None:
             return h / (1.0 + float(self.gamma) * distance * h)
         return h * np.exp(-cast(float, self.beta) * distance)
@@ -89,7 +72,7 @@ def local_sensitivity(prior: Prior, counts: ArrayLike) -> float:
 def global_sensitivity(prior: Prior, n: int) -> float:
     """Largest local sensitivity over all datasets of n records. O(k), public."""
     steps = global_steps(prior, check_records(n))
-    return float(max(_sensitivity(_steepness(np.array([float(e.s), float(e.t)])).sum()) for e in steps))
+    return float(max(to_hellinger(_steepness(np.array([float(e.s), float(e.t)])).sum()) for e in steps))
 
 
 def smooth_sensitivity(prior: Prior, counts: ArrayLike, *, gamma: Number | None = None, beta: Number | None = None) -> float:
@@ -115,10 +98,6 @@ def _steepness(s: Floats) -> Floats:
     return gap(s, s + 1.0, np.ones_like(s))
 
 
-def _sensitivity(exponent: Floats) -> Floats:
-    return cast(Floats, np.sqrt(-np.expm1(-exponent)))
-
-
 def local_sensitivities(prior: Prior, counts: Counts) -> Floats:
     """Local sensitivity of every dataset: the steepest category that can give a record with the steepest other one to take it."""
     a = prior.concentration
@@ -127,7 +106,7 @@ def local_sensitivities(prior: Prior, counts: Counts) -> Floats:
     first = takes.argmax(axis=-1)
     second = np.partition(takes, -2, axis=-1)[..., -2]
     best_other = np.where(np.arange(prior.k) == first[..., None], second[..., None], takes.max(axis=-1, keepdims=True))
-    return _sensitivity((gives + best_other).max(axis=-1))
+    return to_hellinger((gives + best_other).max(axis=-1))
 
 
 def smooth_sensitivities(prior: Prior, counts: Counts, smoothing: Smoothing) -> Floats:
@@ -149,7 +128,7 @@ def _discounted(prior: Prior, counts: Counts, smoothing: Smoothing) -> Floats:
     """The discounted sensitivity of every leg end; -1 where the path does not exist."""
     ends = _leg_ends(prior.k)
     steepness = _steepness(_entries(prior.concentration, counts))
-    h = _sensitivity(steepness[..., ends.source] + steepness[..., ends.target])
+    h = to_hellinger(steepness[..., ends.source] + steepness[..., ends.target])
     distance, exists = ends.reach(counts)
     return np.where(exists, smoothing(h, distance.astype(np.float64)), -1.0)
 

@@ -8,8 +8,6 @@ from threading import RLock
 
 from flint import arb, ctx, fmpq
 
-__all__ = ["ball", "bregman_ball", "gap_ball", "refine", "working_precision"]
-
 
 class _Turn:
     """Whose turn it is to set the working precision; a forked process begins with its own."""
@@ -50,6 +48,11 @@ def gap_ball(u: Fraction, v: Fraction) -> arb:
     if u == v:
         return arb(0)
     return (ball(u).lgamma() + ball(v).lgamma()) / 2 - ball((u + v) / 2).lgamma()
+
+
+def to_hellinger_ball(divergence: arb) -> arb:
+    """The Hellinger distance sqrt(1 - e^-D) of posteriors whose gaps add up to D."""
+    return (-(-divergence).expm1()).sqrt()
 
 
 def refine(compute: Callable[[], arb], bits: int = 64) -> arb:

@@ -22,8 +22,6 @@ from numpy.typing import ArrayLike
 
 from discreet.arrays import Floats
 
-__all__ = ["RELATIVE_ERROR", "STIRLING", "STIRLING_FROM", "bregman", "gap", "jensen", "log_ratio_excess"]
-
 RELATIVE_ERROR = 2.0**-45
 """Bound on the relative error of `bregman` and `gap` for arguments in [1e-9, 1e15] (docs/numerics.md; checked against `arb`)."""
 
@@ -123,6 +121,22 @@ def jensen(u: ArrayLike, v: ArrayLike, order: float, difference: ArrayLike | Non
 def gap(u: ArrayLike, v: ArrayLike, difference: ArrayLike | None = None) -> Floats:
     """½ lnΓ(u) + ½ lnΓ(v) - lnΓ((u+v)/2), to a relative error of `RELATIVE_ERROR` (docs/numerics.md)."""
     return jensen(u, v, 0.5, difference)
+
+
+def count_gap(a: ArrayLike, x: ArrayLike, r: ArrayLike) -> Floats:
+    """`gap(a + x, a + r)` for a prior parameter a and counts x and r, from their exact difference."""
+    return gap(np.add(a, x), np.add(a, r), np.subtract(r, x, dtype=np.float64))
+
+
+def two_count_gap(a: Floats, n: int, x: ArrayLike, r: ArrayLike) -> Floats:
+    """The gaps of both of two categories together, where the first count is x or r out of n."""
+    x, r = np.asarray(x, dtype=np.float64), np.asarray(r, dtype=np.float64)
+    return gap(a[0] + x, a[0] + r, r - x) + gap(a[1] + (n - x), a[1] + (n - r), x - r)
+
+
+def to_hellinger(divergence: Floats) -> Floats:
+    """The Hellinger distance sqrt(1 - e^-D) of posteriors whose gaps add up to D."""
+    return np.asarray(np.sqrt(-np.expm1(-divergence)))
 
 
 def log_ratio_excess(tau: ArrayLike, ratio: ArrayLike) -> Floats:

@@ -7,8 +7,6 @@ from scipy.special import digamma, gammaln
 from discreet.arrays import Floats
 from discreet.numerics.divergences import STIRLING, STIRLING_FROM, bregman
 
-__all__ = ["digamma_excess", "log_gamma_excess", "log_gamma_ratio"]
-
 
 def log_gamma_excess(z: ArrayLike) -> Floats:
     """lnΓ(z) - (z ln z - z): what is left of ln Γ once the part that cancels between large arguments is taken out."""

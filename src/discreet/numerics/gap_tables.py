@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from discreet.arrays import Floats
 from discreet.numerics.balls import ball, working_precision
 
-__all__ = ["GapTable", "gap_table"]
-
 
 class GapTable:
     """`gap(a + x, a + r)` for all integers x, r in [0, n]: O(n) to build, a few additions to look up, `RELATIVE_ERROR` as elsewhere.
@@ -33,7 +31,6 @@ class GapTable:
         self.n = n
 
     def __call__(self, x: NDArray[np.integer[Any]], r: NDArray[np.integer[Any]]) -> Floats:
-        """The gaps, broadcasting."""
         high = 0.5 * (self._high[2 * x] + self._high[2 * r]) - self._high[x + r]
         low = 0.5 * (self._low[2 * x] + self._low[2 * r]) - self._low[x + r]
         return np.where(x == r, 0.0, high + low)

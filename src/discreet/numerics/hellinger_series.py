@@ -10,8 +10,6 @@ import numpy as np
 from discreet.arrays import Floats
 from discreet.numerics.gamma import log_gamma_ratio
 
-__all__ = ["series_tail", "series_term"]
-
 
 def series_term(m: Floats) -> Floats:
     """s_m, at any real m above ½."""

@@ -8,8 +8,6 @@ from scipy.special import betainc, betaincc, betainccinv, betaincinv
 
 from discreet.arrays import Floats
 
-__all__ = ["beta_cdf", "beta_quantile", "beta_survival"]
-
 
 def beta_cdf(a: float, b: float, x: ArrayLike) -> Floats:
     """The regularised incomplete beta function I_x(a, b), also where SciPy's is not right.

@@ -7,8 +7,6 @@ from scipy.linalg import eigh_tridiagonal
 
 from discreet.arrays import Floats
 
-__all__ = ["panel_nodes", "spreading_steps", "sum_rule"]
-
 _PANEL = 32
 """Integers of a panel that are all nodes."""
 _NODES = 16

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from math import copysign
 
-__all__ = ["balancing_tilt"]
-
 _WIDENED = 4.0
 
 
