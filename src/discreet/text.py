@@ -4,6 +4,8 @@ A terminal obeys escape sequences and a page obeys the characters that turn the 
 promise that stands beside it. Whatever prints a string that discreet did not write itself passes it through `plain`.
 """
 
+from collections.abc import Iterable, Sequence
+from html import escape
 from typing import Any
 from unicodedata import category
 
@@ -25,6 +27,14 @@ def plain(value: Any) -> str:
     except ValueError:  # Python writes out no integer of more than 4,300 digits
         return "a number too long to show"
     return text if text.isascii() and text.isprintable() else "".join(c if is_plain(c) else _code(c) for c in text)
+
+
+def html_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table for a notebook, with every cell as text and the first of each row as its heading."""
+    head, *body = ([escape(plain(cell)) for cell in row] for row in (headings, *rows))
+    top = "".join(f"<th>{cell}</th>" for cell in head)
+    lines = "".join(f"<tr><th>{first}</th>" + "".join(f"<td>{cell}</td>" for cell in rest) + "</tr>" for first, *rest in body)
+    return f"<table><caption>{escape(plain(caption))}</caption><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>"
 
 
 def _code(character: str) -> str:

@@ -20,7 +20,7 @@ from discreet.mechanisms import MECHANISMS, Mechanism, mechanism
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger
 from discreet.record.guarantee import Guarantee
-from discreet.text import plain
+from discreet.text import html_table, plain
 from discreet.validation import Number, check_positive, check_records
 
 if TYPE_CHECKING:
@@ -113,11 +113,7 @@ class Comparison:
         return "\n".join([self.caption, *lines, *self.reasons, PUBLIC_CHOICE])
 
     def _repr_html_(self) -> str:
-        headings, rows = self.cells()
-        head = "".join(f"<th>{escape(plain(h))}</th>" for h in headings)
-        body = "".join("<tr>" + "".join(f"<td>{escape(plain(cell))}</td>" for cell in row) + "</tr>" for row in rows)
-        table = f"<table><caption>{escape(plain(self.caption))}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return table + "".join(f"<p>{escape(plain(line))}</p>" for line in (*self.reasons, PUBLIC_CHOICE))
+        return html_table(self.caption, *self.cells()) + "".join(f"<p>{escape(plain(line))}</p>" for line in (*self.reasons, PUBLIC_CHOICE))
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Mean and 95 % quantile of the error of every mechanism, the most accurate on top."""

@@ -109,14 +109,11 @@ def _loss_distribution(part: Mechanism | Guarantee, interval: float) -> Any:
     from dp_accounting.pld import privacy_loss_distribution as distributions
 
     guarantee = _guarantee(part)
-    try:
-        if isinstance(part, Guarantee):
-            raise TooLargeError("only the guarantee is known")  # noqa: TRY301
-        steps = ceil(privacy_loss(part).bound / interval)
-        grid = np.arange(-steps, steps + 1)
-        deltas = privacy_profile(part, grid * interval)
-    except TooLargeError:
-        parameters = common.DifferentialPrivacyParameters(guarantee.epsilon, guarantee.delta)
-        return distributions.from_privacy_parameters(parameters, value_discretization_interval=interval)
-    deltas = np.minimum.accumulate(deltas)
-    return distributions.PrivacyLossDistribution(pld_pmf.create_pmf_pessimistic_connect_dots(interval, grid, deltas))
+    if isinstance(part, Mechanism):
+        with suppress(TooLargeError):
+            steps = ceil(privacy_loss(part).bound / interval)
+            grid = np.arange(-steps, steps + 1)
+            deltas = np.minimum.accumulate(privacy_profile(part, grid * interval))
+            return distributions.PrivacyLossDistribution(pld_pmf.create_pmf_pessimistic_connect_dots(interval, grid, deltas))
+    parameters = common.DifferentialPrivacyParameters(guarantee.epsilon, guarantee.delta)
+    return distributions.from_privacy_parameters(parameters, value_discretization_interval=interval)

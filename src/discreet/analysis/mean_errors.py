@@ -7,8 +7,7 @@ is a product over categories given the total are coefficients of a product of k 
     H         = 1 - Σ_{m>=1} s_m B^m,   s_m = Γ(m - ½) / (2 sqrt(π) m!)
 
 All terms are positive and products are formed directly, so nothing cancels. The sums over m are added up one by one below `_ONE_BY_ONE` and
-octave by octave above it, by Gauss quadrature for sums (nodes of the discrete Chebyshev polynomials): a moment is defined and smooth at
-every real m. The relative error of a mean is below `SUMMATION_ERROR` (docs/accuracy.md; the tests compare with enumeration).
+octave by octave above it, by a Gauss rule for sums. The relative error of a mean is below `SUMMATION_ERROR`.
 """
 
 from collections.abc import Callable

@@ -39,7 +39,8 @@ Subject = Mechanism | Release
 """A mechanism, or a record, which stands for the mechanism it describes."""
 
 
-def _mechanism(subject: Subject) -> Mechanism:
+def mechanism_of(subject: Subject) -> Mechanism:
+    """The mechanism, or the one that a record names."""
     if isinstance(subject, Release):
         return subject.mechanism
     if not isinstance(subject, Mechanism):
@@ -55,7 +56,7 @@ def check_loss(mechanism: Mechanism) -> None:
 
 def privacy_loss(mechanism: Subject) -> Bounded:
     """The largest `|ln P_x(z)/P_x'(z)|` over all neighbouring datasets and outcomes, and where it is reached."""
-    mechanism = _mechanism(mechanism)
+    mechanism = mechanism_of(mechanism)
     atoms = mechanism.loss_atoms()
     if atoms is None:
         return enumerated_loss(mechanism)
@@ -64,7 +65,7 @@ def privacy_loss(mechanism: Subject) -> Bounded:
 
 def delta_at(mechanism: Subject, epsilon: Number) -> Bounded:
     """The least δ for which the mechanism is (ε, δ)-private: the largest hockey-stick divergence, over both directions."""
-    mechanism, level = _mechanism(mechanism), exact(epsilon, "epsilon")
+    mechanism, level = mechanism_of(mechanism), exact(epsilon, "epsilon")
     atoms = mechanism.loss_atoms()
     if atoms is None:
         return enumerated_delta(mechanism, float(level))
@@ -81,7 +82,7 @@ def _atom_deltas(atoms: LossAtoms, epsilons: Floats) -> Floats:
 
 def renyi_loss(mechanism: Subject, order: Number) -> Bounded:
     """The largest Rényi divergence of an order, from 1.001 to 10^6, between the laws of neighbouring datasets, in either direction."""
-    mechanism, level = _mechanism(mechanism), exact(order, "order")
+    mechanism, level = mechanism_of(mechanism), exact(order, "order")
     if not Fraction(1001, 1000) <= level <= 10**6:
         raise InvalidInputError(f"order must be from 1.001 to 1e6, got {shown(order)}")
     return renyi_divergence(mechanism, float(level))
@@ -97,7 +98,7 @@ class LossProfile:
 
 def loss_profile(mechanism: Subject) -> LossProfile:
     """For every dataset the largest loss against a neighbour. Noise mechanisms: the same everywhere, listed for two categories."""
-    mechanism = _mechanism(mechanism)
+    mechanism = mechanism_of(mechanism)
     atoms = mechanism.loss_atoms()
     if atoms is None:
         return LossProfile(*enumerated_profile(mechanism))
@@ -111,7 +112,7 @@ def privacy_profile(mechanism: Subject, epsilons: ArrayLike) -> Floats:
 
     That maximum is a valid privacy profile, and no single pair gives it (docs/privacy.md): it is what may be composed.
     """
-    mechanism, levels = _mechanism(mechanism), np.asarray(epsilons, dtype=np.float64)
+    mechanism, levels = mechanism_of(mechanism), np.asarray(epsilons, dtype=np.float64)
     atoms = mechanism.loss_atoms()
     if atoms is not None:
         return np.minimum(1.0, _atom_deltas(atoms, levels) * (1.0 + ATOM_ERROR) + ATOM_ERROR)
@@ -199,7 +200,7 @@ class Verification:
 
 def verify(mechanism: Subject) -> Verification:
     """Compute the privacy loss of a mechanism, or of a record's, and compare it with what the mechanism or the record claims."""
-    claimant, mechanism = mechanism, _mechanism(mechanism)
+    claimant, mechanism = mechanism, mechanism_of(mechanism)
     claimed = claimant.guarantee
     try:
         loss = privacy_loss(mechanism)

@@ -92,7 +92,6 @@ def check_work(found: "Release") -> None:
 
 
 def _noise_aware(found: "Release", mass: float, *, slow: bool) -> list[tuple[float, float, float]]:
-    """Mean and interval of each category, where they can be computed."""
     if not slow:
         check_work(found)
     posterior = found.noise_aware()

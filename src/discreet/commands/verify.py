@@ -62,6 +62,7 @@ def verify(
     with errors_in_one_line():
         from discreet.analysis.privacy import verify as compute
 
+        subject: Mechanism | Release
         if _is_file(mechanism):
             try:
                 subject = _recorded(mechanism, [option for option, value in given.items() if value is not None])
@@ -98,12 +99,6 @@ def _configured(name: str, n: int | None, epsilon: str, prior: str, options: dic
     return find(name, parse_prior(prior), n, parse_number(epsilon, "--epsilon"), **options)
 
 
-def _mechanism(subject: "Mechanism | Release") -> "Mechanism":
-    from discreet.record.release import Release
-
-    return subject.mechanism if isinstance(subject, Release) else subject
-
-
 def _print_false_claim(reason: str, *, as_json: bool) -> None:
     """A record whose claim is not its mechanism's: there is nothing to compute."""
     if as_json:
@@ -116,9 +111,11 @@ _FIELDS = ("mechanism", "n", "claimed", "loss", "loss_bound", "slack", "delta_bo
 
 
 def _plain(subject: "Mechanism | Release", result: "Verification") -> dict[str, Any]:
+    from discreet.analysis.privacy import mechanism_of
+
     loss = result.loss
     values = {
-        "mechanism": _mechanism(subject).title,
+        "mechanism": mechanism_of(subject).title,
         "n": subject.n,
         "claimed": guarantee_fields(result.claimed),
         "loss": None if loss is None else loss.value,
@@ -133,10 +130,10 @@ def _plain(subject: "Mechanism | Release", result: "Verification") -> dict[str, 
 
 
 def _lines(subject: "Mechanism | Release", result: "Verification") -> Lines:
-    """What was computed, each number with its meaning."""
+    from discreet.analysis.privacy import mechanism_of
     from discreet.validation import shown
 
-    mechanism, loss, unused = _mechanism(subject), result.loss, result.slack
+    mechanism, loss, unused = mechanism_of(subject), result.loss, result.slack
     prior = shown(",".join(map(str, mechanism.prior.exact)))
     lines = [("Mechanism", f"{mechanism.title}, n = {mechanism.n:,}, prior {prior}"), ("Claimed", promise(result.claimed))]
     if loss is not None:

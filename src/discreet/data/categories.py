@@ -2,15 +2,13 @@
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from discreet.errors import InvalidInputError
 from discreet.validation import shown
-
-if TYPE_CHECKING:
-    import narwhals.stable.v2 as nw
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Declared:
             raise InvalidInputError(f"{option} must be 'error' or one of the declared categories, written the way it was declared")
         return position
 
-    def written(self, dtype: "nw.dtypes.DType", column: str) -> dict[Any, int]:
+    def written(self, dtype: nw.dtypes.DType, column: str) -> dict[Any, int]:
         """For each value of a column of this type that is written like a declared one, its code."""
         codes: dict[Any, int] = {}
         for label, code in (*zip(self.labels, range(len(self.labels)), strict=True), *self.aliases):
@@ -139,10 +137,8 @@ def _spellings(label: Hashable) -> list[str]:
     return [text for text, truth in _TRUTH.items() if truth is label] if isinstance(label, bool) else [str(label)]
 
 
-def kind_of(dtype: "nw.dtypes.DType") -> str | None:
+def kind_of(dtype: nw.dtypes.DType) -> str | None:
     """What values of this type are, in the words of a message; None where equality with a label would be a guess."""
-    import narwhals.stable.v2 as nw
-
     if isinstance(dtype, (nw.String, nw.Categorical, nw.Enum)):
         return "text"
     if isinstance(dtype, nw.Boolean):
@@ -150,7 +146,7 @@ def kind_of(dtype: "nw.dtypes.DType") -> str | None:
     return "whole numbers" if dtype.is_integer() else "floating-point numbers" if dtype.is_float() else None
 
 
-def _values(label: Hashable, dtype: "nw.dtypes.DType") -> list[Any]:
+def _values(label: Hashable, dtype: nw.dtypes.DType) -> list[Any]:
     """The values of this type that are written like the label."""
     spellings = _spellings(label)
     kind = kind_of(dtype)
@@ -174,7 +170,7 @@ def _whole_number(label: Hashable) -> int | None:
     return int(text)
 
 
-def whole_numbers(dtype: "nw.dtypes.DType") -> tuple[int, int]:
+def whole_numbers(dtype: nw.dtypes.DType) -> tuple[int, int]:
     """The least and the greatest number up to which a column of this type holds every whole number exactly."""
     bits = int("".join(character for character in type(dtype).__name__ if character.isdigit()))
     if dtype.is_float():

@@ -6,8 +6,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import IOBase
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,9 +20,6 @@ from discreet.data.engines import within_engine
 from discreet.data.lines import Reading, TextRows, check_encoding, check_names, check_stream
 from discreet.errors import InvalidInputError, SourceError
 from discreet.frames import forgets_variables
-
-if TYPE_CHECKING:
-    import narwhals.stable.v2 as nw
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
@@ -136,10 +134,8 @@ class _Question:
     def names(self) -> tuple[str, ...]:
         return tuple(name for name in (self.column, self.privacy_id, self.weight) if name is not None)
 
-    def check_columns(self, schema: "Mapping[str, nw.dtypes.DType]") -> None:
+    def check_columns(self, schema: Mapping[str, nw.dtypes.DType]) -> None:
         """Refuse a table without the columns, or with one whose values have no plain equality."""
-        import narwhals.stable.v2 as nw
-
         known = ", ".join(repr(known) for known in list(schema)[:_SHOWN_NAMES]) + (", ..." if len(schema) > _SHOWN_NAMES else "")
         check_names(schema, self.names, f"; the columns are {known}")
         if kind_of(schema[self.column]) is None:
@@ -172,10 +168,8 @@ class _Tally:
     bad_weights: int = 0
 
 
-def _aggregated(table: "nw.LazyFrame[Any]", question: _Question, dtypes: "Mapping[str, nw.dtypes.DType]") -> _Tally:
+def _aggregated(table: nw.LazyFrame[Any], question: _Question, dtypes: Mapping[str, nw.dtypes.DType]) -> _Tally:
     """Count codes, in one aggregation. Values become codes inside the engine, so that none of them ever comes back."""
-    import narwhals.stable.v2 as nw
-
     plan = _persons if question.privacy_id is not None else _weights if question.weight is not None else _records
     result = plan(table, question, dtypes)
     # DuckDB adds up to 128-bit integers, which Arrow has no type for; sums of weights are looked at before they become integers.
@@ -190,20 +184,16 @@ def _aggregated(table: "nw.LazyFrame[Any]", question: _Question, dtypes: "Mappin
     return _Tally({code: int(records) for code, records, _ in rows if records}, sum(bad for *_, bad in rows))
 
 
-def _records(table: "nw.LazyFrame[Any]", question: _Question, dtypes: "Mapping[str, nw.dtypes.DType]") -> "nw.LazyFrame[Any]":
+def _records(table: nw.LazyFrame[Any], question: _Question, dtypes: Mapping[str, nw.dtypes.DType]) -> nw.LazyFrame[Any]:
     """Rows by code. Coding the distinct values rather than the rows costs next to nothing on top of the plain group-by."""
-    import narwhals.stable.v2 as nw
-
     values = table.select(value=_comparable(nw.col(question.column), dtypes[question.column]))
     groups = values.group_by("value").agg(nw.len().alias("records"))
     coded = groups.select("records", code=_code(question, dtypes[question.column]))
     return coded.group_by("code").agg(nw.col("records").sum(), nw.len().alias("aside"))
 
 
-def _persons(table: "nw.LazyFrame[Any]", question: _Question, dtypes: "Mapping[str, nw.dtypes.DType]") -> "nw.LazyFrame[Any]":
+def _persons(table: nw.LazyFrame[Any], question: _Question, dtypes: Mapping[str, nw.dtypes.DType]) -> nw.LazyFrame[Any]:
     """Persons by the least of their rows' codes; rows without an id have a code of their own, and are counted aside."""
-    import narwhals.stable.v2 as nw
-
     name = question.privacy_id or ""
     value, person = _comparable(nw.col(question.column), dtypes[question.column]), _comparable(nw.col(name), dtypes[name])
     is_nameless = _is_missing(nw.col("person"), dtypes[name])
@@ -213,14 +203,12 @@ def _persons(table: "nw.LazyFrame[Any]", question: _Question, dtypes: "Mapping[s
     return persons.group_by("code").agg(nw.len().alias("records"), nw.col("rows").sum().alias("aside"))
 
 
-def _weights(table: "nw.LazyFrame[Any]", question: _Question, dtypes: "Mapping[str, nw.dtypes.DType]") -> "nw.LazyFrame[Any]":
+def _weights(table: nw.LazyFrame[Any], question: _Question, dtypes: Mapping[str, nw.dtypes.DType]) -> nw.LazyFrame[Any]:
     """Weights by code, and aside how many rows have none.
 
     They are added up as 64-bit floats, which is exact: the weights are whole, so every partial sum is exact while it is below 2**53, and
     once at or above it never falls below again. Sums of integers would overflow in silence in some engines.
     """
-    import narwhals.stable.v2 as nw
-
     name = question.weight or ""
     amount, is_whole = _amount(nw.col(name), dtypes[name])
     value = _comparable(nw.col(question.column), dtypes[question.column])
@@ -230,10 +218,8 @@ def _weights(table: "nw.LazyFrame[Any]", question: _Question, dtypes: "Mapping[s
     return coded.group_by("code").agg(nw.col("records").sum(), nw.col("bad").sum().alias("aside"))
 
 
-def _amount(weight: "nw.Expr", dtype: "nw.dtypes.DType") -> "tuple[nw.Expr, nw.Expr]":
+def _amount(weight: nw.Expr, dtype: nw.dtypes.DType) -> tuple[nw.Expr, nw.Expr]:
     """A weight as a 64-bit float, and whether it is a whole number from 0 to 2**53, which a null is not."""
-    import narwhals.stable.v2 as nw
-
     if kind_of(dtype) == "text":
         text = _comparable(weight, dtype)
         is_whole = text.str.contains(r"^[0-9]{1,15}(?:\.0+)?$")
@@ -247,9 +233,7 @@ def _amount(weight: "nw.Expr", dtype: "nw.dtypes.DType") -> "tuple[nw.Expr, nw.E
     return nw.when(is_whole).then(weight).otherwise(nw.lit(0)).cast(nw.Float64), is_whole
 
 
-def _comparable(value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
-    import narwhals.stable.v2 as nw
-
+def _comparable(value: nw.Expr, dtype: nw.dtypes.DType) -> nw.Expr:
     if isinstance(dtype, (nw.Categorical, nw.Enum)):
         # Some versions of pandas write a null as text when they cast it.
         return nw.when(~value.is_null()).then(value.cast(nw.String))
@@ -259,23 +243,19 @@ def _comparable(value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
     return value
 
 
-def _is_missing(value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
+def _is_missing(value: nw.Expr, dtype: nw.dtypes.DType) -> nw.Expr:
     """Null, or NaN: whether a table can tell them apart depends on the library it was made with."""
-    import narwhals.stable.v2 as nw
-
     if not dtype.is_float():
         return value.is_null()
     return nw.when(value.is_null()).then(nw.lit(True)).otherwise(value.is_nan())
 
 
-def _code(question: _Question, dtype: "nw.dtypes.DType") -> "nw.Expr":
+def _code(question: _Question, dtype: nw.dtypes.DType) -> nw.Expr:
     """The code of the column "value": found by bisection among a few, which every engine can do and does fastest, else in a table."""
-    import narwhals.stable.v2 as nw
-
     value, declared = nw.col("value"), question.declared
     written = declared.written(dtype, question.column)
 
-    def search(among: list[Any]) -> "nw.Expr":
+    def search(among: list[Any]) -> nw.Expr:
         half = len(among) // 2
         if half == 0:
             return nw.when(value == among[0]).then(nw.lit(written[among[0]])).otherwise(nw.lit(declared.other))
@@ -342,10 +322,8 @@ _FOUND = {"other": "values outside the declared categories", "nulls": "nulls (mi
 
 
 @contextmanager
-def _opened(source: Any, reading: Reading) -> "Iterator[tuple[nw.LazyFrame[Any], TextRows | None]]":
+def _opened(source: Any, reading: Reading) -> Iterator[tuple[nw.LazyFrame[Any], TextRows | None]]:
     """The source as a lazy table and, where Python reads its rows, what to ask about them afterwards."""
-    import narwhals.stable.v2 as nw
-
     if isinstance(source, (str, os.PathLike, IOBase)):
         with files.opened(check_stream(source) if isinstance(source, IOBase) else source, reading) as found:
             yield nw.from_native(found.relation), found.rows
@@ -364,7 +342,7 @@ def _opened(source: Any, reading: Reading) -> "Iterator[tuple[nw.LazyFrame[Any],
     yield table.lazy(), None
 
 
-def _check_uniform(table: "nw.DataFrame[Any]", columns: tuple[str, ...]) -> None:
+def _check_uniform(table: nw.DataFrame[Any], columns: tuple[str, ...]) -> None:
     """Refuse, strictly, a pandas column whose values may be of any kind, because one of them would decide how all are read.
 
     Those are of type object, or categories other than text: a missing value turns categories that are whole numbers into floats.

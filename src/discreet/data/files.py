@@ -84,7 +84,6 @@ _Reader = Callable[["DuckDBPyConnection", list[str], Reading], FileTable]
 
 
 def _files(path: str) -> tuple[list[str], _Reader]:
-    """The files a path or pattern stands for, and what reads them."""
     if "://" in path:
         raise SourceError("only local files are read; open a remote one with a library that can, and pass the table")
     try:

@@ -5,13 +5,8 @@ Where noise is independent by category, the posterior weight of counts x given a
     w_x  ∝  Π_i g_i(x_i),   g_i(x) = Γ(a_i + x)/x! · P(z_i | x),   on Σ x_i = n.
 
 Multiplying every g_i by e^{λx} changes nothing on that set. With λ such that the means of the g_i e^{λx}, taken as independent laws,
-add up to n, what matters for the total n lies where each of these laws has its mass: a window for each category, whose width is that
-of the noise (or of the prior's pull, if narrower) and does not depend on n.
-
-One category, the *pivot*, needs no window: its count is what the others leave of n. It is the one whose law has the lowest peak.
-For any other category i, by dropping every other condition,
-
-    P(X_i outside its window | Σ X = n)  <=  P_λ(X_i outside) · max_x P_λ(X_pivot = x) / P_λ(Σ X = n) .
+add up to n, each of these laws has its mass in a window that is as wide as the noise, whatever n. One category, the *pivot*, whose law has
+the lowest peak, needs none: its count is what the others leave of n. docs/inference.md bounds the probability outside the windows.
 """
 
 from collections.abc import Callable
@@ -32,7 +27,7 @@ LogFactor = Callable[[int, Floats], Floats]
 """The log likelihood's part of one category, as a function of its count."""
 
 _TAIL = 1e-30
-"""Tilted probability left out on each side of a window: small because the bound above divides it by P(Σ X = n)."""
+"""Tilted probability left out on each side of a window: small because the bound of what is left out divides it by P(Σ X = n)."""
 _NODE_ROOM = 1.05
 _DENSE = 4096
 """Up to this many records every count is a node."""

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -23,7 +22,7 @@ from discreet.inference.true_counts import LatentCounts, latent_counts
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.record.release import Release
-from discreet.text import plain
+from discreet.text import html_table
 from discreet.validation import check_records
 
 if TYPE_CHECKING:
@@ -165,13 +164,11 @@ class NoiseAware:
         return f"NoiseAware({means}{', ...' if self.prior.k > 8 else ''})"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th>{escape(plain(c))}</th><td>{m.mean():.4g}</td><td>{m.std():.2g}</td><td>{low:.4g} to {high:.4g}</td></tr>"
-            for c, m in zip(self.categories, self._marginals(), strict=True)
-            for low, high in [m.interval(0.95)]
+        rows = (
+            (category, f"{m.mean():.4g}", f"{m.std():.2g}", "{:.4g} to {:.4g}".format(*m.interval(0.95)))
+            for category, m in zip(self.categories, self._marginals(), strict=True)
         )
-        head = "<tr><th>category</th><th>mean</th><th>std</th><th>95 % interval</th></tr>"
-        return f"<table><caption>Noise-aware posterior, n = {self.n}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
+        return html_table(f"Noise-aware posterior, n = {self.n}", ("category", "mean", "std", "95 % interval"), rows)
 
 
 def _needed(name: str) -> Any:

@@ -5,9 +5,10 @@ the filter is (ε, δ)-private however each release is chosen in view of the ear
 decimals whose sums are exact.
 """
 
+from contextlib import suppress
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from math import ceil, floor, isfinite
+from math import ceil, floor, inf, isfinite
 
 from flint import arb
 
@@ -76,15 +77,13 @@ def largest_divergence(epsilon: Fraction, order: Fraction) -> Fraction:
 
 def mechanism_divergence(mechanism: Mechanism, order: Fraction) -> Fraction:
     """The Rényi divergence of a mechanism's own laws, worst over neighbouring datasets; that of its ε where they cannot be listed."""
-    try:
-        if mechanism.total > limits.FILTER_RECORDS and mechanism.loss_atoms() is None:
-            raise TooLargeError("too many records")  # noqa: TRY301
-        bound = renyi_divergence(mechanism, float(order)).bound
-        if not isfinite(bound):
-            raise TooLargeError("too extreme for floats")  # noqa: TRY301
+    bound = inf
+    if mechanism.loss_atoms() is not None or mechanism.total <= limits.FILTER_RECORDS:
+        with suppress(TooLargeError):
+            bound = renyi_divergence(mechanism, float(order)).bound
+    if isfinite(bound):
         return _rounded_up(Fraction(bound))
-    except TooLargeError:
-        return largest_divergence(Fraction(repr(mechanism.guarantee.epsilon)), order)
+    return largest_divergence(Fraction(repr(mechanism.guarantee.epsilon)), order)
 
 
 def largest_epsilon(divergence: Fraction, order: Fraction) -> Fraction:

@@ -3,21 +3,16 @@
 `argmin_r E[H(Dir(a + X), Dir(a + r)) | z]` with X from the prior predictive: a fixed public function of z, hence free of charge.
 
 - Few candidates: the exact argmin over all of them.
-- Two categories, many records: the posterior of X given z is carried by integer nodes, dense around its possible modes (where the
-  likelihood has a kink, the two ends and the stationary points, which solve a quadratic) and geometrically spaced beyond; a coarse scan
-  and an interval search find the argmin of the sum over nodes. That is the exact argmin unless the posterior is so wide (dozens of
-  times the distance that H resolves) that every report is nearly as bad as any other. The number of nodes grows with ln n.
-- Three or more categories, many candidates: no argmin is feasible. Each category's factor of the posterior is tilted by a common
-  e^{λx}, which does not change the law given Σx = n, until the factors' medians add up to n. The report is these medians, rounded, or
-  the projected noisy counts (sparse priors make posteriors with several modes, where medians are poor), whichever has the smaller
-  error by an estimate. Near-optimal, not optimal: docs/mechanisms.md says by how much. O(k ln n).
+- Two categories, many records: the argmin of a sum over integer nodes, dense around the possible modes of the posterior of X.
+- Three or more categories, many candidates: the better, by an estimate, of the projected noisy counts and the rounded medians of the
+  categories' posterior factors, tilted by a common e^{λx} until they add up to n. Near-optimal, not optimal.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import exp, expm1
-from typing import ClassVar, TypeVar, cast
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from attrs import evolve, frozen
@@ -223,7 +218,7 @@ def best_of_two(prior: Prior, n: int, kinks: list[float], log_factor: LogFactor)
     x, weight = x[kept], weight[kept]
 
     def error(r: Floats) -> Floats:
-        return cast(Floats, to_hellinger(two_count_gap(prior.concentration, n, x, r[:, None])) @ weight)
+        return to_hellinger(two_count_gap(prior.concentration, n, x, r[:, None])) @ weight
 
     r = int(_argmin(error, int(x[0]), int(x[-1]), x, weight))
     return np.array([r, n - r], dtype=np.int64)

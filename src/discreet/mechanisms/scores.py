@@ -25,7 +25,7 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.laws import Law
 from discreet.model.datasets import candidate_count, check_outcomes, simplex_points
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee
-from discreet.validation import check_moderate
+from discreet.validation import Number, check_moderate
 
 
 def _check_metric(_: object, __: object, value: Any) -> None:
@@ -38,14 +38,22 @@ def _check_calibration(_: object, __: object, value: object) -> None:
         raise InvalidInputError(f"calibration must be 'global' or 'smooth', got {value!r}")
 
 
+def _diameter(value: Number) -> Fraction:
+    return check_moderate(value, "diameter")
+
+
+def _gamma(value: Number) -> Fraction:
+    return check_moderate(value, "gamma")
+
+
 @define(frozen=True, slots=False, repr=False)
 class MetricExponential(Mechanism):
     """`∝ exp(-ε m(x, r) / (2Δ))` for a metric m, with Δ its global sensitivity, or (1 + γB) times its γ-smooth one. For study only."""
 
     metric: Callable[[Any, Any], Any] = field(default=None, validator=_check_metric)
-    diameter: Fraction = field(default=Fraction(1), converter=lambda value: check_moderate(value, "diameter"))
+    diameter: Fraction = field(default=Fraction(1), converter=_diameter)
     calibration: Literal["global", "smooth"] = field(default="global", validator=_check_calibration)
-    gamma: Fraction = field(default=Fraction(1), converter=lambda value: check_moderate(value, "gamma"))
+    gamma: Fraction = field(default=Fraction(1), converter=_gamma)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -57,7 +65,6 @@ class MetricExponential(Mechanism):
 
     @cached_property
     def _table(self) -> tuple[Counts, Floats]:
-        """All candidates and their pairwise distances."""
         points = simplex_points(self.total, self.k)
         parameters = self.prior.concentration + points
         distance = np.asarray(self.metric(parameters[:, None, :], parameters[None, :, :]), dtype=np.float64)

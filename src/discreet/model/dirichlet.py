@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -20,7 +19,7 @@ from discreet.errors import InvalidInputError
 from discreet.numerics.divergences import log_ratio_excess
 from discreet.numerics.gamma import digamma_excess, log_gamma_excess
 from discreet.numerics.incomplete_beta import beta_cdf, beta_quantile, beta_survival
-from discreet.text import plain
+from discreet.text import html_table
 from discreet.validation import (
     Number,
     check_categories,
@@ -131,10 +130,9 @@ class _Conjugate(_Parameters):
         return float(own.sum() - whole)
 
     def _repr_html_(self) -> str:
-        cells = (self.categories, self.exact, self._shares)
-        rows = "".join(f"<tr><th>{escape(plain(c))}</th><td>{float(a):g}</td><td>{m:.4g}</td></tr>" for c, a, m in zip(*cells, strict=True))
-        head = "<tr><th>category</th><th>concentration</th><th>mean</th></tr>"
-        return f"<table><caption>{type(self).__name__}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
+        cells = zip(self.categories, self.exact, self._shares, strict=True)
+        rows = ((category, f"{float(a):g}", f"{mean:.4g}") for category, a, mean in cells)
+        return html_table(type(self).__name__, ("category", "concentration", "mean"), rows)
 
 
 def _frozen(values: Any) -> Floats:

@@ -1,9 +1,8 @@
 """Sensitivities of the Hellinger distance between posteriors, without enumerating datasets (docs/sensitivity.md).
 
 Replacing one record moves a count from category i to category j, and the posterior by `H = sqrt(1 - e^-(F(s) + F(t)))` with
-`F(s) = gap(s, s + 1)`, `s = a_i + y_i - 1`, `t = a_j + y_j`. F decreases, so sensitivity is largest where counts are small. How far a
-dataset is from one with a given (s, t) is the number of records to replace. A smooth sensitivity is the best trade of the two, and
-docs/sensitivity.md proves that it is reached at the end of one of a few straight paths from the data: O(k²) candidates at any n.
+`F(s) = gap(s, s + 1)`, which decreases, `s = a_i + y_i - 1` and `t = a_j + y_j`. The page proves that a smooth sensitivity is reached at
+the end of one of a few straight paths from the data: O(k²) candidates at any n.
 
 Three kinds of entry occur in a candidate, as source or target of the last move: `low`, a category emptied to its prior (`F(a)`);
 `source`, a category as it is that gives a record (`F(a + x - 1)`); `target`, one as it is that takes it (`F(a + x)`).

@@ -4,8 +4,8 @@ Everything discreet measures between Dirichlet distributions is a sum of one fun
 
     B(v | u) = lnΓ(v) - lnΓ(u) - (v - u) ψ(u)  >=  0 .
 
-Subtracting `gammaln` values loses all digits at large arguments (docs/numerics.md). Here B is a sum of terms that are each
-computed to a few units in the last place: with `τ = (v - u)/u`, Stirling's series gives
+Subtracting `gammaln` values loses all digits at large arguments. Here B is a sum of terms that are each computed to a few units in the
+last place (docs/numerics.md): with `τ = (v - u)/u`, Stirling's series gives
 
     B(v | u) = u κ(τ) - ½ λ(τ) + Σ_p c_p [v^-p - u^-p (1 - pτ)],   κ(τ) = (1+τ) ln(1+τ) - τ,   λ(τ) = ln(1+τ) - τ,
 
