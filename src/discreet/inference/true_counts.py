@@ -26,11 +26,8 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import clamp_outcomes
 
-__all__ = ["ConvolvedCounts", "LatentCounts", "ListedCounts", "check_posterior", "latent_counts"]
+__all__ = ["ConvolvedCounts", "LatentCounts", "ListedCounts", "check_posterior", "convolved", "latent_counts"]
 
-_DIRECT = 1 << 26
-"""Longest convolution, in products, that is added up directly."""
-_FEWEST_ACCEPTED = 1e-3
 _CELL = 8
 """What a cell of a window costs, against a step of a convolution."""
 
@@ -156,9 +153,14 @@ class ConvolvedCounts:
         return float(self._totals[1].value @ self._completing.value)
 
     @property
+    def acceptance(self) -> float:
+        """The part of draws by rejection that is accepted."""
+        return self._completion / float(self.laws.rest.value.max())
+
+    @property
     def omitted(self) -> float:
         """Upper bound on the probability of counts outside the windows."""
-        return self.laws.outside * float(self.laws.rest.value.max()) / self._completion
+        return self.laws.outside / self.acceptance
 
     def marginal(self, category: int) -> Run:
         """Probabilities of one category's count."""
@@ -169,7 +171,7 @@ class ConvolvedCounts:
 
     def sample(self, size: int, rng: np.random.Generator) -> Counts:
         """Draws, one a row: by rejection where that is quick, else one category after the other."""
-        if self._completion > _FEWEST_ACCEPTED * self.laws.rest.value.max():
+        if self.acceptance > limits.POSTERIOR_ACCEPTANCE:
             return _filled(self._by_rejection(rng), size, len(self._order) + 1)
         return self._in_turn(size, rng)
 
@@ -203,7 +205,7 @@ class ConvolvedCounts:
 
 
 def _convolve(left: Floats, right: Floats) -> Floats:
-    if len(left) * len(right) <= _DIRECT:
+    if len(left) * len(right) <= limits.DIRECT_CONVOLUTION:
         return np.convolve(left, right)
     from scipy.signal import fftconvolve  # slow to load
 

@@ -36,7 +36,7 @@ from discreet.numerics.hellinger_series import series_tail
 from discreet.numerics.sum_rules import spreading_steps
 from discreet.numerics.tilts import balancing_tilt
 
-__all__ = ["BayesOptimal", "Remapped", "best_by_enumeration", "best_of_few", "best_of_two", "round_to_total"]
+__all__ = ["BayesOptimal", "Factors", "Remapped", "best_by_enumeration", "best_of_few", "best_of_two", "round_to_total"]
 
 
 MechanismT = TypeVar("MechanismT", bound=Mechanism)
@@ -275,7 +275,7 @@ def best_of_few(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> C
 
 
 @dataclass(frozen=True)
-class _Factors:
+class Factors:
     """The laws of the categories' counts (rows) if they were independent: nodes, the integers each stands for, and weights.
 
     Rows are filled up with nodes of no weight.
@@ -312,7 +312,7 @@ def _log_prior(a: float, x: Floats, n: int) -> Floats:
     return log_gamma_ratio(x + 1.0, a) - np.log(x + a)
 
 
-def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> tuple[_Factors, Floats]:
+def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> tuple[Factors, Floats]:
     """The categories' posterior factors, and their weights with the tilt that makes their medians add up to n."""
     rows = []
     for z, parameter in zip(noisy, prior.concentration, strict=True):
@@ -326,7 +326,7 @@ def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) 
     log_prior -= x * np.log1p(prior.concentration.max() / n)
     with np.errstate(divide="ignore"):
         log_weight = log_prior + np.log(width) + np.stack([log_factor(i, nodes) for i, nodes in enumerate(x)])
-    factors = _Factors(x, width, log_weight)
+    factors = Factors(x, width, log_weight)
 
     def excess(tilt: float) -> float:
         return float(factors.medians(factors.tilted(tilt)).sum()) - n

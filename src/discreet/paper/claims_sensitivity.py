@@ -9,10 +9,11 @@ import numpy as np
 from flint import arb
 
 from discreet.arrays import Counts
+from discreet.model import sensitivity
 from discreet.model.datasets import simplex_points
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger_ball
-from discreet.model.sensitivity import global_sensitivity, global_steps, local_sensitivities, local_sensitivity, steps_ball
+from discreet.model.sensitivity import global_steps, steps_ball
 from discreet.numerics.balls import ball
 from discreet.paper.claim import Claim, Condition
 from discreet.paper.search import Cases, ball_case, case, over, relative, search, together
@@ -35,7 +36,7 @@ def _constant_cases(worlds: list[tuple[Prior, int]]) -> Iterator[Cases]:
         def exact(prior: Prior = prior, n: int = n) -> arb:
             return -abs(steps_ball(global_steps(prior, n)) - (1 - arb.pi() / 4).sqrt())
 
-        yield case(f"{prior!r}, n = {n}", -abs(global_sensitivity(prior, n) / _CONSTANT - 1.0), exact=exact)
+        yield case(f"{prior!r}, n = {n}", -abs(sensitivity.global_sensitivity(prior, n) / _CONSTANT - 1.0), exact=exact)
 
 
 def _global_constant() -> Claim:
@@ -47,12 +48,12 @@ def _global_constant() -> Claim:
     )
     units: tuple[Prior, ...] = (*(Dirichlet([1, 1, c]) for c in (1, "1.5", 7, 1000)), Dirichlet([3, 1, 9, 1]), Dirichlet.uniform(8))
     shown = {
-        "Beta(1,1), n = 1": global_sensitivity(Beta(1, 1), 1),
-        "Beta(1,1), n = 100": global_sensitivity(Beta(1, 1), 100),
-        "Dir(1,1,1), n = 100": global_sensitivity(Dirichlet.uniform(3), 100),
-        "Dir(1/2,1/2,1/2), n = 100": global_sensitivity(Dirichlet.jeffreys(3), 100),
-        "Dir(2,2,2), n = 100": global_sensitivity(Dirichlet([2, 2, 2]), 100),
-        "Beta(0.0001,0.0001), n = 100": global_sensitivity(Beta("0.0001", "0.0001"), 100),
+        "Beta(1,1), n = 1": sensitivity.global_sensitivity(Beta(1, 1), 1),
+        "Beta(1,1), n = 100": sensitivity.global_sensitivity(Beta(1, 1), 100),
+        "Dir(1,1,1), n = 100": sensitivity.global_sensitivity(Dirichlet.uniform(3), 100),
+        "Dir(1/2,1/2,1/2), n = 100": sensitivity.global_sensitivity(Dirichlet.jeffreys(3), 100),
+        "Dir(2,2,2), n = 100": sensitivity.global_sensitivity(Dirichlet([2, 2, 2]), 100),
+        "Beta(0.0001,0.0001), n = 100": sensitivity.global_sensitivity(Beta("0.0001", "0.0001"), 100),
     }
     met = [(prior, n) for prior in units for n in sizes] + [(Beta(1, 1), 1)]
     return Claim(
@@ -82,7 +83,7 @@ _PUBLISHED_EDGE = 0.161
 def _published_edge() -> Claim:
     """The slip that gives the published curve: the log of the Beta function taken as Σ lnΓ(α_i) / ln Σα."""
     n = 100
-    true = local_sensitivity(_UNIT, [0, n])
+    true = sensitivity.local_sensitivity(_UNIT, [0, n])
     at = f"({0}, {n}) under Beta(1, 1)"
     return Claim(
         "published-edge",
@@ -101,7 +102,7 @@ def _edge_cases(sizes: range) -> Iterator[Cases]:
     """LS at the edge over LS away from it (not a neighbour of the edge, if there is such a dataset), less 1."""
     for n in sizes:
         counts = datasets(n)
-        local, away = local_sensitivities(_UNIT, counts), np.arange(2, n - 1) if n >= 4 else np.array([1])
+        local, away = sensitivity.local_sensitivities(_UNIT, counts), np.arange(2, n - 1) if n >= 4 else np.array([1])
 
         def exact(i: int, counts: Counts = counts, away: Counts = away) -> arb:
             return local_ball(_UNIT, counts[0]) - local_ball(_UNIT, counts[away[i]])
@@ -110,12 +111,13 @@ def _edge_cases(sizes: range) -> Iterator[Cases]:
 
 
 def _edge() -> Claim:
+    local = {n: sensitivity.local_sensitivities(_UNIT, datasets(n)) for n in (4, 10, 100, 1000)}
     region = {"prior": "Beta(1, 1)", "data": "every dataset"}
     return Claim(
         "edge",
         "003, motivation 2; 000, section 3",
         "Under Beta(1,1) the sensitivity of H is largest at the edge and lower away from it.",
-        {f"edge / lowest, n = {n}": float(v[0] / v.min()) for n in (4, 10, 100, 1000) for v in [local_sensitivities(_UNIT, datasets(n))]},
+        {f"edge / lowest, n = {n}": float(found[0] / found.min()) for n, found in local.items()},
         search(region | {"n": "2 to 150"}, _edge_cases(range(2, 151)), ties="broken"),
         (
             Condition(
@@ -144,7 +146,7 @@ def _local_cases() -> Iterator[Cases]:
         for x in simplex_points(n, prior.k):
             found = largest_changes(prior, x)
             rest = np.nonzero(found.away > 0)[0]
-            local = local_sensitivity(prior, x)
+            local = sensitivity.local_sensitivity(prior, x)
 
             def exact(i: int, prior: Prior = prior, x: Counts = x, r: Counts = found.candidates[rest]) -> arb:
                 return local_ball(prior, x) - _change_ball(prior, x, r[i])

@@ -7,9 +7,9 @@ import numpy as np
 from flint import arb
 
 from discreet.arrays import Counts
+from discreet.model import sensitivity
 from discreet.model.dirichlet import Beta
 from discreet.model.distances import hellinger_ball
-from discreet.model.sensitivity import local_sensitivities
 from discreet.numerics.balls import ball
 from discreet.paper.claim import Claim, Condition
 from discreet.paper.lemmas import induction_algebra
@@ -123,7 +123,7 @@ _TWO_SIZES = range(2, 61)
 def _outward(inside: bool) -> Iterator[Cases]:
     """LS(x) against the step to the outward neighbour; at an end there is none."""
     for n in _TWO_SIZES:
-        steps, local = between_neighbours(n), local_sensitivities(_UNIT, datasets(n))
+        steps, local = between_neighbours(n), sensitivity.local_sensitivities(_UNIT, datasets(n))
         sides = [(x, x) for x in range((n + 1) // 2, n)] + [(x, x - 1) for x in range(1, n // 2 + 1)]
         x, outer = (np.array(column) for column in zip(*sides, strict=True))
         # LS is the larger of two steps, so it is the outward one if and only if that is not the smaller.
@@ -157,7 +157,7 @@ def _lower_middle(sizes: range) -> Iterator[Cases]:
     """LS of every other dataset over that of the middle, less 1."""
     for n in sizes:
         counts = datasets(n)
-        local, middle = local_sensitivities(_UNIT, counts), [n // 2, (n + 1) // 2]
+        local, middle = sensitivity.local_sensitivities(_UNIT, counts), [n // 2, (n + 1) // 2]
         others = np.delete(np.arange(n + 1), middle)
 
         def exact(i: int, counts: Counts = counts, others: Counts = others, middle: list[int] = middle) -> arb:
