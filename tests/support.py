@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -299,7 +299,7 @@ def lost_after_a_spend(error: BaseException) -> Iterator[None]:
         if spent:
             raise error
 
-    listeners = {"after_cursor_execute": executed, "begin": begun}
+    listeners: dict[str, Callable[..., None]] = {"after_cursor_execute": executed, "begin": begun}
     for name, listener in listeners.items():
         event.listen(Engine, name, listener)
     try:

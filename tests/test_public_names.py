@@ -108,7 +108,7 @@ def replaced(tree: ast.AST) -> set[str]:
         if isinstance(target, ast.Constant):
             found |= {str(target.value)} if root(target) in OURS else set()
         elif root(target) not in others:
-            found.add(f"{ast.unparse(target)}.{name.value if isinstance(name, ast.Constant) else ast.unparse(name)}")
+            found.add(ast.unparse(target) + "." + ast.unparse(name).strip("'"))
     return found
 
 

@@ -153,8 +153,10 @@ def mean_excess(name: str, prior: Any, n: int, epsilon: str, draws: int, seed: i
     with lowered(REPORT_CANDIDATES=0):
         found = mechanism.report(raws) if plain else remapped.report(raws)
     points = lattice(n, dirichlet.k)
-    log_prior, posteriors = dirichlet.predictive(n).logpmf(points), dirichlet.concentration + points
-    distance = np.asarray(dc.hellinger(posteriors[:, None, :], posteriors))
+    log_prior, divergence, every = dirichlet.predictive(n).logpmf(points), np.zeros((len(points), len(points))), np.arange(n + 1)
+    for a, column in zip(dirichlet.concentration, points.T, strict=True):
+        divergence += gap(a + every[:, None], a + every, every - every[:, None])[column[:, None], column]
+    distance = np.sqrt(-np.expm1(-divergence))
     where = {tuple(p): i for i, p in enumerate(points.tolist())}
     totals = np.zeros(2)
     for raw, *reports in zip(raws, best, found, strict=True):

@@ -16,13 +16,13 @@ from scipy.stats import laplace
 import discreet as dc
 from discreet.analysis.error_laws import expected_error
 from discreet.mechanisms.hellinger import HellingerSmooth
+from discreet.paper.accuracy_tables import PRINTED, accuracy_rows
 from discreet.paper.catalogue import ITEMS
 from discreet.paper.contenders import balanced, build, exact_mean, first_overtaking, uniform
 from discreet.paper.data import Data
 from discreet.paper.figure import Figure, inline_panels
 from discreet.paper.run import Plan, reproduce_all
 from discreet.paper.style import INK, LOOKS, PAPER
-from discreet.paper.tables import PRINTED, accuracy_rows
 
 Golden = Sequence[tuple[str, dict[str, Any], float]]
 
