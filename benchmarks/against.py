@@ -138,7 +138,8 @@ def _measured(name: str, source: Path) -> float:
     return float(done.stdout)
 
 
-def _report(source: Path, name: str) -> float:
+def checked_seconds(source: Path, name: str) -> float:
+    """Seconds of a case in this process, which must have imported the package from this folder."""
     import discreet
 
     found = Path(discreet.__file__).resolve()
@@ -199,6 +200,6 @@ def main(words: list[str]) -> int:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--measure"]:
-        print(_report(Path(sys.argv[2]), sys.argv[3]))
+        print(checked_seconds(Path(sys.argv[2]), sys.argv[3]))
     else:
         sys.exit(main(sys.argv[1:]))

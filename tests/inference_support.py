@@ -67,15 +67,15 @@ def _drawn_outcomes(mechanism: Mechanism, predictive: Floats, size: int) -> Iter
         yield 1.0 / size, raw, given / given.sum()
 
 
-def coverage(mechanism: Mechanism, mass: float = 0.95, drawn: int | None = None) -> Coverage:
-    """Over all outcomes, or over this many drawn ones where there are too many."""
+def coverage(mechanism: Mechanism, mass: float = 0.95, drawn: int | None = None, read_as: Mechanism | None = None) -> Coverage:
+    """Over all outcomes, or over this many drawn ones where there are too many; of a reader who may take the mechanism for another."""
     n, (a, b) = mechanism.total, mechanism.prior.concentration
     x = np.arange(n + 1)
     predictive = mechanism.prior.predictive(n).pmf(np.stack([x, n - x], axis=-1))
     aware = naive = worst = 0.0
     outcomes = _all_outcomes(mechanism, predictive) if drawn is None else _drawn_outcomes(mechanism, predictive, drawn)
     for chance, raw, given in outcomes:
-        release = release_of(mechanism, raw)
+        release = release_of(read_as or mechanism, raw)
         ends = [p.marginal(mechanism.prior.categories[0]).interval(mass) for p in (release.noise_aware(), release.reported)]
         inside = [float(given @ (betainc(a + x, b + n - x, high) - betainc(a + x, b + n - x, low))) for low, high in ends]
         aware, naive = aware + chance * inside[0], naive + chance * inside[1]

@@ -1,7 +1,9 @@
 """Oracles: definitions evaluated by brute force or in high precision, sharing no formula with the code under test."""
 
 import json
-from collections.abc import Iterable, Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
@@ -10,10 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
+from sqlalchemy import Engine, event
+from sqlalchemy.exc import OperationalError
 
 import discreet as dc
+from discreet import limits
+from discreet.mechanisms import Mechanism
 from discreet.numerics.divergences import gap
 
 Prior = dc.Dirichlet | dc.Beta
@@ -256,14 +263,60 @@ def _paths(x: list[int], i: int, j: int, furthest: int) -> list[tuple[Floats, Fl
     return [giver_first, taker_first]
 
 
-class Planted:
+# --- the library with other limits, or with a draw that is known ------------------------------------------------------
+
+
+@contextmanager
+def lowered(**values: float) -> Iterator[None]:
+    """Other values for limits of `discreet.limits`, by name: what lies beyond one is found in another way, or refused."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in values.items():
+            patch.setattr(limits, name, value)
+        yield
+
+
+@contextmanager
+def planted(mechanism: type[Mechanism], outcome: tuple[int, ...] | None) -> Iterator[None]:
+    """A draw of this mechanism that always has the same outcome, or repeats the private counts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mechanism, "sampler", _Planted(outcome))
+        yield
+
+
+LOCKED = OperationalError("BEGIN", {}, sqlite3.OperationalError("database is locked"))
+
+
+@contextmanager
+def lost_after_a_spend(error: BaseException) -> Iterator[None]:
+    """A ledger whose database takes one spend, and raises this from then on."""
+    spent = []
+
+    def executed(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if statement.startswith("INSERT INTO discreet_spend"):
+            spent.append(statement)
+
+    def begun(_connection: Any) -> None:
+        if spent:
+            raise error
+
+    listeners: dict[str, Callable[..., None]] = {"after_cursor_execute": executed, "begin": begun}
+    for name, listener in listeners.items():
+        event.listen(Engine, name, listener)
+    try:
+        yield
+    finally:
+        for name, listener in listeners.items():
+            event.remove(Engine, name, listener)
+
+
+class _Planted:
     """In the place of a mechanism's `sampler`: always the same outcome, or the private counts themselves."""
 
     def __init__(self, outcome: tuple[int, ...] | None) -> None:
         self.outcome = outcome
 
-    def __call__(self, counts: tuple[int, ...]) -> "Planted":
-        return self if self.outcome is not None else Planted(counts)
+    def __call__(self, counts: tuple[int, ...]) -> "_Planted":
+        return self if self.outcome is not None else _Planted(counts)
 
     def draw(self, source: Any) -> tuple[int, ...]:
         assert self.outcome is not None

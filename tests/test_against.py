@@ -17,7 +17,7 @@ def test_a_revision_is_measured_beside_this_tree(capsys: pytest.CaptureFixture[s
 
 def test_another_tree_than_the_one_named_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="instead of"):
-        against._report(tmp_path, "nothing")
+        against.checked_seconds(tmp_path, "nothing")
 
 
 def test_every_case_can_be_made() -> None:

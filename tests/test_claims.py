@@ -9,7 +9,9 @@ from benchmarks.computed import claim_numbers
 from benchmarks.quotes import disagreements, load
 
 import discreet as dc
+from discreet.arrays import Counts, Floats
 from discreet.mechanisms.hellinger import HellingerLocal, HellingerSmooth, HellingerSmoothDelta
+from discreet.model import sensitivity
 from discreet.paper.catalogue import ITEMS
 from discreet.paper.claim import HOLDS, HOLDS_NOT, HOLDS_WHEN, Claim, Kind
 from discreet.paper.claims import claim_ids, compute_claims
@@ -158,28 +160,30 @@ def test_the_published_edge_is_reproduced_with_its_slip() -> None:
 
 def test_a_verdict_follows_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a sensitivity that is wrong, claims that hold no longer do."""
-    source = "discreet.paper.claims_sensitivity"
-    monkeypatch.setattr(f"{source}.global_sensitivity", lambda prior, n: 0.5)
+    monkeypatch.setattr(sensitivity, "global_sensitivity", lambda prior, n: 0.5)
     assert _claim("global-sensitivity").kind == HOLDS_NOT
-    monkeypatch.setattr("discreet.paper.claims_statements.local_sensitivities", lambda prior, counts: 1.0 + counts[:, 0] % 2)
+    monkeypatch.setattr(sensitivity, "local_sensitivities", lambda prior, counts: 1.0 + counts[:, 0] % 2)
     assert _claim("statement-2").kind == HOLDS_NOT
     assert _claim("statement-3").kind == HOLDS_NOT
-    monkeypatch.setattr(f"{source}.local_sensitivity", lambda prior, counts: 0.161)
+    monkeypatch.setattr(sensitivity, "local_sensitivity", lambda prior, counts: 0.161)
     assert _claim("published-edge").kind == HOLDS
 
 
 def test_a_more_accurate_mechanism_would_make_the_papers_right(monkeypatch: pytest.MonkeyPatch) -> None:
     """With an eighth of its noise EHDS overtakes LSDim, and no longer keeps its promise."""
-    smooth = HellingerSmooth._sensitivity
-    monkeypatch.setattr(HellingerSmooth, "_sensitivity", lambda self, counts: smooth(self, counts) / 8.0)
+    rate = HellingerSmooth.rate
+    monkeypatch.setattr(HellingerSmooth, "rate", lambda self, counts: 8.0 * rate(self, counts))
     assert _claim("crossover-gamma").kind == HOLDS
     assert _claim("privacy-ehds").kind == HOLDS_NOT
 
 
 def test_a_leaking_mechanism_loses_its_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(HellingerSmoothDelta, "_sensitivity", HellingerLocal._sensitivity)
+    def local(self: HellingerSmoothDelta, counts: Counts) -> Floats:
+        return HellingerLocal(self.prior, self.n, self.epsilon).rate(counts)
+
+    monkeypatch.setattr(HellingerSmoothDelta, "rate", local)
     assert _claim("privacy-delta").kind == HOLDS_NOT
-    monkeypatch.setattr(HellingerLocal, "_sensitivity", lambda self, counts: np.full(counts.shape[:-1], 100.0))
+    monkeypatch.setattr(HellingerLocal, "rate", lambda self, counts: np.full(counts.shape[:-1], float(self.epsilon) / 200.0))
     assert _claim("privacy-ehdl").kind == HOLDS_NOT
 
 

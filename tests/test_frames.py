@@ -18,10 +18,9 @@ import pytest
 import discreet as dc
 from discreet.data.count import CategoryCounts, count
 from discreet.errors import EntropyError, InternalError
-from discreet.ledger import ledger as ledger_module
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.lattice import LatticeGeometric
-from discreet.mechanisms.reports import Projected
+from discreet.mechanisms.reports import Projected, Report
 
 LABELS = ("never", "former", "current")
 COUNTS = (31337, 27183, 16180)
@@ -170,7 +169,7 @@ def test_refusals_of_release(given: str) -> None:
 
 @pytest.mark.parametrize("kind", [InternalError, EntropyError, KeyboardInterrupt, ZeroDivisionError, MemoryError])
 @pytest.mark.parametrize("where", ["draw", "report"])
-def test_errors_in_the_middle_of_a_draw(kind: type[BaseException], where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_in_the_middle_of_a_draw(kind: type[BaseException], where: str, tmp_path: Path) -> None:
     """Whatever goes wrong inside, at the depth where the counts are plain numbers, with one error on top of another."""
 
     def fails(_self: Any, counts: Any, *_: Any) -> Any:
@@ -181,13 +180,24 @@ def test_errors_in_the_middle_of_a_draw(kind: type[BaseException], where: str, t
         except RuntimeError:
             raise kind from None
 
-    if where == "draw":
-        monkeypatch.setattr(LatticeGeometric, "sampler", fails)
-    else:
-        monkeypatch.setattr(Projected, "row", fails)
+    class FailingReport(Projected):
+        row = fails  # type: ignore[assignment]
+
+    class InReport(LatticeGeometric):
+        def own_report(self) -> Report:
+            return FailingReport(self.total)
+
+    class InDraw(LatticeGeometric):
+        sampler = fails
+
+        @property
+        def claim(self) -> dc.Guarantee:
+            return self.by_proof()
+
+    failing = (InDraw if where == "draw" else InReport)(PRIOR, TOTAL, 1)
     book = Ledger(tmp_path / "ledger.db")
     book.create("survey", 1)
-    for call in (lambda: MECHANISM.release(COUNTS), lambda: book.release("survey", MECHANISM, np.array(COUNTS))):
+    for call in (lambda: failing.release(COUNTS), lambda: book.release("survey", failing, np.array(COUNTS))):
         error = raised_by(call)
         assert type(error) is kind
         inside = [frame for frame in frames_of(error) if frame.f_code is fails.__code__]
@@ -197,7 +207,7 @@ def test_errors_in_the_middle_of_a_draw(kind: type[BaseException], where: str, t
     assert len(book.history("survey")) == 1
 
 
-def test_refusals_of_the_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusals_of_the_ledger(tmp_path: Path) -> None:
     book = Ledger(tmp_path / "ledger.db")
     book.create("survey", "0.5")
     for call in (lambda: book.release("survey", MECHANISM, COUNTS), lambda: book.release("panel", MECHANISM, list(COUNTS))):
@@ -205,11 +215,13 @@ def test_refusals_of_the_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert isinstance(error, dc.LedgerError)
         assert found_in(error) == []
 
-    def fails(_mechanism: Any) -> Any:
-        raise KeyboardInterrupt
+    class Interrupted(LatticeGeometric):
+        def described(self) -> Any:
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(ledger_module, "described", fails)
-    assert found_in(raised_by(lambda: book.release("survey", MECHANISM, COUNTS))) == []
+    error = raised_by(lambda: book.release("survey", Interrupted(PRIOR, TOTAL, 1), COUNTS))
+    assert isinstance(error, KeyboardInterrupt)
+    assert found_in(error) == []
 
 
 def test_the_errors_a_caller_was_handling_keep_their_variables() -> None:

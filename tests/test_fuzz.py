@@ -22,7 +22,6 @@ from typer.testing import CliRunner, Result
 
 import discreet as dc
 from discreet.cli import app
-from discreet.commands import release as release_command
 from discreet.commands.options import parse_prior
 from discreet.data.count import CategoryCounts, count
 from discreet.errors import DiscreetError
@@ -414,7 +413,7 @@ def test_a_traceback_is_found_out(place: Place, monkeypatch: pytest.MonkeyPatch)
     def crashes(*_arguments: Any, **_options: Any) -> None:
         raise KeyError("secret")
 
-    monkeypatch.setattr(release_command, "_released", crashes)
+    monkeypatch.setattr("os.urandom", crashes)
     with pytest.raises(AssertionError, match="KeyError"):
         check_command(place, ["release", "../k3.csv", "--column=answer", "--categories=c0,c1,c2", "--epsilon=1"])
 
@@ -424,6 +423,6 @@ def test_a_charge_without_its_release_is_found_out(place: Place, monkeypatch: py
         Ledger(place.ledger).spend(DATASET, 1)
         raise DiscreetError("too late")
 
-    monkeypatch.setattr(release_command, "_released", charges_and_fails)
+    monkeypatch.setattr("os.urandom", charges_and_fails)
     with pytest.raises(AssertionError, match="1 == 0"):
         check_command(place, ["release", "../k3.csv", "--column=answer", "--categories=c0,c1,c2", "--epsilon=1"])

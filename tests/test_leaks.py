@@ -14,7 +14,7 @@ import subprocess
 import sys
 import traceback
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
@@ -28,17 +28,15 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
 from discreet.data.count import CategoryCounts, count
 from discreet.errors import DiscreetError
-from discreet.ledger import ledger as ledger_module
 from discreet.ledger.ledger import Ledger
-from discreet.mechanisms.lattice import LatticeGeometric
-from tests.support import Planted
+from tests.support import planted
 
 LABELS = ("never", "former", "current")
 COUNTS = (31337, 27183, 16180)
@@ -93,17 +91,21 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def oblivious(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LatticeGeometric, "sampler", Planted(DRAWN))
+def oblivious() -> Iterator[None]:
+    with planted(dc.LatticeGeometric, DRAWN):
+        yield
 
 
-def observed(survey: Path, folder: Path, caplog: pytest.LogCaptureFixture) -> dict[str, bytes]:
-    """All that a release, its record, its pictures and its ledger show to anyone."""
+def observed(
+    survey: Path, folder: Path, caplog: pytest.LogCaptureFixture, meanwhile: Callable[[Ledger], object] = lambda _: None
+) -> dict[str, bytes]:
+    """All that a release, its record, its pictures and its ledger show to anyone, if someone does this meanwhile."""
     caplog.set_level(logging.DEBUG)
     caplog.set_level(logging.DEBUG, logger="sqlalchemy")
     caplog.clear()
     book = Ledger(folder / "ledger.db")
     book.create("survey", 100)
+    meanwhile(book)
     seen: dict[str, bytes] = {}
 
     def run(name: str, *arguments: str) -> None:
@@ -156,9 +158,8 @@ def test_nothing_that_is_shown_holds_a_secret(survey: Path, tmp_path: Path, capl
     assert b"INSERT INTO discreet_spend" in seen["log"]
 
 
-def test_what_is_shown_does_not_depend_on_the_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_shown_does_not_depend_on_the_answers(tmp_path: Path) -> None:
     """Two surveys that differ in every answer, with the same public numbers, give the same bytes."""
-    monkeypatch.setattr(LatticeGeometric, "sampler", Planted((10, 20, 30)))
     records, seen = [], []
     for folder, answers in (("one", ["never"] * 60), ("two", ["former", "current", VALUE] * 20)):
         (tmp_path / folder).mkdir()
@@ -167,7 +168,8 @@ def test_what_is_shown_does_not_depend_on_the_answers(tmp_path: Path, monkeypatc
         base = ["release", str(path), "-c", "smoking", "--categories", ",".join(LABELS), "-e", "1", "--other", "current"]
         for name, more in (("table", []), ("json", ["--json"])):
             output = tmp_path / folder / f"{name}.json"
-            result = CliRunner().invoke(app, [*base, *more, "--output", str(output)])
+            with planted(dc.LatticeGeometric, (10, 20, 30)):
+                result = CliRunner().invoke(app, [*base, *more, "--output", str(output)])
             assert result.exit_code == 0, result.output
             seen.append((folder, result.output))
             records.append((name, output.read_bytes()))
@@ -271,11 +273,9 @@ def test_not_even_a_defect_shows_the_data(survey: Path) -> None:
 # --- the same search, where there is something to find ----------------------------------------------------------------
 
 
-def test_a_draw_that_repeats_the_data_is_found(
-    survey: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(LatticeGeometric, "sampler", Planted(None))
-    seen = observed(survey, tmp_path, caplog)
+def test_a_draw_that_repeats_the_data_is_found(survey: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with planted(dc.LatticeGeometric, None):
+        seen = observed(survey, tmp_path, caplog)
     for name in ("table, record", "printed json, record", "json, record", "json, person", "repr", "html"):
         assert str(COUNTS[0]) in found_in(seen[name]), name
 
@@ -283,20 +283,18 @@ def test_a_draw_that_repeats_the_data_is_found(
 def test_counts_in_the_ledger_the_log_and_the_picture_are_found(
     survey: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, oblivious: None
 ) -> None:
-    described, plot = ledger_module.described, dc.Release.plot
+    save = Figure.savefig
 
-    def careless(mechanism: Any) -> dict[str, Any]:
+    def careless(book: Ledger) -> None:
         logging.getLogger("discreet").debug("remark %s", REMARK)
-        return {**described(mechanism), "counts": list(COUNTS), "first": PERSON}
+        book.spend("survey", 1, description={"counts": list(COUNTS), "first": PERSON})
 
-    def labelled(self: dc.Release, ax: Axes | None = None, *more: Any, **options: Any) -> Axes:
-        drawn = plot(self, ax, *more, **options)
-        drawn.set_title(VALUE)
-        return drawn
+    def labelled(figure: Figure, *arguments: Any, **options: Any) -> None:
+        figure.suptitle(VALUE)
+        save(figure, *arguments, **options)
 
-    monkeypatch.setattr(ledger_module, "described", careless)
-    monkeypatch.setattr(dc.Release, "plot", labelled)
-    seen = observed(survey, tmp_path, caplog)
+    monkeypatch.setattr(Figure, "savefig", labelled)
+    seen = observed(survey, tmp_path, caplog, careless)
     for name in ("ledger file", "ledger rows"):
         assert {str(COUNTS[0]), PERSON} <= found_in(seen[name]), name
     assert REMARK in found_in(seen["log"])

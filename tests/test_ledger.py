@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Connection, Engine, event
 
 from discreet.data.count import CategoryCounts
 from discreet.errors import BudgetError, DiscreetError, InvalidInputError, LedgerError
@@ -263,10 +264,19 @@ def test_a_lock_is_waited_for_and_then_reported(ledger: Ledger, tmp_path: Path) 
 
 
 def test_every_commit_reaches_the_disk(ledger: Ledger) -> None:
-    with ledger._transaction("write") as connection:
-        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 3
-        assert connection.exec_driver_sql("PRAGMA fullfsync").scalar() == 1  # what makes a commit reach the disk on macOS
-        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "delete"
+    settings = {"synchronous": 3, "fullfsync": 1, "journal_mode": "delete"}  # the second is what makes it so on macOS
+    found = []
+
+    def look(connection: Connection) -> None:
+        found.append({name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in settings})
+
+    event.listen(Engine, "commit", look)
+    try:
+        ledger.spend("survey", "0.1")
+    finally:
+        event.remove(Engine, "commit", look)
+    assert found
+    assert all(one == settings for one in found)
 
 
 def test_what_is_stored_is_readable_without_discreet(ledger: Ledger, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from discreet.cli import app
-from discreet.errors import LedgerError
-from discreet.ledger.ledger import Ledger, Loss
+from discreet.ledger.ledger import Ledger
+from tests.support import LOCKED, lost_after_a_spend
 
 
 def invoke(*arguments: str | Path, environment: Path | None = None) -> Result:
@@ -68,12 +68,9 @@ def test_a_bad_spend_is_one_line_and_nothing_spent(
     assert book.history("survey") == ()
 
 
-def test_a_spend_stands_even_if_what_is_left_cannot_be_read(book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def locked(_self: Ledger, _dataset: str) -> Loss:
-        raise LedgerError("another process has held it for more than 30 seconds")
-
-    monkeypatch.setattr(Ledger, "remaining", locked)
-    spent = invoke("ledger", "spend", tmp_path / "ledger.db", "survey", "-e", "1")
+def test_a_spend_stands_even_if_what_is_left_cannot_be_read(book: Ledger, tmp_path: Path) -> None:
+    with lost_after_a_spend(LOCKED):
+        spent = invoke("ledger", "spend", tmp_path / "ledger.db", "survey", "-e", "1")
     assert (spent.exit_code, spent.stdout) == (0, "survey: spent ε = 1, protecting each record; left: it could not be read\n")
     assert len(book.history("survey")) == 1
 

@@ -220,7 +220,7 @@ def spend_all(ledger: Ledger, amount: str, most: int = 200) -> int:
     return most
 
 
-def test_a_filter_takes_as_many_releases_as_it_says_and_the_sum_fewer(ledger: Ledger) -> None:
+def test_a_filter_takes_as_many_releases_as_it_says_and_the_sum_fewer(ledger: Ledger, tmp_path: Path) -> None:
     rule = ledger.budget("survey").filter
     assert rule is not None
     taken = spend_all(ledger, "0.1")
@@ -228,7 +228,7 @@ def test_a_filter_takes_as_many_releases_as_it_says_and_the_sum_fewer(ledger: Le
     charges = [line.divergence for line in ledger.history("survey")]
     assert sum(charges) <= rule.limit < sum(charges) + charges[0]  # type: ignore[operator, arg-type]
     assert ledger.spent("survey") == Loss(Fraction(taken, 10))
-    assert Ledger(ledger._where).budget("survey").filter == rule
+    assert Ledger(tmp_path / "ledger.db").budget("survey").filter == rule
 
 
 def test_what_the_sum_allows_is_never_refused(ledger: Ledger) -> None:

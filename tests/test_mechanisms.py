@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.mechanisms import MECHANISMS, Mechanism, hellinger
-from discreet.mechanisms.losses import Bounded
+from discreet.arrays import Counts, Floats
+from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.model.datasets import Relation
 from discreet.sampling import SeededBits
 from tests import brute, sampling_support
 from tests.sampling_support import PretendedSecret
-from tests.support import Planted
+from tests.support import planted
 
 BETA = dc.Beta(1, 1)
 THREE = dc.Dirichlet([1, 0.5, 2])
@@ -242,17 +242,32 @@ def test_the_delta_mechanism_refuses_when_its_delta_cannot_be_computed() -> None
     assert mechanism.guarantee.basis == "none"
 
 
-def test_the_delta_mechanism_refuses_when_its_delta_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    pair = ((3, 2), (2, 3))
-    for bound, basis in ((0.9999e-8, "computation"), (1.0001e-8, "none")):
-        monkeypatch.setattr(hellinger, "enumerated_delta", lambda *_, bound=bound: Bounded(0.0, bound, pair))
-        mechanism = dc.mechanism("M_H^B", BETA, 5, 1)
-        assert mechanism.guarantee.basis == basis
-        if basis == "none":
+class Steeper(dc.HellingerSmoothDelta):
+    """With less noise than it should have, by a factor that a test sets: its δ(ε) may be anything."""
+
+    times = 1.0
+
+    def rate(self, counts: Counts) -> Floats:
+        return self.times * super().rate(counts)
+
+
+def test_the_delta_mechanism_refuses_when_its_delta_is_too_large() -> None:
+    low, high = 1.0, 10.0
+    found = {}
+    while high - low > 1e-12:
+        Steeper.times = (low + high) / 2
+        mechanism = Steeper(BETA, 5, 1)
+        found[dc.delta_at(mechanism, 1).bound] = mechanism.guarantee.basis
+        if mechanism.guarantee.basis == "none":
+            high = Steeper.times
             with pytest.raises(dc.RefusedError):
                 mechanism.release([2, 3])
         else:
+            low = Steeper.times
             assert mechanism.release([2, 3]).guarantee.delta == 1e-8
+    assert all((bound <= 1e-8) == (basis == "computation") for bound, basis in found.items())
+    assert max(bound for bound in found if bound <= 1e-8) > 0.999e-8
+    assert min(bound for bound in found if bound > 1e-8) < 1.001e-8
 
 
 # --- releases ---------------------------------------------------------------------------------------------------------
@@ -311,20 +326,18 @@ def test_releases_differ_from_draw_to_draw_and_repeat_with_the_same_bits(name: s
         *(("lattice", {"projection": projection}) for projection in ("euclidean", "cut")),
     ],
 )
-def test_noise_beyond_64_bits_is_released_and_reported(name: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_noise_beyond_64_bits_is_released_and_reported(name: str, options: dict[str, Any]) -> None:
     """Only a tiny ε makes such noise likely, but a failure after the draw would depend on it; here it is planted."""
     mechanism = dc.mechanism(name, dc.Dirichlet([1, 1, 1]), 10, 1, **options)
     size = len(mechanism.release([5, 3, 2]).raw)
     for raw in ((2**70, -(2**70) + 4, 6), (-(2**70), 4, 2**70 + 6), (2**70 + 9, 2**70, -(2**71) + 1)):
-        monkeypatch.setattr(type(mechanism), "sampler", Planted(raw[:size]))
-        release = mechanism.release([5, 3, 2])
+        with planted(type(mechanism), raw[:size]):
+            release, remapped = mechanism.release([5, 3, 2]), dc.Remapped(mechanism).release([5, 3, 2])
         # moderate numbers that differ from the planted ones by what cannot matter: beyond n, and lattice points by a common shift
         small = tuple(round(z / 2**70) * 1000 + (z - round(z / 2**70) * 2**70) for z in raw)
         assert release.raw == raw[:size]
         assert release.counts == tuple(mechanism.report(np.array([small[:size]]))[0].tolist())
-        assert dc.Remapped(mechanism).release([5, 3, 2]).counts == tuple(
-            dc.Remapped(mechanism).report(np.array([small[:size]]))[0].tolist()
-        )
+        assert remapped.counts == tuple(dc.Remapped(mechanism).report(np.array([small[:size]]))[0].tolist())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -438,7 +451,7 @@ def test_log_prob_of_the_exponential_family_says_when_its_normaliser_is_out_of_r
 @pytest.mark.parametrize(("prior", "n"), [(BETA, 30), (THREE, 6)], ids=["k=2", "k=3"])
 def test_calibrated_uses_up_its_epsilon_and_no_more(name: str, prior: Any, n: int) -> None:
     inner = dc.mechanism(name, prior, n, "0.7")
-    assert isinstance(inner, hellinger.Exponential)
+    assert isinstance(inner, dc.mechanisms.Exponential)
     calibrated = dc.Calibrated(inner)
     assert 0.999 * 0.7 <= calibrated.loss.bound <= 0.7
     assert calibrated.guarantee == dc.Guarantee(0.7, 0.0, "computation")

@@ -5,7 +5,7 @@ Oracle: the same rows written the way the categories are declared, or counted in
 
 import gzip
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from discreet.commands.data import opened
 from discreet.data.count import count
 from discreet.errors import DiscreetError, InvalidInputError, SourceError
 from discreet.ledger.ledger import Ledger
-from tests.support import Planted
+from tests.support import planted
 from tests.test_sources import TABLES, Table
 
 LABELS = ("never", "former", "unknown")
@@ -336,9 +336,10 @@ def released(*arguments: str | Path, given: bytes | None = None) -> dc.Release:
 
 
 @pytest.fixture
-def exact(monkeypatch: pytest.MonkeyPatch) -> None:
+def exact() -> Iterator[None]:
     """A draw that repeats the counts, so that a release shows what was counted."""
-    monkeypatch.setattr(dc.LatticeGeometric, "sampler", Planted(None))
+    with planted(dc.LatticeGeometric, None):
+        yield
 
 
 def test_every_option_of_the_command(tmp_path: Path, exact: None) -> None:

@@ -23,7 +23,7 @@ from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.sampling import SeededBits
 from tests.inference_support import make
 from tests.sampling_support import PretendedSecret
-from tests.support import Planted
+from tests.support import planted
 
 
 @pytest.fixture(autouse=True)
@@ -374,8 +374,7 @@ def test_nothing_but_the_outcome_depends_on_the_data(world: Any) -> None:
     outcome = mechanism.release([1, 2, 3], source=SeededBits(1), allow_nonprivate=True).raw
     texts = set()
     for counts in ([1, 2, 3], [6, 0, 0]):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(mechanism), "sampler", Planted(outcome))
+        with planted(type(mechanism), outcome):
             texts.add(mechanism.release(counts, allow_nonprivate=True).to_json())
     assert len(texts) == 1
 

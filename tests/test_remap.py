@@ -9,10 +9,11 @@ import pytest
 from scipy.special import logsumexp
 
 import discreet as dc
-from discreet import limits
-from discreet.mechanisms import Mechanism, bayes_reports
+from discreet.mechanisms import Mechanism
+from discreet.mechanisms.bayes_reports import Factors, round_to_total
 from discreet.numerics.divergences import gap
 from tests import brute
+from tests.support import lattice, lowered
 
 NOISE = ("LaplaceZhang", "LaplaceDimension", "LaplaceHistogram", "LatticeGeometric")
 RAW = {"LaplaceZhang": 0, "LaplaceDimension": 1, "LaplaceHistogram": 1, "LatticeGeometric": 0}
@@ -64,15 +65,14 @@ WORLDS, EXACT_AT_LEAST, LARGEST_EXCESS = 30, 28, 1e-5
 """Quoted by docs/mechanisms.md."""
 
 
-def test_many_records_give_what_enumeration_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_records_give_what_enumeration_gives() -> None:
     rng = np.random.default_rng(4)
     same = 0
     for _ in range(WORLDS):
         mechanism, raw = _random_case(rng)
         row = np.array([raw])
         listed = dc.Remapped(mechanism).report(row)[0]
-        with monkeypatch.context() as patched:
-            patched.setattr(limits, "REPORT_CANDIDATES", 0)
+        with lowered(REPORT_CANDIDATES=0):
             found = dc.Remapped(mechanism).report(row)[0]
         same += bool((listed == found).all())
         errors = [float(_error(mechanism, row[0], r)) for r in (listed[0], found[0])]
@@ -150,10 +150,13 @@ def mean_excess(name: str, prior: Any, n: int, epsilon: str, draws: int, seed: i
     remapped, noise = dc.Remapped(mechanism), mechanism.noise
     assert noise is not None
     best = remapped.report(raws)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(limits, "REPORT_CANDIDATES", 0)
+    with lowered(REPORT_CANDIDATES=0):
         found = mechanism.report(raws) if plain else remapped.report(raws)
-    points, log_prior, distance = bayes_reports._pairwise(dirichlet, n)
+    points = lattice(n, dirichlet.k)
+    log_prior, divergence, every = dirichlet.predictive(n).logpmf(points), np.zeros((len(points), len(points))), np.arange(n + 1)
+    for a, column in zip(dirichlet.concentration, points.T, strict=True):
+        divergence += gap(a + every[:, None], a + every, every - every[:, None])[column[:, None], column]
+    distance = np.sqrt(-np.expm1(-divergence))
     where = {tuple(p): i for i, p in enumerate(points.tolist())}
     totals = np.zeros(2)
     for raw, *reports in zip(raws, best, found, strict=True):
@@ -177,7 +180,7 @@ def test_reports_always_add_up(name: str, k: int, n: int) -> None:
 @pytest.mark.parametrize("values", [[0.4, 0.4, 0.2], [1.0, 0.0, 0.0], [1e-9, 1.0, 1.0], [0.1] * 7])
 @pytest.mark.parametrize("n", [1, 2, 7, 1000, 2**53])
 def test_rounding_keeps_the_total(values: list[float], n: int) -> None:
-    rounded = bayes_reports.round_to_total(np.array(values) * n, n)
+    rounded = round_to_total(np.array(values) * n, n)
     assert rounded.sum() == n
     assert rounded.min() >= 0
     assert np.abs(rounded - np.array(values) * (n / sum(values))).max() <= max(1.0, 4e-16 * n * len(values))
@@ -224,7 +227,7 @@ def test_it_wraps_mechanisms_only() -> None:
 
 def test_medians_split_weights_that_are_spread_over_cells() -> None:
     x = np.array([[0.0, 1.0, 2.0], [0.0, 2.0, 5.0]])
-    factors = bayes_reports._Factors(x, np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 3.0]]), np.zeros_like(x))
+    factors = Factors(x, np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 3.0]]), np.zeros_like(x))
     assert factors.medians(np.array([[0.25, 0.25, 0.5], [0.25, 0.5, 0.25]])).tolist() == [1.5, 2.0]
     assert factors.medians(np.array([[0.8, 0.1, 0.1], [0.0, 0.0, 1.0]])).tolist() == pytest.approx([0.125, 5.0])
 

@@ -16,14 +16,13 @@ from scipy.stats import laplace
 import discreet as dc
 from discreet.analysis.error_laws import expected_error
 from discreet.mechanisms.hellinger import HellingerSmooth
-from discreet.paper import run
+from discreet.paper.accuracy_tables import PRINTED, accuracy_rows
 from discreet.paper.catalogue import ITEMS
 from discreet.paper.contenders import balanced, build, exact_mean, first_overtaking, uniform
 from discreet.paper.data import Data
 from discreet.paper.figure import Figure, inline_panels
 from discreet.paper.run import Plan, reproduce_all
 from discreet.paper.style import INK, LOOKS, PAPER
-from discreet.paper.tables import PRINTED, accuracy_rows
 
 Golden = Sequence[tuple[str, dict[str, Any], float]]
 
@@ -244,7 +243,7 @@ def test_overtaking_is_found_where_it_happens() -> None:
 
 def test_a_mechanism_that_changes_changes_the_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     before = ITEMS["000-figure-6"].compute(True).one("mean", prior=1, mechanism="EHDS")
-    monkeypatch.setattr(HellingerSmooth, "_sensitivity", lambda self, counts: np.full(counts.shape[:-1], 0.01))
+    monkeypatch.setattr(HellingerSmooth, "rate", lambda self, counts: np.full(counts.shape[:-1], float(self.epsilon) / 0.04))
     after = ITEMS["000-figure-6"].compute(True).one("mean", prior=1, mechanism="EHDS")
     assert after < before / 5
 
@@ -311,19 +310,15 @@ def test_csv_and_parquet_hold_the_same_numbers(tmp_path: Path) -> None:
         assert row["mechanism"] == other["mechanism"]
 
 
-def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     plan = Plan.of(tmp_path, FEW, quick=True)
-    produce = run.produce
 
-    def killed(name: str, plan: Plan) -> bool:
-        if name == "one-step":
+    def killed(done: int, _total: int, _name: str) -> None:
+        if done == 3:
             raise KeyboardInterrupt
-        return produce(name, plan)
 
-    monkeypatch.setattr(run, "produce", killed)
     with pytest.raises(KeyboardInterrupt):
-        reproduce_all(plan)
-    monkeypatch.setattr(run, "produce", produce)
+        reproduce_all(plan, killed)
     assert reproduce_all(plan).reused == 3
 
 

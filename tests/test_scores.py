@@ -99,13 +99,15 @@ def test_the_hellinger_score_gives_the_hellinger_mechanisms() -> None:
 
 def test_total_variation_is_half_the_integral_of_the_difference() -> None:
     """That the metric handed over is the one meant: k = 2, numerically."""
-    mechanism = MetricExponential(PRIOR, 4, 1, dc.total_variation)
-    points, table = mechanism._table
     theta = (np.arange(200_000) + 0.5) / 200_000
-    densities = [beta.pdf(theta, *(PRIOR.concentration + x)) for x in points]
-    for i in (1, 2):
-        for j in (2, 3):
-            assert table[i, j] == pytest.approx(np.abs(densities[i] - densities[j]).mean() / 2, abs=2e-5)
+    posteriors = PRIOR.concentration + np.array([[x, 4 - x] for x in range(5)])
+    densities = [beta.pdf(theta, *parameters) for parameters in posteriors]
+    sensitivity = np.max(dc.total_variation(posteriors[:-1], posteriors[1:]))
+    for x in (1, 2):  # whose densities, and those of 2 and 3, have no poles
+        law = MetricExponential(PRIOR, 4, 1, dc.total_variation).law([x, 4 - x])
+        score = law.log_probability[x] - law.log_probability  # ε m / (2Δ); candidates are in the order of their first count
+        for r in (2, 3):
+            assert 2.0 * sensitivity * score[r] == pytest.approx(np.abs(densities[x] - densities[r]).mean() / 2, abs=2e-5)
 
 
 def test_it_never_releases() -> None:

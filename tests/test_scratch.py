@@ -16,15 +16,13 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this syst
 
 SECRET = "patient-9f3a77c1"  # noqa: S105
 COMMAND = """
-from discreet.data import files
-connected = files._connected
+import duckdb
+connect = duckdb.connect
 
-def with_little_memory(place):
-    connection = connected(place)
-    connection.execute("SET memory_limit = '60MB'; SET threads = 1")
-    return connection
+def with_little_memory(place, config):
+    return connect(place, config={**config, "memory_limit": "60MB", "threads": 1})
 
-files._connected = with_little_memory
+duckdb.connect = with_little_memory
 from discreet.cli import app
 app()
 """

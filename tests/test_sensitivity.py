@@ -1,5 +1,6 @@
 """Sensitivities: against enumeration of every dataset where that fits, and against record-by-record walks where it does not."""
 
+from dataclasses import fields
 from fractions import Fraction
 
 import numpy as np
@@ -9,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet import limits
-from discreet.model import sensitivity
 from discreet.model.sensitivity import (
+    LegEnds,
     Smoothing,
     Step,
     global_steps,
+    leg_ends,
     local_sensitivities,
     local_steps,
     smooth_sensitivities,
@@ -28,6 +29,7 @@ from tests.support import (
     World,
     ball,
     lattice,
+    lowered,
     neighbours,
     reference_hellinger,
     reference_values,
@@ -118,23 +120,18 @@ def test_the_largest_change_of_score_is_reached_at_the_data_itself() -> None:
         assert dc.local_sensitivity(prior, x) == pytest.approx(np.abs(np.asarray(to_y) - to_x).max(), rel=1e-11)
 
 
-def test_a_missing_leg_end_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_leg_end_is_noticed() -> None:
     """Negative control: enumeration tells when a kind of leg end is left out."""
     worlds = _worlds(31, 150)
-    full = sensitivity._leg_ends
     for kind in (0, 1, 2):
-
-        def partial(k: int, kind: int = kind) -> sensitivity._LegEnds:
-            ends = full(k)
-            keep = ends.kind != kind
-            return sensitivity._LegEnds(*(column[keep] for column in (ends.giver, ends.taker, ends.kind, ends.source, ends.target)))
-
-        monkeypatch.setattr(sensitivity, "_leg_ends", partial)
         differs = 0
         for world, counts, gamma, beta in worlds:
             if world.prior.k == 2:
                 continue
-            ours = (dc.smooth_sensitivity(world.prior, counts, gamma=gamma), dc.smooth_sensitivity(world.prior, counts, beta=beta))
+            every = leg_ends(world.prior.k)
+            ends = LegEnds(*(getattr(every, column.name)[every.kind != kind] for column in fields(LegEnds)))
+            discounts = (Smoothing(gamma=Fraction(gamma)), Smoothing(beta=beta))
+            ours = tuple(float(smooth_sensitivities(world.prior, counts, discount, ends)) for discount in discounts)
             truth = (world.smooth_at(counts, gamma=gamma), world.smooth_at(counts, beta=beta))
             differs += ours != pytest.approx(truth, rel=1e-9)
         assert differs > 0, f"leg ends of kind {kind} are never needed"
@@ -345,11 +342,11 @@ def test_too_many_categories_are_refused_before_anything_is_drawn() -> None:
         dc.HellingerSmooth(prior, 3, 1).check_release(counts)
 
 
-def test_many_datasets_are_gone_through_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_datasets_are_gone_through_in_parts() -> None:
     prior, points = dc.Dirichlet([1, 0.1, 3]), lattice(6, 3)
     whole = smooth_sensitivities(prior, points, Smoothing(gamma=Fraction(1)))
-    monkeypatch.setattr(limits, "SMOOTH_ENDS", 100)
-    assert (smooth_sensitivities(prior, points, Smoothing(gamma=Fraction(1))) == whole).all()
+    with lowered(SMOOTH_ENDS=100):
+        assert (smooth_sensitivities(prior, points, Smoothing(gamma=Fraction(1))) == whole).all()
 
 
 def test_a_delta_of_a_thousand_digits_loses_none_of_beta() -> None:

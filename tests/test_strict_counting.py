@@ -25,7 +25,7 @@ from discreet.cli import app
 from discreet.data.count import count
 from discreet.errors import DiscreetError, InvalidInputError, SourceError
 from discreet.ledger.ledger import Ledger
-from tests.support import Planted
+from tests.support import planted
 
 LABELS = ("low", "high", "rest", "none")
 STRICT: dict[str, Any] = {"nulls": "none", "other": "rest", "strict": True}
@@ -141,7 +141,6 @@ def test_the_command_says_the_same_of_neighbouring_files(
     tmp_path: Path, kind: str, more: Sequence[str], step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Exit code, output, messages, record and ledger."""
-    monkeypatch.setattr(dc.LatticeGeometric, "sampler", Planted((3, 3, 2, 1)))
     monkeypatch.chdir(tmp_path)
     _, rows, make = FILES[kind == "jsonl"]
     asked = ["-c", "risk", "--categories", ",".join(LABELS), "-e", "1", "--nulls", "none", "--other", "rest", *more]
@@ -151,9 +150,9 @@ def test_the_command_says_the_same_of_neighbouring_files(
         Path("ledger.db").unlink(missing_ok=True)
         book = Ledger("ledger.db")
         book.create("s", 1, unit="person" if more else "record")
-        result = CliRunner(env={"COLUMNS": "200"}).invoke(
-            app, ["release", f"survey.{kind}", *asked, "--strict", "--ledger", "ledger.db", "--dataset", "s"]
-        )
+        words = ["release", f"survey.{kind}", *asked, "--strict", "--ledger", "ledger.db", "--dataset", "s"]
+        with planted(dc.LatticeGeometric, (3, 3, 2, 1)):
+            result = CliRunner(env={"COLUMNS": "200"}).invoke(app, words)
         lines = [(line.loss, line.note, line.description) for line in book.history("s")]
         seen[name] = (result.exit_code, result.stdout, result.stderr, lines)
     assert seen["declared"][0] == 0, seen["declared"]

@@ -87,6 +87,8 @@ ERROR_CONVOLUTIONS = 1_000_000
 """Work of all convolutions of a mean, each k (n + `_CONVOLUTION_ITSELF`): some seconds."""
 ERROR_RECORDS = 200_000
 """Records up to which all counts of two categories are gone through; beyond, nodes stand for them."""
+ERROR_VALUES = 2_000_000
+"""Values of an error, or counts of simulated releases, that are held at once; a law with more values is rounded."""
 TABLED_RECORDS = 20_000
 """Records up to which tables of gaps are worth building."""
 CONVOLVED_RECORDS = 200_000
@@ -111,6 +113,12 @@ POSTERIOR_RECORDS = 10_000
 """Up to this many records an exponential mechanism's normalisers for two categories are added up: n² terms, some seconds."""
 POSTERIOR_DRAW_CELLS = 1 << 25
 """Cells of all totals together that are held where draws go category by category: 256 MB, twice."""
+POSTERIOR_ACCEPTANCE = 1e-3
+"""Draws of the true counts go by rejection if more than this part of them is accepted, and else category by category."""
+DIRECT_CONVOLUTION = 1 << 26
+"""Longest convolution, in products, that is added up directly."""
+WINDOW_TAIL = 1e-30
+"""Tilted probability left out on each side of a window: small because the bound on what is omitted divides it by P(Σ X = n)."""
 WINDOW_CELLS = 1 << 20
 """Widest range of counts that is held cell by cell: the noise of ε = 0.001 needs about 2^18."""
 WINDOW_CONVOLUTIONS = 1 << 28

@@ -47,7 +47,6 @@ _DENSE, _GROWTH, _SPARSE_GROWTH = 64, 1.1, 1.2
 `_MOST_LISTED` records."""
 _NEGLIGIBLE_NODE = 1e-19
 """A node with less than this part of the heaviest one's probability is left out: Hellinger distances are at most 1."""
-_BATCH = 2_000_000
 _BINS_PER_UNIT = 10_000  # of ln(error): quantiles to a relative 1e-4 where the law is too long to be kept
 
 
@@ -264,7 +263,7 @@ def _draws(mechanism: Mechanism) -> int:
 
 def _batches(draws: int, k: int) -> list[int]:
     """So many draws in parts that fit in memory."""
-    size = max(1, _BATCH // k)
+    size = max(1, limits.ERROR_VALUES // k)
     return [min(size, draws - start) for start in range(0, draws, size)]
 
 
@@ -405,7 +404,7 @@ def _law_and_means(mechanism: Mechanism, distance: Distance) -> tuple[ErrorLaw, 
         probabilities.append(weights[i] * dataset.probability)
         means[i] = (values[-1] * dataset.probability).sum()
         kept += len(values[-1])
-        if kept > _BATCH:
+        if kept > limits.ERROR_VALUES:
             law, kept = _binned(np.concatenate(values), np.concatenate(probabilities)), 0
             values, probabilities = [law.support], [law.probability]
     support, probability = np.concatenate(values), np.concatenate(probabilities)

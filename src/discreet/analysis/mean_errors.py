@@ -56,7 +56,7 @@ def _octave(first: int) -> tuple[Floats, Floats]:
     return m, weight * series_term(m)
 
 
-def _over_powers(moments: Callable[[Floats], Floats], last: float) -> tuple[Floats, Floats, Floats]:
+def over_powers(moments: Callable[[Floats], Floats], last: float) -> tuple[Floats, Floats, Floats]:
     """Powers, weights for sums with s_m, and the moments, which are negligible from `last` on and are asked for an octave at a time."""
     count = max(1, ceil(log2(last)) + 1)
     octaves = [_octave(2**i) for i in range(count)]
@@ -92,7 +92,7 @@ def _tilt(c: float, m: Floats) -> Floats:
     return np.asarray(np.exp(order * (np.log1p(w / 2.0) - w)) / np.sqrt(root) * series)
 
 
-def _exponential_weights(c: float, m: Floats, weight: Floats) -> tuple[Floats, Floats]:
+def exponential_weights(c: float, m: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Weights for sums with p_m(c) and p_{m-1}(c), given those with s_m: by recurrence while m goes one by one, by `_tilt` beyond."""
     table = [-c, log(c / 2.0) - c]
     for j in range(_ONE_BY_ONE - 2):
@@ -188,8 +188,8 @@ def exponential_mean(prior: Prior, counts: Counts, rate: float, rows: list[Float
     def others(m: Floats) -> Floats:
         return _coefficients([_factor(share, row, m, budget) for row in gaps.rows], gaps.n) - alone
 
-    m, weight, moments = _over_powers(others, gaps.last_power(log_count))
-    p, before = _exponential_weights(rate, m, weight)
+    m, weight, moments = over_powers(others, gaps.last_power(log_count))
+    p, before = exponential_weights(rate, m, weight)
     slope = p / rate - before * (rate / (2.0 * m))
     first = exp(-rate) * (1.0 - alone)  # m = 0: every candidate counts
     return float((first - slope @ moments) / (first + p @ moments + alone))
@@ -197,7 +197,7 @@ def exponential_mean(prior: Prior, counts: Counts, rate: float, rows: list[Float
 
 def _mean_from_moments(moments: Callable[[Floats], Floats], exact_hit: float, total: float, last: float) -> float:
     """`E[H]` from `E[B^m]`, the probability of no error at all and the total probability: `Σ s_m = 1`."""
-    _, weight, found = _over_powers(moments, last)
+    _, weight, found = over_powers(moments, last)
     return float(total - exact_hit - weight @ (found - exact_hit))
 
 

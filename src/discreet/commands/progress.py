@@ -8,35 +8,40 @@ from time import monotonic
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-_PATIENCE, _LONG = 1.0, 10.0
+PATIENCE, LONG = 1.0, 10.0
 """Seconds after which a bar is drawn on a terminal, and after which a line says that this may take minutes, on a terminal or not."""
 _STILL = "still computing: with many records, or three or more categories, this can take a minute on a busy machine"
 
 
 @contextmanager
-def progress_bar(shown: bool = True) -> Iterator[Callable[[int, int, str], None] | None]:
-    """A function to call with steps done, steps in all (0 if unknown) and what comes next; it draws on standard error."""
+def progress_bar(
+    shown: bool = True, *, clock: Callable[[], float] = monotonic, long: float = LONG
+) -> Iterator[Callable[[int, int, str], None] | None]:
+    """A function to call with steps done, steps in all (0 if unknown) and what comes next; it draws on standard error.
+
+    A bar is drawn once `PATIENCE` seconds have gone by on the clock, and a line is printed after `long` seconds of real time.
+    """
     console = Console(stderr=True, highlight=False)
-    long = Timer(_LONG, lambda: console.print(_STILL, soft_wrap=True))
-    long.daemon = True
-    long.start()
+    notice = Timer(long, lambda: console.print(_STILL, soft_wrap=True))
+    notice.daemon = True
+    notice.start()
     try:
-        with _bar(console) if shown else nullcontext() as tell:
+        with _bar(console, clock) if shown else nullcontext() as tell:
             yield tell
     finally:
-        long.cancel()
+        notice.cancel()
 
 
 @contextmanager
-def _bar(console: Console) -> Iterator[Callable[[int, int, str], None]]:
+def _bar(console: Console, clock: Callable[[], float]) -> Iterator[Callable[[int, int, str], None]]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
     task = bar.add_task("", total=None)
-    begun, started = monotonic(), False
+    begun, started = clock(), False
 
     def tell(done: int, total: int, what: str) -> None:
         nonlocal started
-        if not started and monotonic() - begun > _PATIENCE:
+        if not started and clock() - begun > PATIENCE:
             bar.start()
             started = True
         bar.update(task, description=what, completed=done, total=total or None)

@@ -26,8 +26,6 @@ from discreet.numerics.tilts import balancing_tilt
 LogFactor = Callable[[int, Floats], Floats]
 """The log likelihood's part of one category, as a function of its count."""
 
-_TAIL = 1e-30
-"""Tilted probability left out on each side of a window: small because the bound of what is left out divides it by P(Σ X = n)."""
 _NODE_ROOM = 1.05
 _DENSE = 4096
 """Up to this many records every count is a node."""
@@ -117,10 +115,10 @@ class _Law:
         return float(np.exp(self.log_density.max() - self.log_total))
 
     def window(self) -> tuple[int, int]:
-        """Counts outside which the nodes hold less than `_TAIL` on either side."""
+        """Counts outside which the nodes hold less than `limits.WINDOW_TAIL` on either side."""
         mass = np.exp(self.log_mass - self.log_total)
-        below = int(np.searchsorted(np.cumsum(mass), _TAIL))
-        above = len(mass) - 1 - int(np.searchsorted(np.cumsum(mass[::-1]), _TAIL))
+        below = int(np.searchsorted(np.cumsum(mass), limits.WINDOW_TAIL))
+        above = len(mass) - 1 - int(np.searchsorted(np.cumsum(mass[::-1]), limits.WINDOW_TAIL))
         return int(np.floor(self.x[max(below - 1, 0)])), int(np.ceil(self.x[min(above + 1, len(mass) - 1)]))
 
     def cells(self, low: int, high: int) -> Run:
@@ -170,7 +168,7 @@ class Tilted:
     @property
     def outside(self) -> float:
         """Upper bound on the tilted probability that some count is outside its window."""
-        return 2.0 * _TAIL * len(self.ranges)
+        return 2.0 * limits.WINDOW_TAIL * len(self.ranges)
 
 
 def tilt(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: LogFactor) -> Tilted:
@@ -192,9 +190,9 @@ def tilt(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: LogFact
 def check_windows(n: int, slopes: Floats) -> None:
     """Refuse noise that is so wide, falling with these slopes, that the windows of a usual outcome would have too many cells.
 
-    A law e^{-slope |x|} has `_TAIL` of its mass beyond ln(1/_TAIL)/slope; windows end at the next node, which measured up to 4 % more.
+    A law e^{-slope |x|} has a part t of its mass beyond ln(1/t)/slope; windows end at the next node, which measured up to 4 % more.
     """
-    widths = [_NODE_ROOM * 2.0 * -np.log(_TAIL) / slope if slope > 0.0 else float(n) for slope in slopes]
+    widths = [_NODE_ROOM * 2.0 * -np.log(limits.WINDOW_TAIL) / slope if slope > 0.0 else float(n) for slope in slopes]
     _check_cells(int(min(float(n), sum(widths) - max(widths))) + 1)
 
 

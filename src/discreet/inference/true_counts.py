@@ -25,9 +25,6 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import clamp_outcomes
 
-_DIRECT = 1 << 26
-"""Longest convolution, in products, that is added up directly."""
-_FEWEST_ACCEPTED = 1e-3
 _BATCH = 4096
 _CELL = 8
 """What a cell of a window costs, against a step of a convolution."""
@@ -130,8 +127,13 @@ class ConvolvedCounts:
         return float(self._totals[1].value @ self._completing.value)
 
     @property
+    def acceptance(self) -> float:
+        """The part of draws by rejection that is accepted."""
+        return self._completion / float(self.laws.rest.value.max())
+
+    @property
     def omitted(self) -> float:
-        return self.laws.outside * float(self.laws.rest.value.max()) / self._completion
+        return self.laws.outside / self.acceptance
 
     def marginal(self, category: int) -> Run:
         if category != self.laws.pivot:
@@ -140,7 +142,7 @@ class ConvolvedCounts:
         return Run(self.n - end.high, (end.value * self._completing.value)[::-1] / self._completion)
 
     def sample(self, size: int, rng: np.random.Generator) -> Counts:
-        if self._completion > _FEWEST_ACCEPTED * self.laws.rest.value.max():
+        if self.acceptance > limits.POSTERIOR_ACCEPTANCE:
             return self._by_rejection(size, rng)
         return self._in_turn(size, rng)
 
@@ -182,7 +184,7 @@ out; `marginal(category)` has the probabilities of one category's count, and `sa
 
 
 def _convolve(left: Floats, right: Floats) -> Floats:
-    if len(left) * len(right) <= _DIRECT:
+    if len(left) * len(right) <= limits.DIRECT_CONVOLUTION:
         return np.convolve(left, right)
     from scipy.signal import fftconvolve  # slow to load
 

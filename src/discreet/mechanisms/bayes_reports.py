@@ -264,7 +264,7 @@ def best_of_few(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> C
 
 
 @dataclass(frozen=True)
-class _Factors:
+class Factors:
     """The laws of the categories' counts (rows) if they were independent: nodes, the integers each stands for, and weights.
 
     Rows are filled up with nodes of no weight.
@@ -301,7 +301,7 @@ def _log_prior(a: float, x: Floats, n: int) -> Floats:
     return log_gamma_ratio(x + 1.0, a) - np.log(x + a)
 
 
-def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> tuple[_Factors, Floats]:
+def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> tuple[Factors, Floats]:
     """The categories' posterior factors, and their weights with the tilt that makes their medians add up to n."""
     rows = []
     for z, parameter in zip(noisy, prior.concentration, strict=True):
@@ -315,7 +315,7 @@ def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) 
     log_prior -= x * np.log1p(prior.concentration.max() / n)
     with np.errstate(divide="ignore"):
         log_weight = log_prior + np.log(width) + np.stack([log_factor(i, nodes) for i, nodes in enumerate(x)])
-    factors = _Factors(x, width, log_weight)
+    factors = Factors(x, width, log_weight)
 
     def excess(tilt: float) -> float:
         return float(factors.medians(factors.tilted(tilt)).sum()) - n

@@ -4,11 +4,11 @@ A `Space` holds what is public about a dataset: its categories, and its total or
 what one step changes, and so what a promise protects (docs/promise.md).
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import permutations
-from math import comb, log10
 
 import numpy as np
 
@@ -29,7 +29,7 @@ __all__ = [
 
 def candidate_count(n: int, k: int) -> int:
     """Number of ways to share n records among k categories (the papers' C(n+1, m-1) is a slip: docs/reproduction.md)."""
-    return comb(n + k - 1, k - 1)
+    return math.comb(n + k - 1, k - 1)
 
 
 def is_few(n: int, k: int, limit: int) -> bool:
@@ -40,7 +40,7 @@ def is_few(n: int, k: int, limit: int) -> bool:
 def check_outcomes(size: int, what: str, limit: int = limits.LISTED_OUTCOMES) -> None:
     """Refuse to enumerate more than `limit` outcomes."""
     if size > limit:
-        shown = f"{size:,}" if size < 10**15 else f"about 10^{int(log10(size))}"
+        shown = f"{size:,}" if size < 10**15 else f"about 10^{int(math.log10(size))}"
         raise TooLargeError(f"{what} would list {shown} outcomes; at most {limit:,} are enumerated. Use fewer records or categories")
 
 

@@ -108,13 +108,14 @@ def local_sensitivities(prior: Prior, counts: Counts) -> Floats:
     return to_hellinger((gives + best_other).max(axis=-1))
 
 
-def smooth_sensitivities(prior: Prior, counts: Counts, smoothing: Smoothing) -> Floats:
-    """Smooth sensitivity of every dataset: the best of the leg ends."""
-    together = max(1, limits.SMOOTH_ENDS // _leg_ends(prior.k).kind.size)
+def smooth_sensitivities(prior: Prior, counts: Counts, smoothing: Smoothing, ends: "LegEnds | None" = None) -> Floats:
+    """Smooth sensitivity of every dataset: the best of the leg ends, all of them unless some are given."""
+    ends = ends or leg_ends(prior.k)
+    together = max(1, limits.SMOOTH_ENDS // ends.kind.size)
     if counts.ndim == 2 and len(counts) > together:
         parts = [counts[start : start + together] for start in range(0, len(counts), together)]
-        return np.concatenate([smooth_sensitivities(prior, part, smoothing) for part in parts])
-    return cast(Floats, _discounted(prior, counts, smoothing).max(axis=-1))
+        return np.concatenate([smooth_sensitivities(prior, part, smoothing, ends) for part in parts])
+    return cast(Floats, _discounted(prior, counts, smoothing, ends).max(axis=-1))
 
 
 def check_smooth(k: int) -> None:
@@ -123,9 +124,8 @@ def check_smooth(k: int) -> None:
         raise TooLargeError(f"a smooth sensitivity is computed for at most {limits.SMOOTH_CATEGORIES} categories, not for {k}")
 
 
-def _discounted(prior: Prior, counts: Counts, smoothing: Smoothing) -> Floats:
+def _discounted(prior: Prior, counts: Counts, smoothing: Smoothing, ends: "LegEnds") -> Floats:
     """The discounted sensitivity of every leg end; -1 where the path does not exist."""
-    ends = _leg_ends(prior.k)
     steepness = _steepness(_entries(prior.concentration, counts))
     h = to_hellinger(steepness[..., ends.source] + steepness[..., ends.target])
     distance, exists = ends.reach(counts)
@@ -140,8 +140,8 @@ def _entries(a: Floats, counts: Counts) -> Floats:
 
 
 @dataclass(frozen=True)
-class _LegEnds:
-    """The ends of all paths, as columns of the table of entries, with rules for the distance to them."""
+class LegEnds:
+    """The ends of paths, as columns of the table of entries, with rules for the distance to them."""
 
     giver: NDArray[np.intp]
     taker: NDArray[np.intp]
@@ -162,13 +162,13 @@ class _LegEnds:
 
 
 @lru_cache(maxsize=4)  # 100 MB each for a thousand categories
-def _leg_ends(k: int) -> _LegEnds:
+def leg_ends(k: int) -> LegEnds:
     """Kinds: 0 the data as they are; 1 giver emptied; 2 both emptied. The taker emptied alone is kind 1 of the reversed pair."""
     check_smooth(k)
     low, source, target, full = 0, k, 2 * k, 3 * k
     giver, taker = np.nonzero(~np.eye(k, dtype=bool))
     kinds = [(source, target), (low, full)] if k == 2 else [(source, target), (low, target), (low, low)]
-    return _LegEnds(
+    return LegEnds(
         np.tile(giver, len(kinds)),
         np.tile(taker, len(kinds)),
         np.repeat(np.arange(len(kinds)), giver.size),
@@ -199,10 +199,10 @@ def local_steps(prior: Prior, counts: Counts) -> list[Step]:
 
 def smooth_steps(prior: Prior, counts: Counts, smoothing: Smoothing) -> list[Step]:
     """Steps among which the smooth sensitivity of one dataset is reached: the leg ends, without those that floats can rule out if many."""
-    ends = _leg_ends(prior.k)
+    ends = leg_ends(prior.k)
     distance, close = ends.reach(counts)
     if close.size > _FEW_ENDS:
-        value = _discounted(prior, counts, smoothing)
+        value = _discounted(prior, counts, smoothing, ends)
         close = value >= value.max() * (1.0 - _TIE)
     exact, n = prior.exact, int(counts.sum())
     pairs = list(zip(exact, (int(x) for x in counts), strict=True))

@@ -1,1 +1,1 @@
-"""The source documents, held against exact computation."""
+"""Recomputes the figures, tables and claims of the papers that this library is based on."""

@@ -31,7 +31,7 @@ class Claim:
     claim: str
     numbers: Mapping[str, float]
     search: Search
-    """Of the statement as it stands."""
+    """The search for a setting that breaks the statement as it stands."""
     conditions: tuple[Condition, ...] = ()
     """From the weakest to the strongest; the first that is not broken is the verdict's."""
     figure: str = ""
@@ -65,12 +65,12 @@ class Claim:
         return f"{self.kind}{' ' if self.condition_text else ''}{self.condition_text} ({self.reach})"
 
     def to_json(self) -> dict[str, Any]:
-        """Fields and verdict."""
+        """The fields as plain values, with the verdict beside them."""
         return asdict(self) | {"kind": self.kind, "condition": self.condition_text, "verdict": self.verdict}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """What `to_json` gave."""
+        """The claim that `to_json` turned into plain values."""
         conditions = tuple(Condition(each["text"], Search(**each["search"])) for each in stored["conditions"])
         plain = {name: stored[name] for name in ("id", "where", "claim", "numbers", "figure")}
         return cls(**plain, search=Search(**stored["search"]), conditions=conditions)

@@ -1,4 +1,4 @@
-"""What the papers say, what is computed, and whether the two agree: all claims together.
+"""All claims of the papers, each with the numbers and the verdict that are computed for it.
 
 Each claim is a function that computes its numbers and searches for a case that breaks it; nothing here is copied from a run. Documents are
 named by number: 000 report, 001 short paper, 002 draft, 003 poster, 004 notes.
@@ -32,7 +32,7 @@ _CLAIMS: Mapping[str, Callable[[], Claim]] = {
 
 
 def claim_ids() -> list[str]:
-    """The claims there are, in the order they are reported."""
+    """The identifiers of all claims, in the order in which they are reported."""
     return list(_CLAIMS)
 
 

@@ -13,10 +13,10 @@ from discreet.mechanisms import LaplaceDimension, LaplaceHistogram, LaplaceZhang
 from discreet.model.datasets import simplex_points
 from discreet.model.dirichlet import Beta
 from discreet.paper import formulas, theory
+from discreet.paper.accuracy_tables import PRINTED, accuracy_rows
 from discreet.paper.claim import Claim, Condition
 from discreet.paper.laws import Laws, pair
-from discreet.paper.search import Cases, Search, case, equal_case, in_floats, over, relative, search
-from discreet.paper.tables import PRINTED, accuracy_rows
+from discreet.paper.search import Cases, Search, case, each, equal_case, in_floats, over, relative, search
 
 __all__ = ["CLAIMS"]
 
@@ -64,11 +64,7 @@ def _formula_cases(formula: _Formula, steps: tuple[int, ...], *, symmetric: bool
             for beta in [alpha + 1] if symmetric else [t + above for above in _ABOVE]:
                 if beta > t:
                     at = f"α = {float(alpha):g}, β = {float(beta):g}, t = {t}"
-                    yield equal_case(
-                        at,
-                        lambda alpha=alpha, beta=beta, t=t: formula(alpha, beta, t),  # type: ignore[misc]
-                        lambda alpha=alpha, beta=beta, t=t: formulas.squared_distance(alpha, beta, t),  # type: ignore[misc]
-                    )
+                    yield equal_case(at, partial(formula, alpha, beta, t), partial(formulas.squared_distance, alpha, beta, t))
 
 
 def _formula_search(formula: _Formula, steps: tuple[int, ...], *, symmetric: bool = False) -> Search:
@@ -77,88 +73,92 @@ def _formula_search(formula: _Formula, steps: tuple[int, ...], *, symmetric: boo
     return search(region, _formula_cases(formula, steps, symmetric=symmetric))
 
 
+def _distance_claim(
+    identifier: str,
+    steps: str,
+    said: str,
+    numbers: Mapping[str, Callable[[], arb]],
+    stated: Search,
+    readings: Mapping[str, Search] | None = None,
+) -> Claim:
+    """A claim about the formula for so many steps: as it is printed, and as it may be read."""
+    conditions = tuple(Condition(text, found) for text, found in (readings or {}).items())
+    shown = {name: in_floats(compute) for name, compute in numbers.items()}
+    return Claim(identifier, f"000, section 6.1.1, {steps}", said, shown, stated, conditions, "000-table-1")
+
+
+_MIDDLE, _FAR = (Fraction(51), Fraction(51)), (Fraction(3), Fraction(40))
+"""The parameters α and β at which distances and formulas are shown."""
+
+
 def _one_step() -> Claim:
-    middle, far = (Fraction(51), Fraction(51)), (Fraction(3), Fraction(40))
     printed: _Formula = lambda a, b, _: formulas.one_step(a, b)  # noqa: E731
     repaired: _Formula = lambda a, b, _: formulas.one_step(a, b, repaired=True)  # noqa: E731
-    return Claim(
+    return _distance_claim(
         "one-step",
-        "000, section 6.1.1, t = 1",
+        "t = 1",
         "One step away from Beta(α, β) the squared Hellinger distance is 1 - [Γ(α+½)/Γ(α)] [Γ(β-½)/Γ(β)].",
         {
-            "H² from (51, 51)": in_floats(lambda: formulas.squared_distance(*middle, 1)),
-            "printed formula": in_floats(lambda: formulas.one_step(*middle)),
-            "from (3, 40)": in_floats(lambda: formulas.squared_distance(*far, 1)),
-            "printed formula there": in_floats(lambda: formulas.one_step(*far)),
+            "H² from (51, 51)": lambda: formulas.squared_distance(*_MIDDLE, 1),
+            "printed formula": lambda: formulas.one_step(*_MIDDLE),
+            "from (3, 40)": lambda: formulas.squared_distance(*_FAR, 1),
+            "printed formula there": lambda: formulas.one_step(*_FAR),
         },
         _formula_search(printed, (1,)),
-        (
-            Condition("β - 1 = α; elsewhere the product lacks the factor sqrt((β-1)/α)", _formula_search(printed, (1,), symmetric=True)),
-            Condition("the product has the factor sqrt((β-1)/α) as well", _formula_search(repaired, (1,))),
-        ),
-        "000-table-1",
+        {
+            "β - 1 = α; elsewhere the product lacks the factor sqrt((β-1)/α)": _formula_search(printed, (1,), symmetric=True),
+            "the product has the factor sqrt((β-1)/α) as well": _formula_search(repaired, (1,)),
+        },
     )
 
 
 def _two_steps() -> Claim:
-    middle = (Fraction(51), Fraction(51))
-    return Claim(
+    return _distance_claim(
         "two-steps",
-        "000, section 6.1.1, t = 2",
+        "t = 2",
         "Two steps away from Beta(α, β) the squared Hellinger distance is 1 - sqrt(1 - 1/(α+1)) sqrt(1 - 1/β).",
         {
-            "H² from (51, 51)": in_floats(lambda: formulas.squared_distance(*middle, 2)),
-            "printed formula": in_floats(lambda: formulas.two_steps(*middle)),
-            "with β - 1 for β": in_floats(lambda: formulas.two_steps(*middle, repaired=True)),
+            "H² from (51, 51)": lambda: formulas.squared_distance(*_MIDDLE, 2),
+            "printed formula": lambda: formulas.two_steps(*_MIDDLE),
+            "with β - 1 for β": lambda: formulas.two_steps(*_MIDDLE, repaired=True),
         },
         _formula_search(lambda a, b, _: formulas.two_steps(a, b), (2,)),
-        (Condition("β in it is read as β - 1", _formula_search(lambda a, b, _: formulas.two_steps(a, b, repaired=True), (2,))),),
-        "000-table-1",
+        {"β in it is read as β - 1": _formula_search(lambda a, b, _: formulas.two_steps(a, b, repaired=True), (2,))},
     )
 
 
 def _even_steps() -> Claim:
-    steps = (2, 4, 6, 8, 10, 20)
-    middle = (Fraction(51), Fraction(51))
-    return Claim(
+    return _distance_claim(
         "even-steps",
-        "000, section 6.1.1, t even",
+        "t even",
         "For even t the squared Hellinger distance is 1 - Π_{k=0}^{t/2-1} sqrt(1 - (t/2)/(α+k+t/2)) Π_{k=1}^{t/2} sqrt(1 - (t/2)/(β-k)).",
-        {f"H² from (51, 51), t = {t}": in_floats(lambda t=t: formulas.even_steps(*middle, t)) for t in (2, 4, 8)},  # type: ignore[misc]
-        _formula_search(formulas.even_steps, steps),
-        figure="000-table-1",
+        {f"H² from (51, 51), t = {t}": partial(formulas.even_steps, *_MIDDLE, t) for t in (2, 4, 8)},
+        _formula_search(formulas.even_steps, (2, 4, 6, 8, 10, 20)),
     )
 
 
 def _odd_steps() -> Claim:
-    middle = (Fraction(51), Fraction(51))
-    return Claim(
+    return _distance_claim(
         "odd-steps",
-        "000, section 6.1.1, t odd",
+        "t odd",
         "For odd t = 2m + 1 the squared Hellinger distance is 1 less the formula of t = 1 times two products of m factors.",
         {
-            "H² from (51, 51), t = 3": in_floats(lambda: formulas.squared_distance(*middle, 3)),
-            "printed formula, t = 3": in_floats(lambda: formulas.odd_steps(*middle, 3)),
-            "H² from (51, 51), t = 5": in_floats(lambda: formulas.squared_distance(*middle, 5)),
-            "printed formula, t = 5": in_floats(lambda: formulas.odd_steps(*middle, 5)),
+            "H² from (51, 51), t = 3": lambda: formulas.squared_distance(*_MIDDLE, 3),
+            "printed formula, t = 3": lambda: formulas.odd_steps(*_MIDDLE, 3),
+            "H² from (51, 51), t = 5": lambda: formulas.squared_distance(*_MIDDLE, 5),
+            "printed formula, t = 5": lambda: formulas.odd_steps(*_MIDDLE, 5),
         },
         _formula_search(formulas.odd_steps, (3, 5, 7)),
-        figure="000-table-1",
     )
-
-
-def _floored(t: int, scale: Fraction, which: int, sign: int) -> arb:
-    return sign * formulas.floored(t, scale)[which]
 
 
 def _floor_sign() -> Claim:
     places = [(t, Fraction(b)) for t in (-1, -2, -5, -40) for b in ("0.05", "1", "2", "100")]
     region = {"t": "-1, -2, -5, -40", "Δ/ε": "0.05, 1, 2, 100"}
 
-    def cases(sign: int) -> Iterator[Cases]:
-        for t, b in places:
-            shown, true = partial(_floored, t, b, 0, sign), partial(_floored, t, b, 1, 1)
-            yield equal_case(f"t = {t}, Δ/ε = {float(b):g}", shown, true)
+    def at(sign: int, place: tuple[int, Fraction]) -> Cases:
+        t, b = place
+        return equal_case(f"t = {t}, Δ/ε = {float(b):g}", lambda: sign * formulas.floored(t, b)[0], lambda: formulas.floored(t, b)[1])
 
     return Claim(
         "floor-sign",
@@ -168,8 +168,8 @@ def _floor_sign() -> Claim:
             "printed, t = -1, Δ/ε = 1": in_floats(lambda: formulas.floored(-1, Fraction(1))[0]),
             "true": in_floats(lambda: formulas.floored(-1, Fraction(1))[1]),
         },
-        search(region, cases(1)),
-        (Condition("the sign is changed, as in the next display", search(region, cases(-1))),),
+        search(region, each(at, (1,), places)),
+        (Condition("the sign is changed, as in the next display", search(region, each(at, (-1,), places))),),
     )
 
 
@@ -258,20 +258,22 @@ def _table_digits() -> Claim:
 
 def _fixed_cases(datasets: Callable[[int], range], sizes: range) -> Iterator[Cases]:
     """The probability of each number of steps against that of noise that is not clamped."""
-    for n in sizes:
+
+    def at(n: int, epsilon: str, cls: type[LaplaceDimension | LaplaceHistogram], t: int) -> Cases:
         x = np.array(datasets(n))
-        for epsilon in ("0.1", "1", "5"):
-            for cls in (LaplaceDimension, LaplaceHistogram):
-                mechanism = cls(Beta(1, 1), n, epsilon)
-                law = Laws(Beta(1, 1), n, tuple(x.tolist())).laplace(mechanism)
-                for t in (-2, -1, 0, 1, 2):
-                    place = x + t
-                    inside = (place >= 0) & (place <= n)
-                    found = np.where(inside, law[np.arange(x.size), np.clip(place, 0, n)], 0.0)
-                    margins = -np.abs(found / float(np.exp(mechanism.noise.log_factor(np.array(float(t))))) - 1.0)
-                    # Between the ends the law is that of the noise, term by term.
-                    exact: Callable[[int], arb] = lambda i, place=place, n=n: arb(0 if 0 < place[i] < n else -1)  # type: ignore[misc]  # noqa: E731
-                    yield Cases(margins, lambda i, x=x, n=n, t=t, e=epsilon: f"{pair(int(x[i]), n)}, ε = {e}, {t:+d} steps", exact=exact)  # type: ignore[misc]
+        mechanism = cls(Beta(1, 1), n, epsilon)
+        law = Laws(Beta(1, 1), n, tuple(x.tolist())).laplace(mechanism)
+        place = x + t
+        inside = (place >= 0) & (place <= n)
+        found = np.where(inside, law[np.arange(x.size), np.clip(place, 0, n)], 0.0)
+        margins = -np.abs(found / float(np.exp(mechanism.noise.log_factor(np.array(float(t))))) - 1.0)
+
+        def exact(i: int) -> arb:
+            return arb(0 if 0 < place[i] < n else -1)  # between the ends the law is that of the noise, term by term
+
+        return Cases(margins, lambda i: f"{pair(int(x[i]), n)}, ε = {epsilon}, {t:+d} steps", exact=exact)
+
+    return each(at, sizes, ("0.1", "1", "5"), (LaplaceDimension, LaplaceHistogram), (-2, -1, 0, 1, 2))
 
 
 def _table_fixed() -> Claim:

@@ -1,7 +1,8 @@
-"""Claims of the lemmas of 002 and 004, and of what the public research code does in the papers' place."""
+"""Claims about the lemmas of 002 and 004, and about where the public research code differs from the papers."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
+from typing import Literal
 
 import numpy as np
 from flint import arb
@@ -9,13 +10,13 @@ from flint import arb
 from discreet.mechanisms import LaplaceZhang
 from discreet.model.dirichlet import Beta
 from discreet.model.distances import hellinger_ball
-from discreet.model.sensitivity import Smoothing, local_sensitivities, local_sensitivity, local_steps, smooth_sensitivities, steps_ball
+from discreet.model.sensitivity import Smoothing, local_sensitivities, local_sensitivity, smooth_sensitivities
 from discreet.paper.claim import Claim, Condition
 from discreet.paper.laws import Laws, pair
 from discreet.paper.lemmas import Sides, dilation, laplace_dilation, sliding
 from discreet.paper.losses import poster_beta, research_local_loss, research_local_sensitivities, research_zhang_at_most
-from discreet.paper.search import Cases, Search, case, over, search
-from discreet.paper.sensitivities import datasets
+from discreet.paper.search import Cases, Search, case, each, over, search
+from discreet.paper.sensitivities import datasets, local_ball
 
 __all__ = ["CLAIMS"]
 
@@ -36,12 +37,14 @@ _REGION = {
 
 
 def _lemma_cases(lemma: Callable[[Beta, int, float, float, int, float], Sides], shares: tuple[float, ...]) -> Iterator[Cases]:
-    """Right less left in units of δ/2."""
+    """The right side of the lemma less its left side, in units of δ/2, at the score of every candidate."""
+
+    def at(a: str, n: int, epsilon: float, delta: float, share: float, x: int) -> Cases:
+        margins = lemma(Beta(a, a), n, epsilon, delta, x, share).margin / (delta / 2.0)
+        return Cases(margins, lambda _: f"Beta({a}, {a}), {pair(x, n)}, ε = {epsilon:g}, δ = {delta:g}, share {share:g}")
+
     for a, n, epsilon, delta, share in product(_PRIORS, _SIZES, _EPSILONS, _DELTAS, shares):
-        for x in sorted({0, n // 4, n // 2}):
-            margins = lemma(Beta(a, a), n, epsilon, delta, x, share).margin / (delta / 2.0)
-            at = f"Beta({a}, {a}), {pair(x, n)}, ε = {epsilon:g}, δ = {delta:g}, share {share:g}"
-            yield Cases(margins, lambda _, at=at: at)  # type: ignore[misc]
+        yield from (at(a, n, epsilon, delta, share, x) for x in sorted({0, n // 4, n // 2}))
 
 
 def _literal_sliding() -> tuple[Cases, float]:
@@ -87,91 +90,80 @@ def _dilation() -> Claim:
 
 _LEVELS = (0.01, 0.1, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 20.0, 50.0)
 _SMALL = (1e-12, 1e-8, 1e-5, 1e-3, 0.01, 0.03, 0.1)
-_LARGE = (0.2, 0.3, 0.5, 0.7, 0.74, 0.8, 0.9, 0.99)
+_ANY = (*_SMALL, 0.2, 0.3, 0.5, 0.7, 0.74, 0.8, 0.9, 0.99)
 
 
-def _noise_search(numerator: float, part: float, most: float, deltas: tuple[float, ...] = (*_SMALL, *_LARGE)) -> Search:
-    """The excess over all sets S against `part` of δ."""
+def _noise_search(numerator: float, part: float, most: float, deltas: tuple[float, ...] = _ANY) -> Search:
+    """Search for an ε and a δ with an excess, over the worst set S, above this part of δ."""
     levels = tuple(e for e in _LEVELS if e <= most)
     region = {"ε": over(levels), "δ": over(deltas), "S": "the worst set", "λ": "the worst of both signs"}
     cases = (case(f"ε = {e:g}, δ = {d:g}", 1.0 - laplace_dilation(e, d, numerator) / (part * d)) for e, d in product(levels, deltas))
     return search(region, cases)
 
 
-def _noise_numbers(numerator: float, part: float, name: str) -> dict[str, float]:
-    return {
-        f"largest excess / {name}, ε = {e:g}, δ = {d:g}": laplace_dilation(e, d, numerator) / (part * d)
-        for e, d in ((1.0, 1e-8), (5.0, 1e-3), (8.0, 1e-3), (20.0, 1e-3), (20.0, 1e-8))
-    }
+def _noise_claim(
+    identifier: str,
+    where: str,
+    said: str,
+    numerator: float,
+    allowed: Literal["δ", "(δ/2)"],
+    conditions: Mapping[str, tuple[float, tuple[float, ...]]],
+) -> Claim:
+    """A lemma for |λ| <= ε/(2 ln(numerator/δ)) with this excess allowed; conditions give the largest ε and the values of δ."""
+    part = 1.0 if allowed == "δ" else 0.5
+    shown = ((1.0, 1e-8), (5.0, 1e-3), (8.0, 1e-3), (20.0, 1e-3), (20.0, 1e-8))
+    return Claim(
+        identifier,
+        where,
+        said,
+        {f"largest excess / {allowed}, ε = {e:g}, δ = {d:g}": laplace_dilation(e, d, numerator) / (part * d) for e, d in shown},
+        _noise_search(numerator, part, 50.0),
+        tuple(Condition(text, _noise_search(numerator, part, most, deltas)) for text, (most, deltas) in conditions.items()),
+    )
 
 
 def _laplace_dilation() -> Claim:
-    return Claim(
-        "laplace-dilation",
-        "004, Lemma 3.1; 002, section 4",
-        "Dilation of Laplace noise: P(z in S) <= e^{ε/2} P(z in e^λ S) + δ/2 for |λ| <= ε/(2 ln(2/δ)) and every set S.",
-        _noise_numbers(2.0, 0.5, "(δ/2)"),
-        _noise_search(2.0, 0.5, 50.0),
-        (
-            Condition("ε <= 5 and δ <= 0.1 (for larger δ, ε <= 2)", _noise_search(2.0, 0.5, 5.0, _SMALL)),
-            Condition("ε <= 2", _noise_search(2.0, 0.5, 2.0)),
-        ),
-    )
+    said = "Dilation of Laplace noise: P(z in S) <= e^{ε/2} P(z in e^λ S) + δ/2 for |λ| <= ε/(2 ln(2/δ)) and every set S."
+    conditions = {"ε <= 5 and δ <= 0.1 (for larger δ, ε <= 2)": (5.0, _SMALL), "ε <= 2": (2.0, _ANY)}
+    return _noise_claim("laplace-dilation", "004, Lemma 3.1; 002, section 4", said, 2.0, "(δ/2)", conditions)
 
 
 def _laplace_dilation_three() -> Claim:
-    return Claim(
-        "laplace-dilation-3",
-        "004, Lemma 3.1, the β of its proof",
-        "The same for |λ| <= ε/(2 ln(3/δ)), which is what the proof uses.",
-        _noise_numbers(3.0, 0.5, "(δ/2)"),
-        _noise_search(3.0, 0.5, 50.0),
-        (Condition("ε <= 4", _noise_search(3.0, 0.5, 4.0)),),
-    )
+    said = "The same for |λ| <= ε/(2 ln(3/δ)), which is what the proof uses."
+    return _noise_claim("laplace-dilation-3", "004, Lemma 3.1, the β of its proof", said, 3.0, "(δ/2)", {"ε <= 4": (4.0, _ANY)})
 
 
 def _laplace_dilation_draft() -> Claim:
-    return Claim(
-        "laplace-dilation-002",
-        "002, section 4, the end of the proof",
-        "P(z in S) <= e^{ε/2} P(z in e^λ S) + δ for |λ| <= ε/(2 ln(3/δ)) and every set S: the draft's proof ends with δ for δ/2.",
-        _noise_numbers(3.0, 1.0, "δ"),
-        _noise_search(3.0, 1.0, 50.0),
-        (Condition("ε <= 8", _noise_search(3.0, 1.0, 8.0)),),
-    )
+    said = "P(z in S) <= e^{ε/2} P(z in e^λ S) + δ for |λ| <= ε/(2 ln(3/δ)) and every set S: the draft's proof ends with δ for δ/2."
+    return _noise_claim("laplace-dilation-002", "002, section 4, the end of the proof", said, 3.0, "δ", {"ε <= 8": (8.0, _ANY)})
 
 
 # --- the public research code -----------------------------------------------------------------------------------------
 
 
-def _local_ball(x: int, n: int) -> arb:
-    return steps_ball(local_steps(Beta(1, 1), np.array([x, n - x])))
-
-
 def _research_local() -> Claim:
     sizes = (2, 10, 20, 50, 100)
 
-    def cases() -> Iterator[Cases]:
-        for n in sizes:
-            laws = Laws.every(Beta(1, 1), n)
-            yield Cases(
-                -np.abs(laws.local[n // 2] / laws.local - 1.0),
-                lambda i, n=n: pair(i, n),  # type: ignore[misc]
-                exact=lambda i, n=n: -abs(_local_ball(n // 2, n) - _local_ball(i, n)),  # type: ignore[misc]
-            )
+    def at(n: int) -> Cases:
+        laws, counts = Laws.every(Beta(1, 1), n), datasets(n)
+
+        def exact(i: int) -> arb:
+            return -abs(local_ball(Beta(1, 1), counts[n // 2]) - local_ball(Beta(1, 1), counts[i]))
+
+        return Cases(-np.abs(laws.local[n // 2] / laws.local - 1.0), lambda i: pair(i, n), exact=exact)
 
     return Claim(
         "research-ehdl",
         "001, Algorithm 5, as the public research code runs it",
         "EHDL takes the local sensitivity of the data. (The code takes that of balanced data, for all data.)",
         {f"loss / ε of the code's EHDL, n = {n}": research_local_loss(Beta(1, 1), n, 1.0) for n in sizes[1:]},
-        search({"prior": "Beta(1, 1)", "n": over(sizes), "data": "every dataset"}, cases()),
+        search({"prior": "Beta(1, 1)", "n": over(sizes), "data": "every dataset"}, each(at, sizes)),
         figure="000-figure-7",
     )
 
 
 def _research_zhang() -> Claim:
-    """What is published is the prior plus clipped noise: the data have no part in it."""
+    """The code publishes the prior plus clipped noise, and does not add the counts."""
     sizes, levels = (1, 4, 20), ("0.1", "1", "5")
 
     def cases() -> Iterator[Cases]:
@@ -207,35 +199,28 @@ def _research_ball(prior: Beta, x: int, n: int) -> arb:
 def _research_steps() -> Claim:
     sizes = (1, 2, 5, 20, 100)
 
-    def cases(priors: tuple[str, ...]) -> Iterator[Cases]:
-        for a, n in product(priors, sizes):
-            prior = Beta(a, a)
-            ratio = research_local_sensitivities(prior, n) / local_sensitivities(prior, datasets(n))
+    def at(a: str, n: int) -> Cases:
+        prior, counts = Beta(a, a), datasets(n)
+        ratio = research_local_sensitivities(prior, n) / local_sensitivities(prior, counts)
 
-            def exact(x: int, prior: Beta = prior, n: int = n) -> arb:
-                return -abs(_research_ball(prior, x, n) - steps_ball(local_steps(prior, np.array([x, n - x]))))
+        def exact(x: int) -> arb:
+            return -abs(_research_ball(prior, x, n) - local_ball(prior, counts[x]))
 
-            yield Cases(-np.abs(ratio - 1.0), lambda i, a=a, n=n: f"Beta({a}, {a}), {pair(i, n)}", exact=exact)  # type: ignore[misc]
+        return Cases(-np.abs(ratio - 1.0), lambda i: f"Beta({a}, {a}), {pair(i, n)}", exact=exact)
 
-    at = research_local_sensitivities(Beta(2, 2), 20)[0], local_sensitivity(Beta(2, 2), [0, 20])
+    def found(*priors: str) -> Search:
+        return search({"prior": f"Beta(a, a), a = {', '.join(priors)}", "n": over(sizes), "data": "every dataset"}, each(at, priors, sizes))
+
     return Claim(
         "research-sensitivity",
         "000, section 4.2.2, as the public research code runs it",
         "The local sensitivity is a maximum over neighbouring datasets. (The code steps on while the posterior's parameter is above 0.)",
-        {"the code's, (0, 20) under Beta(2, 2)": float(at[0]), "the local sensitivity there": float(at[1])},
-        search(
-            {"prior": "Beta(a, a), a = 0.1, 1, 1.5, 2, 30", "n": over(sizes), "data": "every dataset"},
-            cases(("0.1", "1", "1.5", "2", "30")),
-        ),
-        (
-            Condition(
-                "no prior parameter is above 1",
-                search(
-                    {"prior": "Beta(a, a), a = 0.001, 0.1, 0.5, 1", "n": over(sizes), "data": "every dataset"},
-                    cases(("0.001", "0.1", "0.5", "1")),
-                ),
-            ),
-        ),
+        {
+            "the code's, (0, 20) under Beta(2, 2)": float(research_local_sensitivities(Beta(2, 2), 20)[0]),
+            "the local sensitivity there": local_sensitivity(Beta(2, 2), [0, 20]),
+        },
+        found("0.1", "1", "1.5", "2", "30"),
+        (Condition("no prior parameter is above 1", found("0.001", "0.1", "0.5", "1")),),
         "000-figure-1",
     )
 

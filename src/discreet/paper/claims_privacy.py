@@ -1,4 +1,4 @@
-"""Claims about privacy: what each mechanism really loses, over all neighbouring datasets of many configurations."""
+"""Claims about privacy: the exact loss of each mechanism over all neighbouring datasets of many configurations."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from discreet.analysis.optimum import neighbouring_pairs
-from discreet.analysis.privacy import delta_at, privacy_loss
+from discreet.analysis.privacy import delta_at
 from discreet.mechanisms import Calibrated, HellingerGlobal, HellingerSmooth, HellingerSmoothDelta
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram, LaplaceZhang
@@ -17,7 +17,7 @@ from discreet.model.sensitivity import global_sensitivity, local_sensitivities
 from discreet.numerics.balls import ball
 from discreet.paper.claim import Claim, Condition
 from discreet.paper.contenders import build, exact_mean
-from discreet.paper.losses import balanced_loss
+from discreet.paper.losses import balanced_loss, loss_ratio
 from discreet.paper.search import Cases, case, over, search, together
 from discreet.paper.sensitivities import datasets
 from discreet.paper.theory import PAPER_SENSITIVITY
@@ -50,19 +50,19 @@ def _named(prior: Prior, n: int) -> str:
 
 
 def _within(name: str, worlds: Iterable[World] = _WORLDS) -> Iterator[Cases]:
-    """1 - loss/ε with the proven bound of the loss."""
+    """1 - loss/ε of a mechanism by its name."""
     for prior, n, epsilon in worlds:
-        found = privacy_loss(build(name, prior, n, epsilon))
-        yield case(f"{name}, {_named(prior, n)}, ε = {epsilon}", 1.0 - found.value / float(epsilon), error=1e-9)
+        yield case(f"{name}, {_named(prior, n)}, ε = {epsilon}", 1.0 - loss_ratio(build(name, prior, n, epsilon)), error=1e-9)
 
 
 def _noise_case(mechanism: Mechanism, margin: Callable[[float], float], name: str) -> Cases:
-    """A Laplace mechanism's loss against ε; where they are the same, rational arithmetic says so."""
+    """The loss of a Laplace mechanism against ε. Rational arithmetic decides whether they are equal."""
     if not isinstance(mechanism, LaplaceZhang | LaplaceDimension | LaplaceHistogram):
         raise TypeError(name)
     spare = 1 - mechanism.affected / mechanism.scale / mechanism.epsilon
-    ratio = privacy_loss(mechanism).value / float(mechanism.epsilon)
-    return case(f"{name}, k = {mechanism.k}, ε = {float(mechanism.epsilon):g}", margin(ratio), exact=lambda: ball(Fraction(spare)))
+    return case(
+        f"{name}, k = {mechanism.k}, ε = {float(mechanism.epsilon):g}", margin(loss_ratio(mechanism)), exact=lambda: ball(Fraction(spare))
+    )
 
 
 def _laplace_losses(names: tuple[str, ...], margin: Callable[[float], float]) -> Iterator[Cases]:
@@ -79,7 +79,7 @@ def _laplace() -> Claim:
         "privacy-laplace",
         "000, section 4.1; 001, Theorem 3.1",
         "The Laplace mechanisms LSZhang, LSDim and LSHist are ε-differentially private.",
-        {f"loss / ε of {name}, k = {k}": privacy_loss(build(name, Dirichlet.uniform(k), 10)).value for name in names for k in (2, 3)},
+        {f"loss / ε of {name}, k = {k}": loss_ratio(build(name, Dirichlet.uniform(k), 10)) for name in names for k in (2, 3)},
         search(_NOISE_REGION | {"mechanisms": ", ".join(names)}, _laplace_losses(names, lambda ratio: 1.0 - ratio)),
         figure="000-figure-7",
     )
@@ -90,7 +90,7 @@ def _enough() -> Claim:
         "enough-noise",
         "000, section 4.1.2; 003, experimental results",
         "Noise for a sensitivity of 1 in 2 dimensions and 2 in higher ones is enough, and it is used up: LSHist loses ε.",
-        {f"loss / ε of LSHist, k = {k}": privacy_loss(build("LSHist", Dirichlet.uniform(k), 10)).value for k in (2, 3, 4, 6)},
+        {f"loss / ε of LSHist, k = {k}": loss_ratio(build("LSHist", Dirichlet.uniform(k), 10)) for k in (2, 3, 4, 6)},
         search(_NOISE_REGION, _laplace_losses(("LSHist",), lambda ratio: -abs(ratio - 1.0))),
         figure="000-figure-7",
     )
@@ -103,7 +103,7 @@ def _dimension() -> Claim:
     for k in dimensions:
         points, pairs = simplex_points(3, k), neighbouring_pairs(simplex_points(3, k), Relation.REPLACE_ONE)
         change = float(np.abs(points[pairs[:, 0]] - points[pairs[:, 1]]).sum(axis=-1).max())
-        loss = privacy_loss(build("LSDim", Dirichlet.uniform(k), 10)).value
+        loss = loss_ratio(build("LSDim", Dirichlet.uniform(k), 10))
         numbers |= {f"ℓ1 sensitivity, k = {k}": change, f"loss / ε of noise k/ε, k = {k}": loss}
         found += [case(f"k = {k}, the ℓ1 sensitivity against k", -abs(change / k - 1.0), exact=lambda: ball(0))]
         found += [case(f"k = {k}, the loss of noise k/ε against ε", -abs(loss - 1.0))]
@@ -120,7 +120,7 @@ def _dimension() -> Claim:
 def _with_constant(prior: Prior, n: int, epsilon: str = "1") -> float:
     """Loss / ε of EHD with sqrt(1 - π/4) for its global sensitivity."""
     factor = exact(repr(global_sensitivity(prior, n) / PAPER_SENSITIVITY), "factor")
-    return privacy_loss(HellingerGlobal(prior, n, epsilon, factor=factor)).value / float(epsilon)
+    return loss_ratio(HellingerGlobal(prior, n, epsilon, factor=factor))
 
 
 def _constant_cases(worlds: Iterable[World]) -> Iterator[Cases]:
@@ -131,7 +131,7 @@ def _constant_cases(worlds: Iterable[World]) -> Iterator[Cases]:
 def _global() -> Claim:
     shown: tuple[tuple[Prior, int], ...] = ((Beta(1, 1), 100), (Beta("0.5", 2), 60), (_TINY, 100), (Dirichlet.uniform(3), 12))
     numbers = {f"loss / ε with √(1-π/4), {_named(prior, n)}": _with_constant(prior, n) for prior, n in shown}
-    numbers |= {f"with the prior's own GS, {_named(prior, n)}": privacy_loss(build("EHD", prior, n)).value for prior, n in shown}
+    numbers |= {f"with the prior's own GS, {_named(prior, n)}": loss_ratio(build("EHD", prior, n)) for prior, n in shown}
     large = [world for world in _WORLDS if min(world[0].exact) >= 1]
     return Claim(
         "privacy-ehd",
@@ -159,8 +159,8 @@ def _smooth() -> Claim:
         "EHDS (expMech^smoo with γ = 1) is ε-differentially private.",
         {
             "largest loss / ε found": 1.0 - found.worst,
-            "loss / ε, Dir(300, 300, 300), n = 80, ε = 0.05": privacy_loss(build("EHDS", Dirichlet([300] * 3), 80, "0.05")).value / 0.05,
-            **{f"loss / ε, {_named(prior, n)}": privacy_loss(build("EHDS", prior, n)).value for prior, n in shown},
+            "loss / ε, Dir(300, 300, 300), n = 80, ε = 0.05": loss_ratio(build("EHDS", Dirichlet([300] * 3), 80, "0.05")),
+            **{f"loss / ε, {_named(prior, n)}": loss_ratio(build("EHDS", prior, n)) for prior, n in shown},
         },
         found,
         figure="000-figure-7",
@@ -181,20 +181,19 @@ _LOCAL_WORLDS: tuple[World, ...] = (
 
 
 def _local() -> Claim:
-    """A statement that there is a loss above ε: the worst case is the one that shows it."""
-    numbers = {}
+    """The statement says that some loss is above ε, so the search looks for the largest."""
+    ratios = {}
     for prior, n, epsilon in _LOCAL_WORLDS:
         at = _named(prior, n) if epsilon == "1" else f"{_named(prior, n)}, ε = {epsilon}"
-        numbers[f"loss / ε, {at}"] = privacy_loss(build("EHDL", prior, n, epsilon)).value / float(epsilon)
-    cases = [case(name.removeprefix("loss / ε, "), value - 1.0, error=1e-9) for name, value in numbers.items()]
+        ratios[at] = loss_ratio(build("EHDL", prior, n, epsilon))
     return Claim(
         "privacy-ehdl",
         "000, section 5.2.2; 002 and 004, section 1.2.2",
         "EHDL (local sensitivity) is not ε-differentially private: there are priors, data and ε with a loss above ε.",
-        numbers,
+        {f"loss / ε, {at}": ratio for at, ratio in ratios.items()},
         search(
             {"prior": "small, unit and large, 2 and 3 categories", "n": "30 to 400", "ε": "0.001 to 1", "data": "all neighbours"},
-            cases,
+            (case(at, ratio - 1.0, error=1e-9) for at, ratio in ratios.items()),
             ties="broken",
             wanted="some",
         ),
@@ -258,7 +257,7 @@ def _delta() -> Claim:
         ratio = delta_at(mechanism, epsilon).bound / float(delta)
         found.append(case(_delta_name(world), 1.0 - ratio))
         if world in _DELTA_SHOWN:
-            numbers[f"loss / ε, {_delta_name(world)}"] = privacy_loss(mechanism).value / float(epsilon)
+            numbers[f"loss / ε, {_delta_name(world)}"] = loss_ratio(mechanism)
             numbers[f"δ(ε) / δ, {_delta_name(world)}"] = ratio
     tried = search(_DELTA_REGION, found)
     return Claim(
@@ -273,10 +272,7 @@ def _delta() -> Claim:
 
 def _delta_losses(worlds: Iterable[DeltaWorld]) -> Iterator[Cases]:
     for world in worlds:
-        prior, n, epsilon, delta = world
-        yield case(
-            _delta_name(world), 1.0 - privacy_loss(HellingerSmoothDelta(prior, n, epsilon, delta)).value / float(epsilon), error=1e-9
-        )
+        yield case(_delta_name(world), 1.0 - loss_ratio(HellingerSmoothDelta(*world)), error=1e-9)
 
 
 def _delta_pure() -> Claim:
@@ -285,7 +281,7 @@ def _delta_pure() -> Claim:
         {"prior": "Beta(1, 1), Dir(1, 1, 1)", "n": "1 to 200 (1 to 20)", "ε": over(_DELTA_LEVELS), "δ": "0.5, 1e-3, 1e-8"},
         _delta_losses(_UNIT_DELTA),
     )
-    numbers = {f"loss / ε, {_delta_name(w)}": privacy_loss(HellingerSmoothDelta(*w)).value / float(w[2]) for w in _DELTA_SHOWN}
+    numbers = {f"loss / ε, {_delta_name(w)}": loss_ratio(HellingerSmoothDelta(*w)) for w in _DELTA_SHOWN}
     return Claim(
         "delta-within-epsilon",
         "000, section 7.3",
@@ -346,12 +342,9 @@ def _less_noise() -> Claim:
 
 
 def _conclusion_3() -> Claim:
-    """The loss is smaller than the bound that is proved."""
-    numbers = {
-        f"loss / ε, {name}, n = {n}": privacy_loss(build(name, Beta(1, 1), n)).value for name in ("EHD", "EHDS") for n in (10, 100, 400)
-    }
+    numbers = {f"loss / ε, {name}, n = {n}": loss_ratio(build(name, Beta(1, 1), n)) for name in ("EHD", "EHDS") for n in (10, 100, 400)}
     large: World = (Beta(10**8, 10**8), 300, "0.0001")
-    numbers["loss / ε, EHD, Beta(1e8, 1e8), n = 300, ε = 0.0001"] = privacy_loss(build("EHD", *large)).value / 1e-4
+    numbers["loss / ε, EHD, Beta(1e8, 1e8), n = 300, ε = 0.0001"] = loss_ratio(build("EHD", *large))
     region = _REGION | {"mechanisms": "EHD, EHDS"}
     found = together(*(search(region, _within(name), ties="broken") for name in ("EHD", "EHDS")))
     return Claim(

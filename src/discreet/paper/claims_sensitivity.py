@@ -1,22 +1,23 @@
-"""Claims about sensitivities and distances: what the papers say, and searches that try to break it."""
+"""Claims about sensitivities of the Hellinger distance, and about its relation to total variation."""
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from functools import cache
-from math import pi, sqrt
+from functools import cache, partial
 
 import numpy as np
 from flint import arb
 
 from discreet.arrays import Counts
+from discreet.model import sensitivity
 from discreet.model.datasets import simplex_points
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger_ball
-from discreet.model.sensitivity import global_sensitivity, global_steps, local_sensitivities, local_sensitivity, steps_ball
+from discreet.model.sensitivity import global_steps, steps_ball
 from discreet.numerics.balls import ball
 from discreet.paper.claim import Claim, Condition
-from discreet.paper.search import Cases, ball_case, case, over, relative, search, together
-from discreet.paper.sensitivities import Inverse, datasets, inverse_smooth, largest_changes, local_ball, slipped
+from discreet.paper.search import Cases, ball_case, case, each, over, relative, search, together
+from discreet.paper.sensitivities import datasets, inverse_smooth, largest_changes, local_ball, slipped
+from discreet.paper.theory import PAPER_SENSITIVITY
 
 __all__ = ["CLAIMS"]
 
@@ -26,16 +27,17 @@ _UNIT = Beta(1, 1)
 
 # --- sensitivities ----------------------------------------------------------------------------------------------------
 
-_CONSTANT = sqrt(1.0 - pi / 4.0)
-
 
 def _constant_cases(worlds: list[tuple[Prior, int]]) -> Iterator[Cases]:
-    for prior, n in worlds:
+    def at(world: tuple[Prior, int]) -> Cases:
+        prior, n = world
 
-        def exact(prior: Prior = prior, n: int = n) -> arb:
+        def exact() -> arb:
             return -abs(steps_ball(global_steps(prior, n)) - (1 - arb.pi() / 4).sqrt())
 
-        yield case(f"{prior!r}, n = {n}", -abs(global_sensitivity(prior, n) / _CONSTANT - 1.0), exact=exact)
+        return case(f"{prior!r}, n = {n}", -abs(sensitivity.global_sensitivity(prior, n) / PAPER_SENSITIVITY - 1.0), exact=exact)
+
+    return each(at, worlds)
 
 
 def _global_constant() -> Claim:
@@ -47,19 +49,19 @@ def _global_constant() -> Claim:
     )
     units: tuple[Prior, ...] = (*(Dirichlet([1, 1, c]) for c in (1, "1.5", 7, 1000)), Dirichlet([3, 1, 9, 1]), Dirichlet.uniform(8))
     shown = {
-        "Beta(1,1), n = 1": global_sensitivity(Beta(1, 1), 1),
-        "Beta(1,1), n = 100": global_sensitivity(Beta(1, 1), 100),
-        "Dir(1,1,1), n = 100": global_sensitivity(Dirichlet.uniform(3), 100),
-        "Dir(1/2,1/2,1/2), n = 100": global_sensitivity(Dirichlet.jeffreys(3), 100),
-        "Dir(2,2,2), n = 100": global_sensitivity(Dirichlet([2, 2, 2]), 100),
-        "Beta(0.0001,0.0001), n = 100": global_sensitivity(Beta("0.0001", "0.0001"), 100),
+        "Beta(1,1), n = 1": sensitivity.global_sensitivity(Beta(1, 1), 1),
+        "Beta(1,1), n = 100": sensitivity.global_sensitivity(Beta(1, 1), 100),
+        "Dir(1,1,1), n = 100": sensitivity.global_sensitivity(Dirichlet.uniform(3), 100),
+        "Dir(1/2,1/2,1/2), n = 100": sensitivity.global_sensitivity(Dirichlet.jeffreys(3), 100),
+        "Dir(2,2,2), n = 100": sensitivity.global_sensitivity(Dirichlet([2, 2, 2]), 100),
+        "Beta(0.0001,0.0001), n = 100": sensitivity.global_sensitivity(Beta("0.0001", "0.0001"), 100),
     }
     met = [(prior, n) for prior in units for n in sizes] + [(Beta(1, 1), 1)]
     return Claim(
         "global-sensitivity",
         "001, notation, and Theorem 4.5",
         "The global sensitivity of the Hellinger distance is sqrt(1 - π/4).",
-        {"sqrt(1 - π/4)": _CONSTANT, **shown},
+        {"sqrt(1 - π/4)": PAPER_SENSITIVITY, **shown},
         search(
             {"prior": f"{len(priors)} priors of 2 to 4 categories", "n": over(sizes)},
             _constant_cases([(prior, n) for prior in priors for n in sizes]),
@@ -80,9 +82,9 @@ _PUBLISHED_EDGE = 0.161
 
 
 def _published_edge() -> Claim:
-    """The slip that gives the published curve: the log of the Beta function taken as Σ lnΓ(α_i) / ln Σα."""
+    """The published curve comes from a slip: the log of the Beta function is taken as Σ lnΓ(α_i) / ln Σα."""
     n = 100
-    true = local_sensitivity(_UNIT, [0, n])
+    true = sensitivity.local_sensitivity(_UNIT, [0, n])
     at = f"({0}, {n}) under Beta(1, 1)"
     return Claim(
         "published-edge",
@@ -99,23 +101,27 @@ def _published_edge() -> Claim:
 
 def _edge_cases(sizes: range) -> Iterator[Cases]:
     """LS at the edge over LS away from it (not a neighbour of the edge, if there is such a dataset), less 1."""
-    for n in sizes:
-        counts = datasets(n)
-        local, away = local_sensitivities(_UNIT, counts), np.arange(2, n - 1) if n >= 4 else np.array([1])
 
-        def exact(i: int, counts: Counts = counts, away: Counts = away) -> arb:
+    def at(n: int) -> Cases:
+        counts = datasets(n)
+        local, away = sensitivity.local_sensitivities(_UNIT, counts), np.arange(2, n - 1) if n >= 4 else np.array([1])
+
+        def exact(i: int) -> arb:
             return local_ball(_UNIT, counts[0]) - local_ball(_UNIT, counts[away[i]])
 
-        yield Cases(relative(local[0], local[away]), lambda i, n=n, away=away: f"n = {n}, x = {away[i]}", exact=exact)  # type: ignore[misc]
+        return Cases(relative(local[0], local[away]), lambda i: f"n = {n}, x = {away[i]}", exact=exact)
+
+    return each(at, sizes)
 
 
 def _edge() -> Claim:
+    local = {n: sensitivity.local_sensitivities(_UNIT, datasets(n)) for n in (4, 10, 100, 1000)}
     region = {"prior": "Beta(1, 1)", "data": "every dataset"}
     return Claim(
         "edge",
         "003, motivation 2; 000, section 3",
         "Under Beta(1,1) the sensitivity of H is largest at the edge and lower away from it.",
-        {f"edge / lowest, n = {n}": float(v[0] / v.min()) for n in (4, 10, 100, 1000) for v in [local_sensitivities(_UNIT, datasets(n))]},
+        {f"edge / lowest, n = {n}": float(found[0] / found.min()) for n, found in local.items()},
         search(region | {"n": "2 to 150"}, _edge_cases(range(2, 151)), ties="broken"),
         (
             Condition(
@@ -140,25 +146,25 @@ _LOCAL_WORLDS: tuple[tuple[Prior, int], ...] = (
 
 
 def _local_cases() -> Iterator[Cases]:
-    for prior, n in _LOCAL_WORLDS:
-        for x in simplex_points(n, prior.k):
-            found = largest_changes(prior, x)
-            rest = np.nonzero(found.away > 0)[0]
-            local = local_sensitivity(prior, x)
+    def at(prior: Prior, x: Counts) -> Cases:
+        found = largest_changes(prior, x)
+        rest = np.nonzero(found.away > 0)[0]
+        r = found.candidates[rest]
 
-            def exact(i: int, prior: Prior = prior, x: Counts = x, r: Counts = found.candidates[rest]) -> arb:
-                return local_ball(prior, x) - _change_ball(prior, x, r[i])
+        def exact(i: int) -> arb:
+            return local_ball(prior, x) - _change_ball(prior, x, r[i])
 
-            at = f"{prior!r}, x = {x.tolist()}"
-            named: Callable[[int], str] = lambda i, at=at, r=found.candidates[rest]: f"{at}, r = {r[i].tolist()}"  # type: ignore[misc]  # noqa: E731
-            yield Cases(relative(local, found.change[rest]), named, exact=exact)
+        margins = relative(sensitivity.local_sensitivity(prior, x), found.change[rest])
+        return Cases(margins, lambda i: f"{prior!r}, x = {x.tolist()}, r = {r[i].tolist()}", exact=exact)
+
+    return (at(prior, x) for prior, n in _LOCAL_WORLDS for x in simplex_points(n, prior.k))
 
 
 def _change_ball(prior: Prior, x: Counts, r: Counts) -> arb:
     """The largest |H(x, r) - H(x', r)| over neighbours x' of x."""
 
     def distance(counts: Counts) -> arb:
-        own, other = ([a + int(c) for a, c in zip(prior.exact, each, strict=True)] for each in (counts, r))
+        own, other = ([a + int(c) for a, c in zip(prior.exact, point, strict=True)] for point in (counts, r))
         return hellinger_ball(own, other)
 
     moves = [
@@ -198,32 +204,28 @@ def _lipschitz_cases() -> Iterator[Cases]:
         (Dirichlet([30, 30, 30]), 8),
         (Dirichlet.jeffreys(4), 4),
     )
-    for prior, n in worlds:
-        points = simplex_points(n, prior.k)
-        inverse = cache(lambda y, prior=prior, points=points: 1 / local_ball(prior, points[y]))
-        for gamma in (0.01, 0.05, 1.0, 20.0):
-            found = inverse_smooth(prior, n, gamma)
-            both = np.concatenate([found.pairs, found.pairs[:, ::-1]])
-            x, y = both.T
-            same = found.reached[x] == found.reached[y]
-            # Reached at the same dataset, the change is a whole number of γ.
-            change = np.where(same, found.distance[x] - found.distance[y], (found.value[x] - found.value[y]) / gamma)
 
-            def exact(
-                i: int,
-                gamma: float = gamma,
-                found: Inverse = found,
-                x: Counts = x,
-                y: Counts = y,
-                inverse: Callable[[int], arb] = inverse,
-            ) -> arb:
-                whole = int(found.distance[x[i]] - found.distance[y[i]])
-                own, other = (int(found.reached[each]) for each in (x[i], y[i]))
-                difference = arb(0) if own == other else inverse(own) - inverse(other)
-                return 1 - whole - difference / ball(Fraction(repr(gamma)))
+    def at(world: tuple[Prior, int], gamma: float) -> Cases:
+        prior, n = world
+        points, found = simplex_points(n, prior.k), inverse_smooth(prior, n, gamma)
+        x, y = np.concatenate([found.pairs, found.pairs[:, ::-1]]).T
+        same = found.reached[x] == found.reached[y]
+        # Reached at the same dataset, the change is a whole number of γ.
+        change = np.where(same, found.distance[x] - found.distance[y], (found.value[x] - found.value[y]) / gamma)
 
-            at = f"{prior!r}, n = {n}, γ = {gamma:g}"
-            yield Cases(1.0 - change, lambda _, at=at: at, error=1e-7, exact=exact)  # type: ignore[misc]
+        @cache
+        def inverse(place: int) -> arb:
+            return 1 / local_ball(prior, points[place])
+
+        def exact(i: int) -> arb:
+            whole = int(found.distance[x[i]] - found.distance[y[i]])
+            own, other = (int(found.reached[place]) for place in (x[i], y[i]))
+            difference = arb(0) if own == other else inverse(own) - inverse(other)
+            return 1 - whole - difference / ball(Fraction(repr(gamma)))
+
+        return Cases(1.0 - change, lambda _: f"{prior!r}, n = {n}, γ = {gamma:g}", error=1e-7, exact=exact)
+
+    return each(at, worlds, (0.01, 0.05, 1.0, 20.0))
 
 
 def _smooth_lipschitz() -> Claim:
@@ -251,11 +253,11 @@ def _variation_cases(upper: bool) -> Iterator[Cases]:
                     if y <= n:
                         p, q = [a + x, b + n - x], [a + y, b + n - y]
                         at = f"Beta({float(a):g}, {float(b):g}), ({x}, {n - x}) and ({y}, {n - y})"
-                        yield ball_case(at, lambda p=p, q=q: _variation_margin(p, q, upper))  # type: ignore[misc]
+                        yield ball_case(at, partial(_variation_margin, p, q, upper))
 
 
 def _variation_margin(p: list[Fraction], q: list[Fraction], upper: bool) -> arb:
-    (a, b), (c, d) = ([ball(each) for each in side] for side in (p, q))
+    (a, b), (c, d) = ([ball(parameter) for parameter in side] for side in (p, q))
     odds = ((c.lgamma() + d.lgamma() - a.lgamma() - b.lgamma()) / ball(q[0] - p[0])).exp()
     crossing = odds / (1 + odds)
     variation = crossing.beta_lower(a, b, regularized=True) - crossing.beta_lower(c, d, regularized=True)

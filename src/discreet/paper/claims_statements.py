@@ -2,18 +2,19 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
+from typing import Literal
 
 import numpy as np
 from flint import arb
 
-from discreet.arrays import Counts
+from discreet.model import sensitivity
 from discreet.model.dirichlet import Beta
 from discreet.model.distances import hellinger_ball
-from discreet.model.sensitivity import local_sensitivities
 from discreet.numerics.balls import ball
 from discreet.paper.claim import Claim, Condition
 from discreet.paper.lemmas import induction_algebra
-from discreet.paper.search import Cases, ball_case, case, equal_case, in_floats, over, relative, search, together
+from discreet.paper.search import Cases, ball_case, case, each, equal_case, in_floats, over, relative, search, together
 from discreet.paper.sensitivities import between_neighbours, datasets, local_ball
 
 __all__ = ["CLAIMS"]
@@ -30,18 +31,18 @@ def _step_ball(n: int, x: int) -> arb:
 
 def _growing(outward: bool, places: Callable[[int], range]) -> Iterator[Cases]:
     """For every n the ratio of two steps that follow one another, less 1: the outer over the inner one, or the first over the second."""
-    for n in _SIZES:
-        x = np.array(places(n), dtype=np.int64)
-        if not x.size:
-            continue
-        steps = between_neighbours(n)
+
+    def at(n: int) -> Cases:
+        x, steps = np.array(places(n), dtype=np.int64), between_neighbours(n)
         margins = relative(steps[x + 1], steps[x]) if outward else relative(steps[x], steps[x + 1])
 
-        def exact(i: int, n: int = n, x: Counts = x) -> arb:
+        def exact(i: int) -> arb:
             difference = _step_ball(n, int(x[i]) + 1) - _step_ball(n, int(x[i]))
             return difference if outward else -difference
 
-        yield Cases(margins, lambda i, n=n, x=x: f"n = {n}, x = {x[i]}", exact=exact)  # type: ignore[misc]
+        return Cases(margins, lambda i: f"n = {n}, x = {x[i]}", exact=exact)
+
+    return each(at, _SIZES)
 
 
 def _statement_one() -> Claim:
@@ -64,43 +65,40 @@ def _statement_one() -> Claim:
 
 
 def _statement_base() -> Claim:
-    """(n-1)²(n+2)(n+4) - (n+3)²n(n-2) is 8(n+1): integers decide, and the beta functions agree with them."""
+    """The difference (n-1)²(n+2)(n+4) - (n+3)²n(n-2) is 8(n+1); the beta functions of the proof must agree with it."""
     sizes = range(4, 301, 2)
 
-    def cases() -> Iterator[Cases]:
-        for n in sizes:
-            yield ball_case(f"n = {n}, the polynomial", lambda n=n: arb((n - 1) ** 2 * (n + 2) * (n + 4) - (n + 3) ** 2 * n * (n - 2)))  # type: ignore[misc]
-            ratio = Fraction((n - 1) ** 2 * (n + 2) * (n + 4), (n + 3) ** 2 * n * (n - 2))
-            known = lambda n=n: (induction_algebra(n, 0).left / induction_algebra(n, 0).right) ** 2  # noqa: E731
-            yield equal_case(f"n = {n}, the square of left over right", known, lambda ratio=ratio: ball(ratio))  # type: ignore[misc]
+    def at(n: int, side: Literal["the polynomial", "the square of left over right"]) -> Cases:
+        left, right = (n - 1) ** 2 * (n + 2) * (n + 4), (n + 3) ** 2 * n * (n - 2)
+        if side == "the polynomial":
+            return ball_case(f"n = {n}, {side}", lambda: arb(left - right))
+        known = partial(induction_algebra, n, 0)
+        return equal_case(f"n = {n}, {side}", lambda: (known().left / known().right) ** 2, lambda: ball(Fraction(left, right)))
 
     return Claim(
         "statement-1-base",
         "002 and 004, section 2.2.1, the case x = x₀",
         "For even n the first inequality of Statement I is (n-1)²(n+2)(n+4) > (n+3)²n(n-2), that is n > -1.",
         {"left less right, n = 20, over 8(n+1)": float(19**2 * 22 * 24 - 23**2 * 20 * 18) / (8 * 21)},
-        search({"n": "the even numbers 4 to 300 (with n = 2 there is no x₀ + 2; odd n are not treated)"}, cases()),
+        search(
+            {"n": "the even numbers 4 to 300 (with n = 2 there is no x₀ + 2; odd n are not treated)"},
+            each(at, sizes, ("the polynomial", "the square of left over right")),
+        ),
         figure="002-statements",
     )
 
 
 def _statement_induction() -> Claim:
-    """What the display rewrites must stay what it was."""
+    """Both sides of the inequality must keep their values when the display rewrites them."""
+    places = [(n, m) for n in range(8, 41, 2) for m in range(n // 2 - 3)]
 
-    def cases() -> Iterator[Cases]:
-        for n in range(8, 41, 2):
-            for m in range(n // 2 - 3):
-                at = f"n = {n}, m = {m}"
-                yield equal_case(
-                    f"{at}, left",
-                    lambda n=n, m=m: induction_algebra(n, m).left,  # type: ignore[misc]
-                    lambda n=n, m=m: induction_algebra(n, m).left_rewritten,  # type: ignore[misc]
-                )
-                yield equal_case(
-                    f"{at}, right",
-                    lambda n=n, m=m: induction_algebra(n, m).right,  # type: ignore[misc]
-                    lambda n=n, m=m: induction_algebra(n, m).right_rewritten,  # type: ignore[misc]
-                )
+    def at(place: tuple[int, int], side: Literal["left", "right"]) -> Cases:
+        n, m = place
+        known = partial(induction_algebra, n, m)
+        name = f"n = {n}, m = {m}, {side}"
+        if side == "left":
+            return equal_case(name, lambda: known().left, lambda: known().left_rewritten)
+        return equal_case(name, lambda: known().right, lambda: known().right_rewritten)
 
     return Claim(
         "statement-1-induction",
@@ -112,7 +110,7 @@ def _statement_induction() -> Claim:
             "right, n = 20, m = 0": in_floats(lambda: induction_algebra(20, 0).right),
             "right as rewritten": in_floats(lambda: induction_algebra(20, 0).right_rewritten),
         },
-        search({"n": "the even numbers 8 to 40", "m": "0 to n/2 - 4"}, cases()),
+        search({"n": "the even numbers 8 to 40", "m": "0 to n/2 - 4"}, each(at, places, ("left", "right"))),
         figure="002-statements",
     )
 
@@ -122,17 +120,21 @@ _TWO_SIZES = range(2, 61)
 
 def _outward(inside: bool) -> Iterator[Cases]:
     """LS(x) against the step to the outward neighbour; at an end there is none."""
-    for n in _TWO_SIZES:
-        steps, local = between_neighbours(n), local_sensitivities(_UNIT, datasets(n))
+
+    def at(n: int) -> Cases:
+        steps, local = between_neighbours(n), sensitivity.local_sensitivities(_UNIT, datasets(n))
         sides = [(x, x) for x in range((n + 1) // 2, n)] + [(x, x - 1) for x in range(1, n // 2 + 1)]
         x, outer = (np.array(column) for column in zip(*sides, strict=True))
         # LS is the larger of two steps, so it is the outward one if and only if that is not the smaller.
         inner = np.where(outer == x, x - 1, x)
 
-        def exact(i: int, n: int = n, outer: Counts = outer, inner: Counts = inner) -> arb:
+        def exact(i: int) -> arb:
             return _step_ball(n, int(outer[i])) - _step_ball(n, int(inner[i])) if inner[i] >= 0 else arb(0)
 
-        yield Cases(-np.abs(steps[outer] / local[x] - 1.0), lambda i, n=n, x=x: f"n = {n}, x = {x[i]}", exact=exact)  # type: ignore[misc]
+        return Cases(-np.abs(steps[outer] / local[x] - 1.0), lambda i: f"n = {n}, x = {x[i]}", exact=exact)
+
+    for n in _TWO_SIZES:
+        yield at(n)
         if not inside:
             yield case(f"n = {n}, x = {n}, which has no x + 1", -1.0)
             yield case(f"n = {n}, x = 0, which has no x - 1", -1.0)
@@ -155,16 +157,18 @@ def _statement_two() -> Claim:
 
 def _lower_middle(sizes: range) -> Iterator[Cases]:
     """LS of every other dataset over that of the middle, less 1."""
-    for n in sizes:
+
+    def at(n: int) -> Cases:
         counts = datasets(n)
-        local, middle = local_sensitivities(_UNIT, counts), [n // 2, (n + 1) // 2]
+        local, middle = sensitivity.local_sensitivities(_UNIT, counts), [n // 2, (n + 1) // 2]
         others = np.delete(np.arange(n + 1), middle)
 
-        def exact(i: int, counts: Counts = counts, others: Counts = others, middle: list[int] = middle) -> arb:
+        def exact(i: int) -> arb:
             return local_ball(_UNIT, counts[others[i]]) - local_ball(_UNIT, counts[middle[0]])
 
-        named: Callable[[int], str] = lambda i, n=n, others=others: f"n = {n}, x = {others[i]}"  # type: ignore[misc]  # noqa: E731
-        yield Cases(relative(local[others], local[middle].max()), named, exact=exact)
+        return Cases(relative(local[others], local[middle].max()), lambda i: f"n = {n}, x = {others[i]}", exact=exact)
+
+    return each(at, sizes)
 
 
 def _statement_three() -> Claim:

@@ -1,7 +1,7 @@
 """Claims of 001's Theorem 4.5 and its corollaries: P(H < t) of four mechanisms, and LSHist against EHD."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from functools import partial
 from math import exp, inf
 
 import numpy as np
@@ -14,19 +14,7 @@ from discreet.model.dirichlet import Beta
 from discreet.model.distances import hellinger
 from discreet.paper import theory
 from discreet.paper.claim import Claim, Condition
-from discreet.paper.grids import (
-    BALANCED_REGION,
-    EPSILONS,
-    EVERY_REGION,
-    UNIT_REGION,
-    Margin,
-    Premise,
-    all_data,
-    balanced_data,
-    less_missed,
-    unit_data,
-    window_cases,
-)
+from discreet.paper.grids import BALANCED, EPSILONS, EVERY, UNIT, Grid, Margin, Premise, balanced_from, less_missed
 from discreet.paper.laws import Laws, Windows, local_windows, missed, pair, step_windows
 from discreet.paper.search import Cases, Search, case, over, search, together
 from discreet.paper.theory import PAPER_SENSITIVITY
@@ -54,17 +42,16 @@ def _equality_ball(_laws: Laws, windows: Windows, epsilon: float, i: int) -> arb
     return -abs((-e * int(windows.steps[i])).exp() - below)
 
 
-def _hist_search(region: Mapping[str, str], worlds: Callable[[], Iterable[Laws]], *, inside: bool = False) -> tuple[Search, Search]:
-    """The equality and the lower bound; `inside`: only where k steps down are not clamped."""
+def _hist_search(grid: Grid, *, inside: bool = False) -> tuple[Search, Search]:
+    """Searches for settings that break the equality and the lower bound; with `inside`, only where k steps down are not clamped."""
     applies: Premise | None = (lambda _laws, windows, _e: windows.x > windows.steps) if inside else None
-    equal = search(region, window_cases(worlds(), step_windows, _hist_equality, applies=applies, exact=_equality_ball))
-    exact = less_missed(lambda e, k: (-e * k).exp())
-    return equal, search(region, window_cases(worlds(), step_windows, _hist_lower, applies=applies, exact=exact))
+    equal = grid.search(step_windows, _hist_equality, applies=applies, exact=_equality_ball)
+    return equal, grid.search(step_windows, _hist_lower, applies=applies, exact=less_missed(lambda e, k: (-e * k).exp()))
 
 
 def _theorem_hist() -> Claim:
-    equal, lower = _hist_search(EVERY_REGION, all_data)
-    within, _ = _hist_search(BALANCED_REGION | {"k": "0 to 12, less than half of n"}, balanced_data, inside=True)
+    equal, lower = _hist_search(EVERY.told({"k": "0 to 12"}))
+    within, _ = _hist_search(BALANCED.told({"k": "0 to 12, less than half of n"}), inside=True)
     return Claim(
         "theorem-4.5-LSHist",
         "001, Theorem 4.5",
@@ -75,14 +62,14 @@ def _theorem_hist() -> Claim:
             "lower bound broken": lower.broken,
             "balanced settings": within.settings,
         },
-        replace(equal, region=EVERY_REGION | {"k": "0 to 12"}),
+        equal,
         (Condition("the data are balanced and there are more than k records of each kind (elsewhere steps up and down differ)", within),),
         "001-theorem-4.5",
     )
 
 
 def _zhang_cases(sizes: Iterable[int], firsts: Callable[[int], Iterable[int]], *, equality: bool) -> Iterator[Cases]:
-    """Both counts noised: P(H >= t) is added up over the reports outside."""
+    """LSZhang adds noise to both counts, so P(H >= t) is a sum over the pairs of reported counts at distance t or more."""
     for n in sizes:
         reports = np.stack(np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij"), axis=-1).reshape(-1, 2)
         laws = Laws.every(Beta(1, 1), n)
@@ -146,7 +133,7 @@ def _lower_margin(name: str) -> Margin:
 
 
 def _upper_margin(name: str) -> Margin:
-    """1 less P over the upper bound: the bound may be infinite."""
+    """1 less P divided by the upper bound, which may be infinite."""
 
     def margin(laws: Laws, windows: Windows, epsilon: float) -> Floats:
         shrunk = laws.n * _decay(name, laws, windows, epsilon) / (2.0 * windows.steps + 1.0)
@@ -156,20 +143,15 @@ def _upper_margin(name: str) -> Margin:
 
 
 def _exponential_row(name: str, said: str) -> Claim:
-    region = EVERY_REGION | {"n": f"{EVERY_REGION['n']}; 100 and 1,000 balanced", "k": "0 to 12"}
+    words = {"n": f"{EVERY.region['n']}; 100 and 1,000 balanced", "k": "0 to 12"}
 
-    def worlds() -> Iterator[Laws]:
-        yield from all_data()
-        yield from balanced_data(100)
-
-    lower, upper = (
-        search(region, window_cases(worlds(), step_windows, side(name)), ties="broken") for side in (_lower_margin, _upper_margin)
-    )
+    grid = Grid({**EVERY.region, **words}, lambda: (*EVERY.worlds(), *balanced_from(100).worlds()))
+    lower, upper = (grid.search(step_windows, side(name), ties="broken") for side in (_lower_margin, _upper_margin))
     both = together(lower, upper)
     large = (0.5, 1.0, 2.0, 5.0, 20.0)
-    kept = BALANCED_REGION | {"n": "10 to 1,000 (33 values)", "ε": over(large), "k": "0 to 12"}
-    low = search(kept, window_cases(balanced_data(10), step_windows, _lower_margin(name), epsilons=large), ties="broken")
-    high = search(BALANCED_REGION | {"k": "0 to 12"}, window_cases(balanced_data(), step_windows, _upper_margin(name)), ties="broken")
+    kept = balanced_from(10).told({"ε": over(large), "k": "0 to 12"})
+    low = kept.search(step_windows, _lower_margin(name), epsilons=large, ties="broken")
+    high = BALANCED.told({"k": "0 to 12"}).search(step_windows, _upper_margin(name), ties="broken")
     return Claim(
         f"theorem-4.5-{name}",
         "001, Theorem 4.5",
@@ -202,7 +184,7 @@ def _theorem_ehdl() -> Claim:
 
 
 def _ahead(laws: Laws, windows: Windows, epsilon: float) -> Floats:
-    """P of LSHist less P of EHD."""
+    """P(H < t) of LSHist less P(H < t) of EHD."""
     return np.asarray(1.0 - missed(windows, laws.n, epsilon) - windows.probability(_law("EHD", laws, epsilon)))
 
 
@@ -222,8 +204,7 @@ def _good_premise(laws: Laws, windows: Windows, epsilon: float) -> NDArray[np.bo
 
 
 def _large_n() -> Claim:
-    everywhere = search(EVERY_REGION, window_cases(all_data(), step_windows, _ahead, applies=_large_premise), ties="broken")
-    unit = search(UNIT_REGION, window_cases(unit_data(), step_windows, _ahead, applies=_large_premise), ties="broken")
+    everywhere, unit = (grid.search(step_windows, _ahead, applies=_large_premise, ties="broken") for grid in (EVERY, UNIT))
     actual = {e: theory.actual_crossover(Beta(1, 1), e, 2, most=60) for e in ("0.5", "1", "2")}
     numbers: dict[str, float] = {"settings where it applies": everywhere.settings, "broken": everywhere.broken}
     numbers |= {f"ahead from n, k = 2, ε = {e}": float(n) if n is not None else inf for e, n in actual.items()}
@@ -241,22 +222,16 @@ def _large_n() -> Claim:
 
 def _small_n() -> Claim:
     """The smaller grid is the one of the first independent check: n = 2..19, every dataset, k = 0, 1, 2."""
-    few = (0.1, 0.5, 1.0, 2.0, 5.0)
 
     def behind(laws: Laws, windows: Windows, epsilon: float) -> Floats:
         return -_ahead(laws, windows, epsilon)
 
-    def found(
-        worlds: Iterable[Laws],
-        region: Mapping[str, str],
-        windows: Callable[[Laws], Windows] = step_windows,
-        epsilons: tuple[float, ...] = EPSILONS,
-    ) -> Search:
-        return search(region, window_cases(worlds, windows, behind, applies=_small_premise, epsilons=epsilons), ties="broken")
+    def found(grid: Grid, most: int | None = None, epsilons: tuple[float, ...] = EPSILONS) -> Search:
+        windows = step_windows if most is None else partial(step_windows, most=most)
+        return grid.search(windows, behind, applies=_small_premise, epsilons=epsilons, ties="broken")
 
-    first = found(
-        (Laws.every(Beta(1, 1), n) for n in range(2, 20)), {"n": "2 to 19", "k": "0, 1, 2"}, lambda laws: step_windows(laws, 2), few
-    )
+    small = Grid({"n": "2 to 19", "k": "0, 1, 2"}, lambda: (Laws.every(Beta(1, 1), n) for n in range(2, 20)))
+    first = found(small, 2, (0.1, 0.5, 1.0, 2.0, 5.0))
     at = theory.corollary_4_5_2(Beta(1, 1), (1, 2), "0.5", 1)
     return Claim(
         "small-n",
@@ -268,14 +243,14 @@ def _small_n() -> Claim:
             "P(H < t) of LSHist, (1, 2), ε = 0.5, k = 1": at.left,
             "P(H < t) of EHD there": at.right,
         },
-        found(all_data(), EVERY_REGION),
-        (Condition("the data are balanced and n >= 4", found(balanced_data(4), BALANCED_REGION | {"n": "4 to 1,000 (39 values)"})),),
+        found(EVERY),
+        (Condition("the data are balanced and n >= 4", found(balanced_from(4))),),
         "001-corollaries",
     )
 
 
 def _good_outputs() -> Claim:
-    found = search(EVERY_REGION, window_cases(all_data(), local_windows, _ahead, applies=_good_premise), ties="broken")
+    found = EVERY.search(local_windows, _ahead, applies=_good_premise, ties="broken")
     return Claim(
         "good-outputs",
         "001, Corollary 4.5.3",

@@ -13,14 +13,7 @@ from discreet.model.dirichlet import Beta
 from discreet.paper import theory
 from discreet.paper.claim import Claim, Condition
 from discreet.paper.contenders import balanced
-from discreet.paper.grids import (
-    EPSILONS,
-    EVERY_REGION,
-    all_data,
-    less_missed,
-    setting,
-    window_cases,
-)
+from discreet.paper.grids import EPSILONS, EVERY, less_missed, setting
 from discreet.paper.laws import Laws, Windows, edge_windows, local_windows, missed, missed_ball, radius_windows
 from discreet.paper.quantiles import error_ratio
 from discreet.paper.search import Cases, Search, case, over, search
@@ -43,7 +36,7 @@ def _constant_cases(
 
 
 def _against(laws: Laws, windows: Windows, epsilon: float, gamma: float) -> Cases:
-    """1 less what LSHist misses the windows by in units of γ."""
+    """1 less the probability that LSHist reports outside a window, in units of γ."""
     named = setting(laws, windows, epsilon)
 
     def exact(i: int) -> arb:
@@ -60,8 +53,8 @@ def _theorem_4_1() -> Claim:
         "ELap(x) / (ε LS(x)) is O(1) in n: LSHist's error, exceeded with probability γ, is at most 2 (ln(1/γ)/ε + 1) local sensitivities.",
         numbers,
         search(
-            EVERY_REGION | {"γ": over(_GAMMAS)},
-            _constant_cases(all_data(), lambda e, g: 2.0 * (log(1.0 / g) / e + 1.0), lambda _: _GAMMAS),
+            EVERY.told({"γ": over(_GAMMAS)}).region,
+            _constant_cases(EVERY.worlds(), lambda e, g: 2.0 * (log(1.0 / g) / e + 1.0), lambda _: _GAMMAS),
         ),
         figure="001-theorem-4.1-4.4",
     )
@@ -85,8 +78,8 @@ def _theorem_4_2() -> Claim:
         "001, Theorem 4.2",
         "With γ = e^-ε, ELap(x) = LS(x): P(H < LS(x)) >= 1 - e^-ε for LSHist.",
         numbers,
-        search(EVERY_REGION, window_cases(all_data(), strictly, margin, exact=exact)),
-        (Condition("< is read as <=", search(EVERY_REGION, window_cases(all_data(), local_windows, margin, exact=exact))),),
+        EVERY.search(strictly, margin, exact=exact),
+        (Condition("< is read as <=", EVERY.search(local_windows, margin, exact=exact)),),
         "001-theorem-4.1-4.4",
     )
 
@@ -107,8 +100,8 @@ def _within_steps(worlds: Iterable[Laws], *, up: bool) -> Iterator[Cases]:
 
 
 def _theorem_4_3() -> Claim:
-    region = EVERY_REGION | {"γ": over(_GAMMAS)}
-    down, up = search(region, _within_steps(all_data(), up=False)), search(region, _within_steps(all_data(), up=True))
+    region = EVERY.told({"γ": over(_GAMMAS)}).region
+    down, up = (search(region, _within_steps(EVERY.worlds(), up=up)) for up in (False, True))
     return Claim(
         "theorem-4.3",
         "001, Theorem 4.3",
@@ -126,14 +119,14 @@ def _theorem_4_4() -> Claim:
 
     def cases() -> Iterator[Cases]:
         for k in steps:
-            yield from _constant_cases(all_data(), lambda _e, _g, k=k: 2.0 * k, lambda e, k=k: (exp(-k * e),))  # type: ignore[misc]
+            yield from _constant_cases(EVERY.worlds(), lambda _e, _g, k=k: 2.0 * k, lambda e, k=k: (exp(-k * e),))  # type: ignore[misc]
 
     return Claim(
         "theorem-4.4",
         "001, Theorem 4.4",
         "With γ = e^{-kε} the bound of Theorem 4.3 is O(k): LSHist's (1-γ)-error is at most 2k local sensitivities.",
         {"largest error / (k LS), balanced data": max(ratios), "smallest": min(ratios)},
-        search(EVERY_REGION | {"k": over(steps)}, cases()),
+        search(EVERY.told({"k": over(steps)}).region, cases()),
         figure="001-theorem-4.1-4.4",
     )
 
@@ -146,7 +139,7 @@ def _corollary_4_4_1() -> Claim:
         return np.asarray(1.0 - missed(windows, laws.n, epsilon) / spare(epsilon))
 
     exact = less_missed(lambda e, _: ((-e).exp() + (-2 * e).exp()) / 2)
-    found = search(EVERY_REGION, window_cases(all_data(), local_windows, margin, exact=exact))
+    found = EVERY.search(local_windows, margin, exact=exact)
     ratios = [
         theory.corollary_4_4_1(Beta(1, 1), counts, e)[1].left for counts in ((1, 1), (5, 5), (1, 30), (50, 50)) for e in ("0.1", "1", "5")
     ]

@@ -90,7 +90,7 @@ def exact_mean(
 
 
 def simulated_mean(name: str, mechanism: Mechanism, counts: Counts, draws: int) -> dict[str, Value]:
-    """The papers' way: the average error of so many draws, with its standard error. The seed depends on nothing but the setting."""
+    """The average error of so many draws, as in the papers, with its standard error. The seed depends on the setting alone."""
     seed = [_SEED, mechanism.n, mechanism.k, draws, *name.encode()]
     drawn = mechanism.simulate(counts, draws, np.random.default_rng(seed))
     errors = Errors(mechanism.prior, mechanism.total, hellinger)(counts, drawn)

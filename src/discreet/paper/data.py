@@ -87,12 +87,12 @@ class Data:
 
 
 def _named(stem: Path, kind: str) -> Path:
-    """The file of this kind; a stem may have dots of its own."""
+    """The file of this kind. The stem may contain dots, which `with_suffix` would take for a suffix."""
     return stem.with_name(f"{stem.name}.{kind}")
 
 
 class write_atomically:  # noqa: N801 - used as a function
-    """A path to write to, renamed to its place when the block ends without an error: a killed run leaves no half file."""
+    """A temporary path to write to. It is renamed when the block ends without an error, so that a killed run leaves no half file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

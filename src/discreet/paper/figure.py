@@ -1,4 +1,4 @@
-"""What a figure is: a pure computation of tidy data, and panels that draw it on axes they are given."""
+"""Figures and tables: each has a function that computes its data, and a figure has panels that draw the data on given axes."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Item:
-    """Something that is recomputed: where it is in the papers, what it shows, and its data."""
+    """A figure or table of the papers that is recomputed."""
 
     id: str
     source: str
@@ -60,7 +60,7 @@ class TableItem(Item):
 
 
 def _legend(canvas: Canvas, axes: Sequence["Axes"]) -> None:
-    """One legend below all panels, each label once: it never covers data."""
+    """One legend with each label once, placed below all panels so that it covers no data."""
     found: dict[str, Any] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):

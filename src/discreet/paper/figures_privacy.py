@@ -1,4 +1,4 @@
-"""The privacy that is really lost: 000 Figure 7, the lemmas of 004, and 000's Theorem 4.1."""
+"""Figures of exact privacy losses: 000 Figure 7, the lemmas of 004, and 000's Theorem 4.1."""
 
 from itertools import product
 from typing import TYPE_CHECKING, Any

@@ -1,6 +1,5 @@
 """Sensitivities of the Hellinger distance: 000 Figures 1 and 2, the poster's Figure 1, and Statements I to III of the notes."""
 
-from math import pi, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +13,7 @@ from discreet.paper.data import Data, Value
 from discreet.paper.figure import Figure, Panel
 from discreet.paper.sensitivities import between_neighbours, datasets, largest_changes, slipped
 from discreet.paper.style import INK
+from discreet.paper.theory import PAPER_SENSITIVITY
 from discreet.validation import check_positive
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def sensitivity_curves(quick: bool) -> Data:  # noqa: ARG001
         "gamma": smooth_sensitivities(prior, x, Smoothing(gamma=check_positive(1, "gamma"))),
         "beta": smooth_sensitivities(prior, x, Smoothing(beta=beta)),
         "global": np.full(RECORDS + 1, global_sensitivity(prior, RECORDS)),
-        "constant": np.full(RECORDS + 1, sqrt(1.0 - pi / 4.0)),
+        "constant": np.full(RECORDS + 1, PAPER_SENSITIVITY),
         "published": slipped(local, RECORDS),
     }
     return Data.of(

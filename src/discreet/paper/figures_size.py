@@ -108,7 +108,7 @@ _RATIO_LOOKS = {2: ("#2f7fd0", "-", "o"), 3: ("#d5541c", (0, (6, 2)), "^"), 4: (
 
 
 def _draw_ratio(ax: "Axes", data: Data) -> None:
-    """Where the poster's mechanism overtakes the baseline: the ratio of the two mean errors."""
+    """The mean error of the poster's mechanism divided by that of the baseline, for each number of categories."""
     for k, (colour, dash, marker) in _RATIO_LOOKS.items():
         own, base = data.where(k=k, mechanism="EHDS-delta"), data.where(k=k, mechanism="LSDim")
         ax.plot(own["n"], own["mean"] / base["mean"], color=colour, linestyle=dash, marker=marker, label=f"ratio, {k} categories")

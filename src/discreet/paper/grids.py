@@ -1,6 +1,7 @@
-"""The grids that 001's theory is searched on: all datasets of few records, many of some, small and large ε and priors."""
+"""Grids of priors, datasets and ε on which the statements of 001 are searched for a setting that breaks them."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -10,65 +11,83 @@ from numpy.typing import NDArray
 from discreet.arrays import Floats
 from discreet.model.dirichlet import Beta
 from discreet.paper.laws import Laws, Windows, missed_ball, pair
-from discreet.paper.search import Cases, over
+from discreet.paper.search import Cases, Search, Ties, over, search
 
-__all__ = [
-    "BALANCED_REGION",
-    "EPSILONS",
-    "EVERY_REGION",
-    "UNIT_REGION",
-    "Margin",
-    "Premise",
-    "all_data",
-    "balanced_data",
-    "less_missed",
-    "setting",
-    "unit_data",
-    "window_cases",
-]
+__all__ = ["BALANCED", "EPSILONS", "EVERY", "UNIT", "Grid", "Margin", "Premise", "balanced_from", "less_missed", "setting"]
 
 EPSILONS = (0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 20.0)
 _PRIORS = (("0.01", "0.01"), ("20", "20"), ("0.1", "5"), ("5", "0.001"))
 _UNIT_SIZES, _PRIOR_SIZES, _BALANCED_SIZES = (*range(1, 21), 40), (1, 2, 3, 5, 8, 36), (*range(1, 41), 100, 1000)
-UNIT_REGION = {"prior": "Beta(1, 1)", "n": over(_UNIT_SIZES), "data": "every dataset", "ε": over(EPSILONS)}
-EVERY_REGION = {
-    "prior": "Beta(1, 1) and 4 more, parameters 0.001 to 20",
-    "n": f"{over(_UNIT_SIZES)} ({over(_PRIOR_SIZES)} for the 4)",
-    "data": "every dataset",
-    "ε": over(EPSILONS),
-}
-BALANCED_REGION = {"prior": "Beta(1, 1)", "n": over(_BALANCED_SIZES), "data": "balanced", "ε": over(EPSILONS)}
-
 Margin = Callable[[Laws, Windows, float], Floats]
 Premise = Callable[[Laws, Windows, float], NDArray[np.bool_]]
 
 
-def unit_data() -> Iterator[Laws]:
-    """Beta(1, 1), every dataset."""
+@dataclass(frozen=True)
+class Grid:
+    """Priors and datasets that a statement about windows is searched on."""
+
+    region: Mapping[str, str]
+    """What varies, in words."""
+    worlds: Callable[[], Iterable[Laws]]
+    """The laws of each prior and number of records; called once for every search."""
+
+    def told(self, words: Mapping[str, str]) -> "Grid":
+        """The same grid, with these words for some of what varies."""
+        return Grid({**self.region, **words}, self.worlds)
+
+    def search(
+        self,
+        windows: Callable[[Laws], Windows],
+        margin: Margin,
+        *,
+        applies: Premise | None = None,
+        exact: Callable[[Laws, Windows, float, int], arb] | None = None,
+        epsilons: tuple[float, ...] = EPSILONS,
+        ties: Ties = "allowed",
+    ) -> Search:
+        """Search all windows of this grid, where the premise applies, for a setting that breaks the statement."""
+        return search(self.region, _window_cases(self.worlds(), windows, margin, applies, exact, epsilons), ties=ties)
+
+
+def _unit_data() -> Iterator[Laws]:
     return (Laws.every(Beta(1, 1), n) for n in _UNIT_SIZES)
 
 
-def all_data() -> Iterator[Laws]:
-    """Beta(1, 1) and other priors, every dataset."""
-    yield from unit_data()
+def _all_data() -> Iterator[Laws]:
+    yield from _unit_data()
     yield from (Laws.every(Beta(a, b), n) for (a, b), n in product(_PRIORS, _PRIOR_SIZES))
 
 
-def balanced_data(least: int = 1) -> Iterator[Laws]:
-    """Beta(1, 1), balanced data of so many records or more."""
-    return (Laws(Beta(1, 1), n, (n // 2,)) for n in _BALANCED_SIZES if n >= least)
+UNIT = Grid({"prior": "Beta(1, 1)", "n": over(_UNIT_SIZES), "data": "every dataset", "ε": over(EPSILONS)}, _unit_data)
+EVERY = Grid(
+    {
+        "prior": "Beta(1, 1) and 4 more, parameters 0.001 to 20",
+        "n": f"{over(_UNIT_SIZES)} ({over(_PRIOR_SIZES)} for the 4)",
+        "data": "every dataset",
+        "ε": over(EPSILONS),
+    },
+    _all_data,
+)
 
 
-def window_cases(
+def balanced_from(least: int) -> Grid:
+    """Balanced data of so many records or more, under Beta(1, 1)."""
+    sizes = [n for n in _BALANCED_SIZES if n >= least]
+    region = {"prior": "Beta(1, 1)", "n": over(sizes), "data": "balanced", "ε": over(EPSILONS)}
+    return Grid(region, lambda: (Laws(Beta(1, 1), n, (n // 2,)) for n in sizes))
+
+
+BALANCED = balanced_from(1)
+
+
+def _window_cases(
     worlds: Iterable[Laws],
     windows: Callable[[Laws], Windows],
     margin: Margin,
-    *,
-    applies: Premise | None = None,
-    exact: Callable[[Laws, Windows, float, int], arb] | None = None,
-    epsilons: tuple[float, ...] = EPSILONS,
+    applies: Premise | None,
+    exact: Callable[[Laws, Windows, float, int], arb] | None,
+    epsilons: tuple[float, ...],
 ) -> Iterator[Cases]:
-    """The margins of a statement about windows, where its premise applies."""
     for laws in worlds:
         every = windows(laws)
         if not every.x.size:

@@ -100,7 +100,7 @@ class Windows:
     high: Indices
 
     def where(self, kept: NDArray[np.bool_]) -> "Windows":
-        """Only the pairs wanted."""
+        """The pairs for which `kept` is true."""
         return Windows(*(column[kept] for column in (self.row, self.x, self.steps, self.low, self.high)))
 
     def probability(self, law: Floats) -> Floats:
@@ -188,5 +188,5 @@ def missed_ball(windows: Windows, n: int, epsilon: float, i: int) -> arb:
 
 
 def pair(x: int, n: int) -> str:
-    """A dataset in words."""
+    """The dataset (x, n - x) in words."""
     return f"({x}, {n - x})"

@@ -1,4 +1,4 @@
-"""Privacy that is really lost, for figures and claims, and what the public research code does in its place."""
+"""Privacy losses, for figures and claims, and what the public research code computes where the papers say something else."""
 
 from math import exp, log
 
@@ -12,11 +12,16 @@ from discreet.model.distances import hellinger
 from discreet.paper.contenders import balanced
 from discreet.paper.laws import Laws
 
-__all__ = ["balanced_loss", "poster_beta", "research_local_loss", "research_local_sensitivities", "research_zhang_at_most"]
+__all__ = ["balanced_loss", "loss_ratio", "poster_beta", "research_local_loss", "research_local_sensitivities", "research_zhang_at_most"]
+
+
+def loss_ratio(mechanism: Mechanism) -> float:
+    """The largest privacy loss over all pairs of neighbours, divided by ε."""
+    return privacy_loss(mechanism).value / float(mechanism.epsilon)
 
 
 def balanced_loss(mechanism: Mechanism) -> float:
-    """The largest loss between balanced data and a neighbour, two categories: what 000 Figure 7 is about."""
+    """The largest loss between balanced data of two categories and a neighbour, which 000 Figure 7 shows."""
     if mechanism.loss_atoms() is not None:
         return privacy_loss(mechanism).value
     n = mechanism.total
@@ -27,7 +32,7 @@ def balanced_loss(mechanism: Mechanism) -> float:
 
 
 def poster_beta(n: int, epsilon: float, delta: float) -> float:
-    """003: the β of the smooth sensitivity for two categories."""
+    """The β of the smooth sensitivity that the poster (003) uses for two categories."""
     return log(1.0 - epsilon / (2.0 * log(delta / (2.0 * (n + 1)))))
 
 

@@ -1,4 +1,4 @@
-"""The report: one HTML file that needs nothing but itself, with every claim, figure and table."""
+"""The report: one HTML file, without links to other files, with every claim, figure and table."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -63,7 +63,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run found."""
+    """The claims of a run, and how much of it was taken from an earlier one."""
 
     claims: list[Claim]
     items: int
@@ -85,7 +85,7 @@ def _source_hash() -> str:
 
 
 def produce(name: str, plan: Plan) -> bool:
-    """Make the files of one figure, table or claim, unless they are there; whether anything had to be computed."""
+    """Make the files of one figure, table or claim unless they are there, and return whether anything had to be computed."""
     return _produce_item(name, plan) if name in ITEMS else _produce_claim(name, plan)
 
 

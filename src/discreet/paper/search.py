@@ -4,9 +4,10 @@ A statement is turned into a margin that is positive where it is true and negati
 larger than its error; where it is not, ball arithmetic decides, and numbers that agree to 50 digits are a tie. Nothing else is let pass.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from itertools import product
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from flint import arb
@@ -16,7 +17,21 @@ from discreet.arrays import Floats
 from discreet.errors import InternalError
 from discreet.numerics.balls import working_precision
 
-__all__ = ["FLOAT_ERROR", "Cases", "Search", "ball_case", "case", "equal_case", "in_floats", "over", "relative", "search", "together"]
+__all__ = [
+    "FLOAT_ERROR",
+    "Cases",
+    "Search",
+    "Ties",
+    "ball_case",
+    "case",
+    "each",
+    "equal_case",
+    "in_floats",
+    "over",
+    "relative",
+    "search",
+    "together",
+]
 
 FLOAT_ERROR = 1e-10
 """A float margin (a difference of probabilities, or a relative difference) closer to 0 than this decides nothing."""
@@ -38,7 +53,7 @@ class Cases(NamedTuple):
 
 @dataclass(frozen=True)
 class Search:
-    """What was searched, and the worst that was found. There is no search without a region."""
+    """The region that was searched, and the worst setting that was found in it."""
 
     region: Mapping[str, str]
     """What varied, and over which values."""
@@ -72,8 +87,13 @@ class Search:
 
 
 def case(at: str, margin: float, *, error: float = FLOAT_ERROR, exact: Callable[[], arb] | None = None) -> Cases:
-    """One setting."""
+    """The cases of a single setting with this margin."""
     return Cases(np.array([margin]), lambda _: at, error, None if exact is None else lambda _: exact())
+
+
+def each(make: Callable[..., Cases], *values: Iterable[Any]) -> Iterator[Cases]:
+    """The cases of every combination of these values, the last of which varies fastest, made when the search comes to them."""
+    return (make(*combination) for combination in product(*values))
 
 
 def search(
@@ -106,7 +126,7 @@ def search(
 
 
 def together(*searches: Search) -> Search:
-    """Several searches of one region as one."""
+    """One search with the settings of several searches of one region."""
     worst = min(searches, key=lambda each: each.worst)
     settings, broken, ties = (sum(column) for column in zip(*((each.settings, each.broken, each.ties) for each in searches), strict=True))
     return Search(worst.region, settings, broken, ties, worst.worst, worst.at, worst.wanted)
@@ -145,7 +165,7 @@ def over(values: Iterable[float | str | int]) -> str:
 
 
 def in_floats(compute: Callable[[], arb]) -> float:
-    """A number that is computed as a ball, for printing."""
+    """The float nearest to a number that is computed as a ball."""
     with working_precision(_BITS):
         return float(compute())
 

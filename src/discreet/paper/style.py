@@ -1,4 +1,4 @@
-"""One visual language for mechanisms in all figures: each has a colour, a marker and a line of its own, so none needs colour to be read."""
+"""How mechanisms are drawn in all figures: each has its own colour, marker and line, so that figures can be read without colour."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
