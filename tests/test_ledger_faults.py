@@ -222,7 +222,7 @@ class TestServer:
             list(pool.map(lambda _: Ledger(database).spend("survey", "0.1"), range(RACERS // 2)))
         assert str(Ledger(database).remaining("survey")) == "ε = 0"
         with psycopg.connect(database) as connection:
-            assert connection.execute("SELECT max(length(time)), max(version) FROM discreet_spend, discreet_ledger").fetchone() == (10, 2)
+            assert connection.execute("SELECT max(length(time)), max(version) FROM discreet_spend, discreet_ledger").fetchone() == (10, 3)
 
     def test_names_and_filters(self, database: str) -> None:
         ledger = Ledger(database)

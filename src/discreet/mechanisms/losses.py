@@ -24,6 +24,7 @@ __all__ = [
     "PROFILE_PASSES",
     "Bounded",
     "check_paired",
+    "composes_by_cell",
     "enumerated_delta",
     "enumerated_loss",
     "enumerated_profile",
@@ -163,6 +164,14 @@ def enumerated_delta(mechanism: Mechanism, epsilon: float) -> Bounded:
             best = Bounded(best.value, max(best.bound, bound), best.at)
     assert best is not None  # as above  # noqa: S101
     return best
+
+
+def composes_by_cell(mechanism: Mechanism) -> bool:
+    """Whether replacing a record tells as much as two releases do, each about a record that comes or goes (docs/ledger.md).
+
+    That is so where n is private and each count has noise of its own: two counts change, each by one.
+    """
+    return mechanism.n is None and mechanism.noise is not None and not mechanism.noise.blocks
 
 
 def renyi_divergence(mechanism: Mechanism, order: float) -> Bounded:

@@ -8,7 +8,7 @@ from threading import RLock
 
 from flint import arb, ctx, fmpq
 
-__all__ = ["ball", "bregman_ball", "gap_ball", "refine", "working_precision"]
+__all__ = ["ball", "bregman_ball", "dyadic", "gap_ball", "refine", "working_precision"]
 
 
 class _Turn:
@@ -35,6 +35,12 @@ def working_precision(bits: int) -> Iterator[None]:
 def ball(value: Fraction | int) -> arb:
     """The rational number as a ball at the working precision."""
     return arb(fmpq(value.numerator, value.denominator))
+
+
+def dyadic(end: arb) -> Fraction:
+    """An end of an enclosure (`lower()` or `upper()`), which is a dyadic number, exactly."""
+    mantissa, exponent = (int(part) for part in end.mid().man_exp())
+    return Fraction(mantissa) * Fraction(2) ** exponent
 
 
 def bregman_ball(v: Fraction, u: Fraction) -> arb:
