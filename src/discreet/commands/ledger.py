@@ -178,8 +178,7 @@ def history(ledger: LedgerArgument = None, dataset: DatasetArgument = None, as_j
                 "number": line.number,
                 "day": line.day.isoformat(),
                 "spent": str(line.loss),
-                "guarantee": str(line.guarantee),
-                "neighbours": _step(line),
+                "guarantee": f"{line.guarantee}; {_step(line)}",
                 "mechanism": str(line.description.get("mechanism", "")),
                 "note": line.note,
             }
@@ -189,7 +188,7 @@ def history(ledger: LedgerArgument = None, dataset: DatasetArgument = None, as_j
     if as_json:
         print_json([_spend_fields(line) for line in lines])
     else:
-        columns = ["number", "day (UTC)", "spent", "guarantee", "neighbours", "mechanism", "note"]
+        columns = ["number", "day (UTC)", "spent", "guarantee", "mechanism", "note"]
         _print([{**row, "day (UTC)": row["day"]} for row in rows], columns)
         for text in total:
             _say(text)

@@ -28,8 +28,8 @@ def charge_for(budget: Budget, promise: Promise, mechanism: "Mechanism | None") 
     steps = neighbours.steps_of(budget.neighbours)
     if steps is None:
         fault = (
-            f"the release publishes the number of {unit}s, and the budget of {budget.dataset!r} hides it (neighbours: {budget.neighbours} "
-            f"{budget.unit}): no ε covers that, however large, so nothing was spent"
+            f"the release does not hide how many {unit}s there are (neighbours: {neighbours} {unit}), and the budget of {budget.dataset!r} "
+            f"does (neighbours: {budget.neighbours} {budget.unit}): no ε covers that, however large; nothing was spent"
         )
         raise BudgetError(
             f"{fault}; release without n, or charge another dataset, whose budget replaces one",
