@@ -140,7 +140,7 @@ def test_an_accountant_tells_what_replacing_a_record_costs(first: tuple[int, ...
         truth = max(true_delta(p, q, float(level)), true_delta(q, p, float(level)))
         assert truth <= accountant.delta(level) <= 1.005 * truth
         assert dc.Accountant().add(mechanism).delta(level) < 0.95 * truth  # of one that comes or goes, which is less
-    assert accountant.basic == (2, 0)
+    assert Loss(*accountant.basic) == Loss(Fraction(2))
     assert accountant.epsilon(0) == 2
 
 
@@ -162,12 +162,12 @@ def test_the_ledgers_accountant_composes_what_was_charged(tmp_path: Path) -> Non
     for _ in range(5):
         ledger.release("survey", without_n("0.5", 3), [1, 2, 0])
     accountant = ledger.accountant("survey")
-    assert accountant.basic == (5, 0) == (ledger.spent("survey").epsilon, 0)
+    assert Loss(*accountant.basic) == Loss(Fraction(5)) == ledger.spent("survey")
     for level in (0.5, 1.5, 3.0):
         truth = sum(p * max(0.0, 1 - exp(level - loss)) for loss, p in two_coins(0.5, 5))
         assert truth <= accountant.delta(level) <= 1.01 * truth
     ledger.spend("survey", "0.5", neighbours=ADD_REMOVE)
-    assert ledger.accountant("survey").basic == (6, 0)
+    assert Loss(*ledger.accountant("survey").basic) == Loss(Fraction(6))
     assert isinstance(ledger.accountant("survey").parts[-1][0], dc.Guarantee)
 
 
@@ -175,13 +175,13 @@ def test_a_promise_to_persons_is_composed_as_it_was_charged(tmp_path: Path) -> N
     ledger = Ledger(tmp_path / "ledger.db")
     ledger.create("survey", 1, neighbours=ADD_REMOVE)
     ledger.release("survey", without_n("0.1"), [3, 4], unit="person")
-    assert ledger.accountant("survey").basic == (Fraction("0.2"), 0) == (ledger.spent("survey").epsilon, 0)
+    assert Loss(*ledger.accountant("survey").basic) == Loss(Fraction("0.2")) == ledger.spent("survey")
 
 
 def test_an_accountant_adds_up_promises_about_different_neighbours() -> None:
     hides_n, shows_n = without_n("0.4"), dc.LatticeGeometric(dc.Beta(1, 1), 10, "0.1")
-    assert dc.Accountant().add(hides_n, 3).basic == (Fraction("1.2"), 0)
-    assert dc.Accountant().add(hides_n).add(shows_n).basic == (Fraction("0.9"), 0)
+    assert Loss(*dc.Accountant().add(hides_n, 3).basic) == Loss(Fraction("1.2"))
+    assert Loss(*dc.Accountant().add(hides_n).add(shows_n).basic) == Loss(Fraction("0.9"))
     assert dc.Accountant().add(shows_n).add(hides_n).epsilon("1e-9") <= 0.9
     with_delta = dc.Accountant(neighbours="replace one").add(dc.Guarantee(0.5, 1e-6, "proof", neighbours=ADD_REMOVE), 2)  # type: ignore[arg-type]
     assert with_delta.basic[0] == 2

@@ -268,8 +268,8 @@ def test_the_command_line_says_neighbours_guarantee_and_charge(tmp_path: Path) -
 
 def test_the_command_line_refuses_in_one_line(ledger: Ledger, tmp_path: Path) -> None:
     location = tmp_path / "ledger.db"
-    for command in (["create", location, "new"], ["spend", location, "replaced"]):
-        refused = invoke("ledger", *command, "-e", "1", "--public", "sizes")
+    for command, dataset in (("create", "new"), ("spend", "replaced")):
+        refused = invoke("ledger", command, location, dataset, "-e", "1", "--public", "sizes")
         assert_refused(refused, "--public must be total or nothing, got 'sizes'")
     assert_refused(invoke("ledger", "spend", location, "replaced", "-e", "0.6", "--public", "nothing"), "replacing one is removing one")
     assert_refused(invoke("ledger", "spend", location, "taking part", "-e", "0.1", "--public", "total"), "release with --public nothing")
