@@ -14,12 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.arrays import Floats
+from discreet.arrays import Counts, Floats
 from discreet.errors import BudgetError, InvalidInputError
 from discreet.ledger.filters import largest_divergence
 from discreet.ledger.ledger import Ledger, Loss
+from discreet.mechanisms import Law, Mechanism
 from discreet.model.datasets import Relation
 from discreet.record.group_privacy import group_privacy
+from discreet.sampling import BitSource
 
 REPLACE, ADD_REMOVE = Relation.REPLACE_ONE, Relation.ADD_REMOVE_ONE
 
@@ -190,3 +192,34 @@ def test_an_accountant_adds_up_promises_about_different_neighbours() -> None:
         dc.Accountant(neighbours=ADD_REMOVE).add(shows_n)
     with pytest.raises(InvalidInputError, match="neighbours must be"):
         dc.Accountant(neighbours="total")  # type: ignore[arg-type]
+
+
+class SaysNothing(Mechanism):
+    """The same outcome for all data, without a public n: nothing is known of it but its law and its promise."""
+
+    needs_total = False
+
+    @property
+    def claim(self) -> dc.Guarantee:
+        return self.by_proof()
+
+    def raw_law(self, counts: Counts) -> Law:
+        return Law(np.zeros_like(counts)[None], np.zeros(1))
+
+    def draw_noise(self, source: BitSource) -> list[int]:
+        raise AssertionError(source)
+
+
+@pytest.mark.parametrize(("kept", "steps"), [(ADD_REMOVE, 1), (REPLACE, 2)])
+def test_where_laws_are_not_listed_the_guarantee_is_charged_and_composed(tmp_path: Path, kept: Relation, steps: int) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    rule = ledger.create("survey", 1, "1e-3", planned_epsilon="0.05", neighbours=kept).filter
+    assert rule is not None
+    mechanism = SaysNothing(dc.Beta(1, 1), epsilon="0.1")
+    with pytest.raises(AssertionError):
+        ledger.release("survey", mechanism, [3, 4])  # charged, and then drawn
+    (line,) = ledger.history("survey")
+    charged = steps * Fraction(1, 10)
+    assert (line.loss, line.divergence) == (Loss(charged), largest_divergence(charged, rule.order))
+    assert ledger.accountant("survey").epsilon("1e-9") == float(charged)
+    assert ledger.accountant("survey").delta(charged / 2) < 1

@@ -150,7 +150,7 @@ def _loss_distribution(part: Mechanism | Guarantee, interval: float) -> Any:
         steps = ceil(privacy_loss(part).bound / interval)
         grid = np.arange(-steps, steps + 1)
         deltas = privacy_profile(part, grid * interval)
-    except TooLargeError:
+    except (TooLargeError, RefusedError):  # too many datasets to list, or, where n is private, no end of them
         parameters = common.DifferentialPrivacyParameters(guarantee.epsilon, guarantee.delta)
         return distributions.from_privacy_parameters(parameters, value_discretization_interval=interval)
     deltas = np.minimum.accumulate(deltas)

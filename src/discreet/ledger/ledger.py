@@ -190,7 +190,10 @@ class Ledger:
         return composed(line.loss for line in self.history(dataset))
 
     def remaining(self, dataset: str) -> Loss:
-        """The most that one more release of a dataset may spend: what is left of the sum or, if that is more, of its filter."""
+        """The most that one more release of a dataset may be charged: what is left of the sum or, if that is more, of its filter.
+
+        It is about the budget's own neighbours: a release about others may be charged more than its ε (see `create`).
+        """
         with self._transaction("read") as connection:
             budget = self._known(connection, dataset)
             left, filter_left = unspent(budget, _history(connection, budget))
