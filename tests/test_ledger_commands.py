@@ -39,7 +39,7 @@ def test_a_release_made_elsewhere_is_charged(book: Ledger, tmp_path: Path) -> No
     options = ["--epsilon", "1/2", "--delta", "1e-7", "--note", "income [by region]"]
     spent = invoke("ledger", "spend", tmp_path / "ledger.db", "survey", *options)
     assert spent.exit_code == 0, spent.output
-    assert spent.stdout == "survey: spent ε = 0.5, δ = 0.0000001, protecting each record; left: ε = 1.5, δ = 0.0000009\n"
+    assert spent.stdout == "survey: spent ε = 0.5, δ = 0.0000001 (neighbours: replace one record); left: ε = 1.5, δ = 0.0000009\n"
     (line,) = book.history("survey")
     assert (str(line.loss), line.note, line.description) == ("ε = 0.5, δ = 0.0000001", "income [by region]", {})
 
@@ -71,7 +71,7 @@ def test_a_bad_spend_is_one_line_and_nothing_spent(
 def test_a_spend_stands_even_if_what_is_left_cannot_be_read(book: Ledger, tmp_path: Path) -> None:
     with lost_after_a_spend(LOCKED):
         spent = invoke("ledger", "spend", tmp_path / "ledger.db", "survey", "-e", "1")
-    assert (spent.exit_code, spent.stdout) == (0, "survey: spent ε = 1, protecting each record; left: it could not be read\n")
+    assert (spent.exit_code, spent.stdout) == (0, "survey: spent ε = 1 (neighbours: replace one record); left: it could not be read\n")
     assert len(book.history("survey")) == 1
 
 
@@ -118,7 +118,7 @@ def test_a_dataset_kept_by_a_filter_says_so(tmp_path: Path) -> None:
     made = invoke("ledger", "create", location, "survey", "-e", "1", "--delta", "1e-3", "--planned-epsilon", "0.1")
     assert made.exit_code == 0, made.output
     first, second = made.stdout.splitlines()
-    assert first == "survey: ε = 1, δ = 0.001, protecting each record"
+    assert first == "survey: ε = 1, δ = 0.001; neighbours: replace one record"
     assert second.startswith("kept by a Rényi filter of order ")
     assert second.endswith(" releases of ε = 0.1, however they are chosen; the plain sum allows 10")
     allowed = int(second.partition(": ")[2].split()[0])

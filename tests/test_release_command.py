@@ -508,13 +508,13 @@ def test_create_show_and_history(release: Invoke, tmp_path: Path) -> None:
     ledger = tmp_path / "new.db"
     made = invoke("ledger", "create", ledger, "survey [bold]", "--epsilon", "3", "--delta", "1e-6", "--unit", "person")
     assert made.exit_code == 0, made.output
-    assert made.stdout.strip() == "survey [bold]: ε = 3, δ = 0.000001, protecting each person"
+    assert made.stdout.strip() == "survey [bold]: ε = 3, δ = 0.000001; neighbours: replace one person"
     for _ in range(2):
         assert release("--ledger", ledger, "--dataset", "survey [bold]", "--privacy-id", "who").exit_code == 0
     shown = json.loads(invoke("ledger", "show", ledger, "--json").stdout)
     left = "ε = 1, δ = 0.000001"
     numbers = {"epsilon": 3.0, "delta": 1e-6, "left_epsilon": 1.0, "left_delta": 1e-6, "filter": None}
-    assert shown == [{"dataset": "survey [bold]", "unit": "person", **numbers}]
+    assert shown == [{"dataset": "survey [bold]", "unit": "person", "neighbours": "replace one", **numbers}]
     lines = json.loads(invoke("ledger", "history", ledger, "survey [bold]", "--json").stdout)
     assert [(line["number"], line["epsilon"], line["delta"], line["mechanism"], line["note"]) for line in lines] == [
         (number, 1.0, 0.0, "LatticeGeometric", "smoking of survey.csv") for number in (1, 2)

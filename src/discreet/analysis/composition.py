@@ -7,7 +7,7 @@ adding up ε and δ, needs nothing and always holds.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from importlib.util import find_spec
@@ -20,6 +20,9 @@ from discreet import limits
 from discreet.analysis.privacy import privacy_loss, privacy_profile
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.losses import composes_by_cell
+from discreet.model.datasets import Relation, check_relation
+from discreet.record.group_privacy import group_privacy
 from discreet.record.guarantee import Guarantee, rounded_up
 from discreet.validation import Number, check_delta, check_positive, check_records
 
@@ -36,18 +39,26 @@ class Accountant:
     """
 
     parts: tuple[tuple[Mechanism | Guarantee, int], ...] = ()
+    neighbours: Relation | None = None
+    """Which neighbours the figures are about. If it is not given: the parts' own, and where these differ, those that replace one."""
+
+    def __post_init__(self) -> None:
+        if self.neighbours is not None:
+            object.__setattr__(self, "neighbours", check_relation(self.neighbours))
 
     def add(self, part: Mechanism | Guarantee, times: int = 1) -> "Accountant":
         """One more release of a mechanism, or `times` of them; or a guarantee alone, where that is all that is known."""
         guarantee = _guarantee(part)
         if guarantee.basis == "none":
             raise RefusedError("a release without a guarantee cannot be composed: there is no bound on what it tells")
-        return Accountant((*self.parts, (part, check_records(times, "times"))))
+        if self.neighbours is not None and guarantee.neighbours.steps_of(self.neighbours) is None:
+            raise RefusedError(f"a release that publishes n tells everything that these figures are about (neighbours: {self.neighbours})")
+        return replace(self, parts=(*self.parts, (part, check_records(times, "times"))))
 
     @property
     def basic(self) -> tuple[Fraction, Fraction]:
         """Basic composition: the sums of ε and of δ, exactly."""
-        guarantees = [(_guarantee(part), times) for part, times in self.parts]
+        guarantees = [(_guarantee(part), times) for part, times in self._alike]
         epsilon = sum((times * Fraction(repr(g.epsilon)) for g, times in guarantees), Fraction(0))
         return epsilon, sum((times * Fraction(repr(g.delta)) for g, times in guarantees), Fraction(0))
 
@@ -81,14 +92,24 @@ class Accountant:
 
     @property
     def _is_composed(self) -> bool:
-        return self.is_exact and 0 < sum(times for _, times in self.parts) <= limits.COMPOSED_RELEASES
+        return self.is_exact and 0 < sum(times for _, times in self._alike) <= limits.COMPOSED_RELEASES
+
+    @property
+    def _alike(self) -> list[tuple[Mechanism | Guarantee, int]]:
+        """The parts as releases about the same neighbours (docs/ledger.md): where replacing a record is two steps of a part, the part
+        counts as two releases if its counts have noise of their own, and otherwise as its guarantee for two steps.
+        """
+        relations = {_guarantee(part).neighbours for part, _ in self.parts}
+        aim = self.neighbours or (next(iter(relations)) if len(relations) == 1 else Relation.REPLACE_ONE)
+        return [_about(aim, part, times) for part, times in self.parts]
 
     def _distribution(self) -> Any:
         """The composed privacy loss distribution, pessimistic throughout."""
-        largest = max(_guarantee(part).epsilon for part, _ in self.parts)
+        parts = self._alike
+        largest = max(_guarantee(part).epsilon for part, _ in parts)
         interval = 2.0 ** -ceil(log2(_GRID_STEPS / largest))
         composed = None
-        for part, times in self.parts:
+        for part, times in parts:
             distribution = _loss_distribution(part, interval)
             distribution = distribution.self_compose(times) if times > 1 else distribution
             composed = distribution if composed is None else composed.compose(distribution)
@@ -103,6 +124,16 @@ def _guarantee(part: Mechanism | Guarantee) -> Guarantee:
     raise InvalidInputError(f"only mechanisms and guarantees (release.guarantee) can be composed, not {type(part).__name__}")
 
 
+def _about(neighbours: Relation, part: Mechanism | Guarantee, times: int) -> tuple[Mechanism | Guarantee, int]:
+    """What is to be composed in place of so many releases of a part, so that the figures are about these neighbours."""
+    own = _guarantee(part)
+    steps = own.neighbours.steps_of(neighbours) or 1  # None was refused
+    if steps == 1 or (isinstance(part, Mechanism) and composes_by_cell(part)):
+        return part, steps * times
+    epsilon, delta = group_privacy(Fraction(repr(own.epsilon)), Fraction(repr(own.delta)), steps)
+    return replace(own, epsilon=rounded_up(epsilon), delta=rounded_up(delta), neighbours=neighbours), times
+
+
 @lru_cache(maxsize=64)
 def _loss_distribution(part: Mechanism | Guarantee, interval: float) -> Any:
     from dp_accounting.pld import common, pld_pmf
@@ -110,7 +141,7 @@ def _loss_distribution(part: Mechanism | Guarantee, interval: float) -> Any:
 
     guarantee = _guarantee(part)
     if isinstance(part, Mechanism):
-        with suppress(TooLargeError):
+        with suppress(TooLargeError, RefusedError):  # too many datasets to list or, where n is private, no end of them
             steps = ceil(privacy_loss(part).bound / interval)
             grid = np.arange(-steps, steps + 1)
             deltas = np.minimum.accumulate(privacy_profile(part, grid * interval))

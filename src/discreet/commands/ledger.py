@@ -24,11 +24,12 @@ from discreet.errors import InvalidInputError, LedgerError
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Budget, Ledger, Loss, Spend
+    from discreet.model.datasets import Relation
 
 app = typer.Typer(name="ledger", cls=Group, no_args_is_help=True, help="Budgets, and what has been spent of them.")
 
 _COMPOSED_AT = "1e-6"
-_WHOLE = ("number", "day (UTC)", "mechanism", "unit")
+_WHOLE = ("number", "day (UTC)", "mechanism")
 """Columns that are not wrapped."""
 
 LedgerArgument = Annotated[
@@ -70,6 +71,13 @@ def create(
     epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="Total ε that may ever be spent on these records.")],
     delta: Annotated[str, typer.Option(help="Total δ that may ever be spent.")] = "0",
     unit: Annotated[str, typer.Option(help="Whose privacy the budget is about: record or person.")] = "record",
+    public: Annotated[
+        str,
+        typer.Option(
+            help="As in discreet release. With total the budget hides what someone answered; with nothing also that someone took part: "
+            "then releases that publish the number of records are refused."
+        ),
+    ] = "total",
     planned_epsilon: Annotated[
         str | None,
         typer.Option(
@@ -90,9 +98,10 @@ def create(
             parse_number(epsilon, "--epsilon"),
             parse_number(delta, "--delta"),
             unit=unit,  # type: ignore[arg-type]
+            neighbours=_relation(public),
             planned_epsilon=planned,
         )
-    _say(f"{budget.dataset}: {budget.total}, protecting each {budget.unit}")
+    _say(f"{budget.dataset}: {budget.total}; {_neighbours(budget)}")
     if budget.filter is not None and planned is not None:
         from discreet.ledger.filters import affordable
 
@@ -109,6 +118,14 @@ def spend(
     *,
     epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="The ε of the release.")],
     delta: Annotated[str, typer.Option(help="The δ of the release.")] = "0",
+    public: Annotated[
+        str | None,
+        typer.Option(
+            help="What the release publishes about the data beside its result: total, the number of records, or nothing. By default what "
+            "the dataset was created with.",
+            show_default=False,
+        ),
+    ] = None,
     note: Annotated[str, typer.Option(help="What was released, and where. It is public, like all that is in the ledger.")] = "",
 ) -> None:
     """Charge a dataset for a release that is made elsewhere, before it is made. It must protect what the budget protects.
@@ -117,12 +134,14 @@ def spend(
     """
     with errors_in_one_line():
         book, name = _dataset_of(ledger, dataset)
-        line = book.spend(name, parse_number(epsilon, "--epsilon"), parse_number(delta, "--delta"), note=note)
+        relation = None if public is None else _relation(public)
+        line = book.spend(name, parse_number(epsilon, "--epsilon"), parse_number(delta, "--delta"), neighbours=relation, note=note)
         try:
             left = _left(book.remaining(name), book.budget(name))
         except LedgerError:  # the spend stands all the same
             left = "it could not be read"
-    _say(f"{line.dataset}: spent {line.loss}, protecting each {line.unit}; left: {left}")
+    own = "" if line.loss == line.guarantee else f" for a release of {line.guarantee}"
+    _say(f"{line.dataset}: spent {line.loss}{own} ({_neighbours(line)}); left: {left}")
 
 
 @app.command(cls=Command)
@@ -137,8 +156,8 @@ def show(ledger: LedgerArgument = None, as_json: JsonOption = False) -> None:
     if as_json:
         print_json([_budget_fields(budget, left) for budget, left in budgets])
     else:
-        rows = [(b.dataset, b.unit, b.total, "sum" if b.filter is None else b.filter, _left(left, b)) for b, left in budgets]
-        _print(("dataset", "unit", "budget", "rule", "left"), rows)
+        rows = [(b.dataset, _step(b), b.total, "sum" if b.filter is None else b.filter, _left(left, b)) for b, left in budgets]
+        _print(("dataset", "neighbours", "budget", "rule", "left"), rows)
 
 
 @app.command(cls=Command)
@@ -154,10 +173,32 @@ def history(ledger: LedgerArgument = None, dataset: DatasetArgument = None, as_j
     if as_json:
         print_json([_spend_fields(line) for line in lines])
     else:
-        rows = [(line.number, line.day, line.loss, line.description.get("mechanism", ""), line.note) for line in lines]
-        _print(("number", "day (UTC)", "spent", "mechanism", "note"), rows)
+        rows = [
+            (line.number, line.day, line.loss, f"{line.guarantee}; {_step(line)}", line.description.get("mechanism", ""), line.note)
+            for line in lines
+        ]
+        _print(("number", "day (UTC)", "spent", "guarantee", "mechanism", "note"), rows)
         for text in total:
             _say(text)
+
+
+def _relation(public: str) -> "Relation":
+    """The neighbours that a budget or a release has by what is public."""
+    from discreet.model.datasets import Relation
+    from discreet.validation import shown
+
+    relations = {"total": Relation.REPLACE_ONE, "nothing": Relation.ADD_REMOVE_ONE}
+    if public not in relations:
+        raise InvalidInputError(f"--public must be total or nothing, got {shown(public)!r}")
+    return relations[public]
+
+
+def _step(subject: "Budget | Spend") -> str:
+    return f"{subject.neighbours} {subject.unit}"
+
+
+def _neighbours(subject: "Budget | Spend") -> str:
+    return f"neighbours: {_step(subject)}"
 
 
 def _left(left: "Loss", budget: "Budget") -> str:
@@ -167,7 +208,7 @@ def _left(left: "Loss", budget: "Budget") -> str:
 def _totals(book: "Ledger", dataset: str) -> list[str]:
     """The sum, what is left of the budget and by which rule, and what exact composition makes of the list."""
     budget = book.budget(dataset)
-    lines = [f"spent in all: {book.spent(dataset)}; left: {_left(book.remaining(dataset), budget)}"]
+    lines = [f"spent in all: {book.spent(dataset)}; left: {_left(book.remaining(dataset), budget)}; {_neighbours(budget)}"]
     if budget.filter is not None:
         used = sum(line.divergence or 0 for line in book.history(dataset)) / budget.filter.limit
         lines.append(
@@ -188,6 +229,7 @@ def _budget_fields(budget: "Budget", left: "Loss") -> dict[str, Any]:
     return {
         "dataset": budget.dataset,
         "unit": budget.unit,
+        "neighbours": budget.neighbours,
         "epsilon": rounded_up(budget.total.epsilon),
         "delta": rounded_up(budget.total.delta),
         "left_epsilon": rounded_down(left.epsilon),
@@ -206,6 +248,9 @@ def _spend_fields(line: "Spend") -> dict[str, Any]:
         "unit": line.unit,
         "epsilon": rounded_up(line.loss.epsilon),
         "delta": rounded_up(line.loss.delta),
+        "guarantee_epsilon": rounded_up(line.guarantee.epsilon),
+        "guarantee_delta": rounded_up(line.guarantee.delta),
+        "neighbours": line.neighbours,
         "mechanism": line.description.get("mechanism"),
         "note": line.note,
     }

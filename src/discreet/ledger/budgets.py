@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from discreet import limits
 from discreet.errors import BudgetError, InvalidInputError, LedgerError
+from discreet.model.datasets import Relation, check_relation
 from discreet.record.guarantee import Guarantee
 from discreet.validation import Number, check_delta, check_positive
 
@@ -57,6 +58,33 @@ class Budget:
     """The day, in UTC."""
     filter: RenyiFilter | None = None
     """The rule that is kept besides the plain sum, if the dataset was created with one."""
+    neighbours: Relation = Relation.REPLACE_ONE
+    """What the budget hides: that one record (or person) is replaced by another, or that one comes or goes."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a release guarantees, exactly, with None for what it does not say of itself."""
+
+    loss: Loss
+    unit: Unit | None = None
+    neighbours: Relation | None = None
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What a budget is charged for a release."""
+
+    promise: Promise
+    """Of the release, with nothing left open."""
+    loss: Loss
+    divergence: Fraction | None
+    """What the budget's filter is charged, if it has one."""
+    why: str
+    """Why the loss is not the promise's own; empty if it is."""
+
+    def __str__(self) -> str:
+        return f"{self.loss} (its own {self.promise.loss}, for two steps: {self.why})" if self.why else str(self.loss)
 
 
 @dataclass(frozen=True)
@@ -67,6 +95,7 @@ class Spend:
     """Rises with every spend in the ledger."""
     dataset: str
     loss: Loss
+    """What the budget was charged."""
     unit: Unit
     note: str
     description: Mapping[str, Any]
@@ -75,6 +104,9 @@ class Spend:
     """In UTC. Nothing finer is kept: the time between two spends would tell how long a draw took, which can depend on the data."""
     divergence: Fraction | None = None
     """What the dataset's filter was charged: a bound on the release's Rényi divergence. None where the dataset has no filter."""
+    guarantee: Loss = field(kw_only=True)
+    """The release's own ε and δ, which `neighbours` belongs to."""
+    neighbours: Relation = field(kw_only=True)
 
 
 # --- the rule ---------------------------------------------------------------------------------------------------------
@@ -98,9 +130,10 @@ def unspent(budget: Budget, lines: Sequence[Spend]) -> tuple[Loss, Fraction | No
     return left, budget.filter.limit - sum(charged, Fraction(0))
 
 
-def check_affordable(budget: Budget, lines: Sequence[Spend], amount: Loss, divergence: Fraction | None) -> None:
-    """Refuse a spend that neither the plain sum nor the dataset's filter allows; `divergence` is what the filter is charged."""
+def check_affordable(budget: Budget, lines: Sequence[Spend], charge: Charge) -> None:
+    """Refuse a spend that neither the plain sum nor the dataset's filter allows."""
     left, filter_left = unspent(budget, lines)
+    amount, divergence = charge.loss, charge.divergence
     within_sum = amount.epsilon <= left.epsilon and amount.delta <= left.delta
     within_filter = filter_left is not None and divergence is not None and divergence <= filter_left
     nothing = "nothing was spent"
@@ -108,9 +141,9 @@ def check_affordable(budget: Budget, lines: Sequence[Spend], amount: Loss, diver
         raise BudgetError(f"{budget.dataset!r} is kept by a {budget.filter}, which takes releases with δ = 0 alone; {nothing}")
     if not within_sum and not within_filter:
         if budget.filter is None or filter_left is None or divergence is None:
-            raise BudgetError(f"the release needs {amount} and {budget.dataset!r} has {left} left of {budget.total}; {nothing}")
+            raise BudgetError(f"the release needs {charge} and {budget.dataset!r} has {left} left of {budget.total}; {nothing}")
         raise BudgetError(
-            f"the release needs {amount}, a Rényi divergence of {float(divergence):.6g}, and the filter of {budget.dataset!r} has "
+            f"the release needs {charge}, a Rényi divergence of {float(divergence):.6g}, and the filter of {budget.dataset!r} has "
             f"{float(filter_left):.6g} left of {float(budget.filter.limit):.6g}; {nothing}"
         )
     for now, taken in ((left.epsilon, amount.epsilon), (left.delta, amount.delta)):
@@ -137,15 +170,17 @@ def checked_loss(epsilon: Number, delta: Number, whose: str = "") -> Loss:
     return loss
 
 
-def checked_amount(loss: Guarantee | Loss | Number, delta: Number) -> tuple[Loss, Unit | None]:
-    """The amount that a guarantee, a loss or a number stands for, and whose privacy it is about, if it says so."""
+def checked_promise(loss: Guarantee | Loss | Number, delta: Number, neighbours: str | None) -> Promise:
+    """The promise that a guarantee, a loss or a number stands for."""
+    relation = None if neighbours is None else check_relation(neighbours)
     if isinstance(loss, Guarantee):
         if loss.basis == "none":
             raise BudgetError("a release without a privacy guarantee has no loss that a budget could allow; nothing was spent")
-        return checked_loss(loss.epsilon, loss.delta), loss.unit
-    if isinstance(loss, Loss):
-        return checked_loss(loss.epsilon, loss.delta), None
-    return checked_loss(loss, delta), None
+        if relation not in (None, loss.neighbours):
+            raise InvalidInputError(f"the guarantee says itself what its neighbours are: {loss.neighbours}; leave neighbours out")
+        return Promise(checked_loss(loss.epsilon, loss.delta), loss.unit, check_relation(loss.neighbours))
+    amount = (loss.epsilon, loss.delta) if isinstance(loss, Loss) else (loss, delta)
+    return Promise(checked_loss(*amount), None, relation)
 
 
 def checked_text(value: Any, name: str, longest: int, *, empty: bool = False) -> str:
@@ -191,47 +226,61 @@ def budget_row(budget: Budget) -> dict[str, Any]:
         "created": budget.created.isoformat(),
         "filter_order": None if rule is None else _text(rule.order),
         "filter_limit": None if rule is None else _text(rule.limit),
+        "neighbours": budget.neighbours.value,
     }
 
 
 def budget_of(row: Mapping[str, Any]) -> Budget:
-    """The budget of a row, also of one that a ledger of the first version wrote."""
+    """The budget of a row, also of one that an older ledger wrote: its neighbours replace one."""
     order, limit = row.get("filter_order"), row.get("filter_limit")
     rule = None if order is None or limit is None else RenyiFilter(Fraction(order), Fraction(limit))
-    return Budget(row["dataset"], _loss_of(row), row["unit"], _day_of(row["created"]), rule)
+    return Budget(row["dataset"], _loss_of(row), row["unit"], _day_of(row["created"]), rule, _relation_of(row))
 
 
-def spend_row(budget: Budget, amount: Loss, unit: Unit, note: str, description: str, divergence: Fraction | None) -> dict[str, Any]:
+def spend_row(budget: Budget, charge: Charge, note: str, description: str) -> dict[str, Any]:
     """A spend of today as a row of its table; the database numbers it."""
+    own = charge.promise
     return {
         "dataset": budget.dataset,
-        "epsilon": _text(amount.epsilon),
-        "delta": _text(amount.delta),
-        "unit": unit,
+        **_amounts(charge.loss),
+        "unit": own.unit or budget.unit,
         "note": note,
         "description": description,
         "time": today().isoformat(),
-        "divergence": None if divergence is None else _text(divergence),
+        "divergence": None if charge.divergence is None else _text(charge.divergence),
+        "neighbours": (own.neighbours or budget.neighbours).value,
+        **_amounts(own.loss, "guarantee_"),
     }
 
 
 def spend_of(row: Mapping[str, Any]) -> Spend:
-    """The spend of a row, also of one that a ledger of the first version wrote: its time is rounded to the day."""
+    """The spend of a row, also of one that an older ledger wrote: its time is rounded to the day, and it was charged its own ε and δ."""
     divergence = row.get("divergence")
+    charged = _loss_of(row)
     return Spend(
         row["number"],
         row["dataset"],
-        _loss_of(row),
+        charged,
         row["unit"],
         row["note"],
         json.loads(row["description"]),
         _day_of(row["time"]),
         None if divergence is None else Fraction(divergence),
+        guarantee=charged if row.get("guarantee_epsilon") is None else _loss_of(row, "guarantee_"),
+        neighbours=_relation_of(row),
     )
 
 
-def _loss_of(row: Mapping[str, Any]) -> Loss:
-    return Loss(Fraction(row["epsilon"]), Fraction(row["delta"]))
+def _amounts(loss: Loss, whose: str = "") -> dict[str, str]:
+    return {f"{whose}epsilon": _text(loss.epsilon), f"{whose}delta": _text(loss.delta)}
+
+
+def _loss_of(row: Mapping[str, Any], whose: str = "") -> Loss:
+    return Loss(Fraction(row[f"{whose}epsilon"]), Fraction(row[f"{whose}delta"]))
+
+
+def _relation_of(row: Mapping[str, Any]) -> Relation:
+    return Relation(row.get("neighbours") or Relation.REPLACE_ONE)
 
 
 def _day_of(text: str) -> date:

@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 
 HOW_TO_BEGIN = (
     "make one by creating a dataset in it: Ledger(location).create(dataset, epsilon=...), "
-    "or in the shell, discreet ledger create LOCATION DATASET --epsilon ..."
+    "or in the shell, discreet ledger create LOCATION DATASET --epsilon ... "
+    "(if n is to stay private, with neighbours='add or remove one', in the shell --public nothing)"
 )
-_VERSION = 2
+_VERSION = 3
 """Of the tables below; a ledger written by a later version of them is refused, not guessed at.
 
-1: the first. 2: times are days, and a dataset may have a Rényi filter. A column says since when it is there; all but the first are
-nullable. An older ledger is read as it is, and brought up to date by the first transaction that writes to it.
+1: the first. 2: times are days, and a dataset may have a Rényi filter. 3: datasets and spends have a neighbour relation, and a spend
+has its release's own ε and δ beside what was charged. A column says since when it is there; all but the first are nullable. An older
+ledger is read as it is, and brought up to date by the first transaction that writes to it.
 """
 
 
@@ -41,6 +43,7 @@ def metadata() -> "MetaData":
         Column("created", Text, nullable=False),
         Column("filter_order", Text, info={"since": 2}),
         Column("filter_limit", Text, info={"since": 2}),
+        Column("neighbours", Text, info={"since": 3}),
     )
     Table(
         "discreet_spend",
@@ -54,6 +57,9 @@ def metadata() -> "MetaData":
         Column("description", Text, nullable=False),
         Column("time", Text, nullable=False),
         Column("divergence", Text, info={"since": 2}),
+        Column("neighbours", Text, info={"since": 3}),
+        Column("guarantee_epsilon", Text, info={"since": 3}),
+        Column("guarantee_delta", Text, info={"since": 3}),
     )
     return tables
 

@@ -16,8 +16,8 @@ from discreet import limits
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.ledger.budgets import Loss, RenyiFilter
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.losses import renyi_divergence
-from discreet.numerics.balls import ball, refine
+from discreet.mechanisms.losses import composes_by_cell, renyi_divergence
+from discreet.numerics.balls import ball, dyadic, refine
 from discreet.validation import Number, check_positive, shown
 
 _QUANTUM = Fraction(1, 10**20)
@@ -60,7 +60,7 @@ def _limit(total: Loss, order: Fraction) -> Fraction:
         a, delta = ball(order), ball(total.delta)
         return ball(total.epsilon) - ((a - 1) / a).log() + (delta.log() + a.log()) / (a - 1)
 
-    return floor(_fraction(refine(compute).lower()) / _QUANTUM) * _QUANTUM
+    return floor(dyadic(refine(compute).lower()) / _QUANTUM) * _QUANTUM
 
 
 def largest_divergence(epsilon: Fraction, order: Fraction) -> Fraction:
@@ -72,18 +72,23 @@ def largest_divergence(epsilon: Fraction, order: Fraction) -> Fraction:
         a, e = ball(order), ball(epsilon)
         return (2 * (a * e / 2).sinh() * ((a - 1) * e / 2).sinh() / (e / 2).cosh()).log1p() / (a - 1)
 
-    return _rounded_up(min(epsilon, _fraction(refine(compute).upper())))
+    return _rounded_up(min(epsilon, dyadic(refine(compute).upper())))
 
 
-def mechanism_divergence(mechanism: Mechanism, order: Fraction) -> Fraction:
-    """The Rényi divergence of a mechanism's own laws, worst over neighbouring datasets; that of its ε where they cannot be listed."""
+def mechanism_divergence(mechanism: Mechanism, order: Fraction, steps: int = 1) -> Fraction:
+    """The Rényi divergence of a mechanism's own laws, worst over neighbouring datasets; that of its ε where they cannot be listed.
+
+    With `steps` = 2, over datasets of which one has a record replaced, for a mechanism whose own step adds or removes one. Where each of
+    the two counts that change has noise of its own, their divergences add up; elsewhere that of 2ε is given.
+    """
     bound = inf
-    if mechanism.loss_atoms() is not None or mechanism.total <= limits.FILTER_RECORDS:
+    listed = mechanism.loss_atoms() is not None or (mechanism.n is not None and mechanism.n <= limits.FILTER_RECORDS)
+    if listed and (steps == 1 or composes_by_cell(mechanism)):
         with suppress(TooLargeError):
             bound = renyi_divergence(mechanism, float(order)).bound
     if isfinite(bound):
-        return _rounded_up(Fraction(bound))
-    return largest_divergence(Fraction(repr(mechanism.guarantee.epsilon)), order)
+        return _rounded_up(steps * Fraction(bound))
+    return largest_divergence(steps * Fraction(repr(mechanism.guarantee.epsilon)), order)
 
 
 def largest_epsilon(divergence: Fraction, order: Fraction) -> Fraction:
@@ -101,9 +106,3 @@ def largest_epsilon(divergence: Fraction, order: Fraction) -> Fraction:
 
 def _rounded_up(value: Fraction) -> Fraction:
     return ceil(value / _QUANTUM) * _QUANTUM
-
-
-def _fraction(end: arb) -> Fraction:
-    """The end of an enclosure, which is a dyadic number."""
-    mantissa, exponent = (int(part) for part in end.mid().man_exp())
-    return Fraction(mantissa) * Fraction(2) ** exponent

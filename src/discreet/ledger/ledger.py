@@ -7,16 +7,17 @@ public: names, parameters and days, never counts.
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from fractions import Fraction
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from discreet import limits
-from discreet.errors import BudgetError, DiscreetError, InvalidInputError, LedgerError
+from discreet.errors import DiscreetError, InvalidInputError, LedgerError
 from discreet.frames import forgets_variables
 from discreet.ledger.budgets import (
     Budget,
     Loss,
+    Promise,
     RenyiFilter,
     Spend,
     Unit,
@@ -24,8 +25,8 @@ from discreet.ledger.budgets import (
     budget_of,
     budget_row,
     check_affordable,
-    checked_amount,
     checked_loss,
+    checked_promise,
     checked_text,
     composed,
     spend_of,
@@ -33,8 +34,10 @@ from discreet.ledger.budgets import (
     today,
     unspent,
 )
+from discreet.ledger.charges import charge_for
 from discreet.ledger.database import HOW_TO_BEGIN, budgets, make_engine, prepare, selected, spends
 from discreet.ledger.names import check_new_name, cleaned
+from discreet.model.datasets import Relation, check_relation
 from discreet.record.guarantee import Guarantee, rounded_up
 from discreet.validation import Number, check_positive, shown
 
@@ -71,9 +74,20 @@ class Ledger:
         return f"Ledger({self._where!r})"
 
     def create(
-        self, dataset: str, epsilon: Number, delta: Number = 0, *, unit: Unit = "record", planned_epsilon: Number | None = None
+        self,
+        dataset: str,
+        epsilon: Number,
+        delta: Number = 0,
+        *,
+        unit: Unit = "record",
+        neighbours: str = Relation.REPLACE_ONE,
+        planned_epsilon: Number | None = None,
     ) -> Budget:
         """Open a dataset with a total budget; the ledger itself is made with its first dataset. A budget is never changed later.
+
+        `neighbours` says what the budget hides: "replace one", what someone answered, for releases that publish n; "add or remove one",
+        also that someone took part, for releases that do not. A release without n may be charged to either; to the first it costs twice
+        its ε (docs/ledger.md).
 
         With `planned_epsilon`, the ε of a typical one of many small releases, the dataset is also kept by a Rényi filter, which needs a
         `delta` above 0: releases are then taken beyond the plain sum, however each is chosen in view of the earlier ones, and all of
@@ -82,13 +96,12 @@ class Ledger:
         name = checked_text(cleaned(checked_text(dataset, "dataset", limits.NAME_CHARACTERS)), "dataset", limits.NAME_CHARACTERS)
         if unit not in ("record", "person"):
             raise InvalidInputError(f"unit must be 'record' or 'person', got {shown(unit)!r}")
-        total = checked_loss(epsilon, delta, "the budget's ")
-        rule = None
+        relation, total, rule = check_relation(neighbours), checked_loss(epsilon, delta, "the budget's "), None
         if planned_epsilon is not None:
             from discreet.ledger.filters import planned_filter
 
             rule = planned_filter(total, planned_epsilon)
-        budget = Budget(name, total, unit, today(), rule)
+        budget = Budget(name, total, unit, today(), rule, relation)
         with self._transaction("write", new=True) as connection:
             others = _names(connection)
             if name in others:
@@ -103,40 +116,36 @@ class Ledger:
         loss: Guarantee | Loss | Number,
         delta: Number = 0,
         *,
+        neighbours: str | None = None,
         note: str = "",
         description: Mapping[str, Any] | None = None,
     ) -> Spend:
         """Take a release's loss from the dataset's budget, durably, before its randomness is drawn.
 
-        `loss` is the mechanism's guarantee, or ε with `delta`. When this returns, the spend is on the disk. When it raises, nothing may
-        be released: a refused spend (`BudgetError`) was not recorded, and one that failed (`LedgerError`) may or may not have been.
+        `loss` is the mechanism's guarantee, or ε with `delta`, which are taken to hold for the budget's own neighbours unless `neighbours`
+        says for which. The charge may be more than the release's own loss: see `create`. When this returns, the spend is on the disk.
+        When it raises, nothing may be released: a refused spend (`BudgetError`) was not recorded, and one that failed (`LedgerError`)
+        may or may not have been.
         """
-        return self._spend(dataset, loss, delta, note, {} if description is None else description, None)
+        promise = checked_promise(loss, delta, neighbours)
+        return self._spend(dataset, promise, note, {} if description is None else description, None)
 
     def _spend(
         self,
         dataset: str,
-        loss: Guarantee | Loss | Number,
-        delta: Number,
+        promise: Promise,
         note: str,
         description: Mapping[str, Any],
         mechanism: "Mechanism | None",
     ) -> Spend:
-        amount, unit = checked_amount(loss, delta)
         text, public = checked_text(note, "note", limits.NOTE_CHARACTERS, empty=True), as_json(description)
-        rule = self.budget(dataset).filter  # never changed, so it may be looked up before the transaction that others wait for
-        divergence = None if rule is None else _divergence(amount, mechanism, rule.order)
+        budget = self.budget(dataset)  # never changed, so it may be looked up before the transaction that others wait for
+        charge = charge_for(budget, promise, mechanism)
         with self._transaction("write") as connection:
-            budget = self._known(connection, dataset)
-            if budget.filter != rule:
+            if self._known(connection, dataset) != budget:
                 raise LedgerError(f"the ledger {self._where!r} was replaced meanwhile; do not release")
-            if budget.unit == "person" and unit == "record":
-                raise BudgetError(
-                    f"the budget of {budget.dataset!r} protects persons and this release only records: say whose a row is, with "
-                    "privacy_id (in the shell, --privacy-id COLUMN)"
-                )
-            check_affordable(budget, _history(connection, budget), amount, divergence)
-            row = spend_row(budget, amount, unit or budget.unit, text, public, divergence)
+            check_affordable(budget, _history(connection, budget), charge)
+            row = spend_row(budget, charge, text, public)
             number = connection.execute(spends().insert().values(row)).inserted_primary_key
         if number is None:
             raise LedgerError("the ledger did not say which line it wrote; do not release")
@@ -155,7 +164,7 @@ class Ledger:
     def draw(self, dataset: str, prepared: "Prepared", *, note: str = "") -> "Release":
         """Charge the dataset's budget for a release that `Mechanism.prepare` has checked, durably, and then draw it."""
         mechanism = prepared.mechanism
-        self._spend(dataset, prepared.guarantee, 0, note, described(mechanism), mechanism)
+        self._spend(dataset, checked_promise(prepared.guarantee, 0, None), note, described(mechanism), mechanism)
         return prepared.draw()
 
     def accountant(self, dataset: str) -> "Accountant":
@@ -166,9 +175,12 @@ class Ledger:
         """
         from discreet.analysis.composition import Accountant
 
-        found = Accountant()
-        for line in self.history(dataset):
-            found = found.add(_part(line))
+        with self._transaction("read") as connection:
+            budget = self._known(connection, dataset)
+            lines = _history(connection, budget)
+        found = Accountant(neighbours=budget.neighbours)
+        for line in lines:
+            found = found.add(_part(line, budget))
         return found
 
     def history(self, dataset: str) -> tuple[Spend, ...]:
@@ -181,7 +193,10 @@ class Ledger:
         return composed(line.loss for line in self.history(dataset))
 
     def remaining(self, dataset: str) -> Loss:
-        """The most that one more release of a dataset may spend: what is left of the sum or, if that is more, of its filter."""
+        """The most that one more release of a dataset may be charged: what is left of the sum or, if that is more, of its filter.
+
+        It is about the budget's own neighbours: a release about others may be charged more than its ε (see `create`).
+        """
         with self._transaction("read") as connection:
             budget = self._known(connection, dataset)
             left, filter_left = unspent(budget, _history(connection, budget))
@@ -272,30 +287,27 @@ def described(mechanism: "Mechanism") -> dict[str, Any]:
     }
 
 
-def _part(line: Spend) -> "Mechanism | Guarantee":
-    """The mechanism of a spend, if its description makes one with just the guarantee that was charged; else that guarantee alone."""
+def _part(line: Spend, budget: Budget) -> "Mechanism | Guarantee":
+    """The mechanism of a spend, if its description makes one with just its guarantee; else what was charged, as a guarantee.
+
+    A release that protects persons is taken by its charge if the budget hides that a record comes or goes: see `charge_for`.
+    """
     from discreet.mechanisms.registry import rebuilt
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.json import read_parameters
 
-    charged = Guarantee(rounded_up(line.loss.epsilon), rounded_up(line.loss.delta), "proof", line.unit)
-    if not {"mechanism", "parameters", "prior", "n"} <= set(line.description):
+    charged = Guarantee(rounded_up(line.loss.epsilon), rounded_up(line.loss.delta), "proof", line.unit, budget.neighbours)
+    doubled_by_unit = line.loss != line.guarantee and line.neighbours is budget.neighbours
+    if doubled_by_unit or not {"mechanism", "parameters", "prior", "n"} <= set(line.description):
         return charged
     described = line.description
     try:
         found = rebuilt(described["mechanism"], read_parameters(described["parameters"]), Dirichlet(described["prior"]), described["n"])
-        same = (found.guarantee.epsilon, found.guarantee.delta) == (charged.epsilon, charged.delta)
+        own = Guarantee(rounded_up(line.guarantee.epsilon), rounded_up(line.guarantee.delta), "proof", line.unit, line.neighbours)
+        same = replace(found.guarantee, basis=own.basis, unit=own.unit) == own
     except (DiscreetError, KeyError, TypeError, ValueError):  # a line about something that cannot be made here
         return charged
     return found if same else charged
-
-
-def _divergence(amount: Loss, mechanism: "Mechanism | None", order: Fraction) -> Fraction:
-    """What a release is charged by a filter of this order: by the mechanism's own laws where they are known and can be listed."""
-    from discreet.ledger.filters import largest_divergence, mechanism_divergence
-
-    charged = largest_divergence(amount.epsilon, order)
-    return charged if mechanism is None else min(charged, mechanism_divergence(mechanism, order))
 
 
 def _names(connection: "Connection") -> list[str]:

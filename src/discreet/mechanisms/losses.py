@@ -152,6 +152,14 @@ def enumerated_delta(mechanism: Mechanism, epsilon: float) -> Bounded:
     return _largest(chain.from_iterable(map(both_ways, neighbouring_laws(mechanism))))
 
 
+def composes_by_cell(mechanism: Mechanism) -> bool:
+    """Whether replacing a record tells as much as two releases do, each about a record that comes or goes (docs/ledger.md).
+
+    That is so where n is private and each count has noise of its own: two counts change, each by one.
+    """
+    return mechanism.n is None and mechanism.noise is not None and not mechanism.noise.blocks
+
+
 def renyi_divergence(mechanism: Mechanism, order: float) -> Bounded:
     """The largest Rényi divergence of an order between the laws of neighbouring datasets, in either direction."""
     atoms = mechanism.loss_atoms()

@@ -14,13 +14,15 @@ import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts
-from discreet.errors import RefusedError, TooLargeError
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
+from discreet.validation import shown
 
 __all__ = [
     "Relation",
     "Space",
     "candidate_count",
     "check_outcomes",
+    "check_relation",
     "grid_points",
     "is_few",
     "simplex_points",
@@ -40,8 +42,8 @@ def is_few(n: int, k: int, limit: int) -> bool:
 def check_outcomes(size: int, what: str, limit: int = limits.LISTED_OUTCOMES) -> None:
     """Refuse to enumerate more than `limit` outcomes."""
     if size > limit:
-        shown = f"{size:,}" if size < 10**15 else f"about 10^{int(math.log10(size))}"
-        raise TooLargeError(f"{what} would list {shown} outcomes; at most {limit:,} are enumerated. Use fewer records or categories")
+        number = f"{size:,}" if size < 10**15 else f"about 10^{int(math.log10(size))}"
+        raise TooLargeError(f"{what} would list {number} outcomes; at most {limit:,} are enumerated. Use fewer records or categories")
 
 
 def _longest(k: int) -> int:
@@ -107,6 +109,15 @@ class Relation(StrEnum):
         if self is other:
             return 1
         return 2 if self is Relation.ADD_REMOVE_ONE else None
+
+
+def check_relation(value: str) -> Relation:
+    """The relation that a text stands for."""
+    try:
+        return Relation(value)
+    except ValueError:
+        listed = " or ".join(repr(relation.value) for relation in Relation)
+        raise InvalidInputError(f"neighbours must be {listed}, got {shown(value)!r}") from None
 
 
 @dataclass(frozen=True)

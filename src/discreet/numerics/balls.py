@@ -35,6 +35,12 @@ def ball(value: Fraction | int) -> arb:
     return arb(fmpq(value.numerator, value.denominator))
 
 
+def dyadic(end: arb) -> Fraction:
+    """An end of an enclosure (`lower()` or `upper()`), which is a dyadic number, exactly."""
+    mantissa, exponent = (int(part) for part in end.mid().man_exp())
+    return Fraction(mantissa) * Fraction(2) ** exponent
+
+
 def bregman_ball(v: Fraction, u: Fraction) -> arb:
     """A rigorous enclosure of B(v | u) at the working precision, which it may fill badly: see `refine`."""
     if u == v:

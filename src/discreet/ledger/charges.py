@@ -1,0 +1,52 @@
+"""What a budget is charged for a release, also where the release's promise is about other neighbours (docs/ledger.md)."""
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.errors import BudgetError
+from discreet.ledger.budgets import Budget, Charge, Loss, Promise
+from discreet.model.datasets import Relation
+from discreet.record.group_privacy import group_privacy
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.base import Mechanism
+
+__all__ = ["charge_for"]
+
+
+def charge_for(budget: Budget, promise: Promise, mechanism: "Mechanism | None") -> Charge:
+    """What a release with this promise costs; BudgetError if no amount covers it. It is a function of public values alone.
+
+    What the promise does not say of itself, it is taken to have from the budget. With the mechanism, a filter may be charged less.
+    """
+    unit, neighbours = promise.unit or budget.unit, promise.neighbours or budget.neighbours
+    if budget.unit == "person" and unit == "record":
+        raise BudgetError(
+            f"the budget of {budget.dataset!r} protects persons and this release only records: say whose a row is, with "
+            "privacy_id (in the shell, --privacy-id COLUMN)"
+        )
+    steps = neighbours.steps_of(budget.neighbours)
+    if steps is None:
+        fault = (
+            f"the release does not hide how many {unit}s there are (neighbours: {neighbours} {unit}), and the budget of {budget.dataset!r} "
+            f"does (neighbours: {budget.neighbours} {budget.unit}): no ε covers that, however large; nothing was spent"
+        )
+        raise BudgetError(
+            f"{fault}; release without n, or charge another dataset, whose budget replaces one",
+            in_shell=f"{fault}; release with --public nothing, or charge a dataset that was created with --public total",
+        )
+    why = "replacing one is removing one and adding another" if steps > 1 else ""
+    if budget.unit == "record" and unit == "person" and neighbours is Relation.ADD_REMOVE_ONE:
+        why = why or "one record more or less can change the answer that its person counts for"
+        steps = neighbours.steps_of(Relation.REPLACE_ONE) or steps
+    loss = Loss(*group_privacy(promise.loss.epsilon, promise.loss.delta, steps))
+    divergence = None if budget.filter is None else _divergence(loss, steps, mechanism, budget.filter.order)
+    return Charge(Promise(promise.loss, unit, neighbours), loss, divergence, why)
+
+
+def _divergence(loss: Loss, steps: int, mechanism: "Mechanism | None", order: Fraction) -> Fraction:
+    """What a filter of this order is charged: by the mechanism's own laws where they are known and can be listed."""
+    from discreet.ledger.filters import largest_divergence, mechanism_divergence
+
+    charged = largest_divergence(loss.epsilon, order)
+    return charged if mechanism is None else min(charged, mechanism_divergence(mechanism, order, steps))
