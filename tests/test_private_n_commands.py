@@ -7,6 +7,7 @@ then all that is left must be the same, byte by byte. The negative control is a 
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -119,7 +120,8 @@ def test_pictures_of_datasets_of_all_sizes_are_the_same() -> None:
 
 def test_with_a_public_n_the_same_search_finds_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dc.LatticeGeometric, "sampler", lambda _, counts: Planted((sum(counts), 0, 0, 0)))
-    one, another, three = (everything("csv", rows, ASKED) for rows in (SIZES["one"], [("P1", "high")], SIZES["three"]))
+    sizes: list[Rows] = [SIZES["one"], [("P1", "high")], SIZES["three"]]
+    one, another, three = (everything("csv", rows, ASKED) for rows in sizes)
     assert one == another
     assert one[0][0] != three[0][0]
 
@@ -222,6 +224,19 @@ def test_one_more_record_moves_one_count_by_one() -> None:
                 for rows in (NOBODY, [("P1", answer)])
             )
             assert (after - before).tolist() == [int(position == place) for position in range(4)]
+
+
+@pytest.mark.parametrize("made", [dict, Counter, pd.Series, lambda counts: pd.Series(list(Counter(counts).elements())).value_counts()])
+def test_a_label_that_nobody_has_is_a_count_of_zero_where_n_is_private(made: Callable[[dict[str, int]], Any]) -> None:
+    """What `value_counts()` leaves out must not refuse: whether a category has records is private, and so is whether any has."""
+    prior = dc.Dirichlet.uniform(categories=LABELS)
+    private, public = dc.LatticeGeometric(prior, epsilon=1), dc.LatticeGeometric(prior, 3, 1)
+    assert private.checked(made({"high": 2, "low": 1})).tolist() == [1, 2, 0, 0]
+    assert private.checked(made({})).tolist() == [0, 0, 0, 0]
+    with pytest.raises(dc.InvalidInputError, match="labels of their own"):
+        private.checked(made({"High": 2}))
+    with pytest.raises(dc.InvalidInputError, match="labels of their own"):
+        public.checked(made({"high": 2, "low": 1}))
 
 
 # --- the same law -----------------------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ def record_fields(found: "Release", mass: float = MASS, *, slow: bool = False) -
     from discreet.record.json import written_label
 
     aware = _noise_aware(found, mass, slow=slow)
-    rows: list[Any] = aware.rows or [(None, None, None)] * len(found.counts)
+    rows: Sequence[Any] = aware.rows or [(None, None, None)] * len(found.counts)
     shares = found.prior.plus(found.counts).concentration
     return {
         "mechanism": found.mechanism.title,
