@@ -7,6 +7,7 @@ kept in docs/numbers.json; `benchmarks/quotes.py` puts it into the pages. A sear
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from math import ceil, comb, exp, log, log10, pi, sqrt
 
 import numpy as np
@@ -36,7 +37,20 @@ from discreet.paper.contenders import exact_mean
 from discreet.sampling.many_categories import Mixture, check_size
 from discreet.sampling.two_categories import Envelope
 
-__all__ = ["COVERED", "COVERED_AT", "ODDS", "REMAPPED", "REMAPPED_AT", "REMAPPED_BY", "SOURCES", "Numbers", "Source", "claim_numbers"]
+__all__ = [
+    "COVERED",
+    "COVERED_AT",
+    "ODDS",
+    "PROMISED_AT",
+    "PROMISED_FOR",
+    "REMAPPED",
+    "REMAPPED_AT",
+    "REMAPPED_BY",
+    "SOURCES",
+    "Numbers",
+    "Source",
+    "claim_numbers",
+]
 
 Numbers = dict[str, float | str]
 """Whole numbers are kept as such, and are then quoted exactly."""
@@ -72,6 +86,43 @@ def odds() -> Numbers:
         factor = exp(float(epsilon))
         found |= {f"odds: factor, ε = {epsilon}": factor, f"odds: belief, ε = {epsilon}": factor / (1.0 + factor)}
     return found
+
+
+# --- which promise ----------------------------------------------------------------------------------------------------
+
+PROMISED_AT, PROMISED_FOR = ("1", "0.1"), (2, 3, 10)
+
+
+def promises() -> Numbers:
+    """The noise of `LatticeGeometric` in records, with a public and a private n: its standard deviation in a count and in a share.
+
+    A share of balanced categories, times n, has the error d_i - Σd/k: the count's own where Σd = 0, and otherwise sqrt(1 - 1/k) of it.
+    """
+    found: Numbers = {}
+    for epsilon, k in product(PROMISED_AT, PROMISED_FOR):
+        prior, where = dc.Dirichlet.uniform(k), f"ε = {epsilon}, k = {k}"
+        found[f"promises: replace one, {where}"] = count_noise(dc.LatticeGeometric(prior, 1000, epsilon))
+        for name, level in (("add or remove", Fraction(epsilon)), ("add or remove at half", Fraction(epsilon) / 2)):
+            noise = count_noise(dc.LatticeGeometric(prior, epsilon=level))
+            found |= {f"promises: {name}, {where}": noise, f"promises: {name}, share, {where}": noise * sqrt(1.0 - 1.0 / k)}
+    return found
+
+
+def count_noise(mechanism: dc.LatticeGeometric) -> float:
+    """The standard deviation of the noise in one count: given that all add up to 0 where the total stays, else as it is drawn."""
+    noise = mechanism.noise
+    reach = ceil(_NEGLIGIBLE_NOISE / noise.slope)
+    d = np.arange(-reach, reach + 1)
+    factor = np.exp(noise.log_factor(d.astype(np.float64)))
+    rest = np.ones(1)
+    for _ in range(mechanism.k - 1 if noise.blocks else 0):
+        rest = np.convolve(rest, factor / factor.sum())
+    weight = factor * (rest[len(rest) // 2 - d] if noise.blocks else 1.0)
+    return sqrt(float(weight @ d**2 / weight.sum()))
+
+
+_NEGLIGIBLE_NOISE = 50.0
+"""Exponent beyond which noise is left out: e^-50 is below the rounding errors of what is kept."""
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------
@@ -547,6 +598,7 @@ def poster() -> Numbers:
 
 SOURCES = (
     Source(odds),
+    Source(promises),
     Source(size_limits),
     Source(tolerances),
     Source(coverage, slow=True),

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 
 from benchmarks import page
-from benchmarks.computed import COVERED, COVERED_AT, ODDS, REMAPPED, REMAPPED_AT, REMAPPED_BY, SOURCES, Numbers
+from benchmarks.computed import COVERED, COVERED_AT, ODDS, PROMISED_AT, PROMISED_FOR, REMAPPED, REMAPPED_AT, REMAPPED_BY, SOURCES, Numbers
 from benchmarks.timing import table
 
 __all__ = ["NUMBERS", "PAGES", "QUOTE", "TABLE", "TABLES", "disagreements", "like", "load", "quoted", "rewritten", "write"]
@@ -130,6 +130,20 @@ def _odds(numbers: Mapping[str, float | str]) -> str:
     return table(("ε", "odds change by at most", "a belief of one half becomes at most"), rows)
 
 
+def _promises(numbers: Mapping[str, float | str]) -> str:
+    rows = []
+    for epsilon in PROMISED_AT:
+        for k in PROMISED_FOR:
+            where = f"ε = {epsilon}, k = {k}"
+            kept = f"{_float(numbers, f'promises: replace one, {where}'):.2f}"
+            private = [
+                f"{_float(numbers, f'promises: {name}, {where}'):.2f} ({_float(numbers, f'promises: {name}, share, {where}'):.2f})"
+                for name in ("add or remove", "add or remove at half")
+            ]
+            rows.append((epsilon, k, f"{kept} ({kept})", *private))
+    return table(("ε", "k", "n public, ε", "n private, ε", "n private, ε/2"), rows)
+
+
 def _coverage(numbers: Mapping[str, float | str]) -> str:
     cells = [(n, epsilon) for n in (50, 200, 1000) for epsilon in COVERED_AT]
 
@@ -175,6 +189,7 @@ def _rounding(numbers: Mapping[str, float | str]) -> str:
 
 TABLES: Mapping[str, Callable[[Mapping[str, float | str]], str]] = {
     "odds": _odds,
+    "promises": _promises,
     "coverage": _coverage,
     "remap": _remap,
     "worst_loss": _worst_loss,

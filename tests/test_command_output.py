@@ -277,6 +277,7 @@ def test_show_as_json(record: Path) -> None:
     assert shown == {
         "mechanism": "LatticeGeometric",
         "n": 60,
+        "size": None,
         "guarantee": {"epsilon": 0.5, "delta": 0.0, "basis": "proof", "unit": "person", "neighbours": "replace one"},
         "verified": True,
         "mass": 0.9,

@@ -1,10 +1,12 @@
 """LatticeGeometric: its projections, its normaliser, its promise and how far its infinite support is listed."""
 
 from fractions import Fraction
+from itertools import product
 from math import exp, log
 
 import numpy as np
 import pytest
+from benchmarks.computed import count_noise
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,3 +103,26 @@ def test_two_categories_are_listed_whole() -> None:
     assert law.omitted == 0.0
     assert len(law.counts) == 1001
     assert law.probability.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("k", "n", "epsilon"), [(2, 50, 1.0), (3, 50, 1.0), (2, None, 1.0), (3, None, 2.0)])
+def test_the_noise_per_count_that_pages_quote_is_that_of_the_law(k: int, n: int | None, epsilon: float) -> None:
+    """Oracle: the sum of d² P(d) over the raw outcomes. An ε that is 10 % off has another."""
+    mechanism = dc.LatticeGeometric(UNIFORM[k], n, epsilon)
+    reach = 60
+    outcomes = [
+        (d, *rest) for d in range(-reach, reach + 1) for rest in product(range(-reach, reach + 1), repeat=k - 1 if n is None else k - 2)
+    ]
+    noise = np.array(outcomes if n is None else [(*free, -sum(free)) for free in outcomes])
+    counts = np.array([10] * k) if n is None else np.array([50, *[0] * (k - 1)])
+    probability = np.exp(mechanism.log_probabilities(counts, counts + noise))
+    assert probability.sum() == pytest.approx(1.0, abs=1e-9)
+    assert count_noise(mechanism) == pytest.approx(float(probability @ noise[:, 0] ** 2) ** 0.5, rel=1e-9)
+    assert count_noise(mechanism) != pytest.approx(count_noise(dc.LatticeGeometric(UNIFORM[k], mechanism.n, 1.1 * epsilon)), rel=0.05)
+
+
+@pytest.mark.parametrize("k", [10, 60])
+def test_with_many_categories_a_private_n_has_the_same_noise_at_equal_protection_of_an_answer(k: int) -> None:
+    """Up to what a known total takes off the noise of k counts, which falls like 1/k."""
+    public, halved = (count_noise(dc.LatticeGeometric(dc.Dirichlet.uniform(k), n, e)) for n, e in ((100, 1), (None, "1/2")))
+    assert 1.0 < halved / public < 1.0 + 2.0 / k

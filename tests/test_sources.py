@@ -15,6 +15,7 @@ from typing import Any
 
 import duckdb
 import ibis
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -316,11 +317,21 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         assert SECRET not in everything_said(caught.value), case
 
 
-def test_no_records_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "header.csv").write_text("risk,x\n")
-    for source in (tmp_path / "header.csv", pa.table({"risk": pa.array([], pa.string())}), pl.DataFrame({"risk": []}, {"risk": pl.String})):
-        with pytest.raises(SourceError, match="no records"):
-            count(source, "risk", CATEGORIES)
+@pytest.mark.parametrize("name", ["header.csv", "nothing.jsonl", "blank.jsonl", "nothing.json", "list.json"])
+def test_a_file_without_records_has_counts_of_zero(tmp_path: Path, name: str) -> None:
+    contents = {"header.csv": "risk,who\n", "nothing.jsonl": "", "blank.jsonl": "\n", "nothing.json": "", "list.json": "[]"}
+    (tmp_path / name).write_text(contents[name])
+    for privacy_id in (None, "who"):
+        found = count(tmp_path / name, "risk", CATEGORIES, privacy_id)
+        assert found.counts.tolist() == [0] * len(CATEGORIES)
+        assert found.total == 0
+
+
+def test_a_table_without_records_has_counts_of_zero(table: Table) -> None:
+    full = table({"risk": ANSWERS, "who": ANSWERS})
+    empty = nw.from_native(full).filter(nw.col("who") == "nobody").to_native()
+    for privacy_id in (None, "who"):
+        assert count(empty, "risk", CATEGORIES, privacy_id).counts.tolist() == [0] * len(CATEGORIES)
 
 
 def test_a_missing_column_names_those_there_are(table: Table) -> None:

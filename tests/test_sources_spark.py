@@ -50,6 +50,12 @@ def test_counts_a_column(spark: Any) -> None:
     assert counts.unit == "record"
 
 
+def test_a_table_without_records_has_counts_of_zero(spark: Any) -> None:
+    empty = frame(spark, {"risk": [], "who": []}, "risk string, who string")
+    for privacy_id in (None, "who"):
+        assert count(empty, "risk", CATEGORIES, privacy_id).counts.tolist() == [0, 0, 0]
+
+
 def test_undeclared_values_and_nulls(spark: Any) -> None:
     source = frame(spark, {"risk": [*ANSWERS, None, SECRET]}, "risk string")
     assert count(source, "risk", CATEGORIES, nulls="mid", other="high").counts.tolist() == [3, 3, 2]

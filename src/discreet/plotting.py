@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from discreet.errors import TooLargeError
+from discreet.errors import RefusedError, TooLargeError
 from discreet.text import plain
 from discreet.validation import shown
 
@@ -63,7 +63,7 @@ def plot_release(release: "Release", ax: "Axes | None" = None, mass: float = 0.9
         aware = release.noise_aware()
         _draw_intervals(ax, rows - 0.15, [aware.marginal(c) for c in categories], mass, "noise-aware", _NOISE_AWARE)
         _draw_intervals(ax, rows + 0.15, reported, mass, "as reported", _AS_REPORTED)
-    except TooLargeError:  # an interval that does not allow for the noise would stand alone, and look like an answer
+    except (RefusedError, TooLargeError):  # an interval that does not allow for the noise would stand alone, and look like an answer
         means = [marginal.mean() for marginal in reported]
         ax.plot(means, rows, "s", label="as reported; no interval that allows for the noise", color="0.35", markerfacecolor="white")
     ax.set_yticks(rows, [_label(c) for c in categories])
@@ -77,7 +77,8 @@ def plot_release(release: "Release", ax: "Axes | None" = None, mass: float = 0.9
 def _title(release: "Release", variable: str | None) -> str:
     """What the picture answers, and from whom and under which promise it is known."""
     question = "How common is each category?" if variable is None else f"How common is each value of “{_label(shown(variable))}”?"
-    guarantee, known = release.guarantee, f"Estimated from {release.n:,} {release.guarantee.unit}s"
+    guarantee = release.guarantee
+    known = f"Estimated from {'a private number of' if release.n is None else f'{release.n:,}'} {guarantee.unit}s"
     if guarantee.basis == "none":
         return f"{question}\n{known}, without any privacy guarantee."
     return f"{question}\n{known}, each protected by {guarantee.level} differential privacy."

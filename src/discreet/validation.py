@@ -152,10 +152,10 @@ def check_counts(counts: Any, k: int, n: int | None = None, categories: Iterable
     """Private counts of k categories, with total n if given. Messages say what is wrong and never how much or where.
 
     With `any_total` nothing is refused because of how many records there are: none are data like any others, and a count beyond 2**53
-    is taken as 2**53, because a refusal would tell it from its neighbours.
+    is taken as 2**53, because a refusal would tell it from its neighbours. For the same reason a label that is absent has no records.
     """
     try:
-        array = np.asarray(_in_order(counts, categories))
+        array = np.asarray(_in_order(counts, categories, absent_are_zero=any_total))
     except InvalidInputError:
         raise
     except (TypeError, ValueError):
@@ -190,7 +190,7 @@ def check_counts(counts: Any, k: int, n: int | None = None, categories: Iterable
 _TOO_MANY = "counts and their total must be at most 2**53; got a larger number"
 
 
-def _in_order(counts: Any, categories: Iterable[Hashable]) -> Any:
+def _in_order(counts: Any, categories: Iterable[Hashable], *, absent_are_zero: bool) -> Any:
     """Counts that come with labels, as a mapping's or a pandas Series', in the order of the categories; others as they are."""
     labels = counts.keys() if isinstance(counts, Mapping) else getattr(counts, "index", None)
     if not isinstance(labels, Iterable):  # the index of a list is a method
@@ -200,7 +200,10 @@ def _in_order(counts: Any, categories: Iterable[Hashable]) -> Any:
     by_label = dict(zip(found, values, strict=True))
     if len(by_label) == len(found) == len(wanted) and by_label.keys() == set(wanted):
         return [by_label[label] for label in wanted]
-    numbered = type(labels).__name__ == "RangeIndex" and found == [str(i) for i in range(len(found))]
+    is_default = type(labels).__name__ == "RangeIndex"
+    if absent_are_zero and len(by_label) == len(found) and by_label.keys() <= set(wanted) and not (is_default and found):
+        return [by_label.get(label, 0) for label in wanted]
+    numbered = is_default and found == [str(i) for i in range(len(found))]
     if numbered and not {*found, spelling(True), spelling(False)} & set(wanted):  # pandas' default, which labels nothing
         return values
     raise InvalidInputError(

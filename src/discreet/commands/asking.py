@@ -31,7 +31,8 @@ def confirm_release(mechanism: "Mechanism", *, yes: bool) -> None:
     if not lacks:
         return
     name = mechanism.title
-    missing = f"a release of {name} with n = {mechanism.n:,} and {mechanism.k} categories will have {' and '.join(lacks)}"
+    size = "a private n" if mechanism.n is None else f"n = {mechanism.n:,}"
+    missing = f"a release of {name} with {size} and {mechanism.k} categories will have {' and '.join(lacks)}"
     better = _alternative(mechanism)
     if yes:
         notice(f"{missing}; {better}")

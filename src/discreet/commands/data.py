@@ -31,7 +31,8 @@ PrivacyIdOption = Annotated[
     str | None,
     typer.Option(
         help="The column that says whose a row is: protect persons, not rows. A person with several rows counts once, in the first of "
-        "--categories that any of their rows says; put the one that matters first. The number of distinct ids is published, as n."
+        "--categories that any of their rows says; put the one that matters first. With --public total the number of "
+        "distinct ids is published."
     ),
 ]
 NullsOption = Annotated[str, typer.Option(help="The declared category that takes missing answers; by default they are an error.")]

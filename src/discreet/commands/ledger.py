@@ -17,6 +17,7 @@ from discreet.commands.options import (
     cell,
     errors_in_one_line,
     parse_number,
+    parse_public,
     print_json,
     print_table,
 )
@@ -185,12 +186,8 @@ def history(ledger: LedgerArgument = None, dataset: DatasetArgument = None, as_j
 def _relation(public: str) -> "Relation":
     """The neighbours that a budget or a release has by what is public."""
     from discreet.model.datasets import Relation
-    from discreet.validation import shown
 
-    relations = {"total": Relation.REPLACE_ONE, "nothing": Relation.ADD_REMOVE_ONE}
-    if public not in relations:
-        raise InvalidInputError(f"--public must be total or nothing, got {shown(public)!r}")
-    return relations[public]
+    return Relation.REPLACE_ONE if parse_public(public) else Relation.ADD_REMOVE_ONE
 
 
 def _step(subject: "Budget | Spend") -> str:

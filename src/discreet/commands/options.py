@@ -46,6 +46,14 @@ PriorOption = Annotated[
     str, typer.Option("--prior", help="Concentrations such as 1,1,1, or uniform:K or jeffreys:K for K categories.", show_default=True)
 ]
 RecordsOption = Annotated[int, typer.Option("--n", "-n", help="Number of records, which is public.")]
+PublicOption = Annotated[
+    str,
+    typer.Option(
+        "--public",
+        help="What is published about the data beside the release: total, the number of records (or persons), so that only what someone "
+        "answered is hidden; or nothing, so that it is also hidden whether someone took part.",
+    ),
+]
 EpsilonOption = Annotated[str, typer.Option("--epsilon", "-e", help="Privacy parameter, as a decimal or a fraction.")]
 MechanismOption = Annotated[str, typer.Option("--mechanism", "-m", help=f"{MECHANISM_HELP}.")]
 GammaOption = Annotated[
@@ -99,6 +107,15 @@ def parse_number(text: str, option: str) -> Fraction:
         return exact(text, option)
     except InvalidInputError:
         raise InvalidInputError(f"{option} must be a number such as 0.5 or 1/3, got {shown(text)!r}") from None
+
+
+def parse_public(text: str) -> bool:
+    """Whether the number of records is public."""
+    from discreet.validation import shown
+
+    if text not in ("total", "nothing"):
+        raise InvalidInputError(f"--public must be total or nothing, got {shown(text)!r}")
+    return text == "total"
 
 
 def mechanism_options(gamma: str | None, delta: str | None) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """A public record in words and in fields: what `release` prints of what it drew, and `show` of what it was given."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +38,9 @@ def print_record(
     `computed` says whether a promise by computation was computed here, and is not only what a record says. With `err` all of it is
     printed on standard error.
     """
-    print_table(_table(found, mass, slow=slow), err=err)
-    print_lines([*before, *_lines(found, computed=computed), *after], err=err)
+    aware = _noise_aware(found, mass, slow=slow)
+    print_table(_table(found, aware, mass), err=err)
+    print_lines([*before, *_size_line(found, aware, mass), *_lines(found, computed=computed), *after], err=err)
 
 
 def promise(guarantee: "Guarantee") -> str:
@@ -45,7 +48,8 @@ def promise(guarantee: "Guarantee") -> str:
     if guarantee.basis == "none":
         return str(guarantee)
     differ = "one person's answers" if guarantee.unit == "person" else "one record"
-    return f"{str(guarantee).partition(';')[0]}; it compares datasets that differ in {differ}"
+    compared = f"with and without one {guarantee.unit}" if guarantee.hides_presence else f"that differ in {differ}"
+    return f"{guarantee.level} differential privacy by {guarantee.basis}; it compares datasets {compared}"
 
 
 def guarantee_fields(guarantee: "Guarantee") -> dict[str, Any]:
@@ -64,19 +68,17 @@ def record_fields(found: "Release", mass: float = MASS, *, slow: bool = False) -
     """What `show` says as fields, with None for what is not available. docs/release.md describes them."""
     from discreet.record.json import written_label
 
-    try:
-        rows: list[Any] = _noise_aware(found, mass, slow=slow)
-        reason = None
-    except DiscreetError as error:
-        rows, reason = [(None, None, None)] * len(found.counts), error.in_shell
+    aware = _noise_aware(found, mass, slow=slow)
+    rows: Sequence[Any] = aware.rows or [(None, None, None)] * len(found.counts)
     shares = found.prior.plus(found.counts).concentration
     return {
         "mechanism": found.mechanism.title,
         "n": found.n,
+        "size": None if aware.size is None else dict(zip(("mean", "low", "high"), aware.size, strict=True)),
         "guarantee": guarantee_fields(found.guarantee),
         "verified": {"proof": True, "computation": False, "none": None}[found.guarantee.basis],
         "mass": mass,
-        "not_available": reason,
+        "not_available": aware.reason,
         "categories": [
             {"category": written_label(c), "reported_count": x, "reported_mean": float(share), "mean": mean, "low": low, "high": high}
             for c, x, share, (mean, low, high) in zip(found.prior.categories, found.counts, shares / shares.sum(), rows, strict=True)
@@ -91,40 +93,88 @@ def check_work(found: "Release") -> None:
         raise TooLargeError(f"the intervals of {k:,} categories take a while: discreet show RECORD --slow computes them")
 
 
-def _noise_aware(found: "Release", mass: float, *, slow: bool) -> list[tuple[float, float, float]]:
-    if not slow:
-        check_work(found)
-    posterior = found.noise_aware()
-    if not slow and posterior.work > _MOST_WORK:
-        raise TooLargeError("the intervals of this outcome take a while and much memory: discreet show RECORD --slow computes them")
-    return [(float(mean), float(low), float(high)) for mean, (low, high) in zip(posterior.mean(), posterior.interval(mass), strict=True)]
+@dataclass(frozen=True)
+class _NoiseAware:
+    """What the noise-aware posterior says, each as a mean and an interval."""
+
+    rows: Sequence[tuple[float, float, float]] = ()
+    """Of each category's share."""
+    size: tuple[float, int, int] | None = None
+    """Of the number of records, if that is private."""
+    reason: str | None = None
+    """Why there is nothing, if so."""
+
+
+def _noise_aware(found: "Release", mass: float, *, slow: bool) -> _NoiseAware:
+    """Means and intervals, where they can be computed."""
+    try:
+        if not slow:
+            check_work(found)
+        posterior = found.noise_aware()
+        if not slow and posterior.work > _MOST_WORK:
+            raise TooLargeError("the intervals of this outcome take a while and much memory: discreet show RECORD --slow computes them")
+        shares = zip(posterior.mean(), posterior.interval(mass), strict=True)
+        rows = [(float(mean), float(low), float(high)) for mean, (low, high) in shares]
+        size = None if found.n is not None else getattr(posterior, "size", None)
+        if size is None:
+            return _NoiseAware(rows)
+        fewest, most = size.interval(mass)
+        return _NoiseAware(rows, (float(size.mean()), int(fewest), int(most)))
+    except DiscreetError as error:
+        return _NoiseAware(reason=error.in_shell)
 
 
 def _lines(found: "Release", *, computed: bool) -> Lines:
-    people = found.guarantee.unit == "person"
-    protected = "a person answered, in all their rows; not that they took part" if people else "a record says; not that it is in the data"
     claimed = "" if computed or found.guarantee.basis != "computation" else "not verified; the record claims "
     return [
         ("Promise", f"{claimed}{promise(found.guarantee)}"),
-        ("Protected", f"{'if that is so, ' if claimed else ''}what {protected}" if found.guarantee.basis != "none" else "nothing"),
-        ("Public", f"n = {found.n:,} {'persons' if people else 'records'}, the categories, the prior and the mechanism"),
+        ("Protected", f"{'if that is so, ' if claimed else ''}{_protected(found.guarantee)}"),
+        ("Public", _public(found)),
         ("Mechanism", found.mechanism.title),
     ]
 
 
-def _table(found: "Release", mass: float, *, slow: bool) -> Table:
+def _protected(guarantee: "Guarantee") -> str:
+    """What nobody can tell from a release."""
+    if guarantee.basis == "none":
+        return "nothing"
+    person = guarantee.unit == "person"
+    if guarantee.hides_presence:
+        return "whether a person took part, and what they answered" if person else "whether a record is in the data, and what it says"
+    return (
+        "what a person answered, in all their rows; not that they took part" if person else "what a record says; not that it is in the data"
+    )
+
+
+def _public(found: "Release") -> str:
+    units = f"{found.guarantee.unit}s"
+    if found.n is None:
+        return f"the categories, the prior and the mechanism; not how many {units} there are"
+    return f"n = {found.n:,} {units}, the categories, the prior and the mechanism"
+
+
+def _size_line(found: "Release", aware: _NoiseAware, mass: float) -> Lines:
+    """How many records there may be, if that is private."""
+    if aware.size is None:
+        return []
+    mean, low, high = aware.size
+    return [
+        (f"{found.guarantee.unit.title()}s", f"about {mean:,.1f}, between {low:,} and {high:,} with probability {100.0 * mass:g} % or more")
+    ]
+
+
+def _table(found: "Release", aware: _NoiseAware, mass: float) -> Table:
     """The reported counts and, where the noise can be allowed for, posterior means with intervals that do."""
     table = Table(title="Private posterior")
     table.add_column("category")
     for name in ("reported\ncount", "mean", f"{100.0 * mass:g} % interval,\nnoise allowed for"):
         table.add_column(name, justify="right", no_wrap=True)
-    try:
-        rows = _noise_aware(found, mass, slow=slow)
-        means = [f"{mean:.4f}" for mean, _, _ in rows]
-        intervals = [f"{low:.4f} to {high:.4f}" for _, low, high in rows]
-    except DiscreetError as error:
+    if aware.reason is None:
+        means = [f"{mean:.4f}" for mean, _, _ in aware.rows]
+        intervals = [f"{low:.4f} to {high:.4f}" for _, low, high in aware.rows]
+    else:
         means = intervals = ["not available"] * len(found.counts)
-        table.caption = cell(error.in_shell)
+        table.caption = cell(aware.reason)
     rows_shown = zip(found.prior.categories, found.counts, means, intervals, strict=True)
     for row in islice(rows_shown, _MOST_ROWS):
         table.add_row(*map(cell, row))

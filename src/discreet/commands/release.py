@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet import limits
 from discreet.commands.asking import confirm_release
 from discreet.commands.data import (
     CategoriesOption,
@@ -33,6 +34,7 @@ from discreet.commands.options import (
     GammaOption,
     JsonOption,
     MechanismOption,
+    PublicOption,
     errors_in_one_line,
     mechanism_options,
     notice,
@@ -40,9 +42,10 @@ from discreet.commands.options import (
     parse_list,
     parse_number,
     parse_prior,
+    parse_public,
 )
 from discreet.commands.record import print_record
-from discreet.errors import DiscreetError, InvalidInputError, LedgerError
+from discreet.errors import DiscreetError, InvalidInputError, LedgerError, SourceError
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -73,6 +76,7 @@ def release(
     encoding: EncodingOption = "utf-8",
     weight: WeightOption = None,
     strict: StrictOption = False,
+    public: PublicOption = "total",
     gamma: GammaOption = None,
     delta: DeltaOption = None,
     ledger: Annotated[str | None, typer.Option(envvar=LEDGER_VARIABLE, help="The budget ledger: a file, or a database URL.")] = None,
@@ -98,13 +102,14 @@ def release(
         _check_options(file, ledger, dataset, output, plot, quiet=quiet)
         labels = _labels(categories, file)
         known, level = parse_prior(prior, labels), parse_number(epsilon, "--epsilon")
-        options = mechanism_options(gamma, delta)
+        options, has_public_total = mechanism_options(gamma, delta), parse_public(public)
         written: dict[str, Any] = {"na_values": parse_list(na_values, "--na-values"), "mapping": parse_mapping(mapped or [], labels)}
         from discreet.data.count import count
 
         with opened(file) as source:
             counts = count(source, column, labels, privacy_id, nulls, other, **written, encoding=encoding, weight=weight, strict=strict)
-        found = _released(mechanism, known, counts, level, options, ledger, dataset, note=f"{column} of {short_name(file)}", yes=yes)
+        n = _published_total(counts) if has_public_total else None
+        found = _released(mechanism, known, n, counts, level, options, ledger, dataset, note=f"{column} of {short_name(file)}", yes=yes)
         if output is not None:
             _keep(found, output)
         if not quiet and (as_json or output is None):
@@ -112,7 +117,7 @@ def release(
         if not quiet and not as_json:
             spent = f"none was named, so {_UNADDED}" if ledger is None or dataset is None else _spent(ledger, dataset)
             # Into a file or a pipe goes the record and nothing else.
-            counted = _counted(labels, privacy_id, weight, strict=strict)
+            counted = _counted(labels, privacy_id, weight, strict=strict, has_public_total=has_public_total)
             print_record(found, [("Counted", counted)], [("Ledger", spent)], err=not sys.stdout.isatty())
         _notices(found, unadded=ledger is None and (as_json or quiet))
         if plot is not None:
@@ -150,9 +155,19 @@ def _labels(text: str, file: str) -> list[str]:
     return labels
 
 
+def _published_total(counts: "CategoryCounts") -> int:
+    """The number of records where it is public, and only there may a refusal depend on it."""
+    if not counts.total:
+        raise SourceError("there are no records to count, and their number is public; --public nothing keeps it private")
+    if counts.total > limits.COUNT:
+        raise SourceError("the weights add up to 2**53 or more")
+    return counts.total
+
+
 def _released(
     name: str,
     prior: "Dirichlet",
+    n: int | None,
     counts: "CategoryCounts",
     epsilon: "Fraction",
     options: dict[str, Any],
@@ -166,9 +181,10 @@ def _released(
     from discreet.ledger.ledger import Ledger
     from discreet.mechanisms import mechanism as find
 
-    mechanism: Mechanism = find(name, prior, counts.total, epsilon, **options)
+    mechanism: Mechanism = find(name, prior, n, epsilon, **options)
     prepared = mechanism.prepare(counts)
-    notice_little_said(mechanism.total, epsilon)
+    if n is not None:
+        notice_little_said(n, epsilon)
     confirm_release(mechanism, yes=yes)
     if ledger is None or dataset is None:
         return prepared.draw()
@@ -215,14 +231,17 @@ def _draw(found: "Release", plot: Path, column: str) -> None:
         raise DiscreetError(f"the release was drawn and charged, but {error}; {again}") from None
 
 
-def _counted(labels: list[str], privacy_id: str | None, weight: str | None, *, strict: bool) -> str:
+def _counted(labels: list[str], privacy_id: str | None, weight: str | None, *, strict: bool, has_public_total: bool) -> str:
     if weight is not None:
         return f"each row as many times as {weight!r} says: a record is one unit of its weight"
     if privacy_id is None:
         return "every row is a record; a person with several rows is protected less (--privacy-id)"
     listed = ", ".join(labels[:_LISTED]) + (", ..." if len(labels) > _LISTED else "")
+    once = f"each person once, in the first of {listed} that any of their rows says"
+    if not has_public_total:
+        return f"{once}; how many persons there are is not published"
     persons = f"the number of distinct {privacy_id!r}" + (", of rows without one and of rows that cannot be read" if strict else "")
-    return f"each person once, in the first of {listed} that any of their rows says; n is {persons}, and published"
+    return f"{once}; n is {persons}, and published"
 
 
 def _notices(found: "Release", *, unadded: bool) -> None:
@@ -230,4 +249,5 @@ def _notices(found: "Release", *, unadded: bool) -> None:
     if unadded:
         notice(f"no ledger was named, so {_UNADDED}")
     if found.guarantee.epsilon > _LITTLE_PROTECTION:
-        notice(f"ε is above {_LITTLE_PROTECTION}: the odds of what someone answered may change by a factor of more than 148")
+        hidden = "what someone answered" if found.n is not None else "whether someone took part"
+        notice(f"ε is above {_LITTLE_PROTECTION}: the odds of {hidden} may change by a factor of more than 148")

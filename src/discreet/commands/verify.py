@@ -13,10 +13,12 @@ from discreet.commands.options import (
     GammaOption,
     JsonOption,
     Lines,
+    PublicOption,
     errors_in_one_line,
     mechanism_options,
     parse_number,
     parse_prior,
+    parse_public,
     print_json,
     print_lines,
 )
@@ -26,6 +28,7 @@ from discreet.errors import ClaimError, InvalidInputError
 if TYPE_CHECKING:
     from discreet.analysis.privacy import Verification
     from discreet.mechanisms import Mechanism
+    from discreet.record.guarantee import Guarantee
     from discreet.record.release import Release
 
 _NOT_COMPUTED = 3
@@ -41,6 +44,7 @@ def verify(
         str, typer.Argument(help=f"{MECHANISM_HELP}; or the JSON file of a release, - for standard input.", show_default=False)
     ],
     n: Annotated[int | None, typer.Option("--n", "-n", help="Number of records, which is public. A record brings its own.")] = None,
+    public: PublicOption = "total",
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", "-e", help="Privacy parameter, as a decimal or a fraction.", show_default=_EPSILON)
     ] = None,
@@ -59,6 +63,7 @@ def verify(
     Examples: discreet verify posterior.json, or discreet verify EHDS --n 1000 --epsilon 1 --prior 1,1
     """
     given = {"--n": n, "--epsilon": epsilon, "--prior": prior, "--gamma": gamma, "--delta": delta, "--calibrated": calibrated or None}
+    given["--public"] = None if public == "total" else public
     with errors_in_one_line():
         from discreet.analysis.privacy import verify as compute
 
@@ -71,7 +76,8 @@ def verify(
                 raise typer.Exit(FAILED) from None
         else:
             level, known = _EPSILON if epsilon is None else epsilon, _PRIOR if prior is None else prior
-            subject = _configured(f"Calibrated({mechanism})" if calibrated else mechanism, n, level, known, mechanism_options(gamma, delta))
+            name, records = f"Calibrated({mechanism})" if calibrated else mechanism, _records(n, public)
+            subject = _configured(name, records, level, known, mechanism_options(gamma, delta))
         result = compute(subject)
     if as_json:
         print_json(_plain(subject, result))
@@ -91,11 +97,22 @@ def _recorded(path: str, contradicting: list[str]) -> "Release":
     return read_record(path)
 
 
+def _records(n: int | None, public: str) -> int | None:
+    """The public number of records; None if it is private."""
+    has_public_total = parse_public(public)
+    if has_public_total and n is None:
+        raise InvalidInputError(
+            "--n is missing: give the number of records, or --public nothing if it is private, or the JSON file of a release in place of "
+            "the mechanism"
+        )
+    if not has_public_total and n is not None:
+        raise InvalidInputError("--n is a public number of records, and with --public nothing there is none: leave one of them out")
+    return n
+
+
 def _configured(name: str, n: int | None, epsilon: str, prior: str, options: dict[str, Any]) -> "Mechanism":
     from discreet.mechanisms import mechanism as find
 
-    if n is None:
-        raise InvalidInputError("--n is missing: give the number of records, or the JSON file of a release in place of the mechanism")
     return find(name, parse_prior(prior), n, parse_number(epsilon, "--epsilon"), **options)
 
 
@@ -135,11 +152,11 @@ def _lines(subject: "Mechanism | Release", result: "Verification") -> Lines:
 
     mechanism, loss, unused = mechanism_of(subject), result.loss, result.slack
     prior = shown(",".join(map(str, mechanism.prior.exact)))
-    lines = [("Mechanism", f"{mechanism.title}, n = {mechanism.n:,}, prior {prior}"), ("Claimed", promise(result.claimed))]
+    size = "private n" if mechanism.n is None else f"n = {mechanism.n:,}"
+    lines = [("Mechanism", f"{mechanism.title}, {size}, prior {prior}"), ("Claimed", promise(result.claimed))]
     if loss is not None:
-        one = "a person's answers change" if result.claimed.unit == "person" else "a row changes"
         value = f"{loss.value:.10g}, with all rounding at most {loss.bound:.10g}"
-        lines.append(("Loss", f"{value}: how much ln(probability) of an outcome can change when {one}"))
+        lines.append(("Loss", f"{value}: how much ln(probability) of an outcome can change when {_step(result.claimed)}"))
         if mechanism.k <= _MOST_SHOWN:
             lines.append(("Largest", f"between the counts {loss.at[0]} and {loss.at[1]}"))
     if unused is not None and unused > _NOTHING:
@@ -150,3 +167,10 @@ def _lines(subject: "Mechanism | Release", result: "Verification") -> Lines:
     if subject is not mechanism:
         lines.append(("Not seen", "whether the outcome was drawn from this mechanism: a record is as trustworthy as its source"))
     return lines
+
+
+def _step(claimed: "Guarantee") -> str:
+    """What happens between neighbouring datasets."""
+    if claimed.hides_presence:
+        return f"a {'person' if claimed.unit == 'person' else 'row'} is added or removed"
+    return "a person's answers change" if claimed.unit == "person" else "a row changes"

@@ -35,7 +35,7 @@ class CategoryCounts:
 
     @property
     def total(self) -> int:
-        """The number of records or persons, which is public."""
+        """The number of records or persons: public if it is given to a mechanism as n, otherwise as private as the counts."""
         return int(self.counts.sum())
 
     def __len__(self) -> int:
@@ -179,9 +179,15 @@ def _aggregated(table: nw.LazyFrame[Any], question: _Question, dtypes: Mapping[s
     rows = list(narrow.collect(**streaming).iter_rows())
     if question.weight is None:
         return _Tally({code: aside if code == _NAMELESS else records for code, records, aside in rows})
-    if sum(records for _, records, _ in rows) >= limits.COUNT:
-        raise SourceError(f"the weights in {question.weight!r} add up to 2**53 or more")
-    return _Tally({code: int(records) for code, records, _ in rows if records}, sum(bad for *_, bad in rows))
+    return _Tally({code: _saturated(records) for code, records, _ in rows if records}, sum(bad for *_, bad in rows))
+
+
+def _saturated(weights: float) -> int:
+    """A sum of weights, or one more than the largest count where it is no longer exact.
+
+    Whoever has a public n refuses that many. Where the total is private nobody may refuse, and a count is cut to the largest one.
+    """
+    return int(weights) if weights < limits.COUNT else limits.COUNT + 1
 
 
 def _records(table: nw.LazyFrame[Any], question: _Question, dtypes: Mapping[str, nw.dtypes.DType]) -> nw.LazyFrame[Any]:
@@ -278,8 +284,6 @@ def _settled(tally: _Tally, unreadable: int, question: _Question, kind: str | No
     if tally.bad_weights:
         raise SourceError(f"weight {question.weight!r} must be a whole number from 0 to 2**53 in every row, and in some it is not")
     records[declared.other] += unreadable
-    if not records.total():
-        raise SourceError("there are no records to count")
     if _NAMELESS in tally.records and not question.strict:
         raise SourceError(
             f"privacy_id {question.privacy_id!r} is null in some rows (a blank line of a CSV file is one); every row must say whose it is"

@@ -244,7 +244,8 @@ def _json(connection: "DuckDBPyConnection", files: list[str], reading: Reading) 
         return _in_python(connection, [partial(_bytes, file) for file in files], replace(reading, form="json"))
     for file in files:
         one = within_engine("reading a JSON file", connection.read_json, escape(file))
-        check_names(one.columns, reading.columns, " among the fields of the file's first records")
+        if within_engine("reading a JSON file", one.limit(1).fetchall):  # no records have no fields
+            check_names(one.columns, reading.columns, " among the fields of the file's first records")
     names = [escape(file) for file in files]
     table = within_engine("reading JSON files", connection.read_json, names, columns=dict.fromkeys(reading.columns, "VARCHAR"))
     return FileTable(table)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from discreet.analysis.privacy import check_loss
-from discreet.errors import InvalidInputError, TooLargeError
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.true_counts import check_posterior
 from discreet.mechanisms import Mechanism
 
@@ -38,6 +38,6 @@ def capabilities(mechanism: Mechanism) -> Capabilities:
 def _reason(check: Callable[[Mechanism], None], mechanism: Mechanism) -> str | None:
     try:
         check(mechanism)
-    except TooLargeError as error:
+    except (RefusedError, TooLargeError) as error:
         return str(error)
     return None

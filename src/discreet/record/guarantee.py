@@ -35,6 +35,11 @@ class Guarantee:
         """The privacy parameters in symbols: ε, and δ where it is not 0."""
         return f"ε = {self.epsilon:g}" if self.delta == 0 else f"(ε, δ) = ({self.epsilon:g}, {self.delta:g})"
 
+    @property
+    def hides_presence(self) -> bool:
+        """Whether it is hidden that someone is among the data, and not only what they say."""
+        return self.neighbours is Relation.ADD_REMOVE_ONE
+
 
 NO_GUARANTEE = Guarantee(inf, 1.0, "none")
 """What is said of an outcome that nothing is promised about."""
