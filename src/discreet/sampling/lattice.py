@@ -7,7 +7,7 @@ nothing about which vector is kept, and every attempt takes as many words. Many 
 
 from fractions import Fraction
 
-from discreet.sampling.bits import BitSource, uniform
+from discreet.sampling.bits import BitSource, take_words, uniform
 from discreet.sampling.lattice_total import accepts, mode
 from discreet.sampling.noise import FEW, discrete_laplace, discrete_laplace_law, fits_arrays, geometric_law
 
@@ -34,10 +34,12 @@ def lattice_noise(source: BitSource, k: int, epsilon: Fraction) -> list[int]:
 def _attempted(source: BitSource, k: int, epsilon: Fraction) -> list[int]:
     """Whole vectors, one after the other, until one is kept."""
     cells, bound = discrete_laplace_law(2 / epsilon), geometric_law(2 / epsilon)
+    ours = (k - 1) * cells.words
     while True:
-        noise = cells.draws(source, k - 1)
+        words = take_words(source, ours + bound.words)
+        noise = cells.values(words[:ours], source)
         rest = -sum(noise)
-        if bound.draw(source) >= abs(rest):
+        if bound.values(words[ours:], source)[0] >= abs(rest):
             return [*noise, rest]
 
 

@@ -5,7 +5,7 @@ large, is put together from digits, which are independent; so no table grows wit
 on the scale alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
 from math import ceil
@@ -75,9 +75,12 @@ class NoiseLaw:
         object.__setattr__(self, "words", len(self.parts) + (self.gate is not None))
         object.__setattr__(self, "mask", (1 << self.bits - 1) - 1)
 
-    def draws(self, source: BitSource, count: int) -> list[int]:
-        """Independent exact draws, in a loop. First come the words of all their first parts, then those of the second, and so on."""
-        words = take_words(source, count * self.words, self.bits)
+    def values(self, words: Sequence[int], source: BitSource) -> list[int]:
+        """The noise that words stand for: those of all draws' first parts come first, then those of the second, and so on.
+
+        A word that its table leaves open is extended from the source.
+        """
+        count = len(words) // self.words
         rest = [word & self.mask for word in words]
         sizes = self.parts[0][1].locate(rest[:count], source)
         for number, (place, law) in enumerate(self.parts[1:], 1):
@@ -89,6 +92,10 @@ class NoiseLaw:
             return sizes
         signs = [word >> self.bits - 1 for word in words[:count]]
         return [(size ^ -sign) + sign * self.zero for size, sign in zip(sizes, signs, strict=True)]
+
+    def draws(self, source: BitSource, count: int) -> list[int]:
+        """Independent exact draws, in a loop."""
+        return self.values(take_words(source, count * self.words, self.bits), source)
 
     def draw(self, source: BitSource) -> int:
         """One exact draw."""
