@@ -1,8 +1,6 @@
-"""Exact coins: of rational probability, of probability exp(-rational), and of any computable real probability.
+"""Exact coins of any computable real probability: a lazily drawn uniform number is compared with ever tighter enclosures.
 
-References: Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (2020), Algorithm 1, for exp(-rational);
-for computable reals the comparison of a lazily drawn uniform number with ever tighter enclosures (the proof is in
-docs/exactness.md). All comparisons are between integers.
+The proof is in docs/exactness.md. All comparisons are between integers.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -11,9 +9,9 @@ from flint import arb
 
 from discreet.errors import InternalError
 from discreet.numerics.balls import working_precision
-from discreet.sampling.bits import BitSource, take, uniform
+from discreet.sampling.bits import BitSource, take
 
-__all__ = ["LazyUniform", "bernoulli", "bernoulli_exp", "bernoulli_ratio", "endpoints", "ladder"]
+__all__ = ["LazyUniform", "bernoulli", "endpoints", "ladder"]
 
 WORD = 64
 """Bits of the uniform number drawn before the first comparison, and each time more are needed."""
@@ -22,32 +20,6 @@ _MOST_PRECISION = 1 << 17
 
 _FINEST = 1 << 18
 """Bits beyond which the ends of an enclosure are rounded outwards: written out, e^{-10^15} would fill any memory with zeros."""
-
-
-def bernoulli_ratio(source: BitSource, numerator: int, denominator: int) -> bool:
-    """True with probability numerator / denominator, exactly."""
-    if not 0 <= numerator <= denominator:
-        raise InternalError("a probability was found outside [0, 1]; nothing was released")
-    return uniform(source, denominator) < numerator
-
-
-def bernoulli_exp(source: BitSource, numerator: int, denominator: int = 1) -> bool:
-    """True with probability exp(-numerator / denominator), exactly; the ratio must not be negative."""
-    whole, rest = divmod(numerator, denominator)
-    if whole < 0:
-        raise InternalError("a probability was found outside [0, 1]; nothing was released")
-    for _ in range(whole):
-        if not _bernoulli_exp_below_one(source, 1, 1):
-            return False
-    return _bernoulli_exp_below_one(source, rest, denominator)
-
-
-def _bernoulli_exp_below_one(source: BitSource, numerator: int, denominator: int) -> bool:
-    """The first failure among coins of probability g/1, g/2, g/3, ... comes at an odd place with probability exp(-g)."""
-    place = 1
-    while bernoulli_ratio(source, numerator, denominator * place):
-        place += 1
-    return place % 2 == 1
 
 
 def ladder(compute: Callable[[], arb], precision: int) -> Iterator[arb]:
