@@ -13,15 +13,7 @@ from discreet.errors import InternalError
 from discreet.sampling import BitSource
 from discreet.sampling.bits import take, uniform
 
-__all__ = [
-    "LoopHistogram",
-    "LoopLattice",
-    "bernoulli_exp",
-    "bernoulli_ratio",
-    "loop_discrete_laplace",
-    "loop_floored_laplace",
-    "loop_geometric",
-]
+__all__ = ["LoopHistogram", "LoopLattice", "bernoulli_exp", "bernoulli_ratio", "loop_discrete_laplace", "loop_geometric"]
 
 
 def bernoulli_ratio(source: BitSource, numerator: int, denominator: int) -> bool:

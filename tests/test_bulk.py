@@ -16,7 +16,7 @@ from discreet.errors import EntropyError, InternalError, TooLargeError
 from discreet.sampling import BitSource, SeededBits, SystemBits, bulk, discrete_laplaces, floored_laplaces, lattice_noise, rounded_laplaces
 from discreet.sampling.lattice import ATTEMPTED
 from discreet.sampling.noise import FEW, ROOM
-from tests.sampling_support import FALSE_ALARM, POWER, WRONG, Law, ScriptedBits
+from tests.sampling_support import FALSE_ALARM, POWER, WRONG, Law, ScriptedBits, StringBits
 from tests.support import lattice
 from tests.test_discrete import LAWS, law_of
 from tests.test_lattice_sampling import noise_law, size_law
@@ -198,14 +198,17 @@ def test_noise_beyond_the_largest_integer_raises_instead_of_wrapping_around() ->
         bulk.geometric_array(Ones(), Fraction(ROOM), 1)
 
 
-def test_a_source_that_runs_dry_raises() -> None:
-    for draw in (
-        lambda source: bulk.discrete_laplace_array(source, Fraction(1), 100),
-        lambda source: bulk.lattice_array(source, 5, Fraction(1), 100),
-        lambda source: bulk.wide_lattice_array(source, 2000, Fraction(1)),
-    ):
-        with pytest.raises(EntropyError):
-            draw(ScriptedBits([]))
+DRAWS: list[Callable[[BitSource], object]] = [
+    lambda source: bulk.discrete_laplace_array(source, Fraction(1), 100),
+    lambda source: bulk.lattice_array(source, 5, Fraction(1), 100),
+    lambda source: bulk.wide_lattice_array(source, 2000, Fraction(1)),
+]
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+def test_a_source_that_runs_dry_raises(draw: Callable[[BitSource], object]) -> None:
+    with pytest.raises(EntropyError):
+        draw(StringBits(0, 1000))
 
 
 # --- noise that adds up to zero ---------------------------------------------------------------------------------------------

@@ -186,7 +186,7 @@ def test_a_draw_takes_as_many_bits_whatever_is_drawn(scale: str) -> None:
 
 
 def test_the_bits_of_two_categories_say_nothing_and_attempts_take_as_many_each() -> None:
-    taken = {k: set() for k in (2, 3, 10)}
+    taken: dict[int, set[int]] = {k: set() for k in (2, 3, 10)}
     for k, found in taken.items():
         for _ in range(100):
             source = CountedBits(SystemBits())

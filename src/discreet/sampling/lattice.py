@@ -14,7 +14,7 @@ from discreet.sampling.noise import FEW, discrete_laplace, discrete_laplace_law,
 __all__ = ["ATTEMPTED", "composition", "lattice_noise"]
 
 ATTEMPTED = 1024
-"""Categories up to which whole vectors are attempted. About 1.8 sqrt(k) attempts are needed; by way of the total, at most 2."""
+"""Categories up to which whole vectors are attempted: at most 2 sqrt(k) times on average. By way of the total it is twice at most."""
 
 
 def lattice_noise(source: BitSource, k: int, epsilon: Fraction) -> list[int]:
