@@ -11,6 +11,7 @@ from flint import arb, ctx
 from discreet.errors import InternalError
 from discreet.numerics.balls import ball
 from discreet.sampling import (
+    BitSource,
     CountedBits,
     SeededBits,
     SystemBits,
@@ -31,7 +32,7 @@ def geometric_boundary(rate: Fraction) -> Callable[[int], arb]:
     return lambda j: -ball(-rate * j).expm1()
 
 
-def one(table: Inversion, source: StringBits) -> int:
+def one(table: Inversion, source: BitSource) -> int:
     return table.locate([source.bits(table.bits)], source)[0]
 
 
@@ -59,7 +60,7 @@ def test_every_entry_of_a_table_is_on_the_right_side_of_its_boundary(rate: str, 
 def test_inversion_decides_every_string_of_bits_that_holds_no_boundary(rate: str, bits: int, length: int) -> None:
     """The outcomes of all strings: each has the probability wanted, to the width of the strings at its two ends, which stay undecided."""
     table = inversion.inversion(geometric_boundary(Fraction(rate)), None, bits)
-    law, undecided = law_by_enumeration(lambda source: one(table, source), length)  # type: ignore[arg-type]
+    law, undecided = law_by_enumeration(lambda source: one(table, source), length)
     used = bits + (length - bits) // (bits + 1) * (bits + 1)
     assert undecided <= Fraction(ceil(used * log(2.0) / Fraction(rate)) + 1, 1 << used)  # a string for each boundary not beyond the last
     q = exp(-Fraction(rate))
@@ -69,7 +70,7 @@ def test_inversion_decides_every_string_of_bits_that_holds_no_boundary(rate: str
 
 def test_a_finite_law_ends() -> None:
     thirds = inversion.inversion(lambda j: arb(j) / 3, 3, 2)
-    law, undecided = law_by_enumeration(lambda source: one(thirds, source), 11)  # type: ignore[arg-type]
+    law, undecided = law_by_enumeration(lambda source: one(thirds, source), 11)
     assert law.keys() == {0, 1, 2}
     assert undecided <= Fraction(2, 1 << 11)
     assert max(law.values()) - min(law.values()) <= undecided
@@ -83,11 +84,11 @@ def test_enclosures_that_say_nothing_at_first_change_no_draw() -> None:
     def nothing(j: int) -> arb:
         return arb("nan") if ctx.prec <= inversion.PRECISION else geometric_boundary(Fraction(1, 2))(j)
 
-    expected, _ = law_by_enumeration(lambda source: one(inversion.inversion(geometric_boundary(Fraction(1, 2)), None, 3), source), 11)  # type: ignore[arg-type]
+    expected, _ = law_by_enumeration(lambda source: one(inversion.inversion(geometric_boundary(Fraction(1, 2)), None, 3), source), 11)
     for boundary in (vague, nothing):
         table = inversion.inversion(boundary, None, 3)
         assert set(table.low) == {0}
-        law, _ = law_by_enumeration(lambda source, table=table: one(table, source), 11)  # type: ignore[misc, arg-type]
+        law, _ = law_by_enumeration(lambda source, table=table: one(table, source), 11)  # type: ignore[misc]
         assert law == expected
 
 
@@ -167,7 +168,7 @@ def test_digits_of_a_geometric_variable_are_independent_and_have_their_laws() ->
             mass *= (odd if low >> j & 1 else 1.0) / (1.0 + odd)
         law[low] = mass
     draws = [value % 16 for value in noise.geometric_law(Fraction(40)).draws(SeededBits(5), size)]
-    assert Law(law).p_value(draws) > FALSE_ALARM  # type: ignore[arg-type]
+    assert Law(law).p_value(draws) > FALSE_ALARM
 
 
 # --- work that tells nothing ---------------------------------------------------------------------------------------------
