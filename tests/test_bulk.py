@@ -111,7 +111,7 @@ def test_words_of_another_type_than_the_table_are_refused() -> None:
 
 
 ALLOWED = {
-    "abs", "arange", "array", "astype", "bincount", "bit_length", "bits", "concatenate", "diff", "dtype",
+    "abs", "arange", "array", "astype", "bincount", "bool_", "count_nonzero", "bit_length", "bits", "concatenate", "diff", "dtype",
     "empty", "flatnonzero", "frombuffer", "gate", "high", "int64", "low", "mask", "parts", "reshape",
     "searchsorted", "settle", "signed", "sort", "stack", "sum", "take", "tolist", "uint64", "unique",
     "zero", "zeros",
@@ -264,8 +264,11 @@ def test_every_size_and_epsilon_is_drawn_in_integers(k: int, epsilon: str) -> No
     assert max(noise) > 1 / Fraction(epsilon)
 
 
+@pytest.mark.parametrize("dense", [0, 32])
 @pytest.mark.parametrize(("total", "parts"), [(0, 3), (1, 4), (2, 4), (3, 3), (5, 2), (4, 4)])
-def test_compositions_are_uniform(total: int, parts: int) -> None:
+def test_compositions_are_uniform(monkeypatch: pytest.MonkeyPatch, total: int, parts: int, dense: int) -> None:
+    """With a byte for every place, and without."""
+    monkeypatch.setattr(bulk, "_DENSE", dense)
     points = [tuple(point) for point in lattice(total, parts).tolist()]
     law, source = Law(dict.fromkeys(points, 1.0 / len(points))), SeededBits(6)
     draws = [tuple(bulk.composition_array(source, total, parts).tolist()) for _ in range(4000)]

@@ -1,6 +1,6 @@
 """Certified inversion: tables against their boundaries, and laws by trying every string of bits, with words so short that most hold one."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
 from functools import partial
 from math import ceil, exp, log
@@ -161,7 +161,7 @@ def test_digits_of_a_geometric_variable_are_independent_and_have_their_laws() ->
     """All four low digits together, by the chi-square test over the sixteen strings of them."""
     rate, size = 1 / 40, 15_000
     odds = [exp(-rate * 2**j) for j in range(4)]
-    law = {}
+    law: dict[Hashable, float] = {}
     for low in range(16):
         mass = 1.0
         for j, odd in enumerate(odds):

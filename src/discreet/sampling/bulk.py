@@ -4,7 +4,6 @@ This is the one module of the samplers that uses numpy, and it uses integers alo
 random numbers of numpy's. Tables and words are both unsigned 64-bit integers, because numpy compares unsigned with signed ones as floats.
 """
 
-from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
@@ -43,6 +42,9 @@ CHUNK = 1 << 15
 """Words that are worked on at a time: they fit a processor's cache, and memory beyond the result does not grow with it."""
 
 _LARGEST = 2**62
+
+_DENSE = 32
+"""Places for each that is chosen, up to which a byte is kept for every place; where there are more, few are drawn twice."""
 
 
 def geometric_array(source: BitSource, scale: Fraction, size: int) -> Integers:
@@ -182,21 +184,27 @@ def composition_array(source: BitSource, total: int, parts: int) -> Integers:
 def _subset(source: BitSource, size: int, places: int) -> Integers:
     """A uniform subset of {0 .. places-1} of the given size, at most half of them, in order.
 
-    Places are drawn with replacement. The first `size` different ones, in the order they were drawn in, are the subset: cutting them
-    off after sorting would prefer low places.
+    As many places as are still missing are drawn, with replacement, and all that are new are taken, until none is missing. All places
+    are treated alike, so all subsets are equally likely. (To draw more and cut the surplus off after sorting would prefer low places.)
     """
-    drawn, distinct = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    uniforms = _uniforms(source, places, size + size // 2 + 8)
-    while len(distinct) < size:
-        drawn = np.concatenate([drawn, next(uniforms)])
-        _, first = np.unique(drawn, return_index=True)
-        distinct = drawn[np.sort(first)]
-    return np.sort(distinct[:size])
+    if places <= _DENSE * size:
+        taken = np.zeros(places, dtype=np.bool_)
+        missing = size
+        while missing:
+            taken[_uniforms(source, places, missing)] = True
+            missing = size - int(np.count_nonzero(taken))
+        return np.flatnonzero(taken)
+    chosen = np.empty(0, dtype=np.int64)
+    while len(chosen) < size:
+        chosen = np.unique(np.concatenate([chosen, _uniforms(source, places, size - len(chosen))]))
+    return chosen
 
 
-def _uniforms(source: BitSource, bound: int, batch: int) -> Iterator[Integers]:
+def _uniforms(source: BitSource, bound: int, count: int) -> Integers:
     """Exactly uniform integers in [0, bound): as many bits as bound - 1 has, and only those in range are kept."""
     shift = np.uint64(64 - max(1, (bound - 1).bit_length()))
-    while True:
-        words = _words(source, batch, 64) >> shift
-        yield words[words < np.uint64(bound)].astype(np.int64)
+    found = np.empty(0, dtype=np.int64)
+    while len(found) < count:
+        words = _words(source, count - len(found), 64) >> shift
+        found = np.concatenate([found, words[words < np.uint64(bound)].astype(np.int64)])
+    return found
