@@ -43,8 +43,8 @@ The time of OpenDP's exact noisy max is random and varies widely from call to ca
 At n = 10,000,000 only a few calls fit: which of its two variants is ahead there, and their growth exponents for k = 2, are within
 that noise."""
 _COUNTS = """\
-Here discreet is not the fastest, and need not be: it draws on the whole lattice at once, which is what makes it more accurate (below),
-checks, and makes the record."""
+discreet draws on the whole lattice at once, which is what makes it more accurate (below), checks, and makes the record. OpenDP's draw is
+exact, diffprivlib's is in floats."""
 _ACCURACY = """\
 Mean Hellinger distance from the true posterior to the published one under the prior predictive, at equal ε, and over the least that any
 ε-private mechanism can have (a linear program). The loss is the exact worst case of the law. OpenDP's and diffprivlib's exponential

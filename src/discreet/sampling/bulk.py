@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InternalError, TooLargeError
-from discreet.sampling.bits import BitSource, take_octets
+from discreet.sampling.bits import BitSource, take_octets, take_words
 from discreet.sampling.inversion import Inversion
 from discreet.sampling.lattice_total import accepts, mode
 from discreet.sampling.noise import (
@@ -83,7 +83,7 @@ def _words(source: BitSource, count: int, bits: int) -> Words:
     """Uniform words, the same that single draws take; for tests, of a few bits only."""
     if bits == 64:
         return np.frombuffer(take_octets(source, 8 * count), dtype=np.dtype(">u8")).astype(np.uint64)
-    return np.array([source.bits(bits) for _ in range(count)], dtype=np.uint64)
+    return np.array(take_words(source, count, bits), dtype=np.uint64)
 
 
 @lru_cache(maxsize=256)
