@@ -113,7 +113,7 @@ def test_words_of_another_type_than_the_table_are_refused() -> None:
 ALLOWED = {
     "abs", "arange", "array", "astype", "bincount", "bool_", "count_nonzero", "bit_length", "bits", "concatenate", "diff", "dtype",
     "empty", "flatnonzero", "frombuffer", "gate", "high", "int64", "low", "mask", "parts", "reshape",
-    "searchsorted", "settle", "signed", "sort", "stack", "sum", "take", "tolist", "uint64", "unique",
+    "searchsorted", "settle", "signed", "sort", "stack", "sum", "take", "tolist", "uint64", "append",
     "zero", "zeros",
 }  # fmt: skip
 """Names that may stand behind a dot: none of them makes a float of integers."""

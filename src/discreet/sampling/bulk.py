@@ -196,7 +196,8 @@ def _subset(source: BitSource, size: int, places: int) -> Integers:
         return np.flatnonzero(taken)
     chosen = np.empty(0, dtype=np.int64)
     while len(chosen) < size:
-        chosen = np.unique(np.concatenate([chosen, _uniforms(source, places, size - len(chosen))]))
+        drawn = np.sort(np.concatenate([chosen, _uniforms(source, places, size - len(chosen))]))
+        chosen = drawn[np.append(True, drawn[1:] != drawn[:-1])]  # much quicker than np.unique, which hashes
     return chosen
 
 
