@@ -111,7 +111,7 @@ def test_the_bits_of_attempts_do_not_give_the_kept_one_away() -> None:
     """Three categories: how many attempts there were is seen, and says nothing about the noise that was kept."""
     mechanism = dc.LatticeGeometric(dc.Dirichlet([1] * 3), 90, 1)
     draw = with_bits(mechanism, SeededBits(3))
-    assert len(np.unique(np.asarray(draw([30, 30, 30], 200))[:, -1])) > 3
+    assert len(np.unique(np.asarray(draw([30, 30, 30], 200))[:, -1])) > 2
     assert not dc.audit(draw, [30, 30, 30], [31, 29, 30], draws=5000).refutes(1.0)
 
 

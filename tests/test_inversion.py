@@ -189,13 +189,13 @@ def test_a_draw_takes_as_many_bits_whatever_is_drawn(scale: str) -> None:
 def test_the_bits_of_two_categories_say_nothing_and_attempts_take_as_many_each() -> None:
     taken: dict[int, set[int]] = {k: set() for k in (2, 3, 10)}
     for k, found in taken.items():
-        for _ in range(100):
-            source = CountedBits(SystemBits())
+        for seed in range(100):
+            source = CountedBits(SeededBits(seed))
             lattice_noise(source, k, Fraction(1))
             found.add(source.taken)
     assert taken[2] == {64}
     assert all(bits % (64 * k) == 0 for k in (3, 10) for bits in taken[k])
-    assert len(taken[10]) > 3
+    assert min(len(taken[3]), len(taken[10])) > 2
 
 
 def test_tables_do_not_grow_with_the_scale() -> None:

@@ -6,6 +6,7 @@ nothing about which vector is kept, and every attempt takes as many words. Many 
 """
 
 from fractions import Fraction
+from math import isqrt
 
 from discreet.sampling.bits import BitSource, take_words, uniform
 from discreet.sampling.lattice_total import accepts, mode
@@ -32,15 +33,18 @@ def lattice_noise(source: BitSource, k: int, epsilon: Fraction) -> list[int]:
 
 
 def _attempted(source: BitSource, k: int, epsilon: Fraction) -> list[int]:
-    """Whole vectors, one after the other, until one is kept."""
+    """Whole vectors, a few at a time, until one is kept: the first that is, in the order they were made in."""
     cells, bound = discrete_laplace_law(2 / epsilon), geometric_law(2 / epsilon)
-    ours = (k - 1) * cells.words
+    together = 1 + isqrt(k)
+    ours = together * (k - 1) * cells.words
     while True:
-        words = take_words(source, ours + bound.words)
+        words = take_words(source, ours + together * bound.words)
         noise = cells.values(words[:ours], source)
-        rest = -sum(noise)
-        if bound.values(words[ours:], source)[0] >= abs(rest):
-            return [*noise, rest]
+        for attempt, most in enumerate(bound.values(words[ours:], source)):
+            vector = noise[attempt * (k - 1) : (attempt + 1) * (k - 1)]
+            rest = -sum(vector)
+            if most >= abs(rest):
+                return [*vector, rest]
 
 
 def _by_total(source: BitSource, k: int, epsilon: Fraction) -> list[int]:
