@@ -445,7 +445,6 @@ def acceptance() -> Numbers:
     """Of the samplers for lattice noise, for two categories and for more."""
     rng = np.random.default_rng(7)
     return {
-        "acceptance: lattice, k = 2, small ε": _lattice_acceptance(2, 1e-3),
         "acceptance: lattice, k = 1,000, ε = 0.1": _lattice_acceptance(1000, 0.1),
         "acceptance: envelope, worlds": _ENVELOPES,
         "acceptance: envelope, least": min(_envelope_acceptance(*world) for world in _envelope_worlds()),

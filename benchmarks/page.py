@@ -25,6 +25,15 @@ def write(record: Row) -> None:
     draw(record, PLOT)
 
 
+def write_part(name: str, part: Row, quoted: dict[str, float] | None = None) -> None:
+    """Replace one part of the record that was measured by itself, and the page."""
+    record = json.loads(RECORD.read_text())
+    record[name] = part
+    record["quoted"] |= quoted or {}
+    RECORD.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+    PAGE.write_text(page(record))
+
+
 _LISTS = """\
 OpenDP and diffprivlib choose from a list, which they are *given*, with its scores, before the clock starts; what that takes has a column of
 its own. They get the scale that makes their law the smooth mechanism's. It depends on the data, which their own proofs do not cover. Ratios
@@ -34,8 +43,8 @@ The time of OpenDP's exact noisy max is random and varies widely from call to ca
 At n = 10,000,000 only a few calls fit: which of its two variants is ahead there, and their growth exponents for k = 2, are within
 that noise."""
 _COUNTS = """\
-Here discreet is not the fastest, and need not be: it draws on the whole lattice at once, which is what makes it more accurate (below),
-checks, and makes the record."""
+discreet draws on the whole lattice at once, which is what makes it more accurate (below), checks, and makes the record. OpenDP's draw is
+exact, diffprivlib's is in floats."""
 _ACCURACY = """\
 Mean Hellinger distance from the true posterior to the published one under the prior predictive, at equal ε, and over the least that any
 ε-private mechanism can have (a linear program). The loss is the exact worst case of the law. OpenDP's and diffprivlib's exponential
@@ -65,8 +74,9 @@ the lesser of wall-clock and processor time. Memory is what is added to the proc
 ## Against an earlier revision
 
 {_speedups(json.loads(SPEEDUPS.read_text()))}
-Other benchmarks print their tables when called by name, such as `python -m benchmarks core`: also `mechanisms`, `sampling`, `privacy`,
-`accuracy` and `sources`.
+Two parts can be measured by themselves: `python -m benchmarks.bulk --write` and `python -m benchmarks.clock --write`. Other benchmarks
+print their tables when called by name, such as `python -m benchmarks core`: also `mechanisms`, `sampling`, `privacy`, `accuracy` and
+`sources`.
 """
 
 
@@ -79,6 +89,8 @@ measures this anew. On {record["machine"]}:"""
 
 def tables(record: Row) -> str:
     """All tables, as Markdown."""
+    from benchmarks import bulk, clock  # which measure with what is measured here
+
     speed, accuracy = record["speed"], record["accuracy"]
     parts = [
         "## One release of the smooth Hellinger mechanism",
@@ -93,6 +105,10 @@ def tables(record: Row) -> str:
         "## One release of noisy counts",
         _COUNTS,
         _counts(record["counts"]),
+        "## Noise in bulk",
+        bulk.tables(record["bulk"]),
+        "## What time and bits tell",
+        clock.tables(record["clock"]),
         "## Accuracy beside speed",
         _ACCURACY,
         *(_accuracy([row for row in accuracy if row["k"] == k]) for k in sorted({row["k"] for row in accuracy})),

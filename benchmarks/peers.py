@@ -264,6 +264,9 @@ def measure() -> dict[str, Any]:
     """Everything, as plain values."""
     speed = [row for k in CATEGORIES for name in POSTERIORS for row in _climbed(name, k, TWO if k == 2 else MORE)]
     counts = [row for k in (2, 10) for name in HISTOGRAMS for row in _climbed(name, k, (10**3, 10**6, 10**9))]
+    from benchmarks import bulk, clock
+
+    noise = bulk.measure()
     found = {
         "machine": machine(),
         "versions": {name: version(name) for name in ("opendp", "diffprivlib")},
@@ -271,9 +274,11 @@ def measure() -> dict[str, Any]:
         "limits": {"seconds": MOST_SECONDS, "megabytes": MOST_MEGABYTES},
         "speed": speed,
         "counts": counts,
+        "bulk": noise,
+        "clock": clock.measure(),
         "accuracy": accuracy(dc.Dirichlet.uniform(2), 60) + accuracy(dc.Dirichlet.uniform(3), 8),
     }
-    return {**found, "quoted": quoted(speed)}
+    return {**found, "quoted": {**quoted(speed), **bulk.quoted(noise)}}
 
 
 def quoted(speed: list[dict[str, Any]]) -> dict[str, float]:

@@ -20,7 +20,7 @@ from tests.support import lattice
 T = TypeVar("T", bound=Hashable)
 
 FALSE_ALARM = 1e-5
-"""Chance that one chi-square test rejects a right sampler. Fewer than 200 of them are run: 0.2 % for the whole family."""
+"""Chance that one chi-square test rejects a right sampler. Fewer than 300 of them are run: 0.3 % for the whole family."""
 
 WRONG = Fraction(11, 10)
 """The error of rate or scale that the same test must reject wherever it has power."""

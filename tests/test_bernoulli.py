@@ -15,7 +15,8 @@ from discreet.errors import InternalError
 from discreet.numerics.balls import ball
 from discreet.sampling import SeededBits
 from discreet.sampling import coins as coins
-from discreet.sampling.coins import bernoulli, bernoulli_exp, bernoulli_ratio, endpoints, ladder
+from discreet.sampling.coins import bernoulli, endpoints, ladder
+from tests.loop_samplers import bernoulli_exp, bernoulli_ratio
 from tests.sampling_support import ScriptedBits, law_by_enumeration
 
 LENGTH = 14

@@ -17,6 +17,7 @@ from discreet.errors import DiscreetError, EntropyError, InternalError
 from discreet.numerics.balls import ball
 from discreet.sampling import (
     BitSource,
+    CountedBits,
     SeededBits,
     SystemBits,
     candidate_sampler,
@@ -26,7 +27,7 @@ from discreet.sampling import (
     lattice_noise,
     rounded_laplace,
 )
-from discreet.sampling.bits import take, uniform
+from discreet.sampling.bits import take, take_octets, take_words, uniform
 from tests.sampling_support import FALSE_ALARM, Law, StringBits, law_by_enumeration
 
 
@@ -69,6 +70,33 @@ def test_seeded_bits_are_one_stream_however_they_are_taken(widths: list[int]) ->
     for width in widths:
         whole = whole << width | source.bits(width)
     assert whole == SeededBits(1).bits(sum(widths))
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 200)), min_size=1, max_size=12))
+def test_bytes_are_the_same_stream_as_bits(pieces: list[tuple[bool, int]]) -> None:
+    source, whole, length = CountedBits(SeededBits(4)), 0, 0
+    for in_bytes, size in pieces:
+        value, width = (int.from_bytes(take_octets(source, size)), 8 * size) if in_bytes else (take(source, size), size)
+        whole, length = whole << width | value, length + width
+    assert whole == SeededBits(4).bits(length)
+    assert source.taken == length
+
+
+def test_words_come_from_a_source_that_has_bits_alone() -> None:
+    value = SeededBits(9).bits(192)
+    assert (
+        take_words(StringBits(value, 192), 3) == take_words(SeededBits(9), 3) == (value >> 128, value >> 64 & 2**64 - 1, value & 2**64 - 1)
+    )
+
+
+@pytest.mark.parametrize("value", [b"", b"1234567", "12345678", 5, None])
+def test_a_source_that_gives_other_than_the_bytes_asked_for_raises(value: object) -> None:
+    class Broken(SeededBits):
+        def octets(self, size: int) -> bytes:
+            return value  # type: ignore[return-value]
+
+    with pytest.raises(EntropyError):
+        take_octets(Broken(1), 8)
 
 
 def test_everything_is_reproducible_from_a_seed() -> None:

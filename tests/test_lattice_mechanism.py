@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.mechanisms.reports import cut_to_total, project
+from discreet.mechanisms.reports import AsDrawn, Clamped, Cut, Projected, cut_to_total, project
 from tests import brute
 
 UNIFORM = {k: dc.Dirichlet([1] * k) for k in range(2, 7)}
@@ -55,6 +55,22 @@ def test_the_projection_does_not_see_a_common_shift_and_keeps_what_is_inside(cas
 def test_cutting_takes_what_is_left(case: tuple[tuple[int, ...], int]) -> None:
     z, n = case
     assert tuple(cut_to_total(np.array([z[:-1]]), n)[0].tolist()) == brute.cut(z[:-1], n)
+
+
+@given(lattice_points(), st.sampled_from([0, 10**6, 10**30]))
+def test_one_outcome_is_reported_as_its_row_of_an_array_is(case: tuple[tuple[int, ...], int], far: int) -> None:
+    """Without arrays and with integers of any size: far out, every report is that of the outcome clamped or shifted into range."""
+    z, n = case
+    z = (z[0] + far, *z[1:-1], z[-1] - far)
+    for report in (Projected(n), Clamped(n), Cut(n, len(z)), Cut(n, len(z), consistent=False)):
+        assert report.one(z) == tuple(report(report.row(z)[None, :])[0].tolist())
+    assert AsDrawn().one(z) == z
+
+
+@pytest.mark.parametrize("k", [256, 257])
+def test_one_outcome_of_many_categories_is_projected_the_same(k: int) -> None:
+    z = tuple(int(value) for value in np.random.default_rng(3).integers(-20, 60, k))
+    assert Projected(700).one(z) == tuple(project(np.array([z]), 700)[0].tolist())
 
 
 @pytest.mark.parametrize("k", [2, 3, 50, 2000])

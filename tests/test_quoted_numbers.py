@@ -160,3 +160,17 @@ def test_the_bar_is_met() -> None:
     assert measured["opendp_ratio"] >= 30
     assert measured["noisy_max_ratio"] >= 30
     assert measured["diffprivlib_ratio"] >= 200
+
+
+def test_bulk_noise_meets_its_bar() -> None:
+    measured = json.loads(RECORD.read_text())["quoted"]
+    assert measured["bulk_ratio: OpenDP discrete Laplace, ε = 1"] >= 25
+    assert measured["bulk_ratio: OpenDP discrete Laplace, ε = 0.01"] >= 25
+
+
+def test_time_and_bits_on_record_refute_the_control_and_nothing_else() -> None:
+    rows = json.loads(RECORD.read_text())["clock"]["rows"]
+    assert {row["epsilon"] for row in rows} == {"0.5", "1"}
+    for row in rows:
+        for key in ("time", "bits"):
+            assert (row[key] > float(row["epsilon"])) == ("control" in row["mechanism"])

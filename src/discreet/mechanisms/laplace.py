@@ -21,7 +21,7 @@ from discreet.mechanisms.noise import IndependentNoise
 from discreet.mechanisms.reports import Clamped, Cut, Report
 from discreet.model.datasets import grid_points
 from discreet.record.guarantee import Guarantee
-from discreet.sampling import BitSource, floored_laplace, rounded_laplace
+from discreet.sampling import BitSource, floored_laplaces, rounded_laplaces
 from discreet.validation import shown
 
 __all__ = ["LaplaceDimension", "LaplaceHistogram", "LaplaceNoise", "LaplaceZhang"]
@@ -83,8 +83,8 @@ class LaplaceNoise(IndependentNoise):
 
     def draw(self, source: BitSource) -> list[int]:
         """Exact noise for every cell."""
-        one = floored_laplace if self.rounding == "floor" else rounded_laplace
-        return [one(source, self.scale) for _ in range(self.cells)]
+        draws = floored_laplaces if self.rounding == "floor" else rounded_laplaces
+        return draws(source, self.scale, self.cells)
 
 
 def _check_rounding(_: object, __: object, value: object) -> None:

@@ -29,7 +29,7 @@ from discreet.mechanisms.reports import Cut, NonNegative, Projected, Report
 from discreet.model.datasets import check_outcomes, grid_points, simplex_points
 from discreet.numerics.balls import ball, refine
 from discreet.record.guarantee import Guarantee
-from discreet.sampling import BitSource, discrete_laplace, lattice_noise
+from discreet.sampling import BitSource, discrete_laplaces, lattice_noise
 from discreet.validation import shown
 
 __all__ = ["GeometricNoise", "LatticeGeometric", "LatticeNoise"]
@@ -184,7 +184,7 @@ class LatticeGeometric(Mechanism):
     def draw_noise(self, source: BitSource) -> Sequence[int]:
         """Exact noise on the lattice."""
         if self.n is None:
-            return [discrete_laplace(source, 1 / self.epsilon) for _ in range(self.k)]
+            return discrete_laplaces(source, 1 / self.epsilon, self.k)
         return lattice_noise(source, self.k, self.epsilon)
 
     def log_probabilities(self, counts: Counts, raw: Counts) -> Floats:

@@ -3,7 +3,15 @@
 from discreet.sampling.bits import BitSource, CountedBits, SeededBits, SystemBits
 from discreet.sampling.candidates import CandidateSampler, candidate_sampler, check_drawable
 from discreet.sampling.lattice import lattice_noise
-from discreet.sampling.noise import discrete_laplace, floored_laplace, geometric, rounded_laplace
+from discreet.sampling.noise import (
+    discrete_laplace,
+    discrete_laplaces,
+    floored_laplace,
+    floored_laplaces,
+    geometric,
+    rounded_laplace,
+    rounded_laplaces,
+)
 
 __all__ = [
     "BitSource",
@@ -14,8 +22,11 @@ __all__ = [
     "candidate_sampler",
     "check_drawable",
     "discrete_laplace",
+    "discrete_laplaces",
     "floored_laplace",
+    "floored_laplaces",
     "geometric",
     "lattice_noise",
     "rounded_laplace",
+    "rounded_laplaces",
 ]

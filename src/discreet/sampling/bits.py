@@ -1,12 +1,13 @@
 """Random bits, the only randomness a release ever uses, and exact uniform integers made of them (docs/exactness.md)."""
 
 import os
+import struct
 from hashlib import blake2b
 from typing import Protocol
 
 from discreet.errors import EntropyError, InternalError
 
-__all__ = ["BitSource", "CountedBits", "SeededBits", "SystemBits", "take", "uniform"]
+__all__ = ["BitSource", "CountedBits", "SeededBits", "SystemBits", "take", "take_octets", "take_words", "uniform"]
 
 
 class BitSource(Protocol):
@@ -18,7 +19,10 @@ class BitSource(Protocol):
         ...
 
     def bits(self, count: int) -> int:
-        """A uniform integer of `count` bits, 0 <= value < 2**count; raises if it has none to give."""
+        """A uniform integer of `count` bits, 0 <= value < 2**count; raises if it has none to give.
+
+        A source may also have `octets(size)`, which gives `size` bytes: the same bits, quicker where there are many.
+        """
         ...
 
 
@@ -30,13 +34,17 @@ class SystemBits:
     def bits(self, count: int) -> int:
         """A uniform integer of `count` bits."""
         size = (count + 7) >> 3
+        return int.from_bytes(self.octets(size)) >> (8 * size - count)
+
+    def octets(self, size: int) -> bytes:
+        """So many random bytes."""
         try:
             data = os.urandom(size)
         except (OSError, NotImplementedError) as error:
             raise EntropyError("the operating system gave no random bits; nothing was released") from error
         if len(data) != size:
             raise EntropyError("the operating system gave too few random bits; nothing was released")
-        return int.from_bytes(data) >> (8 * size - count)
+        return data
 
 
 class SeededBits:
@@ -50,17 +58,31 @@ class SeededBits:
         self._pool = 0
         self._left = 0
 
+    def _block(self) -> bytes:
+        """The next block of the stream."""
+        self._counter += 1
+        return blake2b((self._counter - 1).to_bytes(16), key=self._key).digest()
+
     def bits(self, count: int) -> int:
         """The next `count` bits of the stream."""
         while self._left < count:
-            block = blake2b(self._counter.to_bytes(16), key=self._key).digest()
+            block = self._block()
             self._pool = (self._pool << 8 * len(block)) | int.from_bytes(block)
             self._left += 8 * len(block)
-            self._counter += 1
         self._left -= count
         value = self._pool >> self._left
         self._pool &= (1 << self._left) - 1
         return value
+
+    def octets(self, size: int) -> bytes:
+        """The next bytes of the stream, block by block: one large integer would take quadratic time."""
+        if self._left % 8 or self._left >= 8 * size:
+            return self.bits(8 * size).to_bytes(size)
+        ready = self._left // 8
+        data = [self.bits(8 * ready).to_bytes(ready)]
+        missing = size - ready
+        data += [self._block() for _ in range(missing // 64)]
+        return b"".join([*data, self.bits(8 * (missing % 64)).to_bytes(missing % 64)])
 
 
 class CountedBits:
@@ -80,6 +102,11 @@ class CountedBits:
         self.taken += count
         return self._source.bits(count)
 
+    def octets(self, size: int) -> bytes:
+        """The next bytes of the source."""
+        self.taken += 8 * size
+        return take_octets(self._source, size)
+
 
 def take(source: BitSource, count: int) -> int:
     """`count` bits of the source, refused unless they are an integer in range."""
@@ -87,6 +114,24 @@ def take(source: BitSource, count: int) -> int:
     if not isinstance(value, int) or value >> count:
         raise EntropyError("the bit source returned something other than an integer of the size asked for; nothing was released")
     return value
+
+
+def take_octets(source: BitSource, size: int) -> bytes:
+    """`size` random bytes, refused unless there are as many."""
+    octets = getattr(source, "octets", None)
+    if octets is None:
+        return take(source, 8 * size).to_bytes(size)
+    data = octets(size)
+    if not isinstance(data, bytes) or len(data) != size:
+        raise EntropyError("the bit source returned something other than as many bytes as were asked for; nothing was released")
+    return data
+
+
+def take_words(source: BitSource, count: int, bits: int = 64) -> tuple[int, ...]:
+    """`count` uniform integers of 64 bits each, from one call of the source; or, for tests, of fewer bits, from a call for each."""
+    if bits != 64:
+        return tuple(take(source, bits) for _ in range(count))
+    return struct.unpack(f">{count}Q", take_octets(source, 8 * count))
 
 
 def uniform(source: BitSource, bound: int) -> int:

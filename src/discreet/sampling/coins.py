@@ -1,8 +1,6 @@
-"""Exact coins: of rational probability, of probability exp(-rational), and of any computable real probability.
+"""Exact coins of any computable real probability: a lazily drawn uniform number is compared with ever tighter enclosures.
 
-References: Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (2020), Algorithm 1, for exp(-rational);
-for computable reals the comparison of a lazily drawn uniform number with ever tighter enclosures (the proof is in
-docs/exactness.md). All comparisons are between integers.
+The proof is in docs/exactness.md. All comparisons are between integers.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -11,9 +9,9 @@ from flint import arb
 
 from discreet.errors import InternalError
 from discreet.numerics.balls import working_precision
-from discreet.sampling.bits import BitSource, take, uniform
+from discreet.sampling.bits import BitSource, take
 
-__all__ = ["bernoulli", "bernoulli_exp", "bernoulli_ratio", "endpoints", "ladder"]
+__all__ = ["LazyUniform", "bernoulli", "endpoints", "ladder"]
 
 WORD = 64
 """Bits of the uniform number drawn before the first comparison, and each time more are needed."""
@@ -22,32 +20,6 @@ _MOST_PRECISION = 1 << 17
 
 _FINEST = 1 << 18
 """Bits beyond which the ends of an enclosure are rounded outwards: written out, e^{-10^15} would fill any memory with zeros."""
-
-
-def bernoulli_ratio(source: BitSource, numerator: int, denominator: int) -> bool:
-    """True with probability numerator / denominator, exactly."""
-    if not 0 <= numerator <= denominator:
-        raise InternalError("a probability was found outside [0, 1]; nothing was released")
-    return uniform(source, denominator) < numerator
-
-
-def bernoulli_exp(source: BitSource, numerator: int, denominator: int = 1) -> bool:
-    """True with probability exp(-numerator / denominator), exactly; the ratio must not be negative."""
-    whole, rest = divmod(numerator, denominator)
-    if whole < 0:
-        raise InternalError("a probability was found outside [0, 1]; nothing was released")
-    for _ in range(whole):
-        if not _bernoulli_exp_below_one(source, 1, 1):
-            return False
-    return _bernoulli_exp_below_one(source, rest, denominator)
-
-
-def _bernoulli_exp_below_one(source: BitSource, numerator: int, denominator: int) -> bool:
-    """The first failure among coins of probability g/1, g/2, g/3, ... comes at an odd place with probability exp(-g)."""
-    place = 1
-    while bernoulli_ratio(source, numerator, denominator * place):
-        place += 1
-    return place % 2 == 1
 
 
 def ladder(compute: Callable[[], arb], precision: int) -> Iterator[arb]:
@@ -71,27 +43,41 @@ def endpoints(enclosure: arb) -> tuple[int, int, int]:
     return middle - radius, middle + radius, exponent
 
 
-def bernoulli(source: BitSource, enclosures: Iterable[arb]) -> bool:
-    """True with the probability that all the enclosures contain, exactly.
+class LazyUniform:
+    """A number U, uniform in [0, 1), that is known to as many bits as the comparisons made with it have needed.
 
-    The event is U < p for U uniform in [0, 1). U is known to lie in [word, word + 1) / 2^bits; p in the current enclosure. While the
-    two overlap, whichever is wider is refined. An enclosure that lies outside [0, 1] altogether is a broken bound: it raises.
+    U lies in [word, word + 1) / 2^bits. It is compared with a number through enclosures of that number: while the two overlap, whichever
+    is wider is refined.
     """
-    word, bits = take(source, WORD), WORD
-    for enclosure in enclosures:
-        low, high, exponent = endpoints(enclosure)
-        if exponent < -_FINEST:
-            low, high, exponent = low >> -_FINEST - exponent, -(-high >> -_FINEST - exponent), -_FINEST
-        shift = max(0, -exponent)
-        low, high, unit = low << (exponent + shift), high << (exponent + shift), 1 << shift  # p lies in [low, high] / unit
-        if low > unit or high < 0:
-            raise InternalError("a probability was found outside [0, 1]; nothing was released")
-        while True:
-            if (word + 1) * unit <= low << bits:
-                return True
-            if word * unit >= high << bits:
-                return False
-            if high - low << bits >= unit:
-                break
-            word, bits = word << WORD | take(source, WORD), bits + WORD
-    raise InternalError("the enclosures of a probability ran out before it could be compared; nothing was released")
+
+    def __init__(self, source: BitSource, word: int, bits: int, step: int) -> None:
+        """Known so far: the first `bits` bits, `word`. Whenever more are needed, `step` bits are taken from the source."""
+        self._source, self._word, self._bits, self._step = source, word, bits, step
+
+    def is_below(self, enclosures: Iterable[arb]) -> bool:
+        """Whether U is below the number in [0, 1] that all the enclosures contain.
+
+        An enclosure that lies outside [0, 1] altogether is a broken bound: it raises.
+        """
+        for enclosure in enclosures:
+            low, high, exponent = endpoints(enclosure)
+            if exponent < -_FINEST:
+                low, high, exponent = low >> -_FINEST - exponent, -(-high >> -_FINEST - exponent), -_FINEST
+            shift = max(0, -exponent)
+            low, high, unit = low << (exponent + shift), high << (exponent + shift), 1 << shift  # the number lies in [low, high] / unit
+            if low > unit or high < 0:
+                raise InternalError("a probability was found outside [0, 1]; nothing was released")
+            while True:
+                if (self._word + 1) * unit <= low << self._bits:
+                    return True
+                if self._word * unit >= high << self._bits:
+                    return False
+                if high - low << self._bits >= unit:
+                    break
+                self._word, self._bits = self._word << self._step | take(self._source, self._step), self._bits + self._step
+        raise InternalError("the enclosures of a probability ran out before it could be compared; nothing was released")
+
+
+def bernoulli(source: BitSource, enclosures: Iterable[arb]) -> bool:
+    """True with the probability that all the enclosures contain, exactly: the event that a uniform number is below it."""
+    return LazyUniform(source, take(source, WORD), WORD, WORD).is_below(enclosures)

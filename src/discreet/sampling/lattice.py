@@ -1,53 +1,60 @@
-"""Exact noise on the lattice {d in Z^k, Σd = 0} with P(d) ∝ exp(-ε ½‖d‖₁): the law of LatticeGeometric.
+"""Exact noise on the lattice {d in Z^k, Σd = 0} with P(d) ∝ exp(-ε ½‖d‖₁): the law of LatticeGeometric (docs/exactness.md).
 
-The noise is G - G' for two independent uniform compositions of one total S, P(S) ∝ e^{-εS} C(S+k-1, k-1)². That is the *square* of the
-negative binomial law NB(S) ∝ e^{-εS/2} C(S+k-1, k-1), the law of a sum of k geometrics of scale 2/ε. So: draw k geometrics with sum S,
-keep them with probability NB(S) / NB(mode). The accepted S has the law wanted, acceptance is near 1/√2, and the k geometrics, being
-uniform among the compositions of their sum, are G already. The proof is in docs/exactness.md.
+Two categories: (Z, -Z) for a two-sided geometric Z of slope ε. A few more: k - 1 two-sided geometrics of slope ε/2, the rest being what
+makes the sum 0, kept if and only if one geometric of the same slope is at least as large as that rest. Whether an attempt is kept says
+nothing about which vector is kept, and every attempt takes as many words. Many categories are drawn by way of their total.
 """
 
 from fractions import Fraction
-from functools import partial
+from math import isqrt
 
-from flint import arb
+from discreet.sampling.bits import BitSource, take_words, uniform
+from discreet.sampling.lattice_total import accepts, mode
+from discreet.sampling.noise import FEW, discrete_laplace, discrete_laplace_law, fits_arrays, geometric_law
 
-from discreet.errors import InternalError
-from discreet.numerics.balls import ball
-from discreet.sampling.bits import BitSource, uniform
-from discreet.sampling.coins import bernoulli, ladder
-from discreet.sampling.noise import geometric
+__all__ = ["ATTEMPTED", "composition", "lattice_noise"]
 
-__all__ = ["composition", "lattice_noise"]
-
-PRECISION = 128
-"""Working precision of the first enclosure of an acceptance probability; what it does not decide is computed again in more."""
+ATTEMPTED = 1024
+"""Categories up to which whole vectors are attempted: at most 2 sqrt(k) times on average. By way of the total it is twice at most."""
 
 
 def lattice_noise(source: BitSource, k: int, epsilon: Fraction) -> list[int]:
     """k integers that add up to 0, with probability proportional to exp(-ε/2 Σ|d_i|)."""
-    mode = _mode(k, epsilon)
+    if k == 2:
+        noise = discrete_laplace(source, 1 / epsilon)
+        return [noise, -noise]
+    if k <= FEW or not fits_arrays(2 / epsilon, k):
+        return _attempted(source, k, epsilon) if k <= ATTEMPTED else _by_total(source, k, epsilon)
+    from discreet.sampling.bulk import lattice_array, wide_lattice_array  # numpy is loaded where it is needed
+
+    vector = lattice_array(source, k, epsilon, 1)[0] if k <= ATTEMPTED else wide_lattice_array(source, k, epsilon)
+    values: list[int] = vector.tolist()
+    return values
+
+
+def _attempted(source: BitSource, k: int, epsilon: Fraction) -> list[int]:
+    """Whole vectors, a few at a time, until one is kept: the first that is, in the order they were made in."""
+    cells, bound = discrete_laplace_law(2 / epsilon), geometric_law(2 / epsilon)
+    together = 1 + isqrt(k)
+    ours = together * (k - 1) * cells.words
     while True:
-        gains = [geometric(source, 2 / epsilon) for _ in range(k)]
+        words = take_words(source, ours + together * bound.words)
+        noise = cells.values(words[:ours], source)
+        for attempt, most in enumerate(bound.values(words[ours:], source)):
+            vector = noise[attempt * (k - 1) : (attempt + 1) * (k - 1)]
+            rest = -sum(vector)
+            if most >= abs(rest):
+                return [*vector, rest]
+
+
+def _by_total(source: BitSource, k: int, epsilon: Fraction) -> list[int]:
+    """By way of the total, in integers of any size."""
+    law, peak = geometric_law(2 / epsilon), mode(k, epsilon)
+    while True:
+        gains = law.draws(source, k)
         total = sum(gains)
-        if bernoulli(source, ladder(partial(_relative_mass, total, mode, k, epsilon), PRECISION)):
-            break
-    losses = composition(source, total, k)
-    return [gain - loss for gain, loss in zip(gains, losses, strict=True)]
-
-
-def _mode(k: int, epsilon: Fraction) -> int:
-    """Where NB is largest: NB(S) > NB(S-1) just when S < (k-1)/(e^{ε/2} - 1), which is never an integer."""
-    for floor in ladder(lambda: ((k - 1) / ball(epsilon / 2).expm1()).floor(), PRECISION):
-        mode = floor.unique_fmpz()
-        if mode is not None:
-            return int(mode)
-    raise InternalError("the mode of the noise could not be found; nothing was released")
-
-
-def _relative_mass(total: int, mode: int, k: int, epsilon: Fraction) -> arb:
-    """NB(total) / NB(mode) at the working precision: e^{-ε(S-M)/2} C(S+k-1, k-1) / C(M+k-1, k-1)."""
-    exponent = (arb(total + k).lgamma() - arb(total + 1).lgamma()) - (arb(mode + k).lgamma() - arb(mode + 1).lgamma())
-    return (exponent - ball(epsilon * (total - mode) / 2)).exp()
+        if accepts(source, total, peak, k, epsilon):
+            return [gain - loss for gain, loss in zip(gains, composition(source, total, k), strict=True)]
 
 
 def composition(source: BitSource, total: int, parts: int) -> list[int]:

@@ -1,50 +1,237 @@
-"""Exact geometric and discrete Laplace noise of any rational scale.
+"""Exact geometric and Laplace noise of any rational scale, by certified inversion (the proofs are in docs/exactness.md).
 
-References: Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (2020), Algorithm 2, for the geometric and
-the discrete Laplace; docs/exactness.md for the floor and the nearest integer of a continuous Laplace variable.
+Every law here is a geometric one with a sign, a gap at 0 or both. A geometric variable whose table would be long, because its scale is
+large, is put together from digits, which are independent; so no table grows with the scale. A draw takes a number of words that depends
+on the scale alone.
 """
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache, partial
+from math import ceil
 
-from discreet.sampling.bits import BitSource, take, uniform
-from discreet.sampling.coins import bernoulli_exp
+from attrs import field, frozen
+from flint import arb
 
-__all__ = ["discrete_laplace", "floored_laplace", "geometric", "rounded_laplace"]
+from discreet.errors import InternalError
+from discreet.numerics.balls import ball
+from discreet.sampling.bits import BitSource, take_words
+from discreet.sampling.inversion import LONGEST, Inversion, inversion
+
+__all__ = [
+    "FEW",
+    "NoiseLaw",
+    "discrete_laplace",
+    "discrete_laplace_law",
+    "discrete_laplaces",
+    "fits_arrays",
+    "floored_laplace",
+    "floored_laplace_law",
+    "floored_laplaces",
+    "geometric",
+    "geometric_law",
+    "rounded_laplace",
+    "rounded_laplace_law",
+    "rounded_laplaces",
+]
+
+WORD = 64
+"""Bits of a word: the first is the sign, the others are compared with a table."""
+
+DIGIT = 8
+"""Binary digits, at most, that are drawn together by one table."""
+
+FEW = 12
+"""Draws up to which a loop is quicker than arrays are."""
+
+ROOM = 2**50
+"""Sums of noise, in units of its scale, up to which arrays of 64-bit integers are used: 2^12 times this much fits them, and noise is
+beyond 2^12 times its scale with probability below 2^-5900."""
+
+
+@frozen(repr=False, eq=False)
+class NoiseLaw:
+    """How noise is made of words: a size, put together from digits, and a sign.
+
+    The size is Σ place · digit. Where there is a gate, whose digit is 0 or 1, the size is that digit times one more than the sum.
+    """
+
+    parts: tuple[tuple[int, Inversion], ...]
+    """Places and the laws of the digits that stand there, from the place of ones; a word for each."""
+    gate: Inversion | None
+    """The law of a digit that is 0 where the noise is; its word comes last."""
+    signed: bool
+    """Whether the first bit of the first word is a sign."""
+    zero: int
+    """What is added to the complement of the size where the sign is set: 1 makes it -size, 0 leaves it at -1 - size."""
+    bits: int
+    """Bits of a word."""
+    words: int = field(init=False)
+    """Words that a draw takes."""
+    mask: int = field(init=False)
+    """All bits of a word but the first."""
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "words", len(self.parts) + (self.gate is not None))
+        object.__setattr__(self, "mask", (1 << self.bits - 1) - 1)
+
+    def values(self, words: Sequence[int], source: BitSource) -> list[int]:
+        """The noise that words stand for: those of all draws' first parts come first, then those of the second, and so on.
+
+        A word that its table leaves open is extended from the source.
+        """
+        count = len(words) // self.words
+        rest = [word & self.mask for word in words]
+        sizes = self.parts[0][1].locate(rest[:count], source)
+        for number, (place, law) in enumerate(self.parts[1:], 1):
+            digits = law.locate(rest[number * count : (number + 1) * count], source)
+            sizes = [size + place * digit for size, digit in zip(sizes, digits, strict=True)]
+        if self.gate is not None:
+            sizes = [gate * (1 + size) for gate, size in zip(self.gate.locate(rest[-count:], source), sizes, strict=True)]
+        if not self.signed:
+            return sizes
+        signs = [word >> self.bits - 1 for word in words[:count]]
+        return [(size ^ -sign) + sign * self.zero for size, sign in zip(sizes, signs, strict=True)]
+
+    def draws(self, source: BitSource, count: int) -> list[int]:
+        """Independent exact draws, in a loop."""
+        return self.values(take_words(source, count * self.words, self.bits), source)
+
+    def draw(self, source: BitSource) -> int:
+        """One exact draw."""
+        return self.draws(source, 1)[0]
+
+
+# --- the laws, by their boundaries --------------------------------------------------------------------------------------
+
+
+def _geometric_below(rate: Fraction, j: int | Fraction) -> arb:
+    """P(G < j) = 1 - e^{-rate j}."""
+    return -ball(-rate * j).expm1()
+
+
+def _digit_below(rate: Fraction, end: int, j: int) -> arb:
+    """P(D < j) for the remainder D of a geometric variable after division by `end`: (1 - e^{-rate j}) / (1 - e^{-rate end})."""
+    return ball(-rate * j).expm1() / ball(-rate * end).expm1()
+
+
+def _discrete_below(rate: Fraction, j: int) -> arb:
+    """P(|Z| < j) = 1 - 2 e^{-rate j} / (1 + e^{-rate}) for the discrete Laplace law."""
+    return 1 - 2 * ball(-rate * j).exp() / (1 + ball(-rate).exp())
+
+
+def _rounded_below(rate: Fraction, j: int) -> arb:
+    """P(|Z| < j) = 1 - e^{-rate (j - ½)} for a Laplace variable rounded to the nearest integer."""
+    return _geometric_below(rate, Fraction(2 * j - 1, 2))
+
+
+def _fits(rate: Fraction, bits: int) -> bool:
+    """Whether one table reaches from 0 to where the tail, at most e^{rate/2} e^{-rate j}, is less than a word: ln 2 < 7/10."""
+    return LONGEST * rate >= Fraction(7 * bits, 10) + rate
+
+
+def _geometric_parts(rate: Fraction, bits: int) -> tuple[tuple[int, Inversion], ...]:
+    """Tables of a geometric variable: one, or low digits and the rest, which is geometric of a rate that fits a table."""
+    low = 0
+    while not _fits(rate * 2**low, bits):
+        low += 1
+    starts = range(0, low, DIGIT)
+    ends = [1 << min(DIGIT, low - start) for start in starts]
+    digits = [
+        (1 << start, inversion(partial(_digit_below, rate * 2**start, end), end, bits - 1)) for start, end in zip(starts, ends, strict=True)
+    ]
+    return (*digits, (1 << low, inversion(partial(_geometric_below, rate * 2**low), None, bits - 1)))
+
+
+def _folded(below: Callable[[Fraction, int], arb], rate: Fraction, bits: int) -> NoiseLaw:
+    """Noise with a sign whose size is below j ≥ 1 with this probability, and beyond 0 falls off by e^{-rate}."""
+    boundary = partial(below, rate)
+    if _fits(rate, bits):
+        return NoiseLaw(((1, inversion(boundary, None, bits - 1)),), None, True, 1, bits)
+    return NoiseLaw(_geometric_parts(rate, bits), inversion(boundary, 2, bits - 1), True, 1, bits)
+
+
+@lru_cache(maxsize=64)
+def _law(kind: str, numerator: int, denominator: int, bits: int) -> NoiseLaw:
+    """The tables for one scale, a public number. Sought by its integers: a Fraction takes long to look up."""
+    if numerator <= 0:
+        raise InternalError("noise needs a positive scale; nothing was released")
+    rate = Fraction(denominator, numerator)
+    if kind == "discrete":
+        return _folded(_discrete_below, rate, bits)
+    if kind == "rounded":
+        return _folded(_rounded_below, rate, bits)
+    return NoiseLaw(_geometric_parts(rate, bits), None, kind == "floored", 0, bits)
+
+
+def geometric_law(scale: Fraction, bits: int = WORD) -> NoiseLaw:
+    """G >= 0 with P(G = t) = (1 - e^{-1/scale}) e^{-t/scale}."""
+    return _law("geometric", scale.numerator, scale.denominator, bits)
+
+
+def discrete_laplace_law(scale: Fraction, bits: int = WORD) -> NoiseLaw:
+    """Z with P(Z = z) ∝ e^{-|z|/scale}: the two-sided geometric law."""
+    return _law("discrete", scale.numerator, scale.denominator, bits)
+
+
+def floored_laplace_law(scale: Fraction, bits: int = WORD) -> NoiseLaw:
+    """The floor of a Laplace variable: G or -1 - G with probability ½ each."""
+    return _law("floored", scale.numerator, scale.denominator, bits)
+
+
+def rounded_laplace_law(scale: Fraction, bits: int = WORD) -> NoiseLaw:
+    """A Laplace variable rounded to the nearest integer: 0 with probability 1 - e^{-1/(2 scale)}, otherwise ±(1 + G)."""
+    return _law("rounded", scale.numerator, scale.denominator, bits)
+
+
+# --- draws --------------------------------------------------------------------------------------------------------------
 
 
 def geometric(source: BitSource, scale: Fraction) -> int:
-    """G >= 0 with P(G = t) = (1 - e^{-1/scale}) e^{-t/scale}, in expected time that does not grow with the scale.
-
-    With scale = s/t in lowest terms, X with P(X = x) ∝ e^{-x/s} is a remainder below s, accepted with probability e^{-remainder/s}, plus
-    s times a geometric of ratio 1/e; and floor(X/t) has the law wanted.
-    """
-    size = scale.numerator
-    remainder = uniform(source, size)
-    while not bernoulli_exp(source, remainder, size):
-        remainder = uniform(source, size)
-    turns = 0
-    while bernoulli_exp(source, 1):
-        turns += 1
-    return (remainder + size * turns) // scale.denominator
+    """G >= 0 with P(G = t) = (1 - e^{-1/scale}) e^{-t/scale}, exactly."""
+    return geometric_law(scale).draw(source)
 
 
 def discrete_laplace(source: BitSource, scale: Fraction) -> int:
-    """Z with P(Z = z) ∝ e^{-|z|/scale}: a geometric with a sign, drawn again when it comes out as minus zero."""
-    while True:
-        negative, size = take(source, 1), geometric(source, scale)
-        if size or not negative:
-            return -size if negative else size
+    """Z with P(Z = z) ∝ e^{-|z|/scale}, exactly."""
+    return discrete_laplace_law(scale).draw(source)
 
 
 def floored_laplace(source: BitSource, scale: Fraction) -> int:
-    """The floor of a Laplace variable: G or -1 - G with probability ½ each."""
-    size = geometric(source, scale)
-    return -1 - size if take(source, 1) else size
+    """The floor of a Laplace variable, exactly."""
+    return floored_laplace_law(scale).draw(source)
 
 
 def rounded_laplace(source: BitSource, scale: Fraction) -> int:
-    """A Laplace variable rounded to the nearest integer: 0 with probability 1 - e^{-1/(2 scale)}, otherwise ±(1 + G)."""
-    if not bernoulli_exp(source, scale.denominator, 2 * scale.numerator):
-        return 0
-    size = 1 + geometric(source, scale)
-    return -size if take(source, 1) else size
+    """A Laplace variable rounded to the nearest integer, exactly."""
+    return rounded_laplace_law(scale).draw(source)
+
+
+def fits_arrays(scale: Fraction, cells: int = 1) -> bool:
+    """Whether sums of so many draws of this scale are safe in 64-bit integers."""
+    return ceil(scale) * cells <= ROOM
+
+
+def _many(source: BitSource, law: NoiseLaw, scale: Fraction, count: int) -> list[int]:
+    """Independent draws: a loop for few, or where values may be too large for arrays; arrays for many."""
+    if count <= FEW or not fits_arrays(scale):
+        return law.draws(source, count)
+    from discreet.sampling.bulk import draw_array  # numpy is loaded where it is needed
+
+    values: list[int] = draw_array(source, law, count).tolist()
+    return values
+
+
+def discrete_laplaces(source: BitSource, scale: Fraction, count: int) -> list[int]:
+    """So many independent draws of `discrete_laplace`."""
+    return _many(source, discrete_laplace_law(scale), scale, count)
+
+
+def floored_laplaces(source: BitSource, scale: Fraction, count: int) -> list[int]:
+    """So many independent draws of `floored_laplace`."""
+    return _many(source, floored_laplace_law(scale), scale, count)
+
+
+def rounded_laplaces(source: BitSource, scale: Fraction, count: int) -> list[int]:
+    """So many independent draws of `rounded_laplace`."""
+    return _many(source, rounded_laplace_law(scale), scale, count)
