@@ -20,6 +20,7 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Mechanism, Prior
 from discreet.mechanisms.laws import Law, ListedLaw
+from discreet.mechanisms.listing import is_listed, listing
 from discreet.mechanisms.losses import Bounded, enumerated_delta, enumerated_loss
 from discreet.mechanisms.proposals import good_weights
 from discreet.model import sensitivity
@@ -27,9 +28,9 @@ from discreet.model.datasets import candidate_count, check_outcomes, simplex_poi
 from discreet.model.sensitivity import Smoothing
 from discreet.numerics.balls import ball, refine
 from discreet.numerics.divergences import RELATIVE_ERROR, gap
-from discreet.numerics.gap_tables import gap_table
+from discreet.numerics.gap_tables import GapTable, gap_table
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_down, rounded_up
-from discreet.sampling import CandidateSampler, candidate_sampler, check_drawable
+from discreet.sampling import CandidateSampler, Weights, candidate_sampler, check_drawable
 from discreet.validation import Number, check_moderate, check_positive, shown
 
 __all__ = ["Exponential", "HellingerGlobal", "HellingerLocal", "HellingerSmooth", "HellingerSmoothDelta", "certified_loss"]
@@ -89,6 +90,10 @@ class Exponential(Mechanism):
     def rate_ball(self, counts: Counts) -> arb:
         """Enclosure of the rate of one dataset at the working precision."""
         return ball(self._scaled_epsilon) / self._sensitivity_ball(counts)
+
+    def _near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:  # noqa: ARG002
+        """Δ for one dataset to a relative error of `sensitivity.TABLED_ERROR`, given fine tables of gaps for the categories."""
+        return float(refine(lambda: self._sensitivity_ball(np.array(counts, dtype=np.int64))))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -175,12 +180,21 @@ class Exponential(Mechanism):
 
     def check_size(self) -> None:
         """The sampler's tables must fit in memory, whatever the data."""
-        check_drawable(self.prior.exact, self.n)
+        if not is_listed(self.prior.exact, self.n):
+            check_drawable(self.prior.exact, self.n)
 
     def sampler(self, counts: Sequence[int]) -> CandidateSampler:
         """The exact sampler for one dataset. With three or more categories, building it is most of the cost of a draw."""
-        private = np.array(counts, dtype=np.int64)
-        return candidate_sampler(self.prior.exact, tuple(int(x) for x in counts), lambda: self.rate_ball(private), good_weights)
+        private, exact = tuple(int(x) for x in counts), self.prior.exact
+
+        def rate() -> arb:
+            return self.rate_ball(np.array(private, dtype=np.int64))
+
+        if not is_listed(exact, self.n):
+            return candidate_sampler(exact, private, rate, good_weights)
+        listed = listing(exact, self.n)
+        near_rate = float(self._scaled_epsilon) / self._near_sensitivity(listed.tables, private)
+        return listed.sampler(Weights(exact, private, rate), near_rate)
 
 
 def _log_error(log_law: Floats) -> float:
@@ -210,6 +224,14 @@ class HellingerGlobal(Exponential):
     def _sensitivity_ball(self, counts: Counts) -> arb:  # noqa: ARG002
         return sensitivity.steps_ball(sensitivity.global_steps(self.prior, self.n))
 
+    def _near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:  # noqa: ARG002
+        return _global_sensitivity(self.prior, self.n)
+
+
+@lru_cache(maxsize=64)
+def _global_sensitivity(prior: Prior, n: int) -> float:
+    return float(refine(lambda: sensitivity.steps_ball(sensitivity.global_steps(prior, n))))
+
 
 @define(frozen=True, slots=False, repr=False)
 class HellingerLocal(Exponential):
@@ -229,6 +251,9 @@ class HellingerLocal(Exponential):
 
     def _sensitivity_ball(self, counts: Counts) -> arb:
         return sensitivity.steps_ball(sensitivity.local_steps(self.prior, counts))
+
+    def _near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:
+        return sensitivity.tabled_local_sensitivity(tables, counts)
 
 
 _BEST = Fraction(0)
@@ -274,6 +299,9 @@ class HellingerSmooth(Exponential):
         steps = sensitivity.smooth_steps(self.prior, counts, Smoothing(gamma=self.gamma))
         gamma = ball(self.gamma)
         return sensitivity.steps_ball(steps, lambda h, distance: h / (1 + gamma * distance * h))
+
+    def _near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:
+        return sensitivity.tabled_smooth_sensitivity(tables, counts, float(self.gamma))
 
 
 def most_tried(k: int) -> int:

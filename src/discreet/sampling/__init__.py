@@ -3,14 +3,18 @@
 from discreet.sampling.bits import BitSource, CountedBits, SeededBits, SystemBits
 from discreet.sampling.candidates import CandidateSampler, candidate_sampler, check_drawable
 from discreet.sampling.lattice import lattice_noise
+from discreet.sampling.listed import Listed
 from discreet.sampling.noise import discrete_laplace, floored_laplace, geometric, rounded_laplace
+from discreet.sampling.weights import Weights
 
 __all__ = [
     "BitSource",
     "CandidateSampler",
     "CountedBits",
+    "Listed",
     "SeededBits",
     "SystemBits",
+    "Weights",
     "candidate_sampler",
     "check_drawable",
     "discrete_laplace",
