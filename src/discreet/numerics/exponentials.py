@@ -6,6 +6,8 @@ sign or a bounded size, so that additions and multiplications, which IEEE 754 ro
 """
 
 from functools import lru_cache
+from itertools import accumulate
+from operator import mul
 
 import numpy as np
 from flint import arb
@@ -21,9 +23,9 @@ DECAY_ERROR = 2.0**-49
 """Bound on the absolute error of `decay`."""
 
 _CUTS = 64
-_FURTHEST = 48
-"""From here on e^-t is below 2^-69, and is taken as that of 48."""
-_INVERSES = tuple(1.0 / m for m in range(2, 7))
+_FURTHEST = 40
+"""From here on e^-t is below 2^-57, and is taken as that of 40."""
+_SERIES = (1.0, -1.0 / 2, 1.0 / 6, -1.0 / 24, 1.0 / 120, -1.0 / 720)
 
 
 def fall(t: Floats) -> Floats:
@@ -49,13 +51,11 @@ def _cut(t: Floats) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int64]], Fl
 
 
 def _short_fall(rest: Floats) -> Floats:
-    """1 - e^-r for 0 <= r < 1/64: r (1 - r/2 (1 - r/3 (1 - ...))), whose first term left out is r^6/5040 of it."""
-    series = 1.0 - rest * _INVERSES[-1]
-    for inverse in reversed(_INVERSES[:-1]):
+    """1 - e^-r for 0 <= r < 1/64: r - r²/2 + r³/6 - ..., whose first term left out is r^6/5040 of it."""
+    series = rest * _SERIES[-1]
+    for coefficient in reversed(_SERIES[:-1]):
+        series += coefficient
         series *= rest
-        series *= inverse
-        np.subtract(1.0, series, out=series)
-    series *= rest
     return series
 
 
@@ -64,5 +64,5 @@ def _table() -> tuple[Floats, Floats]:
     """1 - e^{-j/64} and e^{-j/64}, each rounded once."""
     with working_precision(128):
         step = (arb(-1) / _CUTS).exp()
-        left = [step**j for j in range(_FURTHEST * _CUTS + 1)]
+        left = list(accumulate([step] * (_FURTHEST * _CUTS), mul, initial=arb(1)))
         return np.array([float(1 - value) for value in left]), np.array([float(value) for value in left])

@@ -6,9 +6,9 @@ once, and in the small rest by a coin whose probability is enclosed in ball arit
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
 from discreet.errors import InternalError
 from discreet.sampling.bits import BitSource, take
@@ -18,6 +18,14 @@ from discreet.sampling.weights import Weights
 __all__ = ["Listed"]
 
 _WORD = 64
+
+
+class WholeNumbers(Protocol):
+    """A list or an array of whole numbers."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> Any: ...
 
 
 class Listed:
@@ -30,7 +38,7 @@ class Listed:
         self,
         weights: Weights,
         candidate: Callable[[int], tuple[int, ...]],
-        ends: Sequence[int],
+        ends: WholeNumbers,
         width: int,
         scale: int,
         word: int = _WORD,
@@ -78,21 +86,21 @@ class Listed:
 
     def _cell(self, position: int) -> tuple[int, bool]:
         index = bisect_right(self._ends, position, key=int)
-        low = self._low(index)
-        return index, position < self._start(index) + low
+        return index, position < self._start(index) + self.bounds(index)[0]
 
     def _start(self, index: int) -> int:
         return int(self._ends[index - 1]) if index else 0
 
-    def _low(self, index: int) -> int:
-        """The lower end of a candidate's weight; no weight is below 0."""
-        return max(0, int(self._ends[index]) - self._start(index) - self._width)
+    def bounds(self, index: int) -> tuple[int, int]:
+        """Between which two whole numbers the weight of a candidate lies, in units of 2^-scale; no weight is below 0."""
+        high = int(self._ends[index]) - self._start(index)
+        return max(0, high - self._width), high
 
     def _accepts(self, source: BitSource, index: int, candidate: tuple[int, ...]) -> bool:
-        """Whether a point between the two ends of the weight is below the weight itself.
+        """Whether a point between the two bounds of the weight is below the weight itself.
 
         A weight outside its bounds makes a probability outside [0, 1], which the coin refuses.
         """
-        low, high = self._low(index), int(self._ends[index]) - self._start(index)
+        low, high = self.bounds(index)
         unit = 1 << self._scale
         return bernoulli(source, ladder(lambda: (self._weights(candidate) * unit - low) / (high - low), self._weights.precision))

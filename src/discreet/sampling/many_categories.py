@@ -15,7 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import chain
 from math import comb, expm1, isqrt, log
 from operator import mul, neg
@@ -197,6 +197,7 @@ def check_size(prior: tuple[Fraction, ...], n: int) -> None:
         )
 
 
+@lru_cache(maxsize=64)  # public, and asked for again with each release
 def most_entries(prior: tuple[Fraction, ...], n: int) -> int:
     """No dataset needs more table entries.
 

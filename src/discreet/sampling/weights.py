@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cached_property
 
 from flint import arb, ctx
 
@@ -17,9 +18,13 @@ class Weights:
         """`rate()` encloses c at the working precision in force when it is called."""
         self.prior, self.counts, self._rate = prior, counts, rate
         self.total = sum(counts)
-        # A step changes lnΓ terms of size ~ m ln m by ~ 1/m: 2 log2 m + log2 log m bits cancel.
-        self.precision = 3 * (self.total + int(sum(prior)) + 1).bit_length() + 64
         self._at_precision: dict[int, tuple[arb, list[arb]]] = {}
+
+    @cached_property
+    def precision(self) -> int:
+        """The working precision to begin with."""
+        # A step changes lnΓ terms of size ~ m ln m by ~ 1/m: 2 log2 m + log2 log m bits cancel.
+        return 3 * (self.total + int(sum(self.prior)) + 1).bit_length() + 64
 
     def rate(self) -> arb:
         """Enclosure of c at the working precision."""
