@@ -22,7 +22,8 @@ from discreet.mechanisms.base import Mechanism, Prior
 from discreet.mechanisms.laws import Law, ListedLaw
 from discreet.mechanisms.listing import is_listed, listing
 from discreet.mechanisms.losses import Bounded, enumerated_delta, enumerated_loss
-from discreet.mechanisms.proposals import good_weights
+from discreet.mechanisms.proposals import good_weights, load
+from discreet.mechanisms.steady import quantum_above
 from discreet.model import sensitivity
 from discreet.model.datasets import candidate_count, check_outcomes, simplex_points
 from discreet.model.sensitivity import Smoothing
@@ -30,7 +31,7 @@ from discreet.numerics.balls import ball, refine
 from discreet.numerics.divergences import RELATIVE_ERROR, gap
 from discreet.numerics.gap_tables import GapTable, gap_table
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_down, rounded_up
-from discreet.sampling import CandidateSampler, Weights, candidate_sampler, check_drawable
+from discreet.sampling import CandidateSampler, Weights, candidate_sampler, check_drawable, most_seconds
 from discreet.validation import Number, check_moderate, check_positive, shown
 
 __all__ = ["Exponential", "HellingerGlobal", "HellingerLocal", "HellingerSmooth", "HellingerSmoothDelta", "certified_loss"]
@@ -182,6 +183,19 @@ class Exponential(Mechanism):
         """The sampler's tables must fit in memory, whatever the data."""
         if not is_listed(self.prior.exact, self.n):
             check_drawable(self.prior.exact, self.n)
+
+    @property
+    def time_quantum(self) -> float:
+        """Several times as long as a draw takes for any data: by the size of the sampler's tables for the worst of them."""
+        exact = self.prior.exact
+        return quantum_above(0.0 if is_listed(exact, self.n) else most_seconds(exact, self.n))
+
+    def warm_up(self) -> None:
+        """The list of candidates, or what chooses the weights of a proposal."""
+        if is_listed(self.prior.exact, self.n):
+            listing(self.prior.exact, self.n)
+        elif self.k > 2:
+            load()
 
     def sampler(self, counts: Sequence[int]) -> CandidateSampler:
         """The exact sampler for one dataset. With three or more categories, building it is most of the cost of a draw."""

@@ -9,10 +9,15 @@ import numpy as np
 from discreet.arrays import Floats
 from discreet.sampling.domination import Target, even_weights
 
-__all__ = ["good_weights"]
+__all__ = ["good_weights", "load"]
 
 _SLACK = 2.0
 """Far out the sum may be above g by as much as e^2 times what the constant must be: by e^-5 of the mass of r = x alone in all."""
+
+
+def load() -> None:
+    """Import what is slow to import."""
+    import scipy.optimize  # noqa: F401
 
 
 def good_weights(target: Target) -> list[float]:

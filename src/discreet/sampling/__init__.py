@@ -1,7 +1,7 @@
 """Exact random draws: what is released has exactly the law that was proved private (docs/exactness.md)."""
 
 from discreet.sampling.bits import BitSource, CountedBits, SeededBits, SystemBits
-from discreet.sampling.candidates import CandidateSampler, candidate_sampler, check_drawable
+from discreet.sampling.candidates import CandidateSampler, candidate_sampler, check_drawable, most_seconds
 from discreet.sampling.lattice import lattice_noise
 from discreet.sampling.listed import Listed
 from discreet.sampling.noise import discrete_laplace, floored_laplace, geometric, rounded_laplace
@@ -21,5 +21,6 @@ __all__ = [
     "floored_laplace",
     "geometric",
     "lattice_noise",
+    "most_seconds",
     "rounded_laplace",
 ]

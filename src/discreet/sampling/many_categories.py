@@ -32,7 +32,7 @@ from discreet.sampling.domination import FLOOR, Target, certify, even_weights, p
 from discreet.sampling.lattice import composition
 from discreet.sampling.weights import Weights
 
-__all__ = ["Mixture", "affinities", "check_size"]
+__all__ = ["Mixture", "affinities", "check_size", "most_megabytes"]
 
 _SPARE_BITS = 40
 """Rounding adds a few units of 2^-bits to the mass of each of the N candidates: with log2 N + 40 bits, a share of about 2^-35."""
@@ -187,9 +187,7 @@ def _bits(candidates: int, size: int) -> int:
 
 def check_size(prior: tuple[Fraction, ...], n: int) -> None:
     """Refuse what would not fit in memory: by the worst dataset with these public numbers, so that a refusal says nothing of the data."""
-    k, size = len(prior), n + int(sum(prior)) + 1
-    digits = _bits(comb(n + k - 1, k - 1), size) // 8
-    needed = most_entries(prior, n) * (digits + _ENTRY_BYTES) >> 20
+    k, needed = len(prior), most_megabytes(prior, n)
     if needed > limits.SAMPLER_MEGABYTES:
         raise TooLargeError(
             f"an exact draw for k = {k} categories and n = {n} records may need {needed} MB, more than {limits.SAMPLER_MEGABYTES} MB; "
@@ -198,6 +196,12 @@ def check_size(prior: tuple[Fraction, ...], n: int) -> None:
 
 
 @lru_cache(maxsize=64)  # public, and asked for again with each release
+def most_megabytes(prior: tuple[Fraction, ...], n: int) -> int:
+    """No dataset needs more memory for its tables."""
+    digits = _bits(comb(n + len(prior) - 1, len(prior) - 1), n + int(sum(prior)) + 1) // 8
+    return most_entries(prior, n) * (digits + _ENTRY_BYTES) >> 20
+
+
 def most_entries(prior: tuple[Fraction, ...], n: int) -> int:
     """No dataset needs more table entries.
 
