@@ -40,7 +40,7 @@ SMOOTH_ENDS = 1 << 22
 SAMPLER_MEGABYTES = 1024
 DRAWN_RECORDS = 2_000
 """Records up to which an exponential mechanism may list its candidates to draw one: further on two categories draw as fast without."""
-DRAWN_CELLS = 1 << 18
+DRAWN_CELLS = 1 << 19
 """Counts in the list of all candidates of three or more categories up to which it does."""
 DRAWN_CATEGORIES = 32
 RAW_OUTCOME = 2**62

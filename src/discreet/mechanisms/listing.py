@@ -82,7 +82,7 @@ def _upper_ends(divergence: Floats, rate: float) -> Counts:
     return ends
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)
 def listing(prior: tuple[Fraction, ...], n: int) -> Listing:
     """All candidates of a prior and n for which `is_listed`."""
     tables = tuple(gap_table(a, n) for a in prior)
