@@ -18,7 +18,7 @@ from discreet.mechanisms.listing import RATE_ERROR, is_listed, listing
 from discreet.model.datasets import candidate_count
 from discreet.model.sensitivity import TABLED_ERROR
 from discreet.numerics.balls import ball, gap_ball, refine, working_precision
-from discreet.numerics.exponentials import DECAY_ERROR, FALL_ERROR, decay, fall
+from discreet.numerics.exponentials import DECAY_ERROR, FALL_ERROR, decay, fall, fall_of
 from discreet.numerics.gap_tables import FINE_ERROR, GapTable
 from discreet.sampling import Listed, SeededBits, Weights, coins
 from tests.sampling_support import FALSE_ALARM, POWER, WRONG, World, law_by_enumeration
@@ -182,6 +182,7 @@ def exponentials() -> Floats:
 
 def test_falling_exponentials_keep_their_bounds() -> None:
     points = exponentials()
+    assert [fall_of(t) for t in points.tolist()] == fall(points).tolist()
     worst_fall = worst_decay = 0.0
     with working_precision(500):
         for t, fallen, left in zip(points.tolist(), fall(points).tolist(), decay(points).tolist(), strict=True):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import permutations
+from math import sqrt
 from typing import cast
 
 import numpy as np
@@ -27,7 +28,7 @@ from discreet.errors import InvalidInputError, TooLargeError
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.numerics.balls import ball
 from discreet.numerics.divergences import gap
-from discreet.numerics.exponentials import fall
+from discreet.numerics.exponentials import fall_of
 from discreet.numerics.gap_tables import GapTable
 from discreet.validation import Number, check_positive, check_records
 
@@ -279,16 +280,13 @@ def _few_leg_ends(records: Sequence[int]) -> Iterator[tuple[Place, Place, int]]:
 def tabled_local_sensitivity(tables: Sequence[GapTable], records: Sequence[int]) -> float:
     """The local sensitivity of one dataset, to a relative error of `TABLED_ERROR`, from one table for each category."""
     moves = permutations(enumerate(records), 2)
-    return float(_tabled(tables, [((giver, gives - 1), taker) for (giver, gives), taker in moves if gives]).max())
+    return sqrt(fall_of(max(tables[i].steps[gives - 1] + tables[j].steps[takes] for (i, gives), (j, takes) in moves if gives)))
 
 
 def tabled_smooth_sensitivity(tables: Sequence[GapTable], records: Sequence[int], gamma: float) -> float:
     """The γ-smooth sensitivity of one dataset, to a relative error of `TABLED_ERROR`, from one table for each category."""
-    ends = list(_few_leg_ends(records))
-    h = _tabled(tables, [(source, target) for source, target, _ in ends])
-    return float((h / (1.0 + gamma * np.array([distance for _, _, distance in ends]) * h)).max())
-
-
-def _tabled(tables: Sequence[GapTable], moves: list[tuple[Place, Place]]) -> Floats:
-    """The Hellinger distance of each move."""
-    return np.sqrt(fall(np.array([tables[i].steps[u] + tables[j].steps[v] for (i, u), (j, v) in moves])))
+    steepest: dict[int, float] = {}  # at each distance, since sensitivity grows with steepness
+    for (i, u), (j, v), distance in _few_leg_ends(records):
+        steepest[distance] = max(steepest.get(distance, 0.0), tables[i].steps[u] + tables[j].steps[v])
+    distances = ((distance, sqrt(fall_of(steepness))) for distance, steepness in steepest.items())
+    return max(h / (1.0 + gamma * distance * h) for distance, h in distances)

@@ -15,7 +15,7 @@ from flint import arb
 from discreet.arrays import Floats
 from discreet.numerics.balls import working_precision
 
-__all__ = ["DECAY_ERROR", "FALL_ERROR", "decay", "fall"]
+__all__ = ["DECAY_ERROR", "FALL_ERROR", "decay", "fall", "fall_of"]
 
 FALL_ERROR = 2.0**-47
 """Bound on the relative error of `fall`."""
@@ -33,6 +33,18 @@ def fall(t: Floats) -> Floats:
     whole, rest = _cut(t)
     fallen, left = _table()
     return fallen[whole] + left[whole] * _short_fall(rest)
+
+
+def fall_of(t: float) -> float:
+    """`fall` of one number, by the same operations: faster than an array for a few."""
+    near = min(t, float(_FURTHEST))
+    whole = int(near * _CUTS)
+    rest = near - whole * (1.0 / _CUTS)
+    series = rest * _SERIES[-1]
+    for coefficient in _SERIES[-2::-1]:
+        series = (series + coefficient) * rest
+    fallen, left = _table()
+    return float(fallen[whole]) + float(left[whole]) * series
 
 
 def decay(t: Floats) -> Floats:
@@ -53,7 +65,7 @@ def _cut(t: Floats) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int64]], Fl
 def _short_fall(rest: Floats) -> Floats:
     """1 - e^-r for 0 <= r < 1/64: r - r²/2 + r³/6 - ..., whose first term left out is r^6/5040 of it."""
     series = rest * _SERIES[-1]
-    for coefficient in reversed(_SERIES[:-1]):
+    for coefficient in _SERIES[-2::-1]:
         series += coefficient
         series *= rest
     return series

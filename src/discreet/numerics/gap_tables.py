@@ -17,6 +17,10 @@ FINE_ERROR = 2.0**-49
 """Bound on the relative error of a table that `is_fine`: additions of floats alone, on top of ball arithmetic (docs/exactness.md)."""
 
 
+_SMALL = 200
+"""Up to so many records all gaps are kept: 300 kB."""
+
+
 class GapTable:
     """`gap(a + x, a + r)` for all integers x, r in [0, n]: O(n) to build, a few additions to look up, `RELATIVE_ERROR` as elsewhere.
 
@@ -48,8 +52,17 @@ class GapTable:
         low = 0.5 * (self._low[2 * x] + self._low[2 * r]) - self._low[x + r]
         return np.where(x == r, 0.0, high + low)
 
+    @cached_property
+    def _square(self) -> Floats:
+        every = np.arange(self.n + 1)
+        square = self(every[:, None], every)
+        square.setflags(write=False)
+        return square
+
     def row(self, x: int) -> Floats:
-        """The gaps from x to every r in [0, n], several times faster than by index."""
+        """The gaps from x to every r in [0, n], several times faster than by index; not to be written to."""
+        if self.n <= _SMALL:
+            return self._square[x]
         high = 0.5 * (self._high[2 * x] + self._high[::2]) - self._high[x : x + self.n + 1]
         low = 0.5 * (self._low[2 * x] + self._low[::2]) - self._low[x : x + self.n + 1]
         result: Floats = high + low

@@ -79,9 +79,10 @@ class Listed:
         """
         word, bits = take(source, self._word), self._word
         while True:
-            first = self._cell(word * self._bound >> bits)
-            if first == self._cell((word + 1) * self._bound - 1 >> bits):
-                return first
+            first, last = word * self._bound >> bits, (word + 1) * self._bound - 1 >> bits
+            cell = self._cell(first)
+            if first == last or cell == self._cell(last):
+                return cell
             word, bits = word << self._word | take(source, self._word), bits + self._word
 
     def _cell(self, position: int) -> tuple[int, bool]:
