@@ -85,6 +85,7 @@ def tables(record: Row) -> str:
     parts = [
         "## One release of the smooth Hellinger mechanism",
         _LISTS,
+        *_most(record.get("quoted", {})),
         *(_speed([row for row in speed if row["k"] == k], k) for k in sorted({row["k"] for row in speed})),
         "### n = 1,000,000, k = 2 in detail",
         _VARIES,
@@ -100,6 +101,17 @@ def tables(record: Row) -> str:
         *(_accuracy([row for row in accuracy if row["k"] == k]) for k in sorted({row["k"] for row in accuracy})),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _most(quoted: Row) -> list[str]:
+    """What discreet takes at most, at any size measured, of the time of another library."""
+    if "most_of_given" not in quoted:
+        return []
+    given, counted = quoted["most_of_given"], quoted["most_of_counted"]
+    return [
+        f"Over all sizes discreet takes at most {given:.2g} times as long as a library that is given list, scores and scale, and at most "
+        f"{counted:.2g} times as long as one whose list, scores and scale are counted."
+    ]
 
 
 def _speed(rows: list[Row], k: int) -> str:

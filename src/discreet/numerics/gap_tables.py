@@ -55,14 +55,15 @@ class GapTable:
     @cached_property
     def _square(self) -> Floats:
         every = np.arange(self.n + 1)
-        square = self(every[:, None], every)
+        square: Floats = self(every[:, None], every)
         square.setflags(write=False)
         return square
 
     def row(self, x: int) -> Floats:
         """The gaps from x to every r in [0, n], several times faster than by index; not to be written to."""
         if self.n <= _SMALL:
-            return self._square[x]
+            kept: Floats = self._square[x]
+            return kept
         high = 0.5 * (self._high[2 * x] + self._high[::2]) - self._high[x : x + self.n + 1]
         low = 0.5 * (self._low[2 * x] + self._low[::2]) - self._low[x : x + self.n + 1]
         result: Floats = high + low
