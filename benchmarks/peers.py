@@ -25,8 +25,6 @@ import discreet as dc
 from benchmarks import straightforward
 from benchmarks.timing import machine
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.listing import listing
-from discreet.numerics.gap_tables import gap_table
 
 EPSILON = 1
 MOST_SECONDS, MOST_MEGABYTES = 30.0, 4096.0
@@ -58,6 +56,9 @@ def _smooth(n: int, k: int) -> Action:
 
 def _first_smooth(n: int, k: int) -> Action:
     """As if it were the first of its prior and n: without the tables that others have left."""
+    from discreet.mechanisms.listing import listing  # earlier trees, which this file also measures, have none
+    from discreet.numerics.gap_tables import gap_table
+
     release = _smooth(n, k)
 
     def forgetful() -> None:
