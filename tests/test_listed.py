@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet import limits
 from discreet.analysis.audit import with_bits
+from discreet.arrays import Counts
 from discreet.errors import InternalError
 from discreet.mechanisms.hellinger import Exponential
 from discreet.mechanisms.listing import RATE_ERROR, is_listed, listing
@@ -93,6 +94,17 @@ def test_every_weight_lies_between_its_bounds(
 def test_a_rate_ten_percent_off_leaves_the_bounds() -> None:
     mechanism = dc.HellingerSmooth(dc.Dirichlet.uniform(2), 100, 1)
     assert enclosed(mechanism, (40, 60), WRONG).count(True) < 5
+
+
+class HalfAsSure(dc.HellingerSmooth):
+    """Twice the sensitivity, and nothing said about tables."""
+
+    def _sensitivity_ball(self, counts: Counts) -> arb:
+        return 2 * super()._sensitivity_ball(counts)
+
+
+def test_whoever_changes_the_sensitivity_changes_what_is_drawn() -> None:
+    assert all(enclosed(HalfAsSure(dc.Dirichlet.uniform(2), 100, 1), (40, 60)))
 
 
 # --- what one word leaves open ----------------------------------------------------------------------------------------

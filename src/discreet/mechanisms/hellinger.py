@@ -63,6 +63,11 @@ class Exponential(Mechanism):
     _is_fair: ClassVar[bool] = False
     """Whether the rate is known to see counts and prior parameters alone, and not which category is which."""
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "_sensitivity_ball" in cls.__dict__ and "_near_sensitivity" not in cls.__dict__:
+            cls._near_sensitivity = Exponential._near_sensitivity  # type: ignore[method-assign]  # not that of another sensitivity
+
     @abstractmethod
     def _sensitivity(self, counts: Counts) -> Floats:
         """The sensitivity Δ of each dataset (rows) that the rate divides by."""
