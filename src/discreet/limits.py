@@ -38,6 +38,11 @@ SMOOTH_CATEGORIES = 1024
 SMOOTH_ENDS = 1 << 22
 """Leg ends looked at together, where there are many datasets."""
 SAMPLER_MEGABYTES = 1024
+DRAWN_RECORDS = 2_000
+"""Records up to which an exponential mechanism may list its candidates to draw one: further on two categories draw as fast without."""
+DRAWN_CELLS = 1 << 19
+"""Counts in the list of all candidates of three or more categories up to which it does."""
+DRAWN_CATEGORIES = 32
 RAW_OUTCOME = 2**62
 """Noisy counts beyond this, which only a tiny epsilon makes likely, do not fit the arrays that likelihoods are computed in."""
 SIMULATED_NOISE = 2.0**55

@@ -17,9 +17,19 @@ from discreet.errors import InvalidInputError
 Number = int | float | Fraction | Decimal | str
 
 
+_SHORT = 1 << 64
+"""Of fewer digits than any limit."""
+_MODERATE = Fraction(1, 10**15), Fraction(10**15)
+_LEAST_CONCENTRATION, _MOST_CONCENTRATION = Fraction(1, 10**100), Fraction(10**100)
+
+
 def exact(value: Any, name: str) -> Fraction:
     """The rational number a value stands for: a float means the decimal it prints as."""
+    if type(value) is int and -_SHORT < value < _SHORT:  # most are, and nothing about them needs to be looked at
+        return Fraction(value)
     number = _rational(value, name)
+    if -_SHORT < number.numerator < _SHORT and number.denominator < _SHORT:
+        return number
     if max(abs(number.numerator), number.denominator) > 10**limits.NUMBER_DIGITS:
         raise InvalidInputError(f"{name} must be a ratio of whole numbers of at most {limits.NUMBER_DIGITS:,} digits; this one has more")
     return number
@@ -31,6 +41,8 @@ def _rational(value: Any, name: str) -> Fraction:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     try:
+        if type(value) is Fraction:
+            return value
         if isinstance(value, Rational):
             return Fraction(int(value.numerator), int(value.denominator))
         if isinstance(value, (str, Decimal)):
@@ -71,7 +83,7 @@ _LONGEST_SHOWN = 60
 def check_positive(value: Any, name: str) -> Fraction:
     """The exact value of a public parameter that must be above 0."""
     number = exact(value, name)
-    if number <= 0:
+    if number.numerator <= 0:
         raise InvalidInputError(f"{name} must be greater than 0, got {shown(value)}")
     return number
 
@@ -79,7 +91,7 @@ def check_positive(value: Any, name: str) -> Fraction:
 def check_moderate(value: Any, name: str) -> Fraction:
     """The exact value of a public parameter that floats must be able to follow: from 1e-15 to 1e15."""
     number = check_positive(value, name)
-    if not Fraction(1, 10**15) <= number <= 10**15:
+    if not _MODERATE[0] <= number <= _MODERATE[1]:
         raise InvalidInputError(f"{name} must be from 1e-15 to 1e15, got {shown(value)}")
     return number
 
@@ -109,7 +121,7 @@ def check_concentration(values: Any, name: str = "concentration") -> tuple[Fract
         raise InvalidInputError(f"{name} must have an entry for each of at least two categories, got {len(items)}")
     numbers = tuple(check_positive(value, f"{name}[{i}]") for i, value in enumerate(items))
     for i, number in enumerate(numbers):
-        if not Fraction(1, 10**100) <= number <= 10**100:
+        if not _LEAST_CONCENTRATION <= number <= _MOST_CONCENTRATION:
             raise InvalidInputError(f"{name}[{i}] must be from 1e-100 to 1e100, got {shown(items[i])}")
     return numbers
 

@@ -187,7 +187,7 @@ def _released(
         notice_little_said(n, epsilon)
     confirm_release(mechanism, yes=yes)
     if ledger is None or dataset is None:
-        return prepared.draw()
+        return prepared.draw(steady=True)
     return Ledger(ledger).draw(dataset, prepared, note=note)
 
 

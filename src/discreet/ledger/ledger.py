@@ -162,10 +162,10 @@ class Ledger:
 
     @forgets_variables
     def draw(self, dataset: str, prepared: "Prepared", *, note: str = "") -> "Release":
-        """Charge the dataset's budget for a release that `Mechanism.prepare` has checked, durably, and then draw it."""
+        """Charge the dataset's budget for a release that `Mechanism.prepare` has checked, durably, and draw it in whole quanta of time."""
         mechanism = prepared.mechanism
         self._spend(dataset, checked_promise(prepared.guarantee, 0, None), note, described(mechanism), mechanism)
-        return prepared.draw()
+        return prepared.draw(steady=True)
 
     def accountant(self, dataset: str) -> "Accountant":
         """The releases so far, for exact composition: at a given δ, often far less ε than the sum.

@@ -25,6 +25,7 @@ from discreet.frames import forgets_variables
 from discreet.mechanisms.laws import Law, ListedLaw, LossAtoms, merge
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import AsDrawn, Report
+from discreet.mechanisms.steady import whole_quanta
 from discreet.model.datasets import Space
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_up
@@ -234,6 +235,14 @@ class Mechanism(ABC):
         """Refuse, by public numbers alone, what is too large to draw exactly."""
 
     @property
+    def time_quantum(self) -> float | None:
+        """Seconds, by public numbers alone, at whose multiples a steady draw ends; None if its time is not known to depend on the data."""
+        return None
+
+    def warm_up(self) -> None:  # noqa: B027  most mechanisms need nothing
+        """Load and build beforehand what every draw needs and no data decide."""
+
+    @property
     def noise(self) -> CellNoise | None:
         """The noise, if its likelihood is a product over categories."""
         return None
@@ -323,14 +332,16 @@ class Mechanism(ABC):
         unit: Literal["record", "person"] | None = None,
         source: BitSource | None = None,
         allow_nonprivate: bool = False,
+        steady: bool = False,
     ) -> Release:
         """Draw exactly from the law, with the operating system's randomness, and return the public record.
 
         `unit` is what one of those counted stands for, a record or a person; counts that come with their own, as `discreet.count` makes
         them, need not be told. A mechanism without a guarantee refuses unless told `allow_nonprivate=True`, and the record says so; it
-        also says so where the bits of another `source` are not secret.
+        also says so where the bits of another `source` are not secret. With `steady=True` the draw ends at a multiple of the mechanism's
+        `time_quantum`, so that nobody learns more from a clock than how many quanta it took: docs/promise.md says what that covers.
         """
-        return self.prepare(counts, unit=unit, allow_nonprivate=allow_nonprivate).draw(source)
+        return self.prepare(counts, unit=unit, allow_nonprivate=allow_nonprivate).draw(source, steady=steady)
 
     @forgets_variables
     def check_release(
@@ -371,12 +382,15 @@ class Prepared:
     guarantee: Guarantee
 
     @forgets_variables
-    def draw(self, source: BitSource | None = None) -> Release:
-        """The public record of one exact draw, from the operating system's bits unless others are given."""
+    def draw(self, source: BitSource | None = None, *, steady: bool = False) -> Release:
+        """The public record of one exact draw, from the operating system's bits unless others are given; if `steady`, in whole quanta."""
         bits = SystemBits() if source is None else source
         guarantee = self.guarantee if bits.secret else replace(NO_GUARANTEE, unit=self.guarantee.unit, neighbours=self.guarantee.neighbours)
-        raw = self.mechanism.sampler(self.counts).draw(bits)
-        return Release(self.mechanism, guarantee, raw, self.mechanism.report.one(raw))
+        if steady:
+            self.mechanism.warm_up()
+        with whole_quanta(self.mechanism.time_quantum if steady else None):
+            raw = self.mechanism.sampler(self.counts).draw(bits)
+            return Release(self.mechanism, guarantee, raw, self.mechanism.report.one(raw))
 
 
 def _title(name: str, parameters: Mapping[str, Any]) -> str:

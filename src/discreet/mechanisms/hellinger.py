@@ -20,16 +20,18 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Mechanism, Prior
 from discreet.mechanisms.laws import Law, ListedLaw
+from discreet.mechanisms.listing import is_listed, listing
 from discreet.mechanisms.losses import Bounded, enumerated_delta, enumerated_loss
-from discreet.mechanisms.proposals import good_weights
+from discreet.mechanisms.proposals import good_weights, load
+from discreet.mechanisms.steady import quantum_above
 from discreet.model import sensitivity
 from discreet.model.datasets import candidate_count, check_outcomes, simplex_points
 from discreet.model.sensitivity import Smoothing
 from discreet.numerics.balls import ball, refine
 from discreet.numerics.divergences import RELATIVE_ERROR, gap
-from discreet.numerics.gap_tables import gap_table
+from discreet.numerics.gap_tables import GapTable, gap_table
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_down, rounded_up
-from discreet.sampling import CandidateSampler, candidate_sampler, check_drawable
+from discreet.sampling import CandidateSampler, Weights, candidate_sampler, check_drawable, most_seconds
 from discreet.validation import Number, check_moderate, check_positive, shown
 
 __all__ = ["Exponential", "HellingerGlobal", "HellingerLocal", "HellingerSmooth", "HellingerSmoothDelta", "certified_loss"]
@@ -61,6 +63,11 @@ class Exponential(Mechanism):
     _is_fair: ClassVar[bool] = False
     """Whether the rate is known to see counts and prior parameters alone, and not which category is which."""
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "_sensitivity_ball" in cls.__dict__ and "_near_sensitivity" not in cls.__dict__:
+            cls._near_sensitivity = Exponential._near_sensitivity  # type: ignore[method-assign]  # not that of another sensitivity
+
     @abstractmethod
     def _sensitivity(self, counts: Counts) -> Floats:
         """The sensitivity Δ of each dataset (rows) that the rate divides by."""
@@ -89,6 +96,10 @@ class Exponential(Mechanism):
     def rate_ball(self, counts: Counts) -> arb:
         """Enclosure of the rate of one dataset at the working precision."""
         return ball(self._scaled_epsilon) / self._sensitivity_ball(counts)
+
+    def _near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:  # noqa: ARG002
+        """Δ for one dataset to a relative error of `sensitivity.TABLED_ERROR`, given fine tables of gaps for the categories."""
+        return float(refine(lambda: self._sensitivity_ball(np.array(counts, dtype=np.int64))))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -149,7 +160,7 @@ class Exponential(Mechanism):
         Two categories: O(n) memory and O(n²) time in all. More: the candidates are few enough to be listed for each of them.
         """
         points = self.outcomes()
-        tables = [gap_table(a, self.n) for a in self.prior.exact]
+        tables = [gap_table(a, self.total) for a in self.prior.exact]
         chosen = points if datasets is None else datasets
         for counts, rate in zip(chosen, self.rate(chosen), strict=True):
             if self.k == 2:
@@ -175,12 +186,34 @@ class Exponential(Mechanism):
 
     def check_size(self) -> None:
         """The sampler's tables must fit in memory, whatever the data."""
-        check_drawable(self.prior.exact, self.total)
+        if not is_listed(self.prior.exact, self.total):
+            check_drawable(self.prior.exact, self.total)
+
+    @property
+    def time_quantum(self) -> float:
+        """Several times as long as a draw takes for any data: by the size of the sampler's tables for the worst of them."""
+        exact = self.prior.exact
+        return quantum_above(0.0 if is_listed(exact, self.total) else most_seconds(exact, self.total))
+
+    def warm_up(self) -> None:
+        """The list of candidates, or what chooses the weights of a proposal."""
+        if is_listed(self.prior.exact, self.total):
+            listing(self.prior.exact, self.total)
+        elif self.k > 2:
+            load()
 
     def sampler(self, counts: Sequence[int]) -> CandidateSampler:
         """The exact sampler for one dataset. With three or more categories, building it is most of the cost of a draw."""
-        private = np.array(counts, dtype=np.int64)
-        return candidate_sampler(self.prior.exact, tuple(int(x) for x in counts), lambda: self.rate_ball(private), good_weights)
+        private, exact = tuple(int(x) for x in counts), self.prior.exact
+
+        def rate() -> arb:
+            return self.rate_ball(np.array(private, dtype=np.int64))
+
+        if not is_listed(exact, self.total):
+            return candidate_sampler(exact, private, rate, good_weights)
+        listed = listing(exact, self.total)
+        near_rate = float(self._scaled_epsilon) / self._near_sensitivity(listed.tables, private)
+        return listed.sampler(Weights(exact, private, rate), near_rate)
 
 
 def _log_error(log_law: Floats) -> float:
@@ -210,6 +243,14 @@ class HellingerGlobal(Exponential):
     def _sensitivity_ball(self, counts: Counts) -> arb:  # noqa: ARG002
         return sensitivity.steps_ball(sensitivity.global_steps(self.prior, self.total))
 
+    def _near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:  # noqa: ARG002
+        return _global_sensitivity(self.prior, self.total)
+
+
+@lru_cache(maxsize=64)
+def _global_sensitivity(prior: Prior, n: int) -> float:
+    return float(refine(lambda: sensitivity.steps_ball(sensitivity.global_steps(prior, n))))
+
 
 @define(frozen=True, slots=False, repr=False)
 class HellingerLocal(Exponential):
@@ -229,6 +270,9 @@ class HellingerLocal(Exponential):
 
     def _sensitivity_ball(self, counts: Counts) -> arb:
         return sensitivity.steps_ball(sensitivity.local_steps(self.prior, counts))
+
+    def _near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:
+        return sensitivity.tabled_local_sensitivity(tables, counts)
 
 
 _BEST = Fraction(0)
@@ -256,7 +300,7 @@ class HellingerSmooth(Exponential):
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         if self.gamma == _BEST:
-            object.__setattr__(self, "gamma", _best_gamma(self.prior, self.n, self.epsilon))
+            object.__setattr__(self, "gamma", _best_gamma(self.prior, self.total, self.epsilon))
 
     @property
     def _loss_factor(self) -> Fraction:
@@ -274,6 +318,9 @@ class HellingerSmooth(Exponential):
         steps = sensitivity.smooth_steps(self.prior, counts, Smoothing(gamma=self.gamma))
         gamma = ball(self.gamma)
         return sensitivity.steps_ball(steps, lambda h, distance: h / (1 + gamma * distance * h))
+
+    def _near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:
+        return sensitivity.tabled_smooth_sensitivity(tables, counts, float(self.gamma))
 
 
 def most_tried(k: int) -> int:

@@ -14,6 +14,11 @@ _SLACK = 2.0
 """Far out the sum may be above g by as much as e^2 times what the constant must be: by e^-5 of the mass of r = x alone in all."""
 
 
+def load() -> None:
+    """Import what is slow to import."""
+    import scipy.optimize  # noqa: F401
+
+
 def good_weights(target: Target) -> list[float]:
     """Logarithms of weights, up to a common factor, whose sum is nearly proportional to g; some may be -inf.
 

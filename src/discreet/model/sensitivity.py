@@ -9,10 +9,12 @@ Three kinds of entry occur in a candidate, as source or target of the last move:
 With two categories what leaves one enters the other, and a path ends at `full` (`F(a + n - 1)`) instead of at a second `low`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import permutations
+from math import sqrt
 from typing import cast
 
 import numpy as np
@@ -23,15 +25,19 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.model.dirichlet import Beta, Dirichlet
-from discreet.numerics.balls import gap_ball, to_hellinger_ball
+from discreet.numerics.balls import ball
 from discreet.numerics.divergences import gap, to_hellinger
+from discreet.numerics.exponentials import fall_of
+from discreet.numerics.gap_tables import GapTable
 from discreet.validation import Number, check_positive, check_records
 
 Prior = Dirichlet | Beta
 # Candidates closer than this in float cannot be told apart by it (its error is below 1e-12), so all of them go to the enclosure.
 _TIE = 1e-9
-_FEW_ENDS = 18
-"""So many leg ends, those of three categories, are compared by enclosures sooner than by floats."""
+_FEW_CATEGORIES = 3
+"""The leg ends of so many categories are compared by enclosures sooner than by floats."""
+TABLED_ERROR = 2.0**-46
+"""Bound on the relative error of a sensitivity from tables that are fine (docs/exactness.md)."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +47,6 @@ class Step:
     s: Fraction
     t: Fraction
     distance: int = 0
-
-    def ball(self) -> arb:
-        """Enclosure of the Hellinger distance of the step at the working precision."""
-        return to_hellinger_ball(gap_ball(self.s, self.s + 1) + gap_ball(self.t, self.t + 1))
 
 
 @dataclass(frozen=True)
@@ -199,14 +201,16 @@ def local_steps(prior: Prior, counts: Counts) -> list[Step]:
 
 def smooth_steps(prior: Prior, counts: Counts, smoothing: Smoothing) -> list[Step]:
     """Steps among which the smooth sensitivity of one dataset is reached: the leg ends, without those that floats can rule out if many."""
+    exact, records = prior.exact, [int(x) for x in counts]
+    if prior.k <= _FEW_CATEGORIES:
+        found = {Step(exact[i] + u, exact[j] + v, distance) for (i, u), (j, v), distance in _few_leg_ends(records)}
+        return sorted(found, key=lambda e: (e.distance, e.s, e.t))
     ends = leg_ends(prior.k)
-    distance, close = ends.reach(counts)
-    if close.size > _FEW_ENDS:
-        value = _discounted(prior, counts, smoothing, ends)
-        close = value >= value.max() * (1.0 - _TIE)
-    exact, n = prior.exact, int(counts.sum())
-    pairs = list(zip(exact, (int(x) for x in counts), strict=True))
-    table = [*exact, *(a + max(x - 1, 0) for a, x in pairs), *(a + x for a, x in pairs), *(a + n - 1 for a in exact)]
+    distance, _ = ends.reach(counts)
+    value = _discounted(prior, counts, smoothing, ends)
+    close = value >= value.max() * (1.0 - _TIE)
+    pairs = list(zip(exact, records, strict=True))
+    table = [*exact, *(a + max(x - 1, 0) for a, x in pairs), *(a + x for a, x in pairs), *(a + sum(records) - 1 for a in exact)]
     return sorted(
         {Step(table[ends.source[c]], table[ends.target[c]], int(distance[c])) for c in np.nonzero(close)[0]},
         key=lambda e: (e.distance, e.s, e.t),
@@ -215,7 +219,50 @@ def smooth_steps(prior: Prior, counts: Counts, smoothing: Smoothing) -> list[Ste
 
 def steps_ball(steps: list[Step], discount: Callable[[arb, int], arb] = lambda h, _: h) -> arb:
     """Enclosure, at the working precision, of the largest sensitivity among the steps after `discount(sensitivity, distance)`."""
-    best, *rest = (discount(step.ball(), step.distance) for step in steps)
+    steepness = {parameter: _steepness_ball(parameter) for step in steps for parameter in (step.s, step.t)}
+    best, *rest = (discount((-(-(steepness[step.s] + steepness[step.t])).expm1()).sqrt(), step.distance) for step in steps)
     for other in rest:
         best = best.max(other)
     return best
+
+
+def _steepness_ball(s: Fraction) -> arb:
+    """Enclosure of F(s) = gap(s, s + 1) = lnΓ(s) + ½ ln s - lnΓ(s + ½)."""
+    here = ball(s)
+    return here.lgamma() + here.log() / 2 - ball(s + Fraction(1, 2)).lgamma()
+
+
+# --- one dataset of few records, from tables --------------------------------------------------------------------------
+
+Place = tuple[int, int]
+"""A category and how many records it has."""
+
+
+def _few_leg_ends(records: Sequence[int]) -> Iterator[tuple[Place, Place, int]]:
+    """The leg ends of one dataset, one by one: source and target of the step without the record that moves, and the distance."""
+    n, pairs = sum(records), permutations(enumerate(records), 2)
+    for (giver, gives), (taker, takes) in pairs:
+        if gives:
+            yield (giver, gives - 1), (taker, takes), 0
+        if len(records) == 2:
+            yield (giver, 0), (taker, n - 1), max(gives - 1, 0)
+        else:
+            if gives:
+                yield (giver, 0), (taker, takes), gives - 1
+            if giver < taker:
+                yield (giver, 0), (taker, 0), gives + takes - 1 if gives + takes else 1
+
+
+def tabled_local_sensitivity(tables: Sequence[GapTable], records: Sequence[int]) -> float:
+    """The local sensitivity of one dataset, to a relative error of `TABLED_ERROR`, from one table for each category."""
+    moves = permutations(enumerate(records), 2)
+    return sqrt(fall_of(max(tables[i].steps[gives - 1] + tables[j].steps[takes] for (i, gives), (j, takes) in moves if gives)))
+
+
+def tabled_smooth_sensitivity(tables: Sequence[GapTable], records: Sequence[int], gamma: float) -> float:
+    """The γ-smooth sensitivity of one dataset, to a relative error of `TABLED_ERROR`, from one table for each category."""
+    steepest: dict[int, float] = {}  # at each distance, since sensitivity grows with steepness
+    for (i, u), (j, v), distance in _few_leg_ends(records):
+        steepest[distance] = max(steepest.get(distance, 0.0), tables[i].steps[u] + tables[j].steps[v])
+    distances = ((distance, sqrt(fall_of(steepness))) for distance, steepness in steepest.items())
+    return max(h / (1.0 + gamma * distance * h) for distance, h in distances)

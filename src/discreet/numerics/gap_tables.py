@@ -1,7 +1,7 @@
 """Tables of gaps, and those that are kept: mechanisms, reports and errors of one prior and n all read the same ones."""
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,13 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Floats
 from discreet.numerics.balls import ball, working_precision
+
+FINE_ERROR = 2.0**-49
+"""Bound on the relative error of a table that `is_fine`: additions of floats alone, on top of ball arithmetic (docs/exactness.md)."""
+
+
+_SMALL = 200
+"""Up to so many records all gaps are kept: 300 kB."""
 
 
 class GapTable:
@@ -21,27 +28,56 @@ class GapTable:
 
     def __init__(self, a: Fraction, n: int) -> None:
         with working_precision(256 + 3 * (int(a) + n + 1).bit_length()):  # the gaps are about 1/m, of ln Γ about m ln m
-            slope = ball(a + Fraction(n, 2)).digamma().mid()
-            base = ball(a).lgamma()
-            values = [ball(a + Fraction(j, 2)).lgamma() - base - slope * j / 2 for j in range(2 * n + 1)]
+            values = _level_log_gammas(a, n)
             rounded = np.array([float(value) for value in values])
             unit = 2.0 ** (int(np.ceil(np.log2(np.abs(rounded).max() + 1e-300))) - 49)
             self._high = np.rint(rounded / unit) * unit
             self._low = np.array([float(value - arb(high)) for value, high in zip(values, self._high, strict=True)])
+            enclosed = all(value.rad() < unit * 2.0**-54 for value in values)
         self.n = n
+        self.is_fine = bool(enclosed and np.abs(self._high).max() <= 2.0**50 * unit and 8.0 * (float(a) + n + 1.0) * unit <= 1.0)
+        """Whether everything is small enough, as far as is known always, for `FINE_ERROR` (docs/exactness.md)."""
+
+    @cached_property
+    def steps(self) -> list[float]:
+        """The gaps from x to x + 1, for x in [0, n)."""
+        every = np.arange(self.n)
+        return [float(gap) for gap in self(every, every + 1)]
 
     def __call__(self, x: NDArray[np.integer[Any]], r: NDArray[np.integer[Any]]) -> Floats:
         high = 0.5 * (self._high[2 * x] + self._high[2 * r]) - self._high[x + r]
         low = 0.5 * (self._low[2 * x] + self._low[2 * r]) - self._low[x + r]
         return np.where(x == r, 0.0, high + low)
 
+    @cached_property
+    def _square(self) -> Floats:
+        every = np.arange(self.n + 1)
+        square: Floats = self(every[:, None], every)
+        square.setflags(write=False)
+        return square
+
     def row(self, x: int) -> Floats:
-        """The gaps from x to every r in [0, n], several times faster than by index."""
+        """The gaps from x to every r in [0, n], several times faster than by index; not to be written to."""
+        if self.n <= _SMALL:
+            kept: Floats = self._square[x]
+            return kept
         high = 0.5 * (self._high[2 * x] + self._high[::2]) - self._high[x : x + self.n + 1]
         low = 0.5 * (self._low[2 * x] + self._low[::2]) - self._low[x : x + self.n + 1]
         result: Floats = high + low
         result[x] = 0.0
         return result
+
+
+def _level_log_gammas(a: Fraction, n: int) -> list[arb]:
+    """lnΓ(a + j/2) for j = 0, ..., 2n, less a straight line: sums of logarithms, which are many times cheaper than ln Γ."""
+    slope = ball(a + Fraction(n, 2)).digamma().mid() / 2
+    whole, half = ball(a), ball(a + Fraction(1, 2))
+    chains = [arb(0), half.lgamma() - whole.lgamma()]
+    values = list(chains)
+    for i in range(n):
+        chains = [chains[0] + (whole + i).log(), chains[1] + (half + i).log()]
+        values += chains
+    return [value - slope * j for j, value in enumerate(values[: 2 * n + 1])]
 
 
 @lru_cache(maxsize=8)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import inf, nextafter
 from typing import Literal
 
@@ -45,6 +46,7 @@ NO_GUARANTEE = Guarantee(inf, 1.0, "none")
 """What is said of an outcome that nothing is promised about."""
 
 
+@lru_cache(maxsize=256)  # of public numbers, the same few again and again
 def rounded_up(value: Fraction) -> float:
     """The smallest float that, read as the decimal it prints as, is not below the value: a promise is never understated."""
     shown = float(value)

@@ -1,8 +1,9 @@
 """Exact random draws: what is released has exactly the law that was proved private (docs/exactness.md)."""
 
 from discreet.sampling.bits import BitSource, CountedBits, SeededBits, SystemBits
-from discreet.sampling.candidates import CandidateSampler, candidate_sampler, check_drawable
+from discreet.sampling.candidates import CandidateSampler, candidate_sampler, check_drawable, most_seconds
 from discreet.sampling.lattice import lattice_noise
+from discreet.sampling.listed import Listed
 from discreet.sampling.noise import (
     discrete_laplace,
     discrete_laplaces,
@@ -12,13 +13,16 @@ from discreet.sampling.noise import (
     rounded_laplace,
     rounded_laplaces,
 )
+from discreet.sampling.weights import Weights
 
 __all__ = [
     "BitSource",
     "CandidateSampler",
     "CountedBits",
+    "Listed",
     "SeededBits",
     "SystemBits",
+    "Weights",
     "candidate_sampler",
     "check_drawable",
     "discrete_laplace",
@@ -27,6 +31,7 @@ __all__ = [
     "floored_laplaces",
     "geometric",
     "lattice_noise",
+    "most_seconds",
     "rounded_laplace",
     "rounded_laplaces",
 ]

@@ -8,10 +8,13 @@ from flint import arb
 
 from discreet.sampling.bits import BitSource
 from discreet.sampling.domination import Target, even_weights
-from discreet.sampling.many_categories import Mixture, check_size
+from discreet.sampling.many_categories import Mixture, check_size, most_megabytes
 from discreet.sampling.two_categories import Envelope
 
-__all__ = ["CandidateSampler", "candidate_sampler", "check_drawable"]
+__all__ = ["CandidateSampler", "candidate_sampler", "check_drawable", "most_seconds"]
+
+_SECONDS_BEGUN, _SECONDS_A_MEGABYTE = 0.1, 0.05
+"""Five times or more of what draws for the worst data were measured to take on a machine of two cores (`python -m benchmarks steady`)."""
 
 
 class CandidateSampler(Protocol):
@@ -53,3 +56,8 @@ def check_drawable(prior: tuple[Fraction, ...], n: int) -> None:
     """Refuse a size that no sampler can draw exactly, by public numbers alone: before anything is spent."""
     if len(prior) > 2:
         check_size(prior, n)
+
+
+def most_seconds(prior: tuple[Fraction, ...], n: int) -> float:
+    """More than building a sampler and drawing from it takes as a rule, whatever the data. With two categories it does not grow with n."""
+    return 0.0 if len(prior) == 2 else _SECONDS_BEGUN + _SECONDS_A_MEGABYTE * most_megabytes(prior, n)

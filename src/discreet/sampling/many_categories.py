@@ -15,23 +15,24 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import chain
 from math import comb, expm1, isqrt, log
 from operator import mul, neg
 from typing import ClassVar
 
-from flint import arb, ctx, fmpz, fmpz_poly
+from flint import arb, fmpz, fmpz_poly
 
 from discreet import limits
 from discreet.errors import InternalError, TooLargeError
-from discreet.numerics.balls import ball, gap_ball, working_precision
+from discreet.numerics.balls import gap_ball, working_precision
 from discreet.sampling.bits import BitSource, uniform
 from discreet.sampling.coins import bernoulli, endpoints, ladder
 from discreet.sampling.domination import FLOOR, Target, certify, even_weights, plan, slowest_powers
 from discreet.sampling.lattice import composition
+from discreet.sampling.weights import Weights
 
-__all__ = ["Mixture", "affinities", "check_size"]
+__all__ = ["Mixture", "affinities", "check_size", "most_megabytes"]
 
 _SPARE_BITS = 40
 """Rounding adds a few units of 2^-bits to the mass of each of the N candidates: with log2 N + 40 bits, a share of about 2^-35."""
@@ -63,16 +64,14 @@ class Mixture:
 
         Weights decide how many proposals are accepted, and nothing else.
         """
-        self._prior, self._counts, self._rate, self._weights = prior, counts, rate, weights
-        self._total = sum(counts)
+        self._prior, self._counts, self._proposal_weights = prior, counts, weights
+        self.weight = Weights(prior, counts, rate)
+        self._total, self._precision = self.weight.total, self.weight.precision
         check_size(prior, self._total)
-        size = self._total + int(sum(prior)) + 1
-        self._precision = 3 * size.bit_length() + 64
-        self._at_precision: dict[int, tuple[arb, list[arb]]] = {}
         self._candidates = comb(self._total + len(prior) - 1, len(prior) - 1)
-        self._bits = _bits(self._candidates, size)
+        self._bits = _bits(self._candidates, self._total + int(sum(prior)) + 1)
         with working_precision(self._precision):
-            target = plan(self._constants()[0], self._nearest(), log(self._candidates))
+            target = plan(self.weight.rate(), self._nearest(), log(self._candidates))
         self._tables = self._first_tables(target.powers[1])
         self._components, self._uniform_weight = self._build(target)
         self._shares = [component.weight * component.mass for component in self._components]
@@ -96,27 +95,9 @@ class Mixture:
         """The mass of the proposal. Attempts succeed with probability (sum of all weights) / total_bound, at least `least_acceptance`."""
         return Fraction(self._bound, 1 << 3 * self._bits)
 
-    def weight(self, candidate: tuple[int, ...]) -> arb:
-        """Enclosure of exp(-c H(x, r)) at the working precision, from the definition."""
-        if candidate == self._counts:
-            return arb(1)
-        rate, constants = self._constants()
-        exponent = arb(0)
-        for a, x, r, constant in zip(self._prior, self._counts, candidate, constants, strict=True):
-            if r != x:
-                exponent += constant + ball(a + r).lgamma() / 2 - ball(a + Fraction(x + r, 2)).lgamma()
-        return (-rate * (-(-exponent).expm1()).sqrt()).exp()
-
     def bound(self, candidate: tuple[int, ...]) -> Fraction:
         """The mass of a candidate under the proposal: at least its weight."""
         return Fraction(self._bound_units(candidate), 1 << self._bits * (1 + len(candidate)))
-
-    def _constants(self) -> tuple[arb, list[arb]]:
-        """c and ½ lnΓ(a_i + x_i) at the working precision."""
-        if ctx.prec not in self._at_precision:
-            constants = [ball(a + x).lgamma() / 2 for a, x in zip(self._prior, self._counts, strict=True)]
-            self._at_precision[ctx.prec] = self._rate(), constants
-        return self._at_precision[ctx.prec]
 
     # --- building -----------------------------------------------------------------------------------------------------
 
@@ -137,7 +118,7 @@ class Mixture:
 
     def _build(self, target: Target) -> tuple[list["_Component"], int]:
         """The product forms that get a weight, and the weight of the uniform one."""
-        uniform_weight, *weights = certify(target, self._weights(target), self._bits)
+        uniform_weight, *weights = certify(target, self._proposal_weights(target), self._bits)
         negligible = fmpz(1) << self._bits - self._candidates.bit_length() - _CUT_BITS
         doubled = [self._tables]
         components = []
@@ -196,7 +177,7 @@ class Mixture:
                 if not entry:
                     return arb("nan")
                 affinity *= (arb(entry) * unit).union(arb(entry - _ROUNDED) * unit)
-        return (-self._constants()[0] * (1 - affinity).sqrt()).exp()
+        return (-self.weight.rate() * (1 - affinity).sqrt()).exp()
 
 
 def _bits(candidates: int, size: int) -> int:
@@ -206,14 +187,19 @@ def _bits(candidates: int, size: int) -> int:
 
 def check_size(prior: tuple[Fraction, ...], n: int) -> None:
     """Refuse what would not fit in memory: by the worst dataset with these public numbers, so that a refusal says nothing of the data."""
-    k, size = len(prior), n + int(sum(prior)) + 1
-    digits = _bits(comb(n + k - 1, k - 1), size) // 8
-    needed = most_entries(prior, n) * (digits + _ENTRY_BYTES) >> 20
+    k, needed = len(prior), most_megabytes(prior, n)
     if needed > limits.SAMPLER_MEGABYTES:
         raise TooLargeError(
             f"an exact draw for k = {k} categories and n = {n} records may need {needed} MB, more than {limits.SAMPLER_MEGABYTES} MB; "
             "use LatticeGeometric or a Laplace mechanism, which draw exactly at any size"
         )
+
+
+@lru_cache(maxsize=64)  # public, and asked for again with each release
+def most_megabytes(prior: tuple[Fraction, ...], n: int) -> int:
+    """No dataset needs more memory for its tables."""
+    digits = _bits(comb(n + len(prior) - 1, len(prior) - 1), n + int(sum(prior)) + 1) // 8
+    return most_entries(prior, n) * (digits + _ENTRY_BYTES) >> 20
 
 
 def most_entries(prior: tuple[Fraction, ...], n: int) -> int:

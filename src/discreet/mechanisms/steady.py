@@ -1,0 +1,34 @@
+"""Draws that end at a multiple of a public quantum of time: a clock then tells how many quanta they took, and no more (docs/promise.md)."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import ceil
+from time import monotonic, sleep
+
+__all__ = ["quantum_above", "whole_quanta"]
+
+_LEAST = 1.0 / 16.0
+"""Seconds: some twenty times as long as the shortest draws take."""
+
+
+def quantum_above(seconds: float) -> float:
+    """The least of 1/16 s, 1/8 s, 1/4 s, ... that is not below this many seconds."""
+    quantum = _LEAST
+    while quantum < seconds:
+        quantum *= 2.0
+    return quantum
+
+
+@contextmanager
+def whole_quanta(quantum: float | None) -> Iterator[None]:
+    """Whatever is done inside ends, also by an error, at a whole multiple of the quantum after it began; at once if there is none."""
+    if quantum is None:
+        yield
+        return
+    began = monotonic()
+    try:
+        yield
+    finally:
+        end = began + quantum * max(1, ceil((monotonic() - began) / quantum))
+        while (left := end - monotonic()) > 0.0:
+            sleep(left)

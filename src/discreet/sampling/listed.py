@@ -1,0 +1,107 @@
+"""Exact draws from weight(r) = exp(-c H(x, r)) where the candidates are few enough to be listed: one word decides.
+
+Every weight lies in an interval of whole numbers, of one width for all, that somebody else has proved. Laid end to end, the upper ends
+are a line of whole numbers. A uniform point of the line falls to a candidate; below that candidate's lower end it is accepted at
+once, and in the small rest by a coin whose probability is enclosed in ball arithmetic. The proof is in docs/exactness.md.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol
+
+from discreet.errors import InternalError
+from discreet.sampling.bits import BitSource, take
+from discreet.sampling.coins import bernoulli, ladder
+from discreet.sampling.weights import Weights
+
+__all__ = ["Listed"]
+
+_WORD = 64
+
+
+class WholeNumbers(Protocol):
+    """A list or an array of whole numbers."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> Any: ...
+
+
+class Listed:
+    """An exact sampler for one dataset: `draw` may be called any number of times."""
+
+    least_acceptance: ClassVar[Fraction] = Fraction(1, 2)
+    """The upper ends add up to at most twice the weights, which is checked: in fact they exceed them by a share of 2^-25 or less."""
+
+    def __init__(
+        self,
+        weights: Weights,
+        candidate: Callable[[int], tuple[int, ...]],
+        ends: WholeNumbers,
+        width: int,
+        scale: int,
+        word: int = _WORD,
+    ) -> None:
+        """The weight of candidate(i), in units of 2^-scale, lies between high_i - width and high_i; ends[i] is high_0 + ... + high_i.
+
+        `word` is how many bits are drawn at first, and again whenever these do not decide.
+        """
+        self._weights, self._candidate, self._ends = weights, candidate, ends
+        self._width, self._scale, self._word = width, scale, word
+        self._bound = int(ends[-1])
+        # All weights together are at least 1, that of the data themselves.
+        if self._bound < 1 << scale or 2 * width * len(ends) > 1 << scale:
+            raise InternalError("the bounds of the weights are too far from them; nothing was released")
+
+    def draw(self, source: BitSource) -> tuple[int, ...]:
+        """One candidate, with probability exactly proportional to its weight."""
+        while True:
+            candidate = self.attempt(source)
+            if candidate is not None:
+                return candidate
+
+    def attempt(self, source: BitSource) -> tuple[int, ...] | None:
+        """A candidate r with probability weight(r) / total_bound, or None with what is left of 1."""
+        index, certain = self._place(source)
+        candidate = self._candidate(index)
+        return candidate if certain or self._accepts(source, index, candidate) else None
+
+    @property
+    def total_bound(self) -> Fraction:
+        """The mass of the proposal. Attempts succeed with probability (sum of all weights) / total_bound, at least `least_acceptance`."""
+        return Fraction(self._bound, 1 << self._scale)
+
+    def _place(self, source: BitSource) -> tuple[int, bool]:
+        """The candidate that a uniform point of the line falls to, and whether it is below that candidate's lower end.
+
+        The point is U · total_bound, with U known to lie in [word, word + 1) / 2^bits: more bits are drawn until both ends agree.
+        """
+        word, bits = take(source, self._word), self._word
+        while True:
+            first, last = word * self._bound >> bits, (word + 1) * self._bound - 1 >> bits
+            cell = self._cell(first)
+            if first == last or cell == self._cell(last):
+                return cell
+            word, bits = word << self._word | take(source, self._word), bits + self._word
+
+    def _cell(self, position: int) -> tuple[int, bool]:
+        index = bisect_right(self._ends, position, key=int)
+        return index, position < self._start(index) + self.bounds(index)[0]
+
+    def _start(self, index: int) -> int:
+        return int(self._ends[index - 1]) if index else 0
+
+    def bounds(self, index: int) -> tuple[int, int]:
+        """Between which two whole numbers the weight of a candidate lies, in units of 2^-scale; no weight is below 0."""
+        high = int(self._ends[index]) - self._start(index)
+        return max(0, high - self._width), high
+
+    def _accepts(self, source: BitSource, index: int, candidate: tuple[int, ...]) -> bool:
+        """Whether a point between the two bounds of the weight is below the weight itself.
+
+        A weight outside its bounds makes a probability outside [0, 1], which the coin refuses.
+        """
+        low, high = self.bounds(index)
+        unit = 1 << self._scale
+        return bernoulli(source, ladder(lambda: (self._weights(candidate) * unit - low) / (high - low), self._weights.precision))
