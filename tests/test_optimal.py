@@ -70,7 +70,7 @@ def test_three_categories(n: int, ratio: float) -> None:
 def test_the_solution_is_a_private_mechanism_with_that_error(prior: dc.Dirichlet | dc.Beta, n: int, objective: str) -> None:
     epsilon = 0.7
     found = optimal(prior, n, epsilon, objective)  # type: ignore[arg-type]
-    laws = {tuple(law.counts.tolist()): law.probability for law in dataset_laws(found.mechanism)}
+    laws = {tuple(law.counts.tolist()): law.probability for law in dataset_laws(found.mechanism, found.mechanism.total)}
     assert all(isclose(law.sum(), 1.0, rel_tol=1e-12) for law in laws.values())
     for x, law in laws.items():
         for y in neighbours(x):

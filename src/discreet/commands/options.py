@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from math import exp, isfinite
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -35,6 +35,7 @@ __all__ = [
     "JsonOption",
     "Lines",
     "PriorOption",
+    "PublicOption",
     "RecordsOption",
     "cell",
     "errors_in_one_line",
@@ -73,7 +74,11 @@ ERROR_SCALE = (
 PriorOption = Annotated[
     str, typer.Option("--prior", help="Concentrations such as 1,1,1, or uniform:K or jeffreys:K for K categories.", show_default=True)
 ]
-RecordsOption = Annotated[int, typer.Option("--n", "-n", help="Number of records, which is public.")]
+RecordsOption = Annotated[int, typer.Option("--n", "-n", help="Number of records; with --public nothing, a guess of it.")]
+PublicOption = Annotated[
+    Literal["total", "nothing"],
+    typer.Option("--public", help="What is public beside the categories: the number of records (total), or nothing."),
+]
 EpsilonOption = Annotated[str, typer.Option("--epsilon", "-e", help="Privacy parameter, as a decimal or a fraction.")]
 GammaOption = Annotated[
     str | None, typer.Option(help='For HellingerSmooth: a number, or "best". Leave it unless you reproduce the papers.')
@@ -193,15 +198,16 @@ def _print_line(style: str, word: str, text: str) -> None:
     console.print(Text.assemble((f"{word}:", style), " ", plain(text)), soft_wrap=True)
 
 
-def notice_little_said(n: int, epsilon: Fraction) -> None:
-    """Say it where ε is so small for n records that only the prior speaks."""
+def notice_little_said(n: int, epsilon: Fraction, public: Literal["total", "nothing"] = "total") -> None:
+    """Say it where ε is so small for n records that only the prior speaks. Where n is private it is a guess."""
     from discreet.analysis.privacy import only_prior_speaks
 
-    if only_prior_speaks(n, epsilon):
-        factor = f"{exp(n * epsilon):.2f}"
+    steps = n if public == "total" else 2 * n  # to replace a record is to remove one and to add another
+    if only_prior_speaks(steps, epsilon):
+        factor, size = f"{exp(steps * epsilon):.2f}", "datasets" if public == "total" else "datasets of this size"
         notice(
             f"ε is so small for n = {n:,} that only the prior speaks: whatever the data are, a release changes the odds between any two "
-            f"datasets by a factor of at most {factor}"
+            f"{size} by a factor of at most {factor}"
         )
 
 

@@ -43,8 +43,8 @@ _WRAPPED = re.compile(rf"\s*({'|'.join(_WRAPPERS)})\s*\((.*)\)\s*", re.IGNORECAS
 # --- from a name ------------------------------------------------------------------------------------------------------
 
 
-def mechanism(name: str, prior: Prior, n: int, epsilon: Number, **options: Any) -> Mechanism:
-    """The mechanism of this name, ours or one of the papers', whatever its case; `options` are those of its class.
+def mechanism(name: str, prior: Prior, n: int | None, epsilon: Number, **options: Any) -> Mechanism:
+    """The mechanism of this name, ours or one of the papers', whatever its case; `options` are those of its class. n is None if private.
 
     A wrapper is written around it, as in "Remapped(LatticeGeometric)" or "Calibrated(HellingerSmooth)"; the options are those of the
     mechanism inside. This is the only reader of such names: commands, `plan` and `compare` use it too.
@@ -99,7 +99,7 @@ def _classes() -> Iterator[type[Mechanism]]:
     yield from built_in
 
 
-def _made(cls: type[Mechanism], prior: Prior, n: int, epsilon: Any, options: Mapping[str, Any]) -> Mechanism:
+def _made(cls: type[Mechanism], prior: Prior, n: int | None, epsilon: Any, options: Mapping[str, Any]) -> Mechanism:
     allowed = {option.name: option for option in fields(cls) if option.name not in ("prior", "n", "epsilon", "report", "factor")}
     for name in options:
         if name not in allowed:
