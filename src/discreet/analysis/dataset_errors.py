@@ -17,7 +17,7 @@ from discreet.errors import TooLargeError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import IndependentNoise
 from discreet.mechanisms.reports import Clamped, NonNegative
-from discreet.model.datasets import candidate_count, check_outcomes, simplex_points
+from discreet.model.datasets import candidate_count, simplex_points
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger
 from discreet.numerics.divergences import gap
@@ -235,7 +235,8 @@ def _product_law(noise: IndependentNoise, n: int | None, counts: Counts) -> Data
 
     They are clamped to [0, n], or if n is private from below alone.
     """
-    check_outcomes(_reach(noise, n) ** len(counts), "this law")
+    if _reach(noise, n) ** len(counts) > limits.LISTED_OUTCOMES:
+        raise TooLargeError(f"this law would list more than {limits.LISTED_OUTCOMES:,} outcomes; use a larger epsilon, or fewer categories")
     values, probabilities = [], []
     for x in counts.tolist():
         highest = x + _far(noise) + 1

@@ -287,14 +287,15 @@ def _line_mean(mechanism: Mechanism, counts: Counts, distance: Distance) -> floa
     return float(errors @ mass)
 
 
-def _draws(mechanism: Mechanism, n: int) -> int:
+def _draws(mechanism: Mechanism, n: int, less: int = 1) -> int:
     """How many releases are simulated for a mean."""
     if mechanism.report.is_search and not mechanism.space.is_few(limits.REPORT_CANDIDATES):
-        searched = int(limits.ERROR_SEARCHES / mechanism.report.search_cost)
+        searched = int(limits.ERROR_SEARCHES / mechanism.report.search_cost / (less if mechanism.n is None else 1))
         if searched < _FEWEST_SEARCHED:
             raise TooLargeError(
                 f"the mean error of {mechanism.title} is not computed for {mechanism.k} categories, n = {n:,} and "
                 f"ε = {float(mechanism.epsilon):g}: every report is a search, and too few could be tried"
+                + ("; plan for the mechanism without Remapped" if less > 1 else "")
             )
         return min(_SEARCHED_DRAWS, searched)
     most = _MOST_REMAPPED if mechanism.report.is_search else _MOST_DRAWN
@@ -406,7 +407,7 @@ def _simulated_releases(
     mechanism: Mechanism, n: int, noise: CellNoise, distance: Distance, rng: np.random.Generator, less: int
 ) -> ExpectedError:
     """One release of each of many datasets, which all have the same noise; of fewer where there are many categories to average over."""
-    draws = _draws(mechanism, n)
+    draws = _draws(mechanism, n, less)
     draws = min(draws, max(_FEWEST_PLANNED, _MOST_DRAWN // less // mechanism.k)) if less > 1 else draws
     errors, predictive = Errors(mechanism.prior, n, distance), mechanism.prior.predictive(n)
     parts = []
