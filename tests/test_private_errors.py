@@ -47,9 +47,8 @@ def mean_by_definition(prior: dc.Dirichlet | dc.Beta, epsilon: float, x: brute.O
             law[max(count + d, 0)] = law.get(max(count + d, 0), 0.0) + p
         reported.append({r: p for r, p in law.items() if p > 1e-13})
     a = prior.concentration
-    return sum(
-        float(np.prod([p for _, p in cells])) * distance(a, x, [r for r, _ in cells]) for cells in product(*(law.items() for law in reported))
-    )
+    outcomes = product(*(law.items() for law in reported))
+    return sum(float(np.prod([p for _, p in cells])) * distance(a, x, [r for r, _ in cells]) for cells in outcomes)
 
 
 WORLDS: list[tuple[Any, str, brute.Outcome]] = [

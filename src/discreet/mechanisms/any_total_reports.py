@@ -1,7 +1,7 @@
 """The best report where n is private: counts r of any total with the least expected Hellinger error (docs/mechanisms.md).
 
-`argmin_r E[H(Dir(a + X), Dir(a + r)) | z]`, X from the prior predictive, every n as likely as any other before z is seen. With A = Σ a_i the
-posterior of X is `∝ n!/Γ(A + n) Π_i f(z_i | x_i) Γ(a_i + x_i)/x_i!`, n = Σ x_i, and since
+`argmin_r E[H(Dir(a + X), Dir(a + r)) | z]`, X from the prior predictive, every n as likely as any other before z is seen. With A = Σ a_i
+the posterior of X is `∝ n!/Γ(A + n) Π_i f(z_i | x_i) Γ(a_i + x_i)/x_i!`, n = Σ x_i, and since
 
     n!/Γ(A + n)  =  (A + n) ∫₀¹ tⁿ (1 - t)^{A-1} dt / Γ(A)
 
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import combinations
-from math import ceil, log, prod
+from math import ceil, log, log1p, prod
 from typing import ClassVar
 
 import numpy as np
@@ -57,10 +57,10 @@ _ROUNDS = 16
 """How often a report is moved at most."""
 _STEPS = 8
 """Lengths of such moves."""
-_SCALES = np.array([0.5, 0.7, 0.85, 1.2])
-"""What reports of more categories are multiplied by."""
-_TABLED = 1 << 12
-"""Counts and totals up to which gaps come from tables that are kept."""
+_SCALES = np.array([0.5, 0.7, 0.85, 1.0, 1.2])
+"""What the medians of more categories are multiplied by."""
+_TABLED, _TABLES = (1 << 9, 1 << 12), 8
+"""Counts and totals up to which gaps come from tables, and how many of those are kept."""
 
 
 # --- what a search costs, by public numbers alone ---------------------------------------------------------------------
@@ -68,12 +68,12 @@ _TABLED = 1 << 12
 
 def _nodes_of(a: float) -> float:
     """How many nodes a category has at most, whatever is drawn: on both sides of its noisy count, and away from 0."""
-    return 3.0 * (_DENSE + 2.0 + log(2.0 * limits.RAW_OUTCOME / _DENSE) / log(_growth(a)))
+    return 3.0 * (_DENSE + 2.0 + log(2.0 * limits.RAW_OUTCOME / _DENSE) / log1p(_spacing(a)))
 
 
-def _growth(a: float) -> float:
-    """How much further out each node is than the last: the relative width of a category's law is at least the root of 1/a."""
-    return 1.0 + _SPACING / (1.0 + a) ** 0.5
+def _spacing(a: float) -> float:
+    """How much further out each node is than the last, relatively: the relative width of a category's law is at least the root of 1/a."""
+    return float(_SPACING / (1.0 + a) ** 0.5)
 
 
 def _points(k: int) -> int:
@@ -113,8 +113,8 @@ class BestOfAnyTotal(Report):
         needed = sum(_nodes_of(a) for a in self.mechanism.prior.concentration)
         if needed > limits.REPORT_NODES:
             raise TooLargeError(
-                f"the best report for k = {self.mechanism.k} categories and this prior may need {needed:.0f} nodes where n is private, more "
-                f"than {limits.REPORT_NODES}; use the mechanism without Remapped, or a prior with smaller parameters"
+                f"the best report for k = {self.mechanism.k} categories and this prior may need {needed:.3g} nodes where n is private, "
+                f"more than {limits.REPORT_NODES}; use the mechanism without Remapped, or a prior with smaller parameters"
             )
 
     @property
@@ -136,10 +136,11 @@ def _best(prior: Prior, noise: CellNoise, z: Counts) -> Counts:
     listed = posterior.listed()
     error = _Error(prior, *(posterior.drawn() if listed is None else listed))
     low, medians, high = (posterior.quantiles(posterior.marginals, level) for level in (0.16, 0.5, 0.84))
-    candidates = np.stack([z, np.rint(medians).astype(np.int64)])
+    factors = np.ones(1) if prior.k <= _STEPPED else _SCALES
+    scaled = np.rint(np.clip(np.multiply.outer(factors, medians), 0.0, float(limits.RAW_OUTCOME))).astype(np.int64)
+    candidates = np.concatenate([z[None], scaled])
     if prior.k > _STEPPED:
-        scaled = np.rint(np.clip(np.multiply.outer(_SCALES, medians), 0.0, limits.RAW_OUTCOME)).astype(np.int64)
-        return _least(error, np.concatenate([candidates, scaled]))
+        return _least(error, candidates)
     best = _improved(error, _least(error, candidates), float((high - low).max()))
     return best if listed is None else _of_all(error, best)
 
@@ -168,7 +169,7 @@ class _Posterior:
     def _nodes(self, a: float, z: float, last: float) -> tuple[Floats, Floats]:
         """Beyond its noisy count a category's law is below that of Γ(a + x)/x! e^{-slope x}."""
         top = z + (a + 10.0 * a**0.5 + _FAR) / self.noise.slope
-        return spreading_nodes(max(1.0, ceil(min(top, last))), [0.0, z], _DENSE, _growth(a))
+        return spreading_nodes(max(1.0, ceil(min(top, last))), [0.0, z], _DENSE, 1.0 + _spacing(a))
 
     def _log_weight(self, category: int, x: Floats) -> Floats:
         """The log of a category's factor of the posterior, up to a constant."""
@@ -249,7 +250,7 @@ class _Posterior:
         return points[likely], weight[likely]
 
     def drawn(self) -> tuple[Floats, Floats]:
-        """Points that stand for the posterior, one a row, with their weights: a fixed sequence that fills the cube of all quantiles evenly."""
+        """Points that stand for the posterior, one a row, with their weights: a fixed sequence that fills the cube of quantiles evenly."""
         size = _points(self.prior.k)
         owner = np.searchsorted(np.cumsum(self.weights)[:-1], (np.arange(size) + 0.5) / size)
         levels = np.mod(0.5 + np.multiply.outer(np.arange(size), _irrationals(self.prior.k)), 1.0)
@@ -282,6 +283,7 @@ class _Error:
 
     def __init__(self, prior: Prior, points: Floats, weight: Floats) -> None:
         self.prior, self.points, self.weight, self.totals = prior, points, weight, points.sum(axis=-1)
+        self.tabled = len(_TABLED) * len({*prior.exact, prior.exact_total}) <= _TABLES
 
     def __call__(self, reports: Counts) -> Floats:
         """The error of each report."""
@@ -292,26 +294,24 @@ class _Error:
     def distances(self, reports: Counts) -> Floats:
         """H of every report (rows) to every point (columns)."""
         reported = reports.astype(np.float64)
-        divergence = -_gaps(self.prior.exact_total, self.totals, reported.sum(axis=-1))
+        divergence = -self._gaps(self.prior.exact_total, self.totals, reported.sum(axis=-1))
         if self.prior.k > _STEPPED:
             a = self.prior.concentration
             divergence += gap(a + self.points, a + reported[:, None], reported[:, None] - self.points).sum(axis=-1)
         else:
             for a_i, x, r in zip(self.prior.exact, self.points.T, reported.T, strict=True):
-                divergence += _gaps(a_i, x, r)
+                divergence += self._gaps(a_i, x, r)
         return np.sqrt(-np.expm1(-np.maximum(divergence, 0.0)))
 
-
-def _gaps(a: Fraction, x: Floats, r: Floats) -> Floats:
-    """The gaps between every r (rows) and every x (columns), computed once for the values that occur."""
-    (counts, column), (reported, row) = np.unique(x, return_inverse=True), np.unique(r, return_inverse=True)
-    highest = max(counts[-1], reported[-1])
-    if highest <= _TABLED:
-        known = gap_table(a, max(64, 1 << int(highest).bit_length()))
-        table = known(counts.astype(np.int64), reported.astype(np.int64)[:, None])
-    else:
-        table = gap(float(a) + counts, float(a) + reported[:, None], reported[:, None] - counts)
-    return np.asarray(table[row.ravel()][:, column.ravel()])
+    def _gaps(self, a: Fraction, x: Floats, r: Floats) -> Floats:
+        """The gaps between every r (rows) and every x (columns), computed once for the values that occur."""
+        (counts, column), (reported, row) = np.unique(x, return_inverse=True), np.unique(r, return_inverse=True)
+        sizes = [size for size in _TABLED if self.tabled and max(counts[-1], reported[-1]) <= size]
+        if sizes:
+            table = gap_table(a, sizes[0])(counts.astype(np.int64), reported.astype(np.int64)[:, None])
+        else:
+            table = gap(float(a) + counts, float(a) + reported[:, None], reported[:, None] - counts)
+        return np.asarray(table[row.ravel()][:, column.ravel()])
 
 
 @lru_cache(maxsize=4)
