@@ -55,7 +55,7 @@ WORLDS: list[tuple[Any, str, brute.Outcome]] = [
     (dc.Beta(1, 1), "1", (4, 2)),
     (dc.Beta("0.3", 2), "2", (0, 0)),
     (dc.Beta(5, 1), "0.7", (0, 9)),
-    (dc.Dirichlet([1, "0.5", 3]), "4", (2, 0, 1)),
+    (dc.Dirichlet(["1", "0.5", "3"]), "4", (2, 0, 1)),
 ]
 
 
@@ -83,7 +83,7 @@ def test_simulated_errors_agree_with_the_definition(x: brute.Outcome) -> None:
     assert abs(drawn - off) > 4.0 * drawn.standard_error
 
 
-@pytest.mark.parametrize(("prior", "n", "epsilon"), [(dc.Beta(1, 2), 5, "1"), (dc.Dirichlet([1, 1, "0.5"]), 2, "4")])
+@pytest.mark.parametrize(("prior", "n", "epsilon"), [(dc.Beta(1, 2), 5, "1"), (dc.Dirichlet(["1", "1", "0.5"]), 2, "4")])
 def test_errors_over_datasets_are_those_of_all_datasets_of_the_guess(prior: Any, n: int, epsilon: str) -> None:
     mechanism = dc.LatticeGeometric(prior, epsilon=epsilon)
     means = {x: mean_by_definition(prior, float(epsilon), x) for x in brute.lattice(n, prior.k)}

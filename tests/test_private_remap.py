@@ -31,7 +31,7 @@ def test_two_categories_have_the_exact_argmin(prior: Any, epsilon: str) -> None:
 
 
 def test_three_categories_have_the_exact_argmin() -> None:
-    prior = dc.Dirichlet([1, "0.3", 4])
+    prior = dc.Dirichlet(["1", "0.3", "4"])
     assert max(excess(prior, "3", z, "3") for z in ((0, 0, 0), (2, 0, 1), (-1, 3, 2))) <= 1e-8
 
 

@@ -220,7 +220,7 @@ class _Posterior:
             means = (law * self.x).sum(axis=-1, keepdims=True)
             expected = self.total + float(means.sum())
             found += weight * law * ((expected - means + self.x) / expected)
-        return found / found.sum(axis=-1, keepdims=True)
+        return np.asarray(found / found.sum(axis=-1, keepdims=True))
 
     def quantiles(self, law: Floats, level: Floats | float) -> Floats:
         """Of every category, at one level each; the weight of a node is spread evenly over the integers that it stands for."""
