@@ -12,7 +12,7 @@ from math import ceil, comb, exp, log, log10, pi, sqrt
 
 import numpy as np
 from scipy.special import betainc, betaincinv, polygamma
-from tests import inference_support, test_concavity, test_distances, test_ledger_faults, test_privacy, test_remap
+from tests import inference_support, private_remap_support, test_concavity, test_distances, test_ledger_faults, test_privacy, test_remap
 from tests.support import PRECISION
 from tests.test_lattice_sampling import log_choose
 
@@ -41,6 +41,8 @@ __all__ = [
     "COVERED",
     "COVERED_AT",
     "ODDS",
+    "PRIVATE",
+    "PRIVATE_AT",
     "PROMISED_AT",
     "PROMISED_FOR",
     "REMAPPED",
@@ -147,6 +149,7 @@ def size_limits() -> Numbers:
         "limits: records of a search for γ": hellinger.most_tried(2) - 1,
         "limits: largest ε of the linear program": limits.PROGRAM_EPSILON,
         "limits: candidates of a remap": limits.REPORT_CANDIDATES,
+        "limits: counts listed for a remap": limits.REPORT_POINTS,
         "limits: candidates of another score": limits.SCORE_CANDIDATES,
         "limits: counts listed": limits.POSTERIOR_CANDIDATES,
         "limits: counts listed, k = 3": _largest(lambda n: comb(n + 2, 2) <= limits.POSTERIOR_CANDIDATES),
@@ -284,6 +287,22 @@ def remapped() -> Numbers:
     half = ("1/2",) * 3
     plain = test_remap.mean_excess("LatticeGeometric", half, REMAPPED[half], "0.5", _REMAPPED_DRAWS, plain=True)
     return found | {"remap: plain LatticeGeometric, 1/2, 1/2, 1/2, ε = 0.5": plain, "remap: draws": _REMAPPED_DRAWS}
+
+
+PRIVATE = {("1", "1"): 10, ("1/2", "1/2"): 10, ("0.1", "0.1"): 10, ("2", "5"): 10, ("10", "10"): 10}
+PRIVATE_AT = ("0.5", "1", "2")
+_PRIVATE_DRAWS = 30
+
+
+def remapped_private() -> Numbers:
+    """The same where n is private, k = 2, and one world of three categories."""
+    worlds = [(prior, n, epsilon) for prior, n in PRIVATE.items() for epsilon in PRIVATE_AT] + [(("1", "1", "1"), 4, "2")]
+    found: Numbers = {"private: draws": _PRIVATE_DRAWS}
+    for prior, n, epsilon in worlds:
+        excess = private_remap_support.mean_excess(prior, n, epsilon, _PRIVATE_DRAWS)
+        for way, value in excess._asdict().items():
+            found[f"private: {way}, {', '.join(prior)}, ε = {epsilon}"] = max(0.0, round(value, 7))  # rounding errors of the oracle
+    return found
 
 
 def remapped_two() -> Numbers:
@@ -602,6 +621,7 @@ SOURCES = (
     Source(tolerances),
     Source(coverage, slow=True),
     Source(remapped, slow=True),
+    Source(remapped_private, slow=True, noise=1e-3),
     Source(remapped_two),
     Source(optimum_two, slow=True),
     Source(optimum_three, slow=True),

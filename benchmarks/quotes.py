@@ -14,7 +14,20 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 
 from benchmarks import page
-from benchmarks.computed import COVERED, COVERED_AT, ODDS, PROMISED_AT, PROMISED_FOR, REMAPPED, REMAPPED_AT, REMAPPED_BY, SOURCES, Numbers
+from benchmarks.computed import (
+    COVERED,
+    COVERED_AT,
+    ODDS,
+    PRIVATE,
+    PRIVATE_AT,
+    PROMISED_AT,
+    PROMISED_FOR,
+    REMAPPED,
+    REMAPPED_AT,
+    REMAPPED_BY,
+    SOURCES,
+    Numbers,
+)
 from benchmarks.timing import table
 
 __all__ = ["NUMBERS", "PAGES", "QUOTE", "TABLE", "TABLES", "disagreements", "like", "load", "quoted", "rewritten", "write"]
@@ -167,6 +180,19 @@ def _remap(numbers: Mapping[str, float | str]) -> str:
     return table(("prior, n", "ε", *REMAPPED_BY), rows)
 
 
+def _private(numbers: Mapping[str, float | str]) -> str:
+    def cell(way: str, prior: tuple[str, ...]) -> str:
+        keys = [f"private: {way}, {', '.join(prior)}, ε = {epsilon}" for epsilon in PRIVATE_AT]
+        return " / ".join(f"{100.0 * _float(numbers, key):.1f}" for key in keys) + " %"
+
+    ways = {"remapped": "remapped", "not_listed": "remapped, nothing listed", "plain": "noisy counts, none below 0"}
+    rows = [
+        (f"({', '.join(prior).replace('1/2', '½')}), {n}", " / ".join(PRIVATE_AT), *(cell(way, prior) for way in ways))
+        for prior, n in PRIVATE.items()
+    ]
+    return table(("prior, n", "ε", *ways.values()), rows)
+
+
 def _worst_loss(numbers: Mapping[str, float | str]) -> str:
     bases = {"HellingerGlobal": "proof", "HellingerSmooth": "proof", "HellingerLocal": "none"}
     rows = []
@@ -192,6 +218,7 @@ TABLES: Mapping[str, Callable[[Mapping[str, float | str]], str]] = {
     "promises": _promises,
     "coverage": _coverage,
     "remap": _remap,
+    "private": _private,
     "worst_loss": _worst_loss,
     "rounding": _rounding,
 }

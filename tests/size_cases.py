@@ -134,6 +134,11 @@ def _metric(case: Case) -> None:
     privacy.privacy_loss(metric), metric.simulate(counts_of(case), 10, 0)
 
 
+def private(case: Case) -> dc.LatticeGeometric:
+    """The mechanism that needs no n."""
+    return dc.LatticeGeometric(prior_of(case), epsilon=case["epsilon"])
+
+
 API: dict[str, Callable[[Case], Any]] = {
     "compare": lambda case: str(comparison.compare(prior_of(case), case["n"], case["epsilon"])),
     "plan ε": lambda case: planning.plan(prior_of(case), case["target"], n=case["n"], mechanism=case["planned"]),
@@ -146,6 +151,13 @@ API: dict[str, Callable[[Case], Any]] = {
     "given kl": lambda case: error_laws.expected_error(mechanism_of(case), counts_of(case), distance=dc.kl),
     "error_law": lambda case: error_laws.error_law(mechanism_of(case), counts_of(case)),
     "error_summary": lambda case: error_laws.error_summary(mechanism_of(case)),
+    "private compare": lambda case: str(comparison.compare(prior_of(case), case["n"], case["epsilon"], public="nothing")),
+    "private plan ε": lambda case: planning.plan(prior_of(case), case["target"], n=case["n"], public="nothing"),
+    "private plan n": lambda case: planning.plan(prior_of(case), case["target"], epsilon=case["epsilon"], public="nothing"),
+    "private worst": lambda case: error_laws.expected_error(private(case), over="worst", n=case["n"]),
+    "private given": lambda case: error_laws.expected_error(private(case), counts_of(case)),
+    "private error_law": lambda case: error_laws.error_law(private(case), counts_of(case)),
+    "private remap": lambda case: dc.Remapped(private(case)).simulate(counts_of(case), 3, 0),
     "privacy_loss": lambda case: privacy.privacy_loss(mechanism_of(case)),
     "delta_at": lambda case: privacy.delta_at(mechanism_of(case), case["epsilon"] / 2),
     "loss_profile": lambda case: privacy.loss_profile(mechanism_of(case)),

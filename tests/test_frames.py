@@ -181,7 +181,7 @@ def test_errors_in_the_middle_of_a_draw(kind: type[BaseException], where: str, t
             raise kind from None
 
     class FailingReport(Projected):
-        row = fails  # type: ignore[assignment]
+        one = fails  # type: ignore[assignment]
 
     class InReport(LatticeGeometric):
         def own_report(self) -> Report:

@@ -61,6 +61,11 @@ REPORT_NODES = 1 << 21
 REPORT_LIKELIHOODS = 1 << 22
 """Pairs of an outcome and a dataset whose likelihoods are held at once."""
 
+REPORT_POINTS = 1 << 14
+"""Counts that are listed where n is private and they carry all of the posterior that a report is made from."""
+REPORT_PAIRS = 1 << 20
+"""Pairs of a report and a dataset whose distances are held at once, and up to which all candidates are tried where n is private."""
+
 # --- Privacy losses ---------------------------------------------------------------------------------------------------
 
 LOSS_CANDIDATES = 4_000

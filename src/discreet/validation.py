@@ -5,7 +5,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from math import isfinite
 from numbers import Integral, Rational, Real
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -158,6 +158,17 @@ def check_records(n: Any, name: str = "n") -> int:
     if value.denominator != 1 or not 1 <= value <= limits.COUNT:
         raise InvalidInputError(f"{name} must be a whole number from 1 to 2**53, got {shown(n)}")
     return int(value)
+
+
+Public = Literal["total", "nothing"]
+"""What is public about the data beside their categories: how many records there are, or not even that."""
+
+
+def check_public(public: Any, name: str = "public") -> Public:
+    """What is public, as one of the two words."""
+    if public not in ("total", "nothing"):
+        raise InvalidInputError(f"{name} must be total or nothing, got {shown(public)!r}")
+    return cast(Public, public)
 
 
 def check_counts(counts: Any, k: int, n: int | None = None, categories: Iterable[Hashable] = (), *, any_total: bool = False) -> Counts:

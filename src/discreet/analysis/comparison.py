@@ -17,11 +17,12 @@ from discreet.analysis.error_laws import ExpectedError, error_summary
 from discreet.analysis.optimum import TOLERANCE, constraint_count, optimal
 from discreet.errors import InternalError, RefusedError, TooLargeError
 from discreet.mechanisms import MECHANISMS, Mechanism, mechanism
+from discreet.model.datasets import Relation, Space
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger
 from discreet.record.guarantee import Guarantee
 from discreet.text import html_table, plain
-from discreet.validation import Number, check_positive, check_records
+from discreet.validation import Number, Public, check_positive, check_public, check_records
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,12 +31,18 @@ PUBLIC_CHOICE = (
     "Choosing by these errors is public: they depend on the prior, n and ε alone. "
     "Looking at the error of the private counts before choosing is not."
 )
+PUBLIC_GUESS = (
+    "Choosing by these errors is public: they depend on the prior, ε and a guess of n alone, if the guess does not come from the data. "
+    "Looking at the error of the private counts before choosing is not."
+)
 
 Prior = Dirichlet | Beta
-Maker = Callable[[Prior, int, Fraction], Mechanism]
+Maker = Callable[[Prior, int | None, Fraction], Mechanism]
+"""Of the prior, n (None if it is private) and ε."""
 Progress = Callable[[int, int, str], None]
 """Called with the steps done, the steps in all and what comes next."""
 
+LEFT_OUT = "Mechanisms that need a public n are left out: their promise is about replacing one among a public number of records."
 _TOLD_FROM_NONE = 1_000
 """Errors are divided by an optimum that is at least this many times the solver's tolerance."""
 
@@ -67,10 +74,23 @@ class Comparison:
 
     prior: Prior
     n: int
+    """How many records there are, or, where nothing is public, are guessed to be."""
     epsilon: Fraction
     rows: tuple[Row, ...]
     optimum: float | None
     """The least mean error of any ε-DP mechanism that reports counts of total n, where it is known."""
+    public: Public = "total"
+    """What is public beside the categories: n, or nothing."""
+
+    @property
+    def relation(self) -> Relation:
+        """Which datasets are neighbours: what the guarantees of the rows are about."""
+        return Space(self.prior.k, self.n if self.public == "total" else None).relation
+
+    @property
+    def choice(self) -> str:
+        """Why choosing by these errors is public."""
+        return PUBLIC_CHOICE if self.public == "total" else PUBLIC_GUESS
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -79,7 +99,8 @@ class Comparison:
         for row in self.rows:
             if row.reason is not None:
                 found.setdefault(row.reason, []).append(row.mechanism)
-        return tuple(f"{', '.join(names)}: not computed; {reason}" for reason, names in found.items())
+        missing = () if self.public == "total" else (LEFT_OUT,)
+        return (*(f"{', '.join(names)}: not computed; {reason}" for reason, names in found.items()), *missing)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dictionaries of plain values."""
@@ -104,16 +125,17 @@ class Comparison:
     @property
     def caption(self) -> str:
         known = "" if self.optimum is None else f"; least mean error of any ε-DP mechanism reporting counts of total n: {self.optimum:.4g}"
-        return f"{self.prior}, n = {self.n}, ε = {float(self.epsilon):g}{known}"
+        guess = "" if self.public == "total" else " (a guess: n is private)"
+        return f"{self.prior}, n = {self.n}{guess}, ε = {float(self.epsilon):g}, neighbours: {self.relation} record{known}"
 
     def __str__(self) -> str:
         headings, rows = self.cells()
         widths = [max(len(row[i]) for row in [headings, *rows]) for i in range(len(headings))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [headings, *rows]]
-        return "\n".join([self.caption, *lines, *self.reasons, PUBLIC_CHOICE])
+        return "\n".join([self.caption, *lines, *self.reasons, self.choice])
 
     def _repr_html_(self) -> str:
-        return html_table(self.caption, *self.cells()) + "".join(f"<p>{escape(plain(line))}</p>" for line in (*self.reasons, PUBLIC_CHOICE))
+        return html_table(self.caption, *self.cells()) + "".join(f"<p>{escape(plain(line))}</p>" for line in (*self.reasons, self.choice))
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Mean and 95 % quantile of the error of every mechanism, the most accurate on top."""
@@ -129,7 +151,7 @@ class Comparison:
         if self.optimum is not None:
             ax.axvline(self.optimum, color="tab:red", linestyle="--", label="least possible mean")
         ax.set_xlabel("error")
-        ax.set_title(f"n = {self.n}, ε = {float(self.epsilon):g}")
+        ax.set_title(f"n = {self.n}{'' if self.public == 'total' else ' (private)'}, ε = {float(self.epsilon):g}")
         ax.legend(loc="upper right", bbox_to_anchor=(1.0, -0.12), ncols=2)  # below: inside it would hide the best bars
         return ax
 
@@ -143,6 +165,7 @@ def _plain(row: Row) -> dict[str, Any]:
         "basis": None if row.guarantee is None else row.guarantee.basis,
         "epsilon": None if promised is None else promised.epsilon,
         "delta": None if promised is None else promised.delta,
+        "neighbours": None if promised is None else str(promised.neighbours),
         **{name: None if value is None else float(value) for name, value in numbers.items()},
         "method": None if row.error is None else row.error.method,
         "standard_error": None if row.error is None else row.error.standard_error,
@@ -174,8 +197,11 @@ def _optional(name: str) -> Any:
         raise ImportError(f"to_{name}() needs {name}, which is not installed: pip install {name}") from None
 
 
-def _makers(delta: Number) -> dict[str, Maker]:
+def _makers(delta: Number, public: Public) -> dict[str, Maker]:
     """Every mechanism that is compared, by the name it is shown under."""
+    if public == "nothing":
+        alone = [cls.__name__ for cls in MECHANISMS if not cls.needs_total]
+        return {name: partial(mechanism, name) for inside in alone for name in (inside, f"Remapped({inside})")}
     names = [*(cls.__name__ for cls in MECHANISMS), "Calibrated(HellingerSmooth)", "Remapped(LatticeGeometric)"]
     makers: dict[str, Maker] = {name: partial(mechanism, name) for name in names}
     return makers | {"HellingerSmoothDelta": partial(mechanism, "HellingerSmoothDelta", delta=delta)}
@@ -186,6 +212,7 @@ def compare(
     n: int,
     epsilon: Number,
     *,
+    public: Public = "total",
     delta: Number = "1e-8",
     distance: Distance = hellinger,
     progress: Progress | None = None,
@@ -194,23 +221,27 @@ def compare(
 
     All of it is public. The optimum is that of the linear program where it is small enough to be solved; `delta` is that of
     `HellingerSmoothDelta`. What cannot be computed at this size is None, and `reasons` says why.
+
+    With `public="nothing"` n stays private, and is here a guess that must not come from the data. The guarantees are about adding or
+    removing a record; mechanisms that need a public n are left out, and so is the optimum.
     """
-    records, level = check_records(n), check_positive(epsilon, "epsilon")
+    records, level, known = check_records(n), check_positive(epsilon, "epsilon"), check_public(public)
     tell = progress or (lambda *_: None)
-    makers = _makers(delta)
+    makers = _makers(delta, known)
     steps = len(makers) + 1
     tell(0, steps, "optimum")
-    optimum = _least_error(prior, records, level, distance)
+    optimum = _least_error(prior, records, level, distance) if known == "total" else None
+    given = records if known == "total" else None
     rows = []
     for done, (name, make) in enumerate(makers.items(), start=1):
         tell(done, steps, name)
         try:
-            rows.append(_row(name, make(prior, records, level), distance, optimum))
+            rows.append(_row(name, make(prior, given, level), records, distance, optimum))
         except (TooLargeError, RefusedError) as error:  # such as Calibrated, which needs the exact loss
             rows.append(Row(name, reason=str(error)))
     tell(steps, steps, "done")
     rows.sort(key=lambda row: float("inf") if row.error is None else float(row.error))
-    return Comparison(prior, records, level, tuple(rows), optimum)
+    return Comparison(prior, records, level, tuple(rows), optimum, known)
 
 
 def _least_error(prior: Prior, n: int, epsilon: Fraction, distance: Distance) -> float | None:
@@ -224,7 +255,7 @@ def _least_error(prior: Prior, n: int, epsilon: Fraction, distance: Distance) ->
     return value if value > _TOLD_FROM_NONE * TOLERANCE else None
 
 
-def _row(name: str, made: Mechanism, distance: Distance, optimum: float | None) -> Row:
+def _row(name: str, made: Mechanism, n: int, distance: Distance, optimum: float | None) -> Row:
     from discreet.analysis.privacy import privacy_loss
 
     try:
@@ -232,7 +263,7 @@ def _row(name: str, made: Mechanism, distance: Distance, optimum: float | None) 
     except TooLargeError:
         loss = None
     try:
-        summary = error_summary(made, distance)
+        summary = error_summary(made, distance, n=n)
     except TooLargeError as error:
         return Row(name, made.guarantee, loss, reason=str(error))
     quantile = None if summary.law is None else float(summary.law.quantile(0.95))

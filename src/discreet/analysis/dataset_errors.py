@@ -5,7 +5,7 @@ datasets where the raw outcomes are the same for all, and Hellinger distances co
 """
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from math import inf
 from typing import Any, NamedTuple
 
@@ -16,7 +16,8 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import IndependentNoise
-from discreet.mechanisms.reports import Clamped
+from discreet.mechanisms.reports import Clamped, NonNegative
+from discreet.model.datasets import candidate_count, simplex_points
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger
 from discreet.numerics.divergences import count_gap, to_hellinger
@@ -40,10 +41,11 @@ class DatasetLaw(NamedTuple):
 
 
 class Errors:
-    """Distances from the posterior of the true counts to those of reported counts (rows)."""
+    """Distances from the posterior of the true counts, n in all, to those of reported counts (rows), none above `highest`."""
 
-    def __init__(self, prior: Dirichlet | Beta, n: int, distance: Distance, *, tables: bool = False) -> None:
+    def __init__(self, prior: Dirichlet | Beta, n: int, distance: Distance, *, tables: bool = False, highest: int | None = None) -> None:
         self.prior, self.n, self.distance, self.tables = prior, n, distance, tables
+        self.highest = n if highest is None else highest
 
     def __call__(self, counts: Counts, reported: Counts) -> Floats:
         if self.distance is not hellinger:
@@ -76,7 +78,7 @@ class Errors:
 
     def _gaps(self, category: int, x: int, column: Counts) -> Floats:
         if self.tables:
-            return gap_table(self.prior.exact[category], self.n).row(x)[column]
+            return gap_table(self.prior.exact[category], self.highest).row(x)[column]
         values, where = np.unique(column, return_inverse=True)
         return count_gap(self.prior.concentration[category], x, values)[where.ravel()]
 
@@ -85,22 +87,33 @@ class Errors:
         return [gap_table(a, self.n).row(int(x)) for a, x in zip(self.prior.exact, counts, strict=True)]
 
     def _total_gaps(self, totals: Counts) -> Floats:
-        if self.tables and self.prior.k * self.n <= limits.TABLED_TOTALS:
+        if self.tables and self.prior.k * self.highest <= limits.TABLED_TOTALS:
             return self._total_table[totals]
         values, where = np.unique(totals, return_inverse=True)
         return count_gap(self.prior.total, self.n, values)[where.ravel()]
 
     @cached_property
     def _total_table(self) -> Floats:
-        return count_gap(self.prior.total, self.n, np.arange(self.prior.k * self.n + 1))
+        return count_gap(self.prior.total, self.n, np.arange(self.prior.k * self.highest + 1))
 
 
-def fits(mechanism: Mechanism, datasets: int | None = None) -> bool:
-    """Whether the laws of so many datasets (of all, if not said) can be gone through."""
-    space, noise = mechanism.space, mechanism.noise
-    number = space.size if datasets is None else datasets
+def errors_of(mechanism: Mechanism, n: int, distance: Distance) -> Errors:
+    """The errors of many datasets of n records, from tables where those are worth building."""
+    clamped = _clamped_noise(mechanism)
+    highest = n if clamped is None or mechanism.n is not None else n + _far(clamped) + 1
+    return Errors(mechanism.prior, n, distance, tables=highest <= limits.TABLED_RECORDS, highest=highest)
+
+
+def fits(mechanism: Mechanism, n: int, datasets: int | None = None) -> bool:
+    """Whether the laws of so many datasets of n records (of all, if not said) can be gone through."""
+    noise = mechanism.noise
+    number = candidate_count(n, mechanism.k) if datasets is None else datasets
     if number > limits.ERROR_PAIRS:
         return False
+    clamped = _clamped_noise(mechanism)
+    if mechanism.n is None:
+        return clamped is not None and _fits_pairs(mechanism.k, number * _reach(clamped, None) ** mechanism.k)
+    space = mechanism.space
     on_every_count = isinstance(noise, IndependentNoise) and noise.cells == mechanism.k
     if mechanism.report.is_search and not space.is_few(limits.REPORT_CANDIDATES):  # every report is a search of its own
         return mechanism.k == 2 and not on_every_count and space.size * mechanism.report.search_cost <= limits.ERROR_SEARCHES
@@ -108,9 +121,13 @@ def fits(mechanism: Mechanism, datasets: int | None = None) -> bool:
         return number * _law_size(mechanism) <= limits.ERROR_REPORTS
     width = space.size
     if on_every_count:
-        clamped = _clamped_noise(mechanism)
-        width = (mechanism.total + 3 if clamped is None else min(mechanism.total + 1, 2 * _far(clamped) + 1)) ** 2
-    return number * width * mechanism.k <= 2 * limits.ERROR_PAIRS
+        width = (n + 3 if clamped is None else _reach(clamped, n)) ** 2
+    return _fits_pairs(mechanism.k, number * width)
+
+
+def _fits_pairs(k: int, pairs: int) -> bool:
+    """Whether so many pairs of a dataset and an outcome can be gone through."""
+    return pairs <= limits.ERROR_REPORTS if k > 2 else pairs * k <= 2 * limits.ERROR_PAIRS
 
 
 @lru_cache(maxsize=64)
@@ -123,30 +140,36 @@ def _law_size(mechanism: Mechanism) -> float:
 
 
 def _clamped_noise(mechanism: Mechanism) -> IndependentNoise | None:
-    """The noise of a mechanism of two categories that adds noise to both counts and clamps each by itself; None for any other."""
-    noise = mechanism.noise
-    if isinstance(noise, IndependentNoise) and noise.cells == mechanism.k == 2 and mechanism.report == Clamped(mechanism.total):
-        return noise
-    return None
+    """The noise, if it is on every count and each is clamped by itself: outcomes are then a grid.
+
+    With a public n only two categories are gone through in this way.
+    """
+    noise, k = mechanism.noise, mechanism.k
+    if not isinstance(noise, IndependentNoise) or noise.cells != k:
+        return None
+    alone = mechanism.report == NonNegative() if mechanism.n is None else k == 2 and mechanism.report == Clamped(mechanism.n)
+    return noise if alone else None
 
 
-def dataset_laws(mechanism: Mechanism, datasets: Counts | None = None) -> Iterator[DatasetLaw]:
-    """The law of the reported counts of every dataset, or of these (rows), in turn."""
+def dataset_laws(mechanism: Mechanism, n: int, datasets: Counts | None = None) -> Iterator[DatasetLaw]:
+    """The law of the reported counts of every dataset of n records, or of these (rows), in turn."""
     if datasets is None and mechanism.noise is None:
         reported = mechanism.report(mechanism.outcomes())
         for listed in mechanism.listed_laws():
             yield DatasetLaw(listed.counts, reported, np.exp(listed.log_probability))
         return
-    points = mechanism.space.points() if datasets is None else datasets
+    points = simplex_points(n, mechanism.k) if datasets is None else datasets
     noise = _clamped_noise(mechanism)
     if noise is not None:
-        yield from (_product_law(noise, mechanism.total, counts) for counts in points)
+        yield from (_product_law(noise, mechanism.n, counts) for counts in points)
     else:
         yield from _listed_laws(mechanism, points)
 
 
 def _listed_laws(mechanism: Mechanism, points: Counts) -> Iterator[DatasetLaw]:
     """Many mechanisms list the same raw outcomes for every dataset: then one report serves all."""
+    if mechanism.n is None and mechanism.report.is_search:
+        raise TooLargeError(f"the law of the error of {mechanism.title} is not listed where n is private: every report is a search")
     reports = _KnownReports(mechanism)
     raw = reported = np.zeros((0, mechanism.k), dtype=np.int64)
     for counts in points:
@@ -162,7 +185,7 @@ class _KnownReports:
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
-        self.kept = mechanism.report.is_search and (mechanism.total + 3) ** mechanism.k < 2**62
+        self.kept = mechanism.n is not None and mechanism.report.is_search and (mechanism.n + 3) ** mechanism.k < 2**62
         self.keys: Counts = np.zeros(0, dtype=np.int64)
         self.reports: Counts = np.zeros((0, mechanism.k), dtype=np.int64)
 
@@ -182,21 +205,34 @@ class _KnownReports:
         return self.reports[np.searchsorted(self.keys, key)]
 
 
+def _reach(noise: IndependentNoise, n: int | None) -> int:
+    """How many values a noised count takes with more than negligible probability."""
+    both_sides = 2 * _far(noise) + 1
+    return both_sides if n is None else min(n + 1, both_sides)
+
+
 def _far(noise: IndependentNoise) -> int:
     """Noise that is larger than this has next to no probability."""
     return int(np.ceil(-np.log(_NEGLIGIBLE_PRODUCT) / noise.slope))
 
 
-def _product_law(noise: IndependentNoise, n: int, counts: Counts) -> DatasetLaw:
-    """Independent clamped counts, each cut to the values that carry its probability: the grid of all values is far larger."""
+def _product_law(noise: IndependentNoise, n: int | None, counts: Counts) -> DatasetLaw:
+    """Independent clamped counts, each cut to the values that carry its probability: the grid of all values is far larger.
+
+    They are clamped to [0, n], or if n is private from below alone.
+    """
+    if _reach(noise, n) ** len(counts) > limits.LISTED_OUTCOMES:
+        raise TooLargeError(f"this law would list more than {limits.LISTED_OUTCOMES:,} outcomes; use a larger epsilon, or fewer categories")
     values, probabilities = [], []
     for x in counts.tolist():
-        r = np.arange(max(0, x - _far(noise) - 1), min(n, x + _far(noise) + 1) + 1)
-        log_probability = noise.clamped(x, r.astype(np.float64), 0, n)
+        highest = x + _far(noise) + 1
+        r = np.arange(max(0, x - _far(noise) - 1), (highest if n is None else min(n, highest)) + 1)
+        at = r.astype(np.float64)
+        log_probability = noise.clamped_below(x, at) if n is None else noise.clamped(x, at, 0, n)
         kept = log_probability > np.log(_NEGLIGIBLE_PRODUCT)
         values.append(r[kept])
         probabilities.append(np.exp(log_probability[kept]))
-    probability = np.multiply.outer(*probabilities)
+    probability = reduce(np.multiply.outer, probabilities)
     likely = np.nonzero(probability > _NEGLIGIBLE_PRODUCT)
     reported = np.stack([value[index] for value, index in zip(values, likely, strict=True)], axis=-1)
     return DatasetLaw(counts, reported, probability[likely])

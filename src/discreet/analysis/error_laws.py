@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import limits
-from discreet.analysis.dataset_errors import Distance, Errors, dataset_laws, fits
+from discreet.analysis.dataset_errors import Distance, Errors, dataset_laws, errors_of, fits
 from discreet.analysis.mean_errors import SUMMATION_ERROR, exponential_mean, laplace_mean, lattice_mean
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
@@ -24,7 +24,7 @@ from discreet.model.datasets import candidate_count, simplex_points
 from discreet.model.distances import hellinger
 from discreet.numerics.divergences import to_hellinger, two_count_gap
 from discreet.numerics.sum_rules import panel_nodes, spreading_steps
-from discreet.validation import check_levels
+from discreet.validation import check_levels, check_records
 
 Method = Literal["enumeration", "convolution", "quadrature", "interpolation", "Monte Carlo"]
 
@@ -129,8 +129,9 @@ class ExpectedError(float):
 def error_law(mechanism: Mechanism, counts: ArrayLike, distance: Distance = hellinger) -> ErrorLaw:
     """The exact law of the error for these counts. A function of the private counts: for study, never for choosing a mechanism."""
     checked = mechanism.checked(counts)
-    [law] = dataset_laws(mechanism, checked[None, :])
-    errors = Errors(mechanism.prior, mechanism.total, distance)(checked, law.reported)
+    n = int(checked.sum())
+    [law] = dataset_laws(mechanism, n, checked[None, :])
+    errors = Errors(mechanism.prior, n, distance)(checked, law.reported)
     return ErrorLaw.of(errors, law.probability)
 
 
@@ -139,6 +140,7 @@ def expected_error(
     counts: ArrayLike | None = None,
     *,
     over: Literal["predictive", "worst"] | None = None,
+    n: int | None = None,
     distance: Distance = hellinger,
     rng: np.random.Generator | int = 0,
 ) -> ExpectedError:
@@ -146,6 +148,9 @@ def expected_error(
 
     The last two are functions of public parameters: choose a mechanism or ε by them. The error of the private counts is private, and a
     choice made by looking at it leaks.
+
+    Where n is private, those over datasets are about datasets of `n` records: a guess, which is no part of the promise, and must come from
+    what is known without the data.
 
     By enumeration while the outcomes can be listed. Beyond, with two categories, by quadrature at any n. With more, mean Hellinger errors
     of the exponential family and of consistent Laplace noise are found by convolution, as is that of `LatticeGeometric` where projections
@@ -157,53 +162,68 @@ def expected_error(
         raise InvalidInputError('give either counts or over="predictive" or over="worst"')
     generator = np.random.default_rng(rng)
     if counts is not None:
+        if n is not None:
+            raise InvalidInputError("n is for errors over datasets; counts have a number of records of their own: leave n out")
         checked = mechanism.checked(counts)
-        return _given(mechanism, checked, Errors(mechanism.prior, mechanism.total, distance), generator)
-    return _over_datasets(mechanism, over, distance, generator)
+        return _given(mechanism, checked, Errors(mechanism.prior, int(checked.sum()), distance), generator)
+    return _over_datasets(mechanism, _size_of(mechanism, n), over, distance, generator)
 
 
-def planning_error(mechanism: Mechanism, over: Literal["predictive", "worst"], distance: Distance) -> ExpectedError:
+def _size_of(mechanism: Mechanism, n: int | None) -> int:
+    """The number of records of the datasets that an error is averaged over: the public one, or where there is none, the guess."""
+    guess = None if n is None else check_records(n)
+    if mechanism.n is None:
+        if guess is None:
+            raise InvalidInputError("n is private here: give n=, a guess of the number of records that does not come from the data")
+        return guess
+    if guess not in (None, mechanism.n):
+        raise InvalidInputError(f"n = {mechanism.n} is public here, and n = {guess} was given; leave n out")
+    return mechanism.n
+
+
+def planning_error(mechanism: Mechanism, n: int, over: Literal["predictive", "worst"], distance: Distance) -> ExpectedError:
     """The mean error over the predictive or at the worst dataset, found with less work where many of them are wanted."""
-    return _over_datasets(mechanism, over, distance, np.random.default_rng(0), less=_PLANNED)
+    return _over_datasets(mechanism, n, over, distance, np.random.default_rng(0), less=_PLANNED)
 
 
 def _over_datasets(
-    mechanism: Mechanism, over: str | None, distance: Distance, generator: np.random.Generator, less: int = 1
+    mechanism: Mechanism, n: int, over: str | None, distance: Distance, generator: np.random.Generator, less: int = 1
 ) -> ExpectedError:
     if over not in ("predictive", "worst"):
         raise InvalidInputError(f'over must be "predictive" or "worst", got {over!r}')
-    if fits(mechanism):
-        return _every_dataset(mechanism, _means(mechanism, distance))[over]
-    if _is_interpolated(mechanism):
-        return _between_datasets(mechanism, distance)[over]
+    if fits(mechanism, n):
+        return _every_dataset(mechanism, n, _means(mechanism, n, distance))[over]
+    if _is_interpolated(mechanism, n):
+        return _between_datasets(mechanism, n, distance)[over]
     if over == "worst":
         raise TooLargeError("the worst dataset is found by going through all of them, and there are too many; use fewer records")
-    return _sampled_datasets(mechanism, distance, generator, less)
+    return _sampled_datasets(mechanism, n, distance, generator, less)
 
 
 # --- given counts -----------------------------------------------------------------------------------------------------
 
 
 def _given(mechanism: Mechanism, counts: Counts, errors: Errors, rng: np.random.Generator) -> ExpectedError:
-    if mechanism.k == 2 and mechanism.total > limits.ERROR_RECORDS and _has_line(mechanism):
+    n = errors.n
+    if mechanism.k == 2 and n > limits.ERROR_RECORDS and _has_line(mechanism):
         return ExpectedError(_line_mean(mechanism, counts, errors.distance), "quadrature")
-    listable = fits(mechanism, 1)
-    few = mechanism.k == 2 or candidate_count(mechanism.total, mechanism.k) <= limits.ERROR_CANDIDATES
-    quick = _convolution_cost(mechanism) <= limits.ERROR_CONVOLUTIONS
+    listable = fits(mechanism, n, 1)
+    few = mechanism.k == 2 or candidate_count(n, mechanism.k) <= limits.ERROR_CANDIDATES
+    quick = mechanism.n is not None and _convolution_cost(mechanism.k, n) <= limits.ERROR_CONVOLUTIONS
     if not (few and listable) and errors.distance is hellinger and mechanism.k > 2 and quick:
         found = _convolved(mechanism, counts, errors.rows(counts) if errors.tables else None)
         if found is not None:
             return found
     if listable or mechanism.noise is None:  # where those cannot be listed they cannot be simulated either
-        [law] = dataset_laws(mechanism, counts[None, :])
+        [law] = dataset_laws(mechanism, n, counts[None, :])
         return ExpectedError(errors.mean(law), "enumeration")
-    draws = _draws(mechanism)
+    draws = _draws(mechanism, n)
     parts = [errors(counts, mechanism.simulate(counts, size, rng)) for size in _batches(draws, mechanism.k)]
     return _estimate(np.concatenate(parts))
 
 
-def _convolution_cost(mechanism: Mechanism) -> int:
-    return mechanism.k * (mechanism.total + _CONVOLUTION_ITSELF)
+def _convolution_cost(k: int, n: int) -> int:
+    return k * (n + _CONVOLUTION_ITSELF)
 
 
 def _convolved(mechanism: Mechanism, counts: Counts, rows: list[Floats] | None) -> ExpectedError | None:
@@ -247,14 +267,15 @@ def _line_mean(mechanism: Mechanism, counts: Counts, distance: Distance) -> floa
     return float(errors @ mass)
 
 
-def _draws(mechanism: Mechanism) -> int:
+def _draws(mechanism: Mechanism, n: int, less: int = 1) -> int:
     """How many releases are simulated for a mean."""
     if mechanism.report.is_search and not mechanism.space.is_few(limits.REPORT_CANDIDATES):
-        searched = int(limits.ERROR_SEARCHES / mechanism.report.search_cost)
+        searched = int(limits.ERROR_SEARCHES / mechanism.report.search_cost / (less if mechanism.n is None else 1))
         if searched < _FEWEST_SEARCHED:
             raise TooLargeError(
-                f"the mean error of {mechanism.title} is not computed for {mechanism.k} categories, n = {mechanism.n:,} and "
+                f"the mean error of {mechanism.title} is not computed for {mechanism.k} categories, n = {n:,} and "
                 f"ε = {float(mechanism.epsilon):g}: every report is a search, and too few could be tried"
+                + ("; plan for the mechanism without Remapped" if less > 1 else "")
             )
         return min(_SEARCHED_DRAWS, searched)
     most = _MOST_REMAPPED if mechanism.report.is_search else _MOST_DRAWN
@@ -277,14 +298,14 @@ def _estimate(values: Floats) -> ExpectedError:
 # --- over datasets ----------------------------------------------------------------------------------------------------
 
 
-def _means(mechanism: Mechanism, distance: Distance, datasets: Counts | None = None) -> Floats:
-    errors = Errors(mechanism.prior, mechanism.total, distance, tables=mechanism.total <= limits.TABLED_RECORDS)
-    return np.array([errors.mean(law) for law in dataset_laws(mechanism, datasets)])
+def _means(mechanism: Mechanism, n: int, distance: Distance, datasets: Counts | None = None) -> Floats:
+    errors = errors_of(mechanism, n, distance)
+    return np.array([errors.mean(law) for law in dataset_laws(mechanism, n, datasets)])
 
 
-def _every_dataset(mechanism: Mechanism, means: Floats) -> dict[str, ExpectedError]:
-    points = simplex_points(mechanism.total, mechanism.k)
-    return _over_both(points, means, mechanism.prior.predictive(mechanism.total).pmf(points), "enumeration")
+def _every_dataset(mechanism: Mechanism, n: int, means: Floats) -> dict[str, ExpectedError]:
+    points = simplex_points(n, mechanism.k)
+    return _over_both(points, means, mechanism.prior.predictive(n).pmf(points), "enumeration")
 
 
 def _over_both(points: Counts | Floats, means: Floats, weight: Floats, method: Method) -> dict[str, ExpectedError]:
@@ -302,26 +323,26 @@ def _nodes(n: int) -> NDArray[np.int64]:
     return np.unique(np.concatenate([low, [n // 2], n - low]))
 
 
-def _is_interpolated(mechanism: Mechanism) -> bool:
-    return mechanism.k == 2 and (_has_line(mechanism) or fits(mechanism, len(_nodes(mechanism.total))))
+def _is_interpolated(mechanism: Mechanism, n: int) -> bool:
+    return mechanism.k == 2 and (_has_line(mechanism) or fits(mechanism, n, len(_nodes(n))))
 
 
-def _between_datasets(mechanism: Mechanism, distance: Distance) -> dict[str, ExpectedError]:
+def _between_datasets(mechanism: Mechanism, n: int, distance: Distance) -> dict[str, ExpectedError]:
     """Two categories, many records: the mean error changes slowly from one dataset to the next, so a spline is drawn through some.
 
     Both means are found at once: over the predictive, and of the worst dataset.
     """
     from scipy.interpolate import CubicSpline  # slow to load
 
-    n, nodes = mechanism.total, _nodes(mechanism.total)
+    nodes = _nodes(n)
     datasets = np.stack([nodes, n - nodes], axis=-1)
     if _has_line(mechanism):
         means = np.array([_line_mean(mechanism, counts, distance) for counts in datasets])
     else:
-        means = _means(mechanism, distance, datasets)
+        means = _means(mechanism, n, distance, datasets)
     if not np.isfinite(means).all():
         raise TooLargeError("the mean error is not finite for some datasets, and there are too many to go through all of them")
-    points, weight = _weighted_datasets(mechanism)
+    points, weight = _weighted_datasets(mechanism, n)
 
     def interpolated(step: int) -> Floats:
         dense = np.nonzero(np.minimum(nodes, n - nodes) < _DENSE)[0]
@@ -336,35 +357,37 @@ def _between_datasets(mechanism: Mechanism, distance: Distance) -> dict[str, Exp
     }
 
 
-def _weighted_datasets(mechanism: Mechanism) -> tuple[Floats, Floats]:
+def _weighted_datasets(mechanism: Mechanism, n: int) -> tuple[Floats, Floats]:
     """Two categories: all datasets, or nodes that stand for them, and their probabilities under the prior predictive."""
-    n, predictive = mechanism.total, mechanism.prior.predictive(mechanism.total)
+    predictive = mechanism.prior.predictive(n)
     first, width = (np.arange(n + 1.0), np.ones(n + 1)) if n <= limits.ERROR_RECORDS else panel_nodes(n, [float(predictive.mean()[0])])
     points = np.stack([first, n - first], axis=-1)
     weight = np.exp(predictive._log_mass(points)) * width
     return points, weight / weight.sum()
 
 
-def _sampled_datasets(mechanism: Mechanism, distance: Distance, rng: np.random.Generator, less: int) -> ExpectedError:
+def _sampled_datasets(mechanism: Mechanism, n: int, distance: Distance, rng: np.random.Generator, less: int) -> ExpectedError:
     """The mean error of datasets drawn from the predictive: of one release of each, or, where noise depends on the data, of all."""
     if mechanism.noise is not None:
-        return _simulated_releases(mechanism, mechanism.noise, distance, rng, less)
-    affordable = limits.ERROR_CONVOLUTIONS // less // _convolution_cost(mechanism)
+        return _simulated_releases(mechanism, n, mechanism.noise, distance, rng, less)
+    affordable = limits.ERROR_CONVOLUTIONS // less // _convolution_cost(mechanism.k, n)
     if distance is hellinger and affordable < _FEWEST_DATASETS:
         raise TooLargeError(
-            f"the mean error of noise that depends on the data is not computed for {mechanism.k} categories and n = {mechanism.n:,}: "
+            f"the mean error of noise that depends on the data is not computed for {mechanism.k} categories and n = {n:,}: "
             "too few datasets could be tried"
         )
-    errors = Errors(mechanism.prior, mechanism.total, distance, tables=mechanism.total <= limits.TABLED_RECORDS)
-    datasets = mechanism.prior.predictive(mechanism.total).sample(min(_DATASETS, affordable), rng)
+    errors = errors_of(mechanism, n, distance)
+    datasets = mechanism.prior.predictive(n).sample(min(_DATASETS, affordable), rng)
     return _estimate(np.array([_given(mechanism, counts, errors, rng) for counts in datasets]))
 
 
-def _simulated_releases(mechanism: Mechanism, noise: CellNoise, distance: Distance, rng: np.random.Generator, less: int) -> ExpectedError:
+def _simulated_releases(
+    mechanism: Mechanism, n: int, noise: CellNoise, distance: Distance, rng: np.random.Generator, less: int
+) -> ExpectedError:
     """One release of each of many datasets, which all have the same noise; of fewer where there are many categories to average over."""
-    draws = _draws(mechanism)
+    draws = _draws(mechanism, n, less)
     draws = min(draws, max(_FEWEST_PLANNED, _MOST_DRAWN // less // mechanism.k)) if less > 1 else draws
-    errors, predictive = Errors(mechanism.prior, mechanism.total, distance), mechanism.prior.predictive(mechanism.total)
+    errors, predictive = Errors(mechanism.prior, n, distance), mechanism.prior.predictive(n)
     parts = []
     for size in _batches(draws, mechanism.k):
         datasets = predictive.sample(size, rng)
@@ -384,22 +407,26 @@ class ErrorSummary:
     """The law over the prior predictive, its values rounded to a relative 1e-4 where there are many; None where there are too many."""
 
 
-def error_summary(mechanism: Mechanism, distance: Distance = hellinger) -> ErrorSummary:
-    """Mean over the prior predictive, worst case and law of the error, in one pass over the datasets where they can be gone through."""
-    if fits(mechanism):
-        law, means = _law_and_means(mechanism, distance)
-        return ErrorSummary(**_every_dataset(mechanism, means), law=law)
-    if _is_interpolated(mechanism):
-        return ErrorSummary(**_between_datasets(mechanism, distance), law=None)
-    return ErrorSummary(expected_error(mechanism, over="predictive", distance=distance), None, None)
+def error_summary(mechanism: Mechanism, distance: Distance = hellinger, *, n: int | None = None) -> ErrorSummary:
+    """Mean over the prior predictive, worst case and law of the error, in one pass over the datasets where they can be gone through.
+
+    Where n is private they are about datasets of `n` records, a guess.
+    """
+    n = _size_of(mechanism, n)
+    if fits(mechanism, n):
+        law, means = _law_and_means(mechanism, n, distance)
+        return ErrorSummary(**_every_dataset(mechanism, n, means), law=law)
+    if _is_interpolated(mechanism, n):
+        return ErrorSummary(**_between_datasets(mechanism, n, distance), law=None)
+    return ErrorSummary(expected_error(mechanism, over="predictive", n=n, distance=distance), None, None)
 
 
-def _law_and_means(mechanism: Mechanism, distance: Distance) -> tuple[ErrorLaw, Floats]:
-    errors = Errors(mechanism.prior, mechanism.total, distance, tables=True)
-    weights = mechanism.prior.predictive(mechanism.total).pmf(simplex_points(mechanism.total, mechanism.k))
+def _law_and_means(mechanism: Mechanism, n: int, distance: Distance) -> tuple[ErrorLaw, Floats]:
+    errors = errors_of(mechanism, n, distance)
+    weights = mechanism.prior.predictive(n).pmf(simplex_points(n, mechanism.k))
     law, means, kept = ErrorLaw(np.zeros(0), np.zeros(0)), np.empty(len(weights)), 0
     values, probabilities = [law.support], [law.probability]
-    for i, dataset in enumerate(dataset_laws(mechanism)):
+    for i, dataset in enumerate(dataset_laws(mechanism, n)):
         values.append(errors(dataset.counts, dataset.reported))
         probabilities.append(weights[i] * dataset.probability)
         means[i] = (values[-1] * dataset.probability).sum()

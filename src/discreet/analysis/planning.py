@@ -8,13 +8,13 @@ from math import ceil, floor, inf, log, log10
 from typing import Any, Literal, TypeVar
 
 from discreet import limits
-from discreet.analysis.comparison import PUBLIC_CHOICE, Maker, Prior, Progress
+from discreet.analysis.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior, Progress
 from discreet.analysis.dataset_errors import Distance
 from discreet.analysis.error_laws import ExpectedError, planning_error
 from discreet.errors import InvalidInputError
-from discreet.mechanisms import mechanism
+from discreet.mechanisms import Mechanism, mechanism
 from discreet.model.distances import hellinger
-from discreet.validation import Number, check_positive, check_records
+from discreet.validation import Number, Public, check_positive, check_public, check_records
 
 Value = TypeVar("Value", int, Fraction)
 
@@ -32,6 +32,13 @@ class Plan:
     over: Literal["predictive", "worst"]
     sought: Literal["epsilon", "n"]
     """Which of the two was looked for; the other was given."""
+    public: Public = "total"
+    """What is public beside the categories: n, or nothing; then n is a guess."""
+
+    @property
+    def choice(self) -> str:
+        """Why choosing by the plan is public."""
+        return PUBLIC_CHOICE if self.public == "total" else PUBLIC_GUESS
 
     def to_dict(self) -> dict[str, Any]:
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -39,10 +46,11 @@ class Plan:
         return plain | {"epsilon": float(self.epsilon)} | found
 
     def __str__(self) -> str:
-        need = f"ε = {float(self.epsilon):g}" if self.sought == "epsilon" else f"n = {self.n}"
-        given = f"n = {self.n}" if self.sought == "epsilon" else f"ε = {float(self.epsilon):g}"
+        records = f"n = {self.n}{'' if self.public == 'total' else ' (private)'}"
+        level = f"ε = {float(self.epsilon):g}"
+        given, need = (records, level) if self.sought == "epsilon" else (level, records)
         kind = "mean error over the prior predictive" if self.over == "predictive" else "worst-case mean error"
-        return f"{self.mechanism} with {given} needs {need} for a {kind} of {self.target_error:g}: it is {self.error!r}. {PUBLIC_CHOICE}"
+        return f"{self.mechanism} with {given} needs {need} for a {kind} of {self.target_error:g}: it is {self.error!r}. {self.choice}"
 
 
 _SMALLEST_EPSILON, _LARGEST_EPSILON = Fraction(1, 2**40), Fraction(1024)
@@ -74,6 +82,7 @@ def plan(
     epsilon: Number | None = None,
     mechanism: str | Maker = "LatticeGeometric",
     over: Literal["predictive", "worst"] = "predictive",
+    public: Public = "total",
     distance: Distance = hellinger,
     progress: Progress | None = None,
 ) -> Plan:
@@ -84,6 +93,8 @@ def plan(
     prior outweighs the data). By bracketing computed mean errors; where those are simulated, the answer is as exact as they are: see
     `error.standard_error`. A worst-case error does not fall to 0 as n grows, since a category with a record or two stays as hard as it
     was: plan ε for it.
+
+    With `public="nothing"` n stays private, and the n given or found is a guess that must not come from the data.
     """
     if (n is None) == (epsilon is None):
         raise InvalidInputError("give either n, to find epsilon, or epsilon, to find n")
@@ -93,26 +104,29 @@ def plan(
             f"target_error must be below 1, the largest Hellinger distance, got {target:g}; 0.05 is hard to see in a plot"
         )
     name, make = _maker(mechanism)
-    tried = 0
+    known, tried = check_public(public), 0
+
+    def made(records: int, level: Fraction) -> Mechanism:
+        return make(prior, records if known == "total" else None, level)
 
     def error_at(records: int, level: Fraction) -> ExpectedError:
         nonlocal tried
         tried += 1
         if progress is not None:
             progress(tried, 0, f"n = {records}, ε = {float(level):g}")
-        return planning_error(make(prior, records, level), over, distance)
+        return planning_error(made(records, level), records, over, distance)
 
     if n is not None:
         records = check_records(n)
         level, error = _least_epsilon(lambda candidate: error_at(records, candidate), target)
-        return Plan(name, target, records, level, error, over, "epsilon")
+        return Plan(name, target, records, level, error, over, "epsilon", known)
     level = check_positive(epsilon, "epsilon")
     # Averaged over the predictive, the error of noise that does not depend on the data falls to 0 in the end, however late that begins.
-    falls = over == "predictive" and make(prior, 1, level).noise is not None
+    falls = over == "predictive" and made(1, level).noise is not None
     level_from = inf if falls else _LEVEL_FROM * max(1.0, float(level) ** -2)
     doubled_to = 1 if falls and prior.k > _MANY_CATEGORIES else _DOUBLED_TO
     records, error = _least_records(lambda candidate: error_at(candidate, level), target, level_from, doubled_to)
-    return Plan(name, target, records, level, error, over, "n")
+    return Plan(name, target, records, level, error, over, "n", known)
 
 
 def _rounded_up(value: Fraction) -> Fraction:

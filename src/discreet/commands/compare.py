@@ -12,11 +12,13 @@ from discreet.commands.options import (
     EpsilonOption,
     JsonOption,
     PriorOption,
+    PublicOption,
     RecordsOption,
     errors_in_one_line,
     notice_little_said,
     parse_number,
     parse_prior,
+    parse_public,
     print_json,
     print_lines,
     print_table,
@@ -38,6 +40,7 @@ def compare(
     n: RecordsOption,
     epsilon: EpsilonOption = "1",
     prior: PriorOption = "1,1",
+    public: PublicOption = "total",
     delta: Annotated[str, typer.Option(help="For HellingerSmoothDelta. Leave it unless you reproduce the papers.")] = "1e-8",
     as_json: JsonOption = False,
 ) -> None:
@@ -45,21 +48,22 @@ def compare(
 
     An error of 0 is the same posterior, 1 nothing in common; 0.05 is hard to see in a plot, 0.2 is half a standard deviation.
 
-    No data are looked at, so choosing a mechanism or epsilon by this table is public.
+    No data are looked at, so choosing a mechanism or epsilon by this table is public. With --public nothing the promise hides that someone
+    took part, n stays private, and --n is a guess, which must not come from the data.
 
     Example: discreet compare --n 1000 --epsilon 1 --prior 1,1
     """
-    from discreet.analysis.comparison import PUBLIC_CHOICE
     from discreet.analysis.comparison import compare as compute
 
     with errors_in_one_line(), progress_bar(not as_json) as progress:
         level, smallest = parse_number(epsilon, "--epsilon"), parse_number(delta, "--delta")
-        found = compute(parse_prior(prior), n, level, delta=smallest, progress=progress)
-    notice_little_said(found.n, found.epsilon)
+        found = compute(parse_prior(prior), n, level, public=parse_public(public), delta=smallest, progress=progress)
+    notice_little_said(found.n, found.epsilon, found.public)
     if as_json:
         optimum = found.optimum
         concentration = [float(a) for a in found.prior.exact]
-        print_json({"prior": concentration, "n": n, "epsilon": float(found.epsilon), "optimum": optimum, "rows": found.to_dicts()})
+        about = {"prior": concentration, "n": n, "public": public, "neighbours": found.relation, "epsilon": float(found.epsilon)}
+        print_json({**about, "optimum": optimum, "rows": found.to_dicts()})
         return
     headings, rows = found.cells()
     table = Table(title=found.caption, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
@@ -72,7 +76,7 @@ def compare(
     typer.echo()
     used = {*headings, *(cell for row in rows for cell in row)}
     print_lines([(name, meaning) for name, meaning in _LEGEND.items() if name in used])
-    Console(highlight=False).print("", *found.reasons, ERROR_SCALE, PUBLIC_CHOICE, sep="\n", markup=False)
+    Console(highlight=False).print("", *found.reasons, ERROR_SCALE, found.choice, sep="\n", markup=False)
 
 
 def _short(guarantee: str) -> str:

@@ -187,7 +187,7 @@ def _relation(public: str) -> "Relation":
     """The neighbours that a budget or a release has by what is public."""
     from discreet.model.datasets import Relation
 
-    return Relation.REPLACE_ONE if parse_public(public) else Relation.ADD_REMOVE_ONE
+    return Relation.REPLACE_ONE if parse_public(public) == "total" else Relation.ADD_REMOVE_ONE
 
 
 def _step(subject: "Budget | Spend") -> str:

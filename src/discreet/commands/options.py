@@ -20,6 +20,7 @@ from discreet.text import is_plain, plain
 
 if TYPE_CHECKING:
     from discreet.model.dirichlet import Dirichlet
+    from discreet.validation import Public
 
 FAILED = 1
 """Exit code of a command whose answer is no."""
@@ -45,7 +46,7 @@ ERROR_SCALE = (
 PriorOption = Annotated[
     str, typer.Option("--prior", help="Concentrations such as 1,1,1, or uniform:K or jeffreys:K for K categories.", show_default=True)
 ]
-RecordsOption = Annotated[int, typer.Option("--n", "-n", help="Number of records, which is public.")]
+RecordsOption = Annotated[int, typer.Option("--n", "-n", help="Number of records; with --public nothing, a guess of it.")]
 PublicOption = Annotated[
     str,
     typer.Option(
@@ -109,13 +110,11 @@ def parse_number(text: str, option: str) -> Fraction:
         raise InvalidInputError(f"{option} must be a number such as 0.5 or 1/3, got {shown(text)!r}") from None
 
 
-def parse_public(text: str) -> bool:
-    """Whether the number of records is public."""
-    from discreet.validation import shown
+def parse_public(text: str) -> "Public":
+    """What is public about the data: "total" or "nothing"."""
+    from discreet.validation import check_public
 
-    if text not in ("total", "nothing"):
-        raise InvalidInputError(f"--public must be total or nothing, got {shown(text)!r}")
-    return text == "total"
+    return check_public(text, "--public")
 
 
 def mechanism_options(gamma: str | None, delta: str | None) -> dict[str, Any]:
@@ -182,15 +181,16 @@ def _print_line(style: str, word: str, text: str) -> None:
     console.print(Text.assemble((f"{word}:", style), " ", plain(text)), soft_wrap=True)
 
 
-def notice_little_said(n: int, epsilon: Fraction) -> None:
-    """Say it where ε is so small for n records that only the prior speaks."""
+def notice_little_said(n: int, epsilon: Fraction, public: "Public" = "total") -> None:
+    """Say it where ε is so small for n records that only the prior speaks. Where n is private it is a guess."""
     from discreet.analysis.privacy import only_prior_speaks
 
-    if only_prior_speaks(n, epsilon):
-        factor = f"{exp(n * epsilon):.2f}"
+    steps = n if public == "total" else 2 * n  # to replace a record is to remove one and to add another
+    if only_prior_speaks(steps, epsilon):
+        factor, size = f"{exp(steps * epsilon):.2f}", "datasets" if public == "total" else "datasets of this size"
         notice(
             f"ε is so small for n = {n:,} that only the prior speaks: whatever the data are, a release changes the odds between any two "
-            f"datasets by a factor of at most {factor}"
+            f"{size} by a factor of at most {factor}"
         )
 
 

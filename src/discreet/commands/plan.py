@@ -11,10 +11,12 @@ from discreet.commands.options import (
     JsonOption,
     MechanismOption,
     PriorOption,
+    PublicOption,
     errors_in_one_line,
     notice_little_said,
     parse_number,
     parse_prior,
+    parse_public,
     print_json,
     print_table,
 )
@@ -34,16 +36,17 @@ def plan(
     epsilon: Annotated[str | None, typer.Option("--epsilon", "-e", help="Privacy parameter: find the number of records.")] = None,
     prior: PriorOption = "1,1",
     mechanism: MechanismOption = "LatticeGeometric",
+    public: PublicOption = "total",
     worst: Annotated[bool, typer.Option("--worst", help="Aim at the worst dataset instead of the prior predictive.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Find the epsilon (given --n) or the number of records (given --epsilon) at which a mechanism reaches a target error.
 
-    No data are looked at, so choosing by the answer is public.
+    No data are looked at, so choosing by the answer is public. With --public nothing n stays private and is a guess, which must not come
+    from the data.
 
     Example: discreet plan 0.05 --n 1000
     """
-    from discreet.analysis.comparison import PUBLIC_CHOICE
     from discreet.analysis.planning import plan as compute
 
     with errors_in_one_line(), progress_bar(not as_json) as progress:
@@ -56,19 +59,20 @@ def plan(
             epsilon=None if epsilon is None else parse_number(epsilon, "--epsilon"),
             mechanism=mechanism,
             over="worst" if worst else "predictive",
+            public=parse_public(public),
             progress=progress,
         )
-    notice_little_said(found.n, found.epsilon)
+    notice_little_said(found.n, found.epsilon, found.public)
     if as_json:
         print_json(found.to_dict())
         return
     table = Table(show_header=False, title=f"{found.mechanism}, prior {prior}")
     kind = "worst-case mean error" if worst else "mean error over the prior predictive"
     needed, given = ("epsilon", "n") if found.sought == "epsilon" else ("n", "epsilon")
-    values = {"n": str(found.n), "epsilon": f"{float(found.epsilon):g}"}
+    values = {"n": str(found.n) if public == "total" else f"{found.n} (a guess: n is private)", "epsilon": f"{float(found.epsilon):g}"}
     table.add_row(f"needed: {needed}", values[needed])
     table.add_row(f"given: {given}", values[given])
     table.add_row(kind, repr(found.error))
     table.add_row("target", f"{found.target_error:g}")
     print_table(table)
-    Console(highlight=False).print(ERROR_SCALE, PUBLIC_CHOICE, sep="\n")
+    Console(highlight=False).print(ERROR_SCALE, found.choice, sep="\n")

@@ -102,7 +102,7 @@ def release(
         _check_options(file, ledger, dataset, output, plot, quiet=quiet)
         labels = _labels(categories, file)
         known, level = parse_prior(prior, labels), parse_number(epsilon, "--epsilon")
-        options, has_public_total = mechanism_options(gamma, delta), parse_public(public)
+        options, has_public_total = mechanism_options(gamma, delta), parse_public(public) == "total"
         written: dict[str, Any] = {"na_values": parse_list(na_values, "--na-values"), "mapping": parse_mapping(mapped or [], labels)}
         from discreet.data.count import count
 

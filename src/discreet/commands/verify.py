@@ -99,7 +99,7 @@ def _recorded(path: str, contradicting: list[str]) -> "Release":
 
 def _records(n: int | None, public: str) -> int | None:
     """The public number of records; None if it is private."""
-    has_public_total = parse_public(public)
+    has_public_total = parse_public(public) == "total"
     if has_public_total and n is None:
         raise InvalidInputError(
             "--n is missing: give the number of records, or --public nothing if it is private, or the JSON file of a release in place of "

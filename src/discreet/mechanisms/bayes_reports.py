@@ -16,19 +16,20 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 from attrs import evolve, frozen
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
+from discreet.mechanisms.any_total_reports import BestOfAnyTotal
 from discreet.mechanisms.base import Mechanism, Prior
 from discreet.mechanisms.reports import Report, clamp_outcomes, project
 from discreet.model.datasets import check_outcomes, simplex_points
 from discreet.numerics.divergences import count_gap, to_hellinger, two_count_gap
-from discreet.numerics.gamma import log_gamma_ratio
+from discreet.numerics.gamma import log_rising
 from discreet.numerics.gap_tables import gap_table
 from discreet.numerics.hellinger_series import series_tail
-from discreet.numerics.sum_rules import spreading_steps
+from discreet.numerics.sum_rules import spreading_nodes
 from discreet.numerics.tilts import balancing_tilt
 
 MechanismT = TypeVar("MechanismT", bound=Mechanism)
@@ -148,7 +149,8 @@ def Remapped(mechanism: MechanismT) -> MechanismT:  # noqa: N802  named like the
     if mechanism.noise is None:
         size = mechanism.space.size if mechanism.k <= limits.REPORT_CANDIDATES else mechanism.k  # of which there are at least k
         check_outcomes(size, f"Remapped({type(mechanism).__name__})", limits.REPORT_CANDIDATES)
-    return evolve(mechanism, report=BayesOptimal(evolve(mechanism, report=mechanism.own_report())))
+    plain = evolve(mechanism, report=mechanism.own_report())
+    return evolve(mechanism, report=BayesOptimal(plain) if mechanism.n is not None else BestOfAnyTotal(plain))
 
 
 # --- few candidates ---------------------------------------------------------------------------------------------------
@@ -176,18 +178,6 @@ def best_by_enumeration(prior: Prior, n: int, log_likelihood: Callable[[Counts],
 # --- two categories, many records -------------------------------------------------------------------------------------
 
 
-def _nodes(n: int, centres: list[float], growth: float = _GROWTH) -> tuple[Floats, Floats]:
-    """Integers in [0, n], dense around each centre and geometrically spaced beyond, with the number each stands for."""
-    offsets = spreading_steps(n, _DENSE, growth)
-    inside = [c for c in centres if 0.0 <= c <= n]
-    points = np.unique(np.clip(np.concatenate([np.rint(c) + s * offsets for c in inside for s in (-1, 1)]), 0, n))
-    between = np.diff(points)
-    width = np.ones(len(points))
-    width[:-1] += (between - 1.0) / 2.0
-    width[1:] += (between - 1.0) / 2.0
-    return points, width
-
-
 def _stationary(a: float, b: float, n: int, slope: float) -> list[float]:
     """Turning points of the log prior predictive plus slope · x: where it changes by nothing from x - ½ to x + ½.
 
@@ -211,7 +201,7 @@ def best_of_two(prior: Prior, n: int, kinks: list[float], log_factor: LogFactor)
     slopes = log_likelihood(straight + 1.0) - log_likelihood(straight)
     centres = [0.0, float(n), *(min(max(c, 0.0), float(n)) for c in kinks)]
     centres += [x for slope in slopes for x in _stationary(a, b, n, float(slope))]
-    x, width = _nodes(n, centres)
+    x, width = spreading_nodes(n, centres, _DENSE, _GROWTH)
     log_weight = prior.predictive(n).logpmf(np.stack([x, n - x], axis=-1)) + np.log(width) + log_likelihood(x)
     weight = np.exp(log_weight - logsumexp(log_weight))
     kept = weight > _NEGLIGIBLE
@@ -294,23 +284,16 @@ def _growth(a: float, n: int) -> float:
     return 1.0 + (_GROWTH - 1.0) / float(np.sqrt(1.0 + min(a, float(n)) / 100.0))
 
 
-def _log_prior(a: float, x: Floats, n: int) -> Floats:
-    """ln Γ(x + a)/x! up to a constant, for any a: neither a - 1, which may be -1 in floats, nor lnΓ of a huge a is formed."""
-    if a > n:
-        return log_gamma_ratio(a, x) - gammaln(x + 1.0)
-    return log_gamma_ratio(x + 1.0, a) - np.log(x + a)
-
-
 def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> tuple[Factors, Floats]:
     """The categories' posterior factors, and their weights with the tilt that makes their medians add up to n."""
     rows = []
     for z, parameter in zip(noisy, prior.concentration, strict=True):
-        rows.append(_nodes(n, [0.0, float(n), float(min(max(int(z), 0), n))], _growth(parameter, n)))
+        rows.append(spreading_nodes(n, [0.0, float(n), float(min(max(int(z), 0), n))], _DENSE, _growth(parameter, n)))
     longest = max(len(x) for x, _ in rows)
     x, width = np.full((prior.k, longest), float(n)), np.zeros((prior.k, longest))
     for i, (nodes, cells) in enumerate(rows):
         x[i, : len(nodes)], width[i, : len(nodes)] = nodes, cells
-    log_prior = np.stack([_log_prior(parameter, nodes, n) for parameter, nodes in zip(prior.concentration, x, strict=True)])
+    log_prior = np.stack([log_rising(parameter, nodes, n) for parameter, nodes in zip(prior.concentration, x, strict=True)])
     # A common slope changes nothing but the tilt, which is then near 0, where floats are dense, also if a parameter is huge.
     log_prior -= x * np.log1p(prior.concentration.max() / n)
     with np.errstate(divide="ignore"):

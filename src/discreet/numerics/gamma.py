@@ -26,6 +26,13 @@ def log_gamma_ratio(z: ArrayLike, shift: ArrayLike) -> Floats:
     return np.asarray(bregman(z + shift, z, shift) + shift * (np.log(z) + digamma_excess(z)))
 
 
+def log_rising(a: float, x: Floats, n: float) -> Floats:
+    """ln Γ(x + a)/x! up to a constant, for any a and x up to n: neither a - 1, which may be -1 in floats, nor lnΓ of a huge a is formed."""
+    if a > n:
+        return log_gamma_ratio(a, x) - gammaln(x + 1.0)
+    return log_gamma_ratio(x + 1.0, a) - np.log(x + a)
+
+
 def digamma_excess(z: ArrayLike) -> Floats:
     """ψ(z) - ln z, which tends to 0 as -1/(2z)."""
     z = np.asarray(z, dtype=np.float64)

@@ -52,7 +52,19 @@ def panel_nodes(n: int, centres: list[float]) -> tuple[Floats, Floats]:
     return np.clip(nodes[order], 0.0, n), widths[order]
 
 
-def spreading_steps(n: int, dense: int, growth: float) -> Floats:
+def spreading_steps(n: float, dense: int, growth: float) -> Floats:
     """Distances 0, 1, ... `dense` and then, each `growth` times the one before, to n or just beyond."""
     beyond = int(np.ceil(np.log(n / dense) / np.log(growth))) + 1 if n > dense else 0
     return np.concatenate([np.arange(dense + 1.0), np.rint(dense * growth ** np.arange(1.0, beyond + 1.0))])
+
+
+def spreading_nodes(n: float, centres: list[float], dense: int, growth: float) -> tuple[Floats, Floats]:
+    """Integers in [0, n], dense around each centre and geometrically spaced beyond, with the number each stands for."""
+    offsets = spreading_steps(n, dense, growth)
+    inside = [c for c in centres if 0.0 <= c <= n]
+    points = np.unique(np.clip(np.concatenate([np.rint(c) + s * offsets for c in inside for s in (-1, 1)]), 0, n))
+    between = np.diff(points)
+    width = np.ones(len(points))
+    width[:-1] += (between - 1.0) / 2.0
+    width[1:] += (between - 1.0) / 2.0
+    return points, width
