@@ -353,3 +353,15 @@ def test_what_is_refused_in_one_line(more: list[str], says: str) -> None:
     result = invoke("release", "survey.csv", *ASKED, *more)
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
     assert says in result.stderr
+
+
+@pytest.mark.parametrize("rows", SIZES.values(), ids=SIZES)
+def test_a_release_with_n_from_a_budget_that_hides_it_is_refused_before_anything_is_counted(rows: Rows) -> None:
+    """Also where there is nothing to count, or a file that cannot be counted: what is said depends on the budget alone."""
+    Ledger("ledger.db").create("s", 3, neighbours="add or remove one")
+    write_csv(rows, Path("survey.csv"))
+    refused = [invoke("release", name, *ASKED, "--ledger", "ledger.db", "--dataset", "s") for name in ("survey.csv", "missing.csv")]
+    assert {(result.exit_code, result.stdout) for result in refused} == {(2, "")}
+    assert {result.stderr for result in refused} == {refused[0].stderr}
+    assert "--public nothing" in refused[0].stderr
+    assert Ledger("ledger.db").history("s") == ()

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.data.count import CategoryCounts
+    from discreet.ledger.budgets import Unit
     from discreet.mechanisms import Mechanism
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
@@ -104,6 +105,7 @@ def release(
         known, level = parse_prior(prior, labels), parse_number(epsilon, "--epsilon")
         options, has_public_total = mechanism_options(gamma, delta), parse_public(public) == "total"
         written: dict[str, Any] = {"na_values": parse_list(na_values, "--na-values"), "mapping": parse_mapping(mapped or [], labels)}
+        _check_budget(ledger, dataset, "record" if privacy_id is None else "person", has_public_total=has_public_total)
         from discreet.data.count import count
 
         with opened(file) as source:
@@ -138,6 +140,18 @@ def _check_options(file: str, ledger: str | None, dataset: str | None, output: P
     if plot is not None:
         check_picture(plot)
         check_place(plot, "--plot", taken | {"--output": None if output is None else str(output)})
+
+
+def _check_budget(ledger: str | None, dataset: str | None, unit: "Unit", *, has_public_total: bool) -> None:
+    """Refuse a release that the budget cannot allow at any ε before the data are counted, so that no refusal says how many there are."""
+    if ledger is None or dataset is None:
+        return
+    from discreet.ledger.charges import check_chargeable
+    from discreet.ledger.ledger import Ledger
+    from discreet.model.datasets import Relation
+
+    relation = Relation.REPLACE_ONE if has_public_total else Relation.ADD_REMOVE_ONE
+    check_chargeable(Ledger(ledger).budget(dataset), unit, relation)
 
 
 def _labels(text: str, file: str) -> list[str]:

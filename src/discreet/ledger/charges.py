@@ -4,26 +4,21 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import BudgetError
-from discreet.ledger.budgets import Budget, Charge, Loss, Promise
+from discreet.ledger.budgets import Budget, Charge, Loss, Promise, Unit
 from discreet.model.datasets import Relation
 from discreet.record.group_privacy import group_privacy
 
 if TYPE_CHECKING:
     from discreet.mechanisms.base import Mechanism
 
-__all__ = ["charge_for"]
 
-
-def charge_for(budget: Budget, promise: Promise, mechanism: "Mechanism | None") -> Charge:
-    """What a release with this promise costs; BudgetError if no amount covers it. It is a function of public values alone.
-
-    What the promise does not say of itself, it is taken to have from the budget. With the mechanism, a filter may be charged less.
-    """
-    unit, neighbours = promise.unit or budget.unit, promise.neighbours or budget.neighbours
+def check_chargeable(budget: Budget, unit: Unit, neighbours: Relation) -> int:
+    """Refuse a release whose unit or neighbours no ε makes up for; otherwise, how many of its steps one step of the budget takes."""
     if budget.unit == "person" and unit == "record":
         raise BudgetError(
-            f"the budget of {budget.dataset!r} protects persons and this release only records: say whose a row is, with "
-            "privacy_id (in the shell, --privacy-id COLUMN)"
+            f"the budget of {budget.dataset!r} protects persons and this release only records: say whose a row is, with privacy_id",
+            in_shell=f"the budget of {budget.dataset!r} protects persons and this release only records: say whose a row is, with "
+            "--privacy-id COLUMN",
         )
     steps = neighbours.steps_of(budget.neighbours)
     if steps is None:
@@ -35,6 +30,16 @@ def charge_for(budget: Budget, promise: Promise, mechanism: "Mechanism | None") 
             f"{fault}; release without n, or charge another dataset, whose budget replaces one",
             in_shell=f"{fault}; release with --public nothing, or charge a dataset that was created with --public total",
         )
+    return steps
+
+
+def charge_for(budget: Budget, promise: Promise, mechanism: "Mechanism | None") -> Charge:
+    """What a release with this promise costs; BudgetError if no amount covers it. It is a function of public values alone.
+
+    What the promise does not say of itself, it is taken to have from the budget. With the mechanism, a filter may be charged less.
+    """
+    unit, neighbours = promise.unit or budget.unit, promise.neighbours or budget.neighbours
+    steps = check_chargeable(budget, unit, neighbours)
     why = "replacing one is removing one and adding another" if steps > 1 else ""
     if budget.unit == "record" and unit == "person" and neighbours is Relation.ADD_REMOVE_ONE:
         why = why or "one record more or less can change the answer that its person counts for"
