@@ -117,3 +117,5 @@ WINDOW_CONVOLUTIONS = 1 << 28
 """Cells of the laws of all totals, one total for each category: half a minute at a thousand categories and the noise of ε = 1."""
 WINDOWS_HELD = 1 << 25
 """Cells of all windows together, which are all held: 256 MB."""
+SIZE_WEIGHTS = 1 << 24
+"""Longest array of log weights of a private n."""

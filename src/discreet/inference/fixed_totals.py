@@ -28,7 +28,7 @@ from discreet.numerics.divergences import bregman
 from discreet.numerics.sum_rules import panel_nodes
 from discreet.numerics.tilts import balancing_tilt
 
-__all__ = ["Run", "Tilted", "check_windows", "tilt"]
+__all__ = ["Run", "Tilted", "check_windows", "log_prior_weight", "tilt"]
 
 
 LogFactor = Callable[[int, Floats], Floats]
@@ -59,6 +59,14 @@ class Run:
         return np.arange(self.low, self.low + len(self.value), dtype=np.float64)
 
 
+def log_prior_weight(a: float, x: Floats, reference: float) -> Floats:
+    """ln Γ(a + x)/x! less its value at the reference: two Bregman divergences of ln Γ and a line, so that nothing of size x ln x is formed."""
+    step = x - reference
+    above, below = a + reference, 1.0 + reference
+    line = float(digamma(above) - digamma(below))
+    return np.asarray(bregman(a + x, above, step) - bregman(1.0 + x, below, step) + line * step)
+
+
 @dataclass(frozen=True)
 class _Category:
     """One factor g(x) of the product, up to a constant."""
@@ -74,11 +82,8 @@ class _Category:
     """A count that logarithms are taken relative to; it changes constants and rounding errors alone."""
 
     def log_weight(self, x: Floats) -> Floats:
-        """ln g(x), as two Bregman divergences of ln Γ from the reference and a line: nothing of size n ln n is formed."""
-        step = x - self.reference
-        above, below = self.a + self.reference, 1.0 + self.reference
-        line = float(digamma(above) - digamma(below))
-        return np.asarray(bregman(self.a + x, above, step) - bregman(1.0 + x, below, step) + line * step + self.log_likelihood(x))
+        """ln g(x)."""
+        return log_prior_weight(self.a, x, self.reference) + self.log_likelihood(x)
 
     @cached_property
     def _every(self) -> tuple[Floats, Floats, Floats]:
