@@ -79,10 +79,14 @@ def plot_release(release: "Release", ax: "Axes | None" = None, mass: float = 0.9
 def _title(release: "Release", variable: str | None) -> str:
     """What the picture answers, and from whom and under which promise it is known."""
     question = "How common is each category?" if variable is None else f"How common is each value of “{_label(shown(variable))}”?"
-    guarantee, known = release.guarantee, f"Estimated from {release.n:,} {release.guarantee.unit}s"
+    guarantee, known = release.guarantee, f"Estimated from {_number(release.n)} {release.guarantee.unit}s"
     if guarantee.basis == "none":
         return f"{question}\n{known}, without any privacy guarantee."
     return f"{question}\n{known}, each protected by {guarantee.level} differential privacy."
+
+
+def _number(n: int | None) -> str:
+    return "a private number of" if n is None else f"{n:,}"
 
 
 def _draw_intervals(

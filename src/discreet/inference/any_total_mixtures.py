@@ -1,11 +1,11 @@
 """One category's probability where the total is private: a mixture of Betas over counts and totals, on few totals (docs/inference.md).
 
-Given a total, the sum over counts is fast (`BetaRuns`). As a function of the total it is smooth, on either side of the total of the noisy
-counts, so that a sum over a stretch of totals is done on Chebyshev nodes: their weights integrate polynomials exactly against the
-posterior of the total.
+Given a total, the sum over counts is fast (`BetaRows`). As a function of the total it is smooth but for few places, so that a sum over a
+stretch of totals is done on Chebyshev nodes, whose weights sum polynomials exactly under the posterior of the total. Where the mean and
+the square of the count given the total are not met by the polynomials through the nodes, the stretch is halved.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 
 import numpy as np
 
@@ -13,79 +13,76 @@ from discreet.arrays import Counts, Floats
 from discreet.inference.fixed_totals import Run
 from discreet.inference.private_totals import CountsOfAnyTotal, Segment
 from discreet.model.beta_mixtures import BetaMixture
-from discreet.model.beta_runs import BetaRuns
+from discreet.model.beta_rows import BetaRows
 
-__all__ = ["probability_law", "total_nodes"]
+__all__ = ["probability_law"]
 
-_LEFT_OUT = 1e-15
-"""Posterior probability of the totals that are left out at either end."""
-_NEGLIGIBLE = 1e-17
-"""Counts with less probability than this given their total, relative to the likeliest, are left out."""
-_ALL = 96
-"""Up to so many totals every one is a node."""
-_NODES = ((1e-4, 16), (1e-7, 12), (1e-10, 8), (0.0, 5))
-"""How many nodes a stretch has, by its probability: what is unlikely needs fewer digits."""
-_STRETCH = 2.0
-"""Length of a stretch, in standard deviations of the total."""
+_LEFT_OUT = 1e-13
+"""Posterior probability of the totals that are left out at either end, and of the counts left out given a total."""
+_FEW = 16
+"""Consecutive totals that are all nodes."""
+_NODES = 12
+"""Chebyshev nodes of a longer stretch."""
+_CLOSE = 1e-11
+"""Error that a stretch's nodes may have in the mean and the square of the count, in its standard deviations."""
 
 
-def total_nodes(sizes: Run, middle: int) -> tuple[Counts, Floats, float]:
-    """Totals and weights that stand for the law of the total in sums of functions smooth on either side of `middle`; and what is left out."""
-    upwards, downwards = np.cumsum(sizes.value), np.cumsum(sizes.value[::-1])
-    first = int(np.searchsorted(upwards, _LEFT_OUT, side="right"))
-    last = len(sizes.value) - 1 - int(np.searchsorted(downwards, _LEFT_OUT, side="right"))
-    n, weight = np.arange(sizes.low + first, sizes.low + last + 1), sizes.value[first : last + 1]
-    dropped = float(sizes.value[:first].sum() + sizes.value[last + 1 :].sum())
-    if len(n) <= _ALL:
-        return n, weight, dropped
-    x = n.astype(np.float64)
-    mean = float(weight @ x) / float(weight.sum())
-    deviation = float(np.sqrt(weight @ (x - mean) ** 2 / weight.sum()))
-    centre = min(max(middle, int(n[0])), int(n[-1]))
-    step = max(1, int(_STRETCH * deviation))
-    edges = np.unique(np.clip(centre + step * np.arange(-(len(n) // step) - 1, len(n) // step + 2), n[0], n[-1] + 1))
-    parts = [_stretch(n[low - n[0] : high - n[0]], weight[low - n[0] : high - n[0]]) for low, high in zip(edges[:-1], edges[1:], strict=True)]
-    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]), dropped
-
-
-def _stretch(n: Counts, weight: Floats) -> tuple[Counts, Floats]:
-    """Chebyshev nodes among consecutive totals, with the weights of the interpolating polynomial; all totals if one were negative."""
-    size = next(nodes for least, nodes in _NODES if weight.sum() >= least)
-    if len(n) <= size + 2:
-        return n, weight
-    places = np.rint(0.5 * (n[0] + n[-1]) - 0.5 * (n[-1] - n[0]) * np.cos(np.pi * np.arange(size) / (size - 1.0)))
-    nodes = np.unique(places.astype(np.int64))
-    scale = 0.25 * float(n[-1] - n[0])
-    distance = (nodes[:, None] - nodes[None, :]) / scale
-    np.fill_diagonal(distance, 1.0)
-    polynomial = 1.0 / distance.prod(axis=1)
-    gap = (n[:, None] - nodes[None, :]) / scale
-    at = gap == 0.0
-    terms = polynomial / np.where(at, 1.0, gap)
-    basis = np.where(at.any(axis=1)[:, None], at, terms / terms.sum(axis=1, keepdims=True))
-    found = weight @ basis
-    return (nodes, found) if (found >= 0.0).all() else (n, weight)
-
-
-def probability_law(counts: CountsOfAnyTotal, nodes: tuple[Counts, Floats, float], category: int, parameters: tuple[float, float], label: Hashable) -> BetaMixture:
-    """The distribution of one category's probability: Beta(a + x, b + n - x) for the counts x of every node n, with their weights."""
-    a, b = parameters
-    runs = [(n, share, _given(_holder(counts, n), category, n)) for n, share in zip(nodes[0].tolist(), nodes[1].tolist(), strict=True)]
-    sizes = np.array([len(run.value) for _, _, run in runs])
-    x = np.concatenate([run.x for _, _, run in runs])
-    n = np.repeat(nodes[0], sizes).astype(np.float64)
-    weight = np.concatenate([share * run.value for _, share, run in runs])
-    return BetaRuns(weight, a + x, b + (n - x), label, min(1.0, counts.omitted + nodes[2]), np.cumsum(sizes) - sizes)
-
-
-def _holder(counts: CountsOfAnyTotal, n: int) -> Segment:
-    return next(segment for segment in counts.segments if n <= segment.high)
+def probability_law(counts: CountsOfAnyTotal, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
+    """The distribution of one category's probability: Beta(a + x, b + n - x) over counts x and nodes n of the total."""
+    n, share, dropped = _total_nodes(counts, category)
+    runs = [_given(counts.segment_of(int(total)), category, int(total)) for total in n]
+    low, high = min(run.low for run in runs), max(run.high for run in runs)
+    weights = np.zeros((len(n), high - low + 1))
+    for row, (part, run) in enumerate(zip(share, runs, strict=True)):
+        weights[row, run.low - low : run.high - low + 1] = part * run.value
+    return BetaRows(weights, a, b, low, n, label, min(1.0, counts.omitted + dropped + _LEFT_OUT))
 
 
 def _given(segment: Segment, category: int, n: int) -> Run:
     """The law of the count given the total, without its negligible ends."""
     run = segment.given(category, n)
-    kept = np.nonzero(run.value > _NEGLIGIBLE * run.value.max())[0]
-    first, last = int(kept[0]), int(kept[-1])
-    value = run.value[first : last + 1]
-    return Run(run.low + first, value / value.sum())
+    value = run.value / run.value.sum()
+    first = int(np.searchsorted(np.cumsum(value), 0.5 * _LEFT_OUT, side="right"))
+    last = len(value) - 1 - int(np.searchsorted(np.cumsum(value[::-1]), 0.5 * _LEFT_OUT, side="right"))
+    kept = value[first : last + 1]
+    return Run(run.low + first, kept / kept.sum())
+
+
+def _total_nodes(counts: CountsOfAnyTotal, category: int) -> tuple[Counts, Floats, float]:
+    """Totals and weights that stand for the law of the total in the sums of this category; and the probability left out."""
+    sizes = counts.sizes
+    first = int(np.searchsorted(np.cumsum(sizes.value), _LEFT_OUT, side="right"))
+    last = len(sizes.value) - 1 - int(np.searchsorted(np.cumsum(sizes.value[::-1]), _LEFT_OUT, side="right"))
+    weight = sizes.value[first : last + 1]
+    dropped = float(sizes.value[:first].sum() + sizes.value[last + 1 :].sum())
+    probes = counts.moments(category)[:, first : last + 1]
+    parts = list(_stretches(np.arange(len(weight)), weight, probes))
+    n, share = np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+    return sizes.low + first + n, share, dropped
+
+
+def _stretches(n: Counts, weight: Floats, probes: Floats) -> Iterator[tuple[Counts, Floats]]:
+    """Nodes and weights of consecutive totals: Chebyshev's, if polynomials through them meet the probes in between, else of two halves."""
+    found = _chebyshev(n, weight, probes) if len(n) > _FEW else (n, weight)
+    if found is not None:
+        yield found
+        return
+    half = len(n) // 2
+    for part in (slice(0, half), slice(half, len(n))):
+        yield from _stretches(n[part], weight[part], probes[:, part])
+
+
+def _chebyshev(n: Counts, weight: Floats, probes: Floats) -> tuple[Counts, Floats] | None:
+    """Nodes among the totals with the weights of the interpolating polynomial, which must be positive and do for the probes."""
+    places = 0.5 * (n[0] + n[-1]) - 0.5 * (n[-1] - n[0]) * np.cos(np.pi * np.arange(_NODES) / (_NODES - 1.0))
+    nodes = np.unique(np.rint(places).astype(np.int64))
+    scale = 0.25 * float(n[-1] - n[0])
+    distance = (nodes[:, None] - nodes[None, :]) / scale
+    np.fill_diagonal(distance, 1.0)
+    gap = (n[:, None] - nodes[None, :]) / scale
+    at = gap == 0.0
+    terms = 1.0 / (distance.prod(axis=1) * np.where(at, 1.0, gap))
+    basis = np.where(at.any(axis=1)[:, None], at, terms / terms.sum(axis=1, keepdims=True))
+    share = weight @ basis
+    wrong = np.abs(probes[:, nodes - n[0]] @ basis.T - probes) @ weight
+    return (nodes, share) if (share >= 0.0).all() and (wrong <= _CLOSE).all() else None

@@ -16,13 +16,15 @@ from scipy.special import logsumexp
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
+from discreet.inference import true_counts
 from discreet.inference.fixed_totals import Run
 from discreet.inference.size_priors import SizePrior
 from discreet.inference.tilt_ladder import TAIL, Factors, Reach, reach_of
 from discreet.inference.true_counts import _at, _completed, _convolve, _inverse
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
 
-__all__ = ["CountsOfAnyTotal", "check_any_total", "counts_of_any_total"]
+__all__ = ["CountsOfAnyTotal", "Segment", "check_posterior", "counts_of_any_total", "noise_of_any_total"]
 
 _SUMMED = 1 << 25
 """Products of all convolutions up to which they are added up directly, to a relative error of 1e-12 however small the sums are."""
@@ -59,7 +61,23 @@ def _held(factors: Factors, reach: Reach) -> "CountsOfAnyTotal":
     return CountsOfAnyTotal(factors, reach)
 
 
-def check_any_total(k: int, slope: float) -> None:
+def noise_of_any_total(mechanism: Mechanism) -> CellNoise:
+    """The noise of a mechanism whose n is private, if it is independent by category; refused otherwise."""
+    noise = mechanism.noise
+    if noise is None or noise.blocks or noise.cells < mechanism.k:
+        raise TooLargeError(f"there is no noise-aware posterior of {type(mechanism).__name__} with a private n: its noise is not independent")
+    return noise
+
+
+def check_posterior(mechanism: Mechanism) -> None:
+    """Refuse, by public numbers alone, a mechanism whose raw outcomes have no posterior law of the true counts that can be computed."""
+    if mechanism.n is None:
+        _check_any_total(mechanism.k, noise_of_any_total(mechanism).slope)
+    else:
+        true_counts.check_posterior(mechanism)
+
+
+def _check_any_total(k: int, slope: float) -> None:
     """Refuse noise so wide that the total of a usual outcome would have too many values.
 
     The sum of k noises e^{-slope |d|} has about TAIL of its mass beyond (t + sqrt(4kt))/slope on either side, t = ln(1/TAIL).
@@ -155,6 +173,13 @@ class Segment:
         mine = window.value[low - window.low : high - window.low + 1]
         return Run(low, mine * rest.value[n - high - rest.low : n - low - rest.low + 1][::-1])
 
+    def moments(self, category: int, centre: float, scale: float) -> Floats:
+        """E[y | n] and E[y² | n] for every total, y = (x - centre)/scale, x one count."""
+        window, rest = self.windows[category], self.others[category][0]
+        y = (window.x - centre) / scale
+        sums = [_at(_added(Run(window.low, window.value * f), rest), self.low, len(self.log_factor)) for f in (np.ones_like(y), y, y * y)]
+        return np.array(sums[1:]) / np.where(sums[0] > 0.0, sums[0], 1.0)
+
     def marginal(self, category: int) -> Floats:
         """The weights of all counts in the window, over the totals of the segment, up to a constant."""
         window = self.windows[category]
@@ -233,6 +258,18 @@ class CountsOfAnyTotal:
         """Upper bound on the probability that is left out."""
         left = float(logsumexp([self.reach.log_outside, *(segment.log_dropped() for segment in self.segments)]))
         return float(min(1.0, np.exp(min(left - float(logsumexp(self._log_sizes)), 0.0))))
+
+    def segment_of(self, n: int) -> Segment:
+        """The segment that a total belongs to."""
+        return next(segment for segment in self.segments if n <= segment.high)
+
+    def moments(self, category: int) -> Floats:
+        """Mean and mean square of one count given each total, as distances from its overall mean in its standard deviations."""
+        run = self.marginal(category)
+        mean = float(run.value @ run.x)
+        deviation = max(float(np.sqrt(run.value @ (run.x - mean) ** 2)), 0.5)
+        parts = [segment.moments(category, mean, deviation) for segment in self.segments]
+        return np.concatenate(parts, axis=1)
 
     def marginal(self, category: int) -> Run:
         """Probabilities of one category's count."""
