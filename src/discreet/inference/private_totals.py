@@ -33,6 +33,8 @@ _DEEP, _SHALLOW = 400.0, 4.0
 _UNDERFLOW, _NEGLIGIBLE = 1e-290, 1e-26
 """What is dropped at the ends of sums, relative to the largest: with direct sums, and with Fourier transforms."""
 _USUAL_ROOM = 1.25
+_USUAL_NODES = 320
+"""Totals that a sum over all of them is done on, where there are many."""
 _ENOUGH = 1e-17
 """Probability left out with which nobody needs to look again."""
 
@@ -65,7 +67,9 @@ def noise_of_any_total(mechanism: Mechanism) -> CellNoise:
     """The noise of a mechanism whose n is private, if it is independent by category; refused otherwise."""
     noise = mechanism.noise
     if noise is None or noise.blocks or noise.cells < mechanism.k:
-        raise TooLargeError(f"there is no noise-aware posterior of {type(mechanism).__name__} with a private n: its noise is not independent")
+        raise TooLargeError(
+            f"there is no noise-aware posterior of {type(mechanism).__name__} with a private n: its noise is not independent"
+        )
     return noise
 
 
@@ -84,6 +88,12 @@ def _check_any_total(k: int, slope: float) -> None:
     """
     t = -float(np.log(TAIL))
     cells = int(min(_USUAL_ROOM * 2.0 * (t + (4.0 * k * t) ** 0.5) / slope, 1e18)) + 1
+    pairs = _USUAL_NODES * min(int(_USUAL_ROOM * 2.0 * t / slope), cells)
+    if pairs > limits.MIXTURE_CELLS:
+        raise TooLargeError(
+            f"the noise leaves about {pairs:,} pairs of a count and a total possible; the noise-aware posterior holds at most "
+            f"{limits.MIXTURE_CELLS:,}. Less noise (a larger epsilon) needs fewer"
+        )
     if cells > limits.WINDOW_CELLS or k * cells > limits.WINDOW_CONVOLUTIONS:
         raise TooLargeError(
             f"the noise spreads the true number of records over about {cells:,} values; the noise-aware posterior holds at most "
@@ -166,18 +176,12 @@ class Segment:
         dropped = self.sum.dropped + max((more for _, more in self.others), default=0.0)
         return float(np.log(dropped) + self.log_factor.max()) if dropped > 0.0 else -np.inf
 
-    def given(self, category: int, n: int) -> Run:
-        """The law of one count given the total, up to a constant."""
-        window, rest = self.windows[category], self.others[category][0]
-        low, high = max(window.low, n - rest.high), min(window.high, n - rest.low)
-        mine = window.value[low - window.low : high - window.low + 1]
-        return Run(low, mine * rest.value[n - high - rest.low : n - low - rest.low + 1][::-1])
-
-    def moments(self, category: int, centre: float, scale: float) -> Floats:
-        """E[y | n] and E[y² | n] for every total, y = (x - centre)/scale, x one count."""
+    def probes(self, category: int, centre: float, scale: float) -> Floats:
+        """E[y | n], E[y² | n] and E[1/(1 + x) | n] for every total, y = (x - centre)/scale, x one count."""
         window, rest = self.windows[category], self.others[category][0]
         y = (window.x - centre) / scale
-        sums = [_at(_added(Run(window.low, window.value * f), rest), self.low, len(self.log_factor)) for f in (np.ones_like(y), y, y * y)]
+        factors = (np.ones_like(y), y, y * y, 1.0 / (1.0 + window.x))
+        sums = [_at(_added(Run(window.low, window.value * f), rest), self.low, len(self.log_factor)) for f in factors]
         return np.array(sums[1:]) / np.where(sums[0] > 0.0, sums[0], 1.0)
 
     def marginal(self, category: int) -> Floats:
@@ -259,17 +263,18 @@ class CountsOfAnyTotal:
         left = float(logsumexp([self.reach.log_outside, *(segment.log_dropped() for segment in self.segments)]))
         return float(min(1.0, np.exp(min(left - float(logsumexp(self._log_sizes)), 0.0))))
 
-    def segment_of(self, n: int) -> Segment:
-        """The segment that a total belongs to."""
-        return next(segment for segment in self.segments if n <= segment.high)
+    @cached_property
+    def nodes(self) -> dict[int, tuple[Counts, Floats, float]]:
+        """Totals that stand for all in sums, once they are known (`any_total_mixtures`)."""
+        return {}
 
-    def moments(self, category: int) -> Floats:
-        """Mean and mean square of one count given each total, as distances from its overall mean in its standard deviations."""
+    def probes(self, category: int) -> Floats:
+        """Three means of one count given each total: of its distance from its overall mean in standard deviations, of the square, and
+        of 1/(1 + count), which changes where the others do not."""
         run = self.marginal(category)
         mean = float(run.value @ run.x)
         deviation = max(float(np.sqrt(run.value @ (run.x - mean) ** 2)), 0.5)
-        parts = [segment.moments(category, mean, deviation) for segment in self.segments]
-        return np.concatenate(parts, axis=1)
+        return np.concatenate([segment.probes(category, mean, deviation) for segment in self.segments], axis=1)
 
     def marginal(self, category: int) -> Run:
         """Probabilities of one category's count."""

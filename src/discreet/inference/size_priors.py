@@ -63,7 +63,9 @@ def _named(text: str) -> SizePrior:
     if name == "poisson" and len(parts) == 1:
         return _poisson(float(check_moderate(parts[0], "the mean of size_prior")))
     if name == "negative-binomial" and len(parts) == 2:
-        mean, shape = (float(check_moderate(part, f"the {what} of size_prior")) for part, what in zip(parts, ("mean", "shape"), strict=True))
+        mean, shape = (
+            float(check_moderate(part, f"the {what} of size_prior")) for part, what in zip(parts, ("mean", "shape"), strict=True)
+        )
         return _negative_binomial(mean, shape)
     raise InvalidInputError(f"size_prior must be {_ALLOWED}; got {shown(text)!r}")
 
@@ -100,7 +102,9 @@ def _of_function(function: Callable[[Any], Any]) -> SizePrior:
         try:
             value = np.asarray(function(n.astype(np.int64)), dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise InvalidInputError(f"the function size_prior must take an array of whole numbers; it raised {type(error).__name__}") from None
+            raise InvalidInputError(
+                f"the function size_prior must take an array of whole numbers; it raised {type(error).__name__}"
+            ) from None
         if value.shape not in ((), n.shape):
             raise InvalidInputError(f"the function size_prior must give a log weight for each n; shape {n.shape} became {value.shape}")
         _check_weights(value)

@@ -175,10 +175,15 @@ class Ladder:
 
     @property
     def edges(self) -> Floats:
-        """The totals where neighbouring tangents cross, with 0 before them and the last total behind them."""
+        """The totals where neighbouring tangents cross, with 0 before them and the last total behind them, which some may be beyond."""
         crossing = np.diff(self.heights) / np.diff(self.rates) + self.reference
         end = float(_LAST_TOTAL if self.last is None else self.last)
-        return np.concatenate([[0.0], np.clip(np.maximum.accumulate(crossing), 0.0, end), [end]])
+        return np.concatenate([[0.0], np.maximum(np.maximum.accumulate(crossing), 0.0), [end]])
+
+    def whole(self) -> tuple[Floats, Floats]:
+        """The first and the last whole total of each rung; the first is beyond the last where there is none."""
+        edges = self.edges
+        return np.ceil(edges[:-1]), np.floor(np.minimum(edges[1:], edges[-1]))
 
     def gaps(self) -> Floats:
         """By how much the two tangents are above what they leave possible where they cross."""
@@ -231,8 +236,7 @@ def reach_of(factors: Factors, prior: SizePrior, tail: float = TAIL) -> Reach:
 
     ladder, bounds, best = _climbed(nodes, prior, log_total, reference, tail)
     kept = bounds > best + np.log(tail)
-    edges = ladder.edges
-    low, high = int(np.floor(edges[:-1][kept].min())), int(np.ceil(edges[1:][kept].max()))
+    low, high = (int(end) for end in (ladder.whole()[0][kept].min(), ladder.whole()[1][kept].max()))
     _check_cells(high - low + 1, 4 * limits.WINDOW_CELLS)
     n = np.arange(low, high + 1, dtype=np.float64)
     logs = log_total(n)
@@ -288,7 +292,7 @@ def _rungs(ladder: Ladder, prior: SizePrior, log_total: LogTotal) -> tuple[Float
 
     That is less than the bound by the gap of the tangents around it and by the number of totals that one tilt spreads over.
     """
-    low, high = np.ceil(ladder.edges[:-1]), np.floor(ladder.edges[1:])
+    low, high = ladder.whole()
     some = (low <= high)[:, None]
     low = np.minimum(low, high)
     means, spread = np.array([(t.mean, t.spread) for t in ladder.tangents]).T

@@ -12,7 +12,6 @@ matrix between two vectors, and a search for a quantile computes the matrix once
 """
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +26,10 @@ __all__ = ["BetaRows"]
 
 _FAR = 300.0
 """Largest logarithm of a factor between the terms at a point and those they are computed from."""
+_NOTHING = 1e-25
+"""Probability that is not looked at further."""
+_LEAST, _MOST = 2.0**-1022, 1.0 - 2.0**-53
+"""The floats next to 0 and 1, but for denormal ones."""
 _KEPT = 2
 """Points whose terms are kept: the two ends of an interval."""
 
@@ -60,7 +63,9 @@ class BetaRows(BetaMixture):
         """Density; 0 outside [0, 1]."""
         points = np.asarray(x, dtype=np.float64)
         ends = {end: float(np.exp(self.logpdf(end))) for end in (0.0, 1.0) if (points == end).any()}
-        value = self._each_point(np.where((points < 0.0) | (points > 1.0), 0.0, points), self._table.density, ends.get(0.0, 0.0), ends.get(1.0, 0.0))
+        value = self._each_point(
+            np.where((points < 0.0) | (points > 1.0), 0.0, points), self._table.density, ends.get(0.0, 0.0), ends.get(1.0, 0.0)
+        )
         return np.where((points < 0.0) | (points > 1.0), 0.0, value)
 
     def _each_point(self, x: ArrayLike, function: Callable[[float], float], below: float, above: float) -> Floats:
@@ -73,7 +78,10 @@ class BetaRows(BetaMixture):
     def _excess(self, u: Floats, q: Floats) -> tuple[Floats, Floats]:
         """As for any mixture, with the terms of all components computed once for each point."""
         upper = q > 0.5
-        found = [(self._table.upper if above else self._table.lower)(float(t)) for t, above in zip(expit(u), upper, strict=True)]
+        found = [
+            (self._table.upper if above else self._table.lower)(float(t))
+            for t, above in zip(np.clip(expit(u), _LEAST, _MOST), upper, strict=True)
+        ]
         mass, density = np.array(found).reshape(-1, 2).T
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             log_mass = np.log(mass)
@@ -81,14 +89,23 @@ class BetaRows(BetaMixture):
         return np.where(upper, np.log1p(-q) - log_mass, log_mass - np.log(q)), slope
 
 
-@dataclass(frozen=True, eq=False)
 class _Terms:
-    """The products of d(a, b) at one point with what they are summed with."""
+    """The terms d(a, b) at one point, and their products with what they are summed with."""
 
-    point: float
-    lower: Floats
-    upper: Floats
-    density: Floats
+    def __init__(self, point: float, terms: Floats, table: "_Table") -> None:
+        self.point, self._terms, self._table = point, terms, table
+
+    @cached_property
+    def lower(self) -> Floats:
+        return self._terms * self._table.upwards
+
+    @cached_property
+    def upper(self) -> Floats:
+        return self._terms * self._table.downwards
+
+    @cached_property
+    def density(self) -> Floats:
+        return self._terms * self._table.weights
 
 
 class _Table:
@@ -105,14 +122,19 @@ class _Table:
         self.kept: list[_Terms] = []
 
     @cached_property
-    def cumulative(self) -> tuple[Floats, Floats]:
-        """The weight of each row up to each component but its last, and beyond each component."""
-        upwards = np.cumsum(self.weights, axis=1)
-        upwards[self.columns >= self.last[:, None]] = 0.0
-        downwards = np.zeros_like(self.weights)
-        downwards[:, :-1] = np.cumsum(self.weights[:, :0:-1], axis=1)[:, ::-1]
-        downwards[self.columns < self.first[:, None]] = 0.0
-        return upwards, downwards
+    def upwards(self) -> Floats:
+        """The weight of each row up to each component but its last, which an incomplete beta function stands for."""
+        sums = np.cumsum(self.weights, axis=1)
+        sums[self.columns >= self.last[:, None]] = 0.0
+        return sums
+
+    @cached_property
+    def downwards(self) -> Floats:
+        """The weight of each row beyond each component."""
+        sums = np.zeros_like(self.weights)
+        sums[:, :-1] = np.cumsum(self.weights[:, :0:-1], axis=1)[:, ::-1]
+        sums[self.columns < self.first[:, None]] = 0.0
+        return sums
 
     @cached_property
     def relative(self) -> tuple[Floats, Floats]:
@@ -152,27 +174,32 @@ class _Table:
                 rows, columns = np.exp((self.totals - middle_row) * rest + constant), np.exp((self.columns - middle_column) * odds)
                 return known, rows, columns
         log_terms = self._log_terms(t)
-        upwards, downwards = self.cumulative
-        terms = np.exp(np.where(self.weights.any() & (self.columns >= self.first[:, None]) & (self.columns <= self.last[:, None]), log_terms, -np.inf))
-        found = _Terms(t, upwards * terms, downwards * terms, self.weights * terms * (self.a + self.columns))
+        terms = np.exp(np.minimum(log_terms, 0.0, out=log_terms), out=log_terms)  # each is a difference of probabilities
+        found = _Terms(t, terms, self)
         self.kept[:] = [found, *self.kept[: _KEPT - 1]]
         return found, np.ones(len(self.totals)), np.ones(len(self.columns))
 
     def lower(self, t: float) -> tuple[float, float]:
         """The probability of being at most t, and the density there times t."""
         terms, rows, columns = self._terms(t)
-        a = self.a + self.last
-        whole = _each(betainc, beta_cdf, a, self.b + self.totals - self.last, np.array([[t]]))[0]
-        return float(self.row @ whole + rows @ (terms.lower @ columns)), float(rows @ (terms.density @ columns))
+        a, b = self.a + self.last, self.b + self.totals - self.last
+        whole = 0.0
+        if betainc(a.min(), b.max(), t) > _NOTHING:
+            whole = float(self.row @ _each(betainc, beta_cdf, a, b, np.array([[t]]))[0])
+        return whole + float(rows @ (terms.lower @ columns)), self._density(terms, rows, columns)
 
     def upper(self, t: float) -> tuple[float, float]:
         """The probability of being above t, and the density there times t."""
         terms, rows, columns = self._terms(t)
-        a = self.a + self.first
-        whole = _each(betaincc, beta_survival, a, self.b + self.totals - self.first, np.array([[t]]))[0]
-        return float(self.row @ whole + rows @ (terms.upper @ columns)), float(rows @ (terms.density @ columns))
+        a, b = self.a + self.first, self.b + self.totals - self.first
+        whole = 0.0
+        if betaincc(a.max(), b.min(), t) > _NOTHING:
+            whole = float(self.row @ _each(betaincc, beta_survival, a, b, np.array([[t]]))[0])
+        return whole + float(rows @ (terms.upper @ columns)), self._density(terms, rows, columns)
+
+    def _density(self, terms: _Terms, rows: Floats, columns: Floats) -> float:
+        return float(rows @ (terms.density @ (columns * (self.a + self.columns))))
 
     def density(self, t: float) -> float:
         """The density at t."""
-        terms, rows, columns = self._terms(t)
-        return float(rows @ (terms.density @ columns)) / t
+        return self._density(*self._terms(t)) / t
