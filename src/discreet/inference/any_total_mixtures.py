@@ -40,7 +40,7 @@ def probability_law(counts: CountsOfAnyTotal, category: int, a: float, b: float,
     low, high = counts.reach.windows[category]
     if len(n) * (high - low + 1) > limits.MIXTURE_CELLS:
         raise TooLargeError(
-            f"the noise leaves {len(n) * (high - low + 1):,} pairs of a count and a total possible; means and intervals of probabilities are "
+            f"the noise leaves {len(n) * (high - low + 1):,} pairs of a count and a total possible; means and intervals are "
             f"computed from up to {limits.MIXTURE_CELLS:,}. Less noise (a larger epsilon) needs fewer"
         )
     low, weights = _weights(counts, category, n, share)

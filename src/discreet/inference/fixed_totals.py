@@ -60,7 +60,7 @@ class Run:
 
 
 def log_prior_weight(a: float, x: Floats, reference: float) -> Floats:
-    """ln Γ(a + x)/x! less its value at the reference: two Bregman divergences of ln Γ and a line, so that nothing of size x ln x is formed."""
+    """ln Γ(a + x)/x! less its value at the reference: Bregman divergences of ln Γ and a line; nothing of size x ln x is formed."""
     step = x - reference
     above, below = a + reference, 1.0 + reference
     line = float(digamma(above) - digamma(below))

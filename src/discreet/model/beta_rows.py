@@ -26,6 +26,8 @@ __all__ = ["BetaRows"]
 
 _FAR = 300.0
 """Largest logarithm of a factor between the terms at a point and those they are computed from."""
+_MANY = 2e5
+"""Beyond so many records the factors between two points would lose digits, and every point has terms of its own."""
 _NOTHING = 1e-25
 """Probability that is not looked at further."""
 _LEAST, _MOST = 2.0**-1022, 1.0 - 2.0**-53
@@ -170,7 +172,7 @@ class _Table:
             odds = np.log(t) - np.log(s) - rest
             ends = max(middle_row, float(np.ptp(self.totals))) * abs(rest) + len(self.columns) * abs(odds)
             constant = (self.a + self.b + middle_row - 1.0) * rest + (self.a + middle_column) * odds
-            if ends < _FAR and abs(constant) < _FAR:
+            if ends < _FAR and abs(constant) < _FAR and middle_row < _MANY:
                 rows, columns = np.exp((self.totals - middle_row) * rest + constant), np.exp((self.columns - middle_column) * odds)
                 return known, rows, columns
         log_terms = self._log_terms(t)
