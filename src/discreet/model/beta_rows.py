@@ -47,7 +47,7 @@ class BetaRows(BetaMixture):
     ) -> None:
         """The first column is for the count `first`. Where a weight is above 0 the count must be at most the total."""
         rows, columns = np.nonzero(weights)
-        x, n = first + columns, totals[rows]
+        x, n = (first + columns).astype(np.float64), totals[rows].astype(np.float64)
         super().__init__(weights[rows, columns], a + x, b + (n - x), category, omitted)
         object.__setattr__(self, "_table", _Table(weights / weights.sum(), a + first, b - first, totals.astype(np.float64)))
 
