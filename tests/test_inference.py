@@ -17,8 +17,8 @@ from scipy.special import betainc, gammaln
 
 import discreet as dc
 from discreet import limits
-from discreet.inference.fixed_totals import Run
 from discreet.inference.noise_aware import NoiseAware
+from discreet.inference.runs import Run
 from discreet.inference.true_counts import ConvolvedCounts, ListedCounts, convolved, latent_counts
 from discreet.mechanisms import Mechanism
 from discreet.model.beta_mixtures import BetaMixture

@@ -167,7 +167,7 @@ def test_a_private_n_needs_a_bound_and_a_public_one_has_it() -> None:
     with pytest.raises(dc.InvalidInputError, match="private n"):
         optimal(dc.Beta(1, 1), 3, 1, n_max=4)
     with pytest.raises(dc.InvalidInputError, match="size_prior"):
-        optimal(dc.Beta(1, 1), None, 1, n_max=4, size_prior="normal")  # type: ignore[arg-type]
+        optimal(dc.Beta(1, 1), None, 1, n_max=4, size_prior="normal")
     with pytest.raises(dc.TooLargeError, match="linear program"):
         optimal(dc.Beta(1, 1), None, 1, n_max=1000)
 

@@ -135,3 +135,7 @@ WINDOW_CONVOLUTIONS = 1 << 28
 """Cells of the laws of all totals, one total for each category: half a minute at a thousand categories and the noise of ε = 1."""
 WINDOWS_HELD = 1 << 25
 """Cells of all windows together, which are all held: 256 MB."""
+MIXTURE_CELLS = 1 << 23
+"""Pairs of a count and a total in the law of one category's probability where n is private: 64 MB, some ten times."""
+SIZE_WEIGHTS = 1 << 24
+"""Longest array of log weights of a private n."""

@@ -84,6 +84,10 @@ def _title(release: "Release", variable: str | None) -> str:
     return f"{question}\n{known}, each protected by {guarantee.level} differential privacy."
 
 
+def _number(n: int | None) -> str:
+    return "a private number of" if n is None else f"{n:,}"
+
+
 def _draw_intervals(
     ax: "Axes",
     rows: "Floats",

@@ -23,7 +23,7 @@ from discreet.errors import InternalError, InvalidInputError, TooLargeError
 from discreet.model.datasets import Relation, Space, candidate_count, check_outcomes, simplex_points
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger
-from discreet.model.size_priors import SizePrior, log_size_weights
+from discreet.model.size_priors import size_prior_of
 from discreet.validation import Number, check_positive, check_records
 
 __all__ = ["Optimum", "constraint_count", "neighbouring_pairs", "optimal"]
@@ -76,7 +76,7 @@ def optimal(
     *,
     distance: Distance = hellinger,
     n_max: int | None = None,
-    size_prior: SizePrior = "flat",
+    size_prior: Any = "flat",
 ) -> Optimum:
     """The least mean error over the prior predictive, or worst-case mean error, of any ε-DP mechanism that reports counts.
 
@@ -110,16 +110,16 @@ def optimal(
     return Optimum(value, objective, datasets, table)
 
 
-def _of_total(prior: Dirichlet | Beta, space: Space, n_max: int | None, size_prior: SizePrior) -> tuple[Counts, Floats]:
+def _of_total(prior: Dirichlet | Beta, space: Space, n_max: int | None, size_prior: Any) -> tuple[Counts, Floats]:
     """The datasets of a public total and their log probabilities."""
-    if n_max is not None or size_prior != "flat":
+    if n_max is not None or not (isinstance(size_prior, str) and size_prior == "flat"):
         raise InvalidInputError("n_max and size_prior are for a private n; here n is public")
     _check_program(space.size if prior.k <= limits.PROGRAM_CANDIDATES else prior.k, constraint_count(space.total, prior.k))
     points = space.points()
     return points, prior.predictive(space.total).logpmf(points)
 
 
-def _of_any_total(prior: Dirichlet | Beta, n_max: int | None, size_prior: SizePrior) -> tuple[Counts, Floats]:
+def _of_any_total(prior: Dirichlet | Beta, n_max: int | None, size_prior: Any) -> tuple[Counts, Floats]:
     """The datasets of at most n_max records and their log probabilities."""
     if n_max is None:
         raise InvalidInputError("with a private n, say up to how many records the datasets may have: n_max=")
@@ -128,7 +128,7 @@ def _of_any_total(prior: Dirichlet | Beta, n_max: int | None, size_prior: SizePr
     _check_program(size, _constraint_count_up_to(most, prior.k))
     points = simplex_points(most, prior.k + 1)[:, :-1]
     totals = points.sum(axis=-1)
-    log_size = log_size_weights(size_prior, np.arange(most + 1))
+    log_size = size_prior_of(size_prior)(np.arange(most + 1.0))
     log_size = log_size - logsumexp(log_size)
     log_weight = log_size[totals]
     for total in range(1, most + 1):

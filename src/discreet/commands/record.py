@@ -115,7 +115,7 @@ def _noise_aware(found: "Release", mass: float, *, slow: bool) -> _NoiseAware:
             raise TooLargeError("the intervals of this outcome take a while and much memory: discreet show RECORD --slow computes them")
         shares = zip(posterior.mean(), posterior.interval(mass), strict=True)
         rows = [(float(mean), float(low), float(high)) for mean, (low, high) in shares]
-        size = None if found.n is not None else getattr(posterior, "size", None)
+        size = None if found.n is not None else posterior.size
         if size is None:
             return _NoiseAware(rows)
         fewest, most = size.interval(mass)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from discreet.analysis.privacy import check_loss
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.inference.true_counts import check_posterior
+from discreet.inference.private_totals import check_posterior
 from discreet.mechanisms import Mechanism
 
 

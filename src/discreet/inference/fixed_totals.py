@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.special import digamma, logsumexp
+from scipy.special import logsumexp
 
 from discreet import limits
 from discreet.arrays import Floats
 from discreet.errors import TooLargeError
-from discreet.numerics.divergences import bregman
+from discreet.inference.runs import Run
+from discreet.numerics.gamma import log_rising
 from discreet.numerics.sum_rules import panel_nodes
 from discreet.numerics.tilts import balancing_tilt
 
@@ -29,22 +30,6 @@ LogFactor = Callable[[int, Floats], Floats]
 _NODE_ROOM = 1.05
 _DENSE = 4096
 """Up to this many records every count is a node."""
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """Values of consecutive integers from `low` on."""
-
-    low: int
-    value: Floats
-
-    @property
-    def high(self) -> int:
-        return self.low + len(self.value) - 1
-
-    @property
-    def x(self) -> Floats:
-        return np.arange(self.low, self.low + len(self.value), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -62,11 +47,8 @@ class _Category:
     """A count that logarithms are taken relative to; it changes constants and rounding errors alone."""
 
     def log_weight(self, x: Floats) -> Floats:
-        """ln g(x), as two Bregman divergences of ln Γ from the reference and a line: nothing of size n ln n is formed."""
-        step = x - self.reference
-        above, below = self.a + self.reference, 1.0 + self.reference
-        line = float(digamma(above) - digamma(below))
-        return np.asarray(bregman(self.a + x, above, step) - bregman(1.0 + x, below, step) + line * step + self.log_likelihood(x))
+        """ln g(x)."""
+        return log_rising(self.a, x, self.reference) + self.log_likelihood(x)
 
     @cached_property
     def _every(self) -> tuple[Floats, Floats, Floats]:

@@ -17,10 +17,14 @@ import numpy as np
 
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
-from discreet.inference.fixed_totals import Run
+from discreet.inference.any_total_mixtures import probability_law
+from discreet.inference.private_totals import CountsOfAnyTotal, counts_of_any_total, noise_of_any_total
+from discreet.inference.runs import Run
+from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.true_counts import LatentCounts, latent_counts
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.size_priors import size_prior_of
 from discreet.record.release import Release
 from discreet.text import html_table
 from discreet.validation import check_records
@@ -35,11 +39,18 @@ _BLOCKS_PER_DEVIATION = 8.0
 """Longer mixtures are shortened in blocks of an eighth of a component's standard deviation: an error below 1e-10."""
 
 
-def noise_aware(release: Release) -> "NoiseAware":
-    """The noise-aware posterior of a release."""
+def noise_aware(release: Release, size_prior: Any = None) -> "NoiseAware":
+    """The noise-aware posterior of a release; `size_prior` is what is believed about a private number of records before."""
     if not release.mechanism.is_outcome(release.raw):
         raise InvalidInputError(f"raw is not a possible outcome of {release.mechanism.title} with these parameters")
-    return NoiseAware(release.prior, release.mechanism.total, latent_counts(release.mechanism, release.raw))
+    if release.n is not None and size_prior is not None:
+        raise InvalidInputError(f"size_prior is for a private number of records; this release says that n = {release.n}: leave it out")
+    mechanism = release.mechanism
+    if mechanism.n is None:
+        noise = noise_of_any_total(mechanism)
+        prior = size_prior_of("flat" if size_prior is None else size_prior)
+        return NoiseAware(release.prior, None, counts_of_any_total(mechanism.prior.concentration, noise, release.raw, prior))
+    return NoiseAware(release.prior, mechanism.n, latent_counts(mechanism, release.raw))
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +58,9 @@ class NoiseAware:
     """The posterior of the categories' probabilities given a raw outcome: a mixture of Dirichlets over the unknown true counts."""
 
     prior: Dirichlet | Beta
-    n: int
-    counts: LatentCounts
+    n: int | None
+    """The number of records if it is public; None if it is private, and then `size` has its posterior."""
+    counts: LatentCounts | CountsOfAnyTotal
     """The posterior law of the true counts."""
 
     @property
@@ -64,6 +76,13 @@ class NoiseAware:
     def work(self) -> int:
         """How many numbers the means and intervals of all categories are computed from: what they take grows with it."""
         return self.counts.work
+
+    @cached_property
+    def size(self) -> SizePosterior:
+        """The posterior of the number of records. A public n has probability 1."""
+        if isinstance(self.counts, CountsOfAnyTotal):
+            return SizePosterior(self.counts.sizes.low, self.counts.sizes.value, self.omitted)
+        return SizePosterior(int(self.n or 0), np.ones(1))
 
     def count_probabilities(self, category: Hashable) -> tuple[Counts, Floats]:
         """Possible true counts of one category and their posterior probabilities."""
@@ -83,8 +102,12 @@ class NoiseAware:
             return self._known[i]
         a = float(self.prior.exact[i])
         b = float(self.prior.exact_total - self.prior.exact[i])
-        x, weight, dropped = _shortened(self.counts.marginal(i), a, b, self.n)
-        found = BetaMixture(weight, a + x, b + (self.n - x), self.categories[i], min(1.0, self.omitted + dropped))
+        if isinstance(self.counts, CountsOfAnyTotal):
+            found = probability_law(self.counts, i, a, b, self.categories[i])
+        else:
+            n = int(self.n or 0)
+            x, weight, dropped = _shortened(self.counts.marginal(i), a, b, n)
+            found = BetaMixture(weight, a + x, b + (n - x), self.categories[i], min(1.0, self.omitted + dropped))
         self._known[i] = found
         return found
 
@@ -130,14 +153,22 @@ class NoiseAware:
         return {category: self.marginal(category).to_scipy() for category in self.categories}
 
     def to_xarray(self, draws: int = 1000, chains: int = 4, rng: np.random.Generator | int | None = None) -> Any:
-        """Independent draws as an `xarray.Dataset`: `theta` and `count`, each by chain, draw and category."""
+        """Independent draws as an `xarray.Dataset`: `theta` and `count`, each by chain, draw and category.
+
+        Where n is private there is also `n`, by chain and draw.
+        """
         xarray = _needed("xarray")
         generator = np.random.default_rng(rng)
         counts = self.sample_counts((chains, draws), generator)
         dims = ("chain", "draw", "category")
         coordinates = {"chain": np.arange(chains), "draw": np.arange(draws), "category": _labels(self.categories)}
-        data = {"theta": (dims, self._probabilities(counts, generator)), "count": (dims, counts)}
-        return xarray.Dataset(data, coordinates, attrs={"inference_library": "discreet", "n": self.n})
+        data: dict[str, Any] = {"theta": (dims, self._probabilities(counts, generator)), "count": (dims, counts)}
+        attributes: dict[str, Any] = {"inference_library": "discreet"}
+        if self.n is None:
+            data["n"] = (dims[:2], counts.sum(axis=-1))
+        else:
+            attributes["n"] = self.n
+        return xarray.Dataset(data, coordinates, attrs=attributes)
 
     def to_arviz(self, draws: int = 1000, chains: int = 4, rng: np.random.Generator | int | None = None) -> Any:
         """The same draws as what the installed ArviZ takes: `InferenceData` before version 1, an `xarray.DataTree` from then on."""
@@ -168,7 +199,8 @@ class NoiseAware:
             (category, f"{m.mean():.4g}", f"{m.std():.2g}", "{:.4g} to {:.4g}".format(*m.interval(0.95)))
             for category, m in zip(self.categories, self._marginals(), strict=True)
         )
-        return html_table(f"Noise-aware posterior, n = {self.n}", ("category", "mean", "std", "95 % interval"), rows)
+        size = f"n = {self.n}" if self.n is not None else "private n, 95 % interval {} to {}".format(*self.size.interval(0.95))
+        return html_table(f"Noise-aware posterior, {size}", ("category", "mean", "std", "95 % interval"), rows)
 
 
 def _needed(name: str) -> Any:

@@ -20,7 +20,8 @@ from scipy.special import logsumexp
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
-from discreet.inference.fixed_totals import Run, Tilted, check_windows, tilt
+from discreet.inference.fixed_totals import Tilted, check_windows, tilt
+from discreet.inference.runs import Run, completed, convolve, inverse, values_at
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import clamp_outcomes
@@ -74,7 +75,7 @@ class ConvolvedCounts:
         """The law of a total with one more window, cut to what the rest can complete."""
         window = self.laws.windows[category]
         last = self.laws.rest.high - total.low - window.low + 1
-        return Run(total.low + window.low, _convolve(total.value, window.value)[:last])
+        return Run(total.low + window.low, convolve(total.value, window.value)[:last])
 
     @cached_property
     def _totals(self) -> tuple[list[Run], Run]:
@@ -105,9 +106,9 @@ class ConvolvedCounts:
             totals = list(accumulate(block[:-1], self._added, initial=start))
             for category, total in reversed(list(zip(block, totals, strict=True))):
                 window = self.laws.windows[category]
-                weight = window.value * _completed(message, total, window).value
+                weight = window.value * completed(message, total, window).value
                 found[category] = Run(window.low, weight / weight.sum())
-                message = _completed(message, window, total)
+                message = completed(message, window, total)
         return found
 
     @cached_property
@@ -118,7 +119,7 @@ class ConvolvedCounts:
         totals = list(accumulate(self._order, self._added, initial=Run(0, np.ones(1))))
         messages = [self._completing]
         for category, total in reversed(list(zip(self._order, totals, strict=False))):
-            messages.append(_completed(messages[-1], self.laws.windows[category], total))
+            messages.append(completed(messages[-1], self.laws.windows[category], total))
         return messages[::-1]
 
     @cached_property
@@ -153,7 +154,7 @@ class ConvolvedCounts:
         while drawn < size:
             x = np.zeros((_BATCH, len(self._order) + 1), dtype=np.int64)
             for category, window in self.laws.windows.items():
-                x[:, category] = window.low + _inverse(window.value, rng.random(_BATCH))
+                x[:, category] = window.low + inverse(window.value, rng.random(_BATCH))
             total = x.sum(axis=1)
             chance = np.where(total <= rest.high, rest.value[np.minimum(total - rest.low, len(rest.value) - 1)], 0.0)
             x[:, self.laws.pivot] = self.n - total
@@ -169,8 +170,8 @@ class ConvolvedCounts:
             total = x.sum(axis=1)
             for value in np.unique(total):
                 rows = np.nonzero(total == value)[0]
-                weight = window.value * _at(after, int(value) + window.low, len(window.value))
-                x[rows, category] = window.low + _inverse(weight, rng.random(len(rows)))
+                weight = window.value * values_at(after, int(value) + window.low, len(window.value))
+                x[rows, category] = window.low + inverse(weight, rng.random(len(rows)))
         x[:, self.laws.pivot] = self.n - x.sum(axis=1)
         return x
 
@@ -181,36 +182,6 @@ LatentCounts = ListedCounts | ConvolvedCounts
 `work` is how many numbers the marginals of all categories are computed from, `omitted` an upper bound on the probability that is left
 out; `marginal(category)` has the probabilities of one category's count, and `sample(size, rng)` draws, one a row.
 """
-
-
-def _convolve(left: Floats, right: Floats) -> Floats:
-    if len(left) * len(right) <= limits.DIRECT_CONVOLUTION:
-        return np.convolve(left, right)
-    from scipy.signal import fftconvolve  # slow to load
-
-    return np.maximum(fftconvolve(left, right), 0.0)
-
-
-def _completed(target: Run, step: Run, start: Run) -> Run:
-    """For each s of `start`: Σ_t step(t) target(s + t)."""
-    value = _convolve(target.value, step.value[::-1])
-    return Run(start.low, _at(Run(target.low - step.high, value), start.low, len(start.value)))
-
-
-def _at(run: Run, low: int, size: int) -> Floats:
-    """The run's values at `size` integers from `low` on; 0 where it has none."""
-    result = np.zeros(size)
-    first, last = max(low, run.low), min(low + size - 1, run.high)
-    if first <= last:
-        result[first - low : last - low + 1] = run.value[first - run.low : last - run.low + 1]
-    return result
-
-
-def _inverse(weight: Floats, level: Floats) -> Counts:
-    """Indices drawn with these weights by inverting their cumulative sums at uniform levels."""
-    cumulative = np.cumsum(weight)
-    found = np.searchsorted(cumulative, level * cumulative[-1], side="right")
-    return np.asarray(np.minimum(found, len(weight) - 1), dtype=np.int64)
 
 
 # --- from an outcome to the law ---------------------------------------------------------------------------------------

@@ -97,11 +97,11 @@ class BetaMixture:
 
     def cdf(self, x: ArrayLike) -> Floats:
         """Probability of being at most x."""
-        return self._over(lambda part: _each(betainc, beta_cdf, self.a, self.b, part) @ self.weight, np.clip(x, 0.0, 1.0))
+        return self._over(lambda part: each_component(betainc, beta_cdf, self.a, self.b, part) @ self.weight, np.clip(x, 0.0, 1.0))
 
     def sf(self, x: ArrayLike) -> Floats:
         """Probability of being above x, without subtracting."""
-        return self._over(lambda part: _each(betaincc, beta_survival, self.a, self.b, part) @ self.weight, np.clip(x, 0.0, 1.0))
+        return self._over(lambda part: each_component(betaincc, beta_survival, self.a, self.b, part) @ self.weight, np.clip(x, 0.0, 1.0))
 
     def _over(self, function: Callable[[Floats], Floats], x: Floats) -> Floats:
         """`function` of a column of points against the row of components, a chunk of points at a time."""
@@ -186,7 +186,7 @@ class BetaMixture:
         return plot_marginals([(self.category, self)], ax)
 
 
-def _each(
+def each_component(
     generic: Callable[..., Floats], symmetric: Callable[[float, float, ArrayLike], Floats], a: Floats, b: Floats, x: Floats
 ) -> Floats:
     """An incomplete beta function of points (rows) and components (columns); `numerics` says why a = b is a case of its own."""

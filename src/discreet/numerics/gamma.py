@@ -26,11 +26,12 @@ def log_gamma_ratio(z: ArrayLike, shift: ArrayLike) -> Floats:
     return np.asarray(bregman(z + shift, z, shift) + shift * (np.log(z) + digamma_excess(z)))
 
 
-def log_rising(a: float, x: Floats, n: float) -> Floats:
-    """ln Γ(x + a)/x! up to a constant, for any a and x up to n: neither a - 1, which may be -1 in floats, nor lnΓ of a huge a is formed."""
-    if a > n:
-        return log_gamma_ratio(a, x) - gammaln(x + 1.0)
-    return log_gamma_ratio(x + 1.0, a) - np.log(x + a)
+def log_rising(a: float, x: Floats, reference: float) -> Floats:
+    """ln Γ(a + x)/x! less its value at the reference: Bregman divergences of ln Γ and a line; nothing of size x ln x is formed."""
+    step = x - reference
+    above, below = a + reference, 1.0 + reference
+    line = float(digamma(above) - digamma(below))
+    return np.asarray(bregman(a + x, above, step) - bregman(1.0 + x, below, step) + line * step)
 
 
 def digamma_excess(z: ArrayLike) -> Floats:

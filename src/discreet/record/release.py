@@ -57,11 +57,16 @@ class Release:
         """The released member of the family, Dir(a + counts): the papers' object. It takes the noisy counts at face value."""
         return self.prior.plus(self.counts)
 
-    def noise_aware(self) -> "NoiseAware":
-        """The posterior that allows for the noise: what the raw outcome says, with intervals that cover what they promise."""
+    def noise_aware(self, size_prior: Any = None) -> "NoiseAware":
+        """The posterior that allows for the noise: what the raw outcome says, with intervals that cover what they promise.
+
+        Where n is private it has a posterior too, and `size_prior` says what is believed about it before: "flat" on 0, 1, 2, ... (the
+        default), "poisson:MEAN", "negative-binomial:MEAN,SHAPE", an array of log weights for n = 0, 1, 2, ..., or a function that takes
+        an array of n and gives their log weights.
+        """
         from discreet.inference.noise_aware import noise_aware
 
-        return noise_aware(self)
+        return noise_aware(self, size_prior)
 
     # --- JSON ---------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,121 @@
+"""One category's probability where the total is private: a mixture of Betas over counts and totals, on few totals (docs/inference.md).
+
+Given a total, the sum over counts is fast (`BetaRows`). As a function of the total it is smooth but for few places, so that a sum over a
+stretch of totals is done on Chebyshev nodes, whose weights sum polynomials exactly under the posterior of the total. Where the mean and
+the square of the count given the total are not met by the polynomials through the nodes, the stretch is halved.
+"""
+
+from collections.abc import Hashable, Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from discreet import limits
+from discreet.arrays import Counts, Floats
+from discreet.errors import TooLargeError
+from discreet.inference.private_totals import CountsOfAnyTotal
+from discreet.inference.runs import values_at
+from discreet.model.beta_mixtures import BetaMixture
+from discreet.model.beta_rows import BetaRows
+
+_LEFT_OUT = 1e-12
+"""Posterior probability of the totals that are left out at either end, and of the counts left out at either end."""
+_FEW = 16
+"""Consecutive totals that are all nodes."""
+_NODES = 8
+"""Chebyshev nodes of a longer stretch."""
+_STRETCHES = 12
+"""How many stretches all totals are cut into at first."""
+_CLOSE = 1e-12
+"""Error that a stretch's nodes may have in the probes."""
+_TOGETHER = 8
+"""Up to so many categories share the nodes of the total."""
+
+
+def probability_law(counts: CountsOfAnyTotal, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
+    """The distribution of one category's probability: Beta(a + x, b + n - x) over counts x and nodes n of the total."""
+    n, share, dropped = _total_nodes(counts, category)
+    low, high = counts.reach.windows[category]
+    if len(n) * (high - low + 1) > limits.MIXTURE_CELLS:
+        raise TooLargeError(
+            f"the noise leaves {len(n) * (high - low + 1):,} pairs of a count and a total possible; means and intervals are "
+            f"computed from up to {limits.MIXTURE_CELLS:,}. Less noise (a larger epsilon) needs fewer"
+        )
+    low, weights = _weights(counts, category, n, share)
+    column = weights.sum(axis=0)
+    first = int(np.searchsorted(np.cumsum(column), _LEFT_OUT, side="right"))
+    last = len(column) - 1 - int(np.searchsorted(np.cumsum(column[::-1]), _LEFT_OUT, side="right"))
+    left = float(column[:first].sum() + column[last + 1 :].sum())
+    return BetaRows(weights[:, first : last + 1], a, b, low + first, n, label, min(1.0, counts.omitted + dropped + left))
+
+
+def _weights(counts: CountsOfAnyTotal, category: int, n: Counts, share: Floats) -> tuple[int, Floats]:
+    """The first count, and for every node (rows) and count (columns) their weight: the node's share times the law of the count given n."""
+    low, high = counts.reach.windows[category]
+    rows = []
+    for segment in counts.segments:
+        held = (n >= segment.low) & (n <= segment.high)
+        window, (rest, _) = segment.windows[category], segment.others[category]
+        totals = n[held]
+        if not totals.size:
+            continue
+        start, size = int(totals[0]) - high, int(totals[-1]) - int(totals[0]) + high - low + 1
+        views = np.lib.stride_tricks.sliding_window_view(values_at(rest, start, size)[::-1], high - low + 1)
+        part = views[totals[-1] - totals] * window.value
+        rows.append(part * (share[held] / part.sum(axis=1))[:, None])
+    return low, np.concatenate(rows)
+
+
+def _total_nodes(counts: CountsOfAnyTotal, category: int) -> tuple[Counts, Floats, float]:
+    """Totals and weights that stand for the law of the total in the sums of this category; and the probability left out."""
+    together = len(counts.reach.windows) <= _TOGETHER
+    known = counts.nodes.get(0 if together else category)
+    if known is not None:
+        return known
+    sizes = counts.sizes
+    first = int(np.searchsorted(np.cumsum(sizes.value), _LEFT_OUT, side="right"))
+    last = len(sizes.value) - 1 - int(np.searchsorted(np.cumsum(sizes.value[::-1]), _LEFT_OUT, side="right"))
+    weight = sizes.value[first : last + 1]
+    dropped = float(sizes.value[:first].sum() + sizes.value[last + 1 :].sum())
+    categories = range(len(counts.reach.windows)) if together else [category]
+    probes = np.concatenate([counts.probes(i)[:, first : last + 1] for i in categories])
+    n = np.arange(len(weight))
+    parts = [part for low, high in _pieces(counts, sizes.low + first, len(n)) for part in _stretches(n[low:high], weight, probes)]
+    found = sizes.low + first + np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]), dropped
+    counts.nodes[0 if together else category] = found
+    return found
+
+
+def _pieces(counts: CountsOfAnyTotal, first: int, size: int) -> Iterator[tuple[int, int]]:
+    """Stretches of equal length at first, cut where the noisy counts of all categories, or of all but one, add up: laws may bend there."""
+    centres = np.maximum(counts.factors.centres, 0)
+    bends = centres.sum() - np.append(0, centres if len(centres) <= _TOGETHER else []) - first
+    edges = np.unique(np.clip(np.concatenate([np.linspace(0, size, _STRETCHES + 1).astype(np.int64), bends.astype(np.int64)]), 0, size))
+    return pairwise(edges.tolist())
+
+
+def _stretches(n: Counts, weight: Floats, probes: Floats) -> Iterator[tuple[Counts, Floats]]:
+    """Nodes and weights of consecutive totals: Chebyshev's, if polynomials through them meet the probes in between, else of two halves."""
+    inside = slice(int(n[0]), int(n[-1]) + 1)
+    found = _chebyshev(n, weight[inside], probes[:, inside]) if len(n) > _FEW else (n, weight[inside])
+    if found is not None:
+        yield found
+        return
+    yield from _stretches(n[: len(n) // 2], weight, probes)
+    yield from _stretches(n[len(n) // 2 :], weight, probes)
+
+
+def _chebyshev(n: Counts, weight: Floats, probes: Floats) -> tuple[Counts, Floats] | None:
+    """Nodes among the totals with the weights of the interpolating polynomial, which must be positive and do for the probes."""
+    places = 0.5 * (n[0] + n[-1]) - 0.5 * (n[-1] - n[0]) * np.cos(np.pi * np.arange(_NODES) / (_NODES - 1.0))
+    nodes = np.unique(np.rint(places).astype(np.int64))
+    scale = 0.25 * float(n[-1] - n[0])
+    distance = (nodes[:, None] - nodes[None, :]) / scale
+    np.fill_diagonal(distance, 1.0)
+    gap = (n[:, None] - nodes[None, :]) / scale
+    at = gap == 0.0
+    terms = 1.0 / (distance.prod(axis=1) * np.where(at, 1.0, gap))
+    basis = np.where(at.any(axis=1)[:, None], at, terms / terms.sum(axis=1, keepdims=True))
+    share = weight @ basis
+    wrong = np.abs(probes[:, nodes - n[0]] @ basis.T - probes) @ weight
+    return (nodes, share) if (share >= 0.0).all() and (wrong <= _CLOSE).all() else None
