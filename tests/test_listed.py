@@ -206,7 +206,7 @@ def test_falling_exponentials_keep_their_bounds() -> None:
     assert worst_fall > FALL_ERROR / 16  # the bound says something
 
 
-@given(st.sampled_from(["1", "1/3", "1e-9", "1e-100", "7.5", "1e6", "1e15", "1e60"]), st.integers(1, 60), st.data())
+@given(st.sampled_from(["1", "1/3", "1e-9", "1e-100", "7.5", "1e6", "1e15", "1e100"]), st.integers(1, 60), st.data())
 @settings(max_examples=60, deadline=None)
 def test_fine_tables_of_gaps_keep_their_bound(prior: str, n: int, data: st.DataObject) -> None:
     a = Fraction(prior)
@@ -217,6 +217,11 @@ def test_fine_tables_of_gaps_keep_their_bound(prior: str, n: int, data: st.DataO
     true = refine(lambda: gap_ball(a + x, a + r), 100)
     assert found == 0.0 if x == r else abs(float(arb(found) / true - 1)) < FINE_ERROR
     assert table.steps[min(x, n - 1)] == float(table.row(min(x, n - 1))[min(x, n - 1) + 1])
+
+
+@pytest.mark.parametrize("prior", ["1e-100", "1", "1e100"])
+def test_the_longest_tables_are_fine_for_the_smallest_and_the_largest_prior(prior: str) -> None:
+    assert GapTable(Fraction(prior), limits.DRAWN_RECORDS).is_fine
 
 
 @given(st.sampled_from([2, 3, 5]), st.data())

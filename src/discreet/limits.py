@@ -43,6 +43,7 @@ DRAWN_RECORDS = 2_000
 DRAWN_CELLS = 1 << 19
 """Counts in the list of all candidates of three or more categories up to which it does."""
 DRAWN_CATEGORIES = 32
+"""Categories up to which it does: docs/exactness.md adds up the errors of so many."""
 RAW_OUTCOME = 2**62
 """Noisy counts beyond this, which only a tiny epsilon makes likely, do not fit the arrays that likelihoods are computed in."""
 SIMULATED_NOISE = 2.0**55
