@@ -22,7 +22,6 @@ from typer.testing import CliRunner, Result
 
 import discreet as dc
 from discreet.cli import app
-from discreet.inference.noise_aware import NoiseAware
 from discreet.ledger.ledger import Ledger
 from discreet.sampling import SeededBits
 from discreet.sampling.bits import CountedBits
@@ -327,11 +326,10 @@ def test_verify_says_what_comes_and_goes() -> None:
     assert (fields["n"], fields["holds"], fields["claimed"]["neighbours"]) == (None, True, "add or remove one")
 
 
-@pytest.mark.skipif(not hasattr(NoiseAware, "size"), reason="the posterior of a private n")
 def test_show_says_how_many_there_may_be() -> None:
     release = dc.LatticeGeometric(dc.Dirichlet.uniform(categories=LABELS), epsilon=1).release([900, 50, 40, 10], unit="person")
     Path("record.json").write_text(release.to_json())
-    size: Any = release.noise_aware().size  # type: ignore[attr-defined,unused-ignore]
+    size = release.noise_aware().size
     low, high = size.interval(0.9)
     shown = json.loads(invoke("show", "record.json", "--json", "--mass", "0.9").stdout)
     assert shown["size"] == {"mean": float(size.mean()), "low": int(low), "high": int(high)}
