@@ -16,8 +16,6 @@ from discreet.commands.reproduce import reproduce
 from discreet.commands.show import show
 from discreet.commands.verify import verify
 
-__all__ = ["app"]
-
 app = typer.Typer(
     name="discreet",
     cls=Group,

@@ -26,8 +26,6 @@ from discreet.model.distances import hellinger
 from discreet.model.size_priors import size_prior_of
 from discreet.validation import Number, check_positive, check_records
 
-__all__ = ["Optimum", "constraint_count", "neighbouring_pairs", "optimal"]
-
 TOLERANCE = 1e-10
 """Feasibility tolerance of the solver, for the constraints and for their duals."""
 

@@ -37,8 +37,6 @@ from discreet.numerics.gamma import log_rising
 from discreet.numerics.gap_tables import gap_table
 from discreet.numerics.sum_rules import spreading_nodes
 
-__all__ = ["BestOfAnyTotal"]
-
 _DENSE, _SPACING = 32, 0.3
 """Counts next to 0 and to the noisy count that are all nodes, and the distance of others in standard deviations of the prior's law."""
 _FAR = 60.0

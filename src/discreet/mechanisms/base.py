@@ -34,8 +34,6 @@ from discreet.record.release import Release
 from discreet.sampling import BitSource, SystemBits
 from discreet.validation import Number, check_moderate, check_records, check_unit
 
-__all__ = ["AddedNoise", "Mechanism", "Prepared", "Prior", "Sampler"]
-
 Prior = Dirichlet | Beta
 
 

@@ -34,8 +34,6 @@ from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_down, rou
 from discreet.sampling import CandidateSampler, Weights, candidate_sampler, check_drawable, most_seconds
 from discreet.validation import Number, check_moderate, check_positive, shown
 
-__all__ = ["Exponential", "HellingerGlobal", "HellingerLocal", "HellingerSmooth", "HellingerSmoothDelta", "certified_loss"]
-
 
 @lru_cache(maxsize=256)
 def certified_loss(mechanism: "Exponential") -> Bounded:

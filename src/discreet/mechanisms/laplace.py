@@ -24,8 +24,6 @@ from discreet.record.guarantee import Guarantee
 from discreet.sampling import BitSource, floored_laplaces, rounded_laplaces
 from discreet.validation import shown
 
-__all__ = ["LaplaceDimension", "LaplaceHistogram", "LaplaceNoise", "LaplaceZhang"]
-
 Rounding = Literal["floor", "nearest"]
 _FAR = 2.0**60
 """Simulated noise is cut here, far beyond the largest n, to fit an integer array."""

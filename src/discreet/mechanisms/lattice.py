@@ -32,8 +32,6 @@ from discreet.record.guarantee import Guarantee
 from discreet.sampling import BitSource, discrete_laplaces, lattice_noise
 from discreet.validation import shown
 
-__all__ = ["GeometricNoise", "LatticeGeometric", "LatticeNoise"]
-
 Projection = Literal["euclidean", "cut"]
 
 _NEGLIGIBLE = 2.0**-60

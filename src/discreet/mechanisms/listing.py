@@ -19,8 +19,6 @@ from discreet.numerics.exponentials import decay, fall
 from discreet.numerics.gap_tables import GapTable, gap_table
 from discreet.sampling import Listed, Weights
 
-__all__ = ["RATE_ERROR", "Listing", "is_listed", "listing"]
-
 RATE_ERROR = 1.1 * 2.0**-46
 """Largest relative error of the rate with which a weight is certainly within one unit of what is computed."""
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from discreet.arrays import Counts, Floats
 
-__all__ = ["CellNoise", "IndependentNoise"]
-
 
 class CellNoise(ABC):
     """Noise with one likelihood for each cell: independent, or independent given that the totals of blocks of cells stay."""

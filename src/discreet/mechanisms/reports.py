@@ -12,8 +12,6 @@ from attrs import frozen
 from discreet import limits
 from discreet.arrays import Counts
 
-__all__ = ["AsDrawn", "Clamped", "Cut", "NonNegative", "Projected", "Report", "clamp_outcomes", "cut_to_total", "project"]
-
 
 class Report(ABC):
     """A function from raw outcomes, one a row, to counts, one a row."""

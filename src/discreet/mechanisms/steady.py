@@ -5,8 +5,6 @@ from contextlib import contextmanager
 from math import ceil
 from time import monotonic, sleep
 
-__all__ = ["quantum_above", "whole_quanta"]
-
 _LEAST = 1.0 / 16.0
 """Seconds: some twenty times as long as the shortest draws take."""
 

@@ -17,17 +17,6 @@ from discreet.arrays import Counts
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.validation import shown
 
-__all__ = [
-    "Relation",
-    "Space",
-    "candidate_count",
-    "check_outcomes",
-    "check_relation",
-    "grid_points",
-    "is_few",
-    "simplex_points",
-]
-
 
 def candidate_count(n: int, k: int) -> int:
     """Number of ways to share n records among k categories (the papers' C(n+1, m-1) is a slip: docs/reproduction.md)."""

@@ -15,8 +15,6 @@ from flint import arb
 from discreet.arrays import Floats
 from discreet.numerics.balls import working_precision
 
-__all__ = ["DECAY_ERROR", "FALL_ERROR", "decay", "fall", "fall_of"]
-
 FALL_ERROR = 2.0**-47
 """Bound on the relative error of `fall`."""
 DECAY_ERROR = 2.0**-49

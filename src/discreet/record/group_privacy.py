@@ -6,8 +6,6 @@ from math import ceil
 
 from discreet import limits
 
-__all__ = ["group_privacy"]
-
 _ROUNDED_UP = Context(prec=12, rounding=ROUND_CEILING)
 
 

@@ -8,8 +8,6 @@ from typing import Literal
 
 from discreet.model.datasets import Relation
 
-__all__ = ["NO_GUARANTEE", "Guarantee", "rounded_down", "rounded_up"]
-
 
 @dataclass(frozen=True)
 class Guarantee:

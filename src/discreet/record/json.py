@@ -23,7 +23,6 @@ from discreet.model.dirichlet import Beta, Dirichlet
 if TYPE_CHECKING:
     from discreet.record.release import Release
 
-__all__ = ["FORMAT", "VERSIONS", "guarded", "read", "read_parameters", "written", "written_label", "written_parameters"]
 
 FORMAT = "discreet release"
 VERSIONS = (1, 2)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from discreet.inference.noise_aware import NoiseAware
     from discreet.mechanisms import Mechanism
 
-__all__ = ["Release"]
 
 _SHOWN = 8
 """Counts that a repr shows before it is cut."""

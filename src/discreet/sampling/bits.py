@@ -7,8 +7,6 @@ from typing import Protocol
 
 from discreet.errors import EntropyError, InternalError
 
-__all__ = ["BitSource", "CountedBits", "SeededBits", "SystemBits", "take", "take_octets", "take_words", "uniform"]
-
 
 class BitSource(Protocol):
     """Anything that gives independent fair bits."""

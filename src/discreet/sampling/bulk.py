@@ -24,17 +24,6 @@ from discreet.sampling.noise import (
     rounded_laplace_law,
 )
 
-__all__ = [
-    "composition_array",
-    "discrete_laplace_array",
-    "draw_array",
-    "floored_laplace_array",
-    "geometric_array",
-    "lattice_array",
-    "rounded_laplace_array",
-    "wide_lattice_array",
-]
-
 Words = NDArray[np.uint64]
 Integers = NDArray[np.int64]
 

@@ -11,8 +11,6 @@ from discreet.sampling.domination import Target, even_weights
 from discreet.sampling.many_categories import Mixture, check_size, most_megabytes
 from discreet.sampling.two_categories import Envelope
 
-__all__ = ["CandidateSampler", "candidate_sampler", "check_drawable", "most_seconds"]
-
 _SECONDS_BEGUN, _SECONDS_A_MEGABYTE = 0.1, 0.05
 """Five times or more of what draws for the worst data were measured to take on a machine of two cores (`python -m benchmarks steady`)."""
 

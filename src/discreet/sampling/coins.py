@@ -11,8 +11,6 @@ from discreet.errors import InternalError
 from discreet.numerics.balls import working_precision
 from discreet.sampling.bits import BitSource, take
 
-__all__ = ["LazyUniform", "bernoulli", "endpoints", "ladder"]
-
 WORD = 64
 """Bits of the uniform number drawn before the first comparison, and each time more are needed."""
 

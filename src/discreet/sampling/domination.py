@@ -19,8 +19,6 @@ from flint import arb
 from discreet.errors import InternalError
 from discreet.numerics.balls import working_precision
 
-__all__ = ["FLOOR", "MOST_EXCESS", "Target", "certify", "even_weights", "plan", "slowest_powers"]
-
 MOST_EXCESS = 17.0
 """2e^t + 2 + 4/(1 - e^-t) with t = `_LIFT`, which is 15.5, and 1 for the exponential that holds D = 0: docs/exactness.md."""
 

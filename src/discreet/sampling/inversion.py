@@ -18,8 +18,6 @@ from discreet.numerics.balls import working_precision
 from discreet.sampling.bits import BitSource
 from discreet.sampling.coins import LazyUniform, endpoints, ladder
 
-__all__ = ["LONGEST", "Inversion", "inversion"]
-
 LONGEST = 255
 """Boundaries that a table has at most. It is padded to one less than a power of two, so that every search of it takes as many steps."""
 

@@ -12,8 +12,6 @@ from discreet.sampling.bits import BitSource, take_words, uniform
 from discreet.sampling.lattice_total import accepts, mode
 from discreet.sampling.noise import FEW, discrete_laplace, discrete_laplace_law, fits_arrays, geometric_law
 
-__all__ = ["ATTEMPTED", "composition", "lattice_noise"]
-
 ATTEMPTED = 1024
 """Categories up to which whole vectors are attempted: at most 2 sqrt(k) times on average. By way of the total it is twice at most."""
 

@@ -15,8 +15,6 @@ from discreet.numerics.balls import ball
 from discreet.sampling.bits import BitSource
 from discreet.sampling.coins import bernoulli, ladder
 
-__all__ = ["accepts", "mode", "relative_mass"]
-
 PRECISION = 128
 """Working precision of the first enclosure of an acceptance probability; what it does not decide is computed again in more."""
 

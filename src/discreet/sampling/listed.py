@@ -15,8 +15,6 @@ from discreet.sampling.bits import BitSource, take
 from discreet.sampling.coins import bernoulli, ladder
 from discreet.sampling.weights import Weights
 
-__all__ = ["Listed"]
-
 _WORD = 64
 
 

@@ -32,8 +32,6 @@ from discreet.sampling.domination import FLOOR, Target, certify, even_weights, p
 from discreet.sampling.lattice import composition
 from discreet.sampling.weights import Weights
 
-__all__ = ["Mixture", "affinities", "check_size", "most_megabytes"]
-
 _SPARE_BITS = 40
 """Rounding adds a few units of 2^-bits to the mass of each of the N candidates: with log2 N + 40 bits, a share of about 2^-35."""
 

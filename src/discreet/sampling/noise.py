@@ -18,23 +18,6 @@ from discreet.numerics.balls import ball
 from discreet.sampling.bits import BitSource, take_words
 from discreet.sampling.inversion import LONGEST, Inversion, inversion
 
-__all__ = [
-    "FEW",
-    "NoiseLaw",
-    "discrete_laplace",
-    "discrete_laplace_law",
-    "discrete_laplaces",
-    "fits_arrays",
-    "floored_laplace",
-    "floored_laplace_law",
-    "floored_laplaces",
-    "geometric",
-    "geometric_law",
-    "rounded_laplace",
-    "rounded_laplace_law",
-    "rounded_laplaces",
-]
-
 WORD = 64
 """Bits of a word: the first is the sign, the others are compared with a table."""
 

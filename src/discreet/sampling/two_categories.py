@@ -19,8 +19,6 @@ from discreet.numerics.balls import ball
 from discreet.sampling.bits import BitSource, uniform
 from discreet.sampling.coins import bernoulli, endpoints, ladder
 
-__all__ = ["Envelope"]
-
 _LUMP_SHARE = 64
 """The lump on each side holds at most one part in this many of the whole bound, so it costs acceptance next to nothing."""
 

@@ -8,8 +8,6 @@ from flint import arb, ctx
 
 from discreet.numerics.balls import ball
 
-__all__ = ["Weights"]
-
 
 class Weights:
     """The weights of all candidates for one dataset, with what they have in common kept for each precision."""
