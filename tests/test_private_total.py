@@ -355,7 +355,11 @@ def _p_value(draws: Ints, low: int, probability: Floats) -> float:
     return float(stats.chisquare(np.bincount(cell[draws - low], minlength=len(expected)), expected * len(draws) / expected.sum()).pvalue)
 
 
-@pytest.mark.parametrize("world", [World((1.0, 0.5, 2.0, 1.0), 0.3, (20, 3, -4, 60)), World((100.0, 100.0), 0.002, (1000, 1000))], ids=str)
+@pytest.mark.parametrize(
+    "world",
+    [World((1.0, 0.5, 2.0, 1.0), 0.3, (20, 3, -4, 60)), World((100.0, 100.0), 0.002, (1000, 1000))],
+    ids=["weak prior", "strong prior"],
+)
 def test_draws_follow_their_laws(world: World) -> None:
     posterior, wrong = world.posterior(), world.posterior(0.75 * world.epsilon)
     draws, others = (p.sample_counts(4000, np.random.default_rng(3)) for p in (posterior, wrong))

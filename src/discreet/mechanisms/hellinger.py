@@ -28,7 +28,7 @@ from discreet.model import sensitivity
 from discreet.model.datasets import candidate_count, check_outcomes, simplex_points
 from discreet.model.sensitivity import Smoothing
 from discreet.numerics.balls import ball, refine
-from discreet.numerics.divergences import RELATIVE_ERROR, gap
+from discreet.numerics.divergences import RELATIVE_ERROR, count_gap, to_hellinger, two_count_gap
 from discreet.numerics.gap_tables import GapTable, gap_table
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_down, rounded_up
 from discreet.sampling import CandidateSampler, Weights, candidate_sampler, check_drawable, most_seconds
@@ -134,14 +134,13 @@ class Exponential(Mechanism):
         """Hellinger distance of each candidate, of which there are many, added up from one table of gaps for each category."""
         divergence, every = np.zeros(len(candidates)), np.arange(self.total + 1)
         for a, x, column in zip(self.prior.concentration, counts, candidates.T, strict=True):
-            divergence += gap(a + x, a + every, every - x)[column]
-        return np.sqrt(-np.expm1(-divergence))
+            divergence += count_gap(a, x, every)[column]
+        return to_hellinger(divergence)
 
     def line_law(self, x: int, r: Floats) -> Floats:
         """The exponent."""
-        (a, b), n = self.prior.concentration, self.total
-        divergence = gap(a + x, a + r, r - x) + gap(b + (n - x), b + (n - r), x - r)
-        return np.asarray(-float(self.rate(np.array([x, n - x]))) * np.sqrt(-np.expm1(-divergence)))
+        distance = to_hellinger(two_count_gap(self.prior.concentration, self.total, x, r))
+        return np.asarray(-float(self.rate(np.array([x, self.total - x]))) * distance)
 
     @property
     def is_symmetric(self) -> bool:
@@ -165,7 +164,7 @@ class Exponential(Mechanism):
                 divergence = tables[0].row(int(counts[0])) + tables[1].row(int(counts[1]))[::-1]
             else:
                 divergence = sum((t.row(int(x))[column] for t, x, column in zip(tables, counts, points.T, strict=True)), np.zeros(1))
-            log_weight = -rate * np.sqrt(-np.expm1(-divergence))
+            log_weight = -rate * to_hellinger(divergence)
             log_law = log_weight - np.log(np.exp(log_weight).sum())
             yield ListedLaw(counts, log_law, _log_error(log_law))
 
