@@ -270,7 +270,7 @@ def test_the_command_line_refuses_in_one_line(ledger: Ledger, tmp_path: Path) ->
     location = tmp_path / "ledger.db"
     for command, dataset in (("create", "new"), ("spend", "replaced")):
         refused = invoke("ledger", command, location, dataset, "-e", "1", "--public", "sizes")
-        assert_refused(refused, "--public must be total or nothing, got 'sizes'")
+        assert_refused(refused, "--public must be total (n is published) or nothing (n stays private), got 'sizes'")
     assert_refused(invoke("ledger", "spend", location, "replaced", "-e", "0.6", "--public", "nothing"), "replacing one is removing one")
     assert_refused(invoke("ledger", "spend", location, "taking part", "-e", "0.1", "--public", "total"), "release with --public nothing")
     assert_refused(invoke("ledger", "spend", tmp_path / "none.db", "new", "-e", "1"), "--public nothing")

@@ -162,7 +162,7 @@ def test_a_comparison_with_a_public_n_says_its_promise() -> None:
 
 @pytest.mark.parametrize("ask", [partial(dc.compare, dc.Beta(1, 1), 4, 1), partial(dc.plan, dc.Beta(1, 1), 0.1, n=10)])
 def test_what_is_public_is_one_of_two_words(ask: Any) -> None:
-    with pytest.raises(dc.InvalidInputError, match="public must be total or nothing, got 'all'"):
+    with pytest.raises(dc.InvalidInputError, match=r"public must be total .*, got 'all'"):
         ask(public="all")
 
 

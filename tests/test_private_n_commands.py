@@ -281,7 +281,7 @@ def flat(text: str) -> str:
             [
                 "ε = 1 differential privacy by proof; it compares datasets with and without one record",
                 "Protected whether a record is in the data, and what it says",
-                "Public the categories, the prior and the mechanism; not how many records there are",
+                "Public the categories, the prior and the mechanism; not exactly how many records there are",
             ],
         ),
         (
@@ -289,8 +289,8 @@ def flat(text: str) -> str:
             [
                 "ε = 1 differential privacy by proof; it compares datasets with and without one person",
                 "Protected whether a person took part, and what they answered",
-                "Public the categories, the prior and the mechanism; not how many persons there are",
-                "in the first of low, high, rest, none that any of their rows says; how many persons there are is not published",
+                "Public the categories, the prior and the mechanism; not exactly how many persons there are",
+                "in the first of low, high, rest, none that any of their rows says; the exact number of persons is not published",
             ],
         ),
         (
@@ -334,7 +334,11 @@ def test_show_says_how_many_there_may_be() -> None:
     shown = json.loads(invoke("show", "record.json", "--json", "--mass", "0.9").stdout)
     assert shown["size"] == {"mean": float(size.mean()), "low": int(low), "high": int(high)}
     said = flat(invoke("show", "record.json", "--mass", "0.9").stdout)
-    assert f"Persons about {size.mean():,.1f}, between {low:,} and {high:,} with probability 90 % or more" in said
+    estimate = f"about {size.mean():,.0f}, between {low:,} and {high:,} with probability 90 % or more"
+    assert f"Persons estimated from the noisy counts: {estimate}" in said
+        f"Persons estimated from the noisy counts: about {size.mean():,.0f}, between {low:,} and {high:,} with probability 90 % or more"
+        in said
+    )
 
 
 @pytest.mark.parametrize(
@@ -342,7 +346,7 @@ def test_show_says_how_many_there_may_be() -> None:
     [
         (["--public", "nothing", "-m", "EHDS"], "HellingerSmooth needs a public n"),
         (["--public", "nothing", "-m", "LaplaceZhang"], "use --public total, or --mechanism LatticeGeometric, which can do without"),
-        (["--public", "n"], "--public must be total or nothing, got 'n'"),
+        (["--public", "n"], "--public must be total (n is published) or nothing (n stays private), got 'n'"),
         ([], "there are no records to count, and their number is public; --public nothing keeps it private"),
     ],
 )

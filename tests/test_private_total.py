@@ -414,3 +414,11 @@ def test_everything_else_a_posterior_has() -> None:
     dataset = posterior.to_xarray(draws=20, chains=2, rng=1)
     assert (dataset["count"].sum("category") == dataset["n"]).all()
     assert "n" not in dataset.attrs
+
+
+def test_one_point_is_as_good_as_an_array_of_them() -> None:
+    marginal = dc.LatticeGeometric(dc.Beta(1, 1), epsilon=1).release([30, 70]).noise_aware().marginal("success")
+    for function in (marginal.cdf, marginal.sf, marginal.pdf):
+        points = np.array([-1.0, 0.0, 0.25, 1.0, 2.0])
+        assert [float(function(point)) for point in points] == function(points).tolist()
+        assert np.shape(function(0.25)) == ()

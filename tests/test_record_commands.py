@@ -148,7 +148,7 @@ def test_a_calibrated_record_is_verified_by_its_factor(tmp_path: Path) -> None:
         (["lattice", "--n", "10", "--epsilon", ""], "--epsilon must be a number such as 0.5 or 1/3, got ''"),
         (["lattice"], "--n is missing: give the number of records, or --public nothing if it is private, or the JSON file"),
         (["lattice", "--n", "10", "--public", "nothing"], "with --public nothing there is none: leave one of them out"),
-        (["lattice", "--public", "n"], "--public must be total or nothing, got 'n'"),
+        (["lattice", "--public", "n"], "--public must be total (n is published) or nothing (n stays private), got 'n'"),
         (["posterior.json", "--public", "nothing"], "leave out --public"),
         (["EHDS", "--public", "nothing"], "HellingerSmooth needs a public n"),
         (["lattice", "--n", "10", "--prior", "uniform"], "such as uniform:3; got 'uniform'"),

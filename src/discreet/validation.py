@@ -156,7 +156,8 @@ def check_records(n: Any, name: str = "n") -> int:
         raise InvalidInputError(f"{name} must be a number, not {type(n).__name__}; the number of its records is {name}=counts.total")
     value = exact(n, name)
     if value.denominator != 1 or not 1 <= value <= limits.COUNT:
-        raise InvalidInputError(f"{name} must be a whole number from 1 to 2**53, got {shown(n)}")
+        hint = f"; if this is epsilon, write epsilon={shown(n)}" if name == "n" and 0 < value < 1 else ""
+        raise InvalidInputError(f"{name} must be a whole number from 1 to 2**53, got {shown(n)}{hint}")
     return int(value)
 
 
@@ -167,7 +168,7 @@ Public = Literal["total", "nothing"]
 def check_public(public: Any, name: str = "public") -> Public:
     """What is public, as one of the two words."""
     if public not in ("total", "nothing"):
-        raise InvalidInputError(f"{name} must be total or nothing, got {shown(public)!r}")
+        raise InvalidInputError(f"{name} must be total (n is published) or nothing (n stays private), got {shown(public)!r}")
     return cast(Public, public)
 
 

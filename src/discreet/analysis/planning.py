@@ -46,7 +46,7 @@ class Plan:
         return plain | {"epsilon": float(self.epsilon)} | found
 
     def __str__(self) -> str:
-        records = f"n = {self.n}{'' if self.public == 'total' else ' (private)'}"
+        records = f"n = {self.n}{' (a guess)' if self.public == 'nothing' and self.sought == 'epsilon' else ''}"
         level = f"ε = {float(self.epsilon):g}"
         given, need = (records, level) if self.sought == "epsilon" else (level, records)
         kind = "mean error over the prior predictive" if self.over == "predictive" else "worst-case mean error"

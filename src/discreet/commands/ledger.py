@@ -102,7 +102,8 @@ def create(
             neighbours=_relation(public),
             planned_epsilon=planned,
         )
-    _say(f"{budget.dataset}: {budget.total}; {_neighbours(budget)}")
+    hides = "whether someone took part" if public == "nothing" else "what someone answered, and n is public"
+    _say(f"{budget.dataset}: {budget.total}; hides {hides} ({_neighbours(budget)})")
     if budget.filter is not None and planned is not None:
         from discreet.ledger.filters import affordable
 

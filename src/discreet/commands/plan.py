@@ -69,7 +69,8 @@ def plan(
     table = Table(show_header=False, title=f"{found.mechanism}, prior {prior}")
     kind = "worst-case mean error" if worst else "mean error over the prior predictive"
     needed, given = ("epsilon", "n") if found.sought == "epsilon" else ("n", "epsilon")
-    values = {"n": str(found.n) if public == "total" else f"{found.n} (a guess: n is private)", "epsilon": f"{float(found.epsilon):g}"}
+    guess = " (a guess: n is private)" if public == "nothing" and needed == "epsilon" else ""
+    values = {"n": f"{found.n}{guess}", "epsilon": f"{float(found.epsilon):g}"}
     table.add_row(f"needed: {needed}", values[needed])
     table.add_row(f"given: {given}", values[given])
     table.add_row(kind, repr(found.error))

@@ -149,7 +149,7 @@ def _protected(guarantee: "Guarantee") -> str:
 def _public(found: "Release") -> str:
     units = f"{found.guarantee.unit}s"
     if found.n is None:
-        return f"the categories, the prior and the mechanism; not how many {units} there are"
+        return f"the categories, the prior and the mechanism; not exactly how many {units} there are"
     return f"n = {found.n:,} {units}, the categories, the prior and the mechanism"
 
 
@@ -158,9 +158,8 @@ def _size_line(found: "Release", aware: _NoiseAware, mass: float) -> Lines:
     if aware.size is None:
         return []
     mean, low, high = aware.size
-    return [
-        (f"{found.guarantee.unit.title()}s", f"about {mean:,.1f}, between {low:,} and {high:,} with probability {100.0 * mass:g} % or more")
-    ]
+    estimate = f"about {mean:,.0f}, between {low:,} and {high:,} with probability {100.0 * mass:g} % or more"
+    return [(f"{found.guarantee.unit.title()}s", f"estimated from the noisy counts: {estimate}")]
 
 
 def _table(found: "Release", aware: _NoiseAware, mass: float) -> Table:

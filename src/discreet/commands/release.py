@@ -51,9 +51,11 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.data.count import CategoryCounts
-    from discreet.ledger.budgets import Unit
+    from discreet.ledger.budgets import Charge, Unit
+    from discreet.ledger.ledger import Ledger
     from discreet.mechanisms import Mechanism
     from discreet.model.dirichlet import Dirichlet
+    from discreet.record.guarantee import Guarantee
     from discreet.record.release import Release
 
 _LITTLE_PROTECTION = 5
@@ -117,9 +119,9 @@ def release(
         if not quiet and (as_json or output is None):
             _print(found)
         if not quiet and not as_json:
-            spent = f"none was named, so {_UNADDED}" if ledger is None or dataset is None else _spent(ledger, dataset)
+            spent = f"none was named, so {_UNADDED}" if ledger is None or dataset is None else _spent(ledger, dataset, found.guarantee)
             # Into a file or a pipe goes the record and nothing else.
-            counted = _counted(labels, privacy_id, weight, strict=strict, has_public_total=has_public_total)
+            counted = _counted(labels, privacy_id, weight, strict=strict, has_public_total=has_public_total) + _elsewhere(nulls, other)
             print_record(found, [("Counted", counted)], [("Ledger", spent)], err=not sys.stdout.isatty())
         _notices(found, unadded=ledger is None and (as_json or quiet))
         if plot is not None:
@@ -202,14 +204,26 @@ def _released(
     confirm_release(mechanism, yes=yes)
     if ledger is None or dataset is None:
         return prepared.draw(steady=True)
+    charge = _charge(Ledger(ledger), dataset, prepared.guarantee)
+    if charge.why:
+        notice(f"the budget of {dataset!r} is charged {charge}")
     return Ledger(ledger).draw(dataset, prepared, note=note)
 
 
-def _spent(ledger: str, dataset: str) -> str:
+def _charge(book: "Ledger", dataset: str, guarantee: "Guarantee") -> "Charge":
+    """What a release with this guarantee costs the dataset."""
+    from discreet.ledger.budgets import checked_promise
+    from discreet.ledger.charges import charge_for
+
+    return charge_for(book.budget(dataset), checked_promise(guarantee, 0, None), None)
+
+
+def _spent(ledger: str, dataset: str, guarantee: "Guarantee") -> str:
     from discreet.ledger.ledger import Ledger
 
+    book = Ledger(ledger)
     try:
-        return f"spent before the draw; {Ledger(ledger).remaining(dataset)} left for {dataset!r}"
+        return f"{_charge(book, dataset, guarantee)} spent before the draw; {book.remaining(dataset)} left for {dataset!r}"
     except LedgerError:
         return f"spent before the draw; what is left for {dataset!r} could not be read"
 
@@ -253,9 +267,15 @@ def _counted(labels: list[str], privacy_id: str | None, weight: str | None, *, s
     listed = ", ".join(labels[:_LISTED]) + (", ..." if len(labels) > _LISTED else "")
     once = f"each person once, in the first of {listed} that any of their rows says"
     if not has_public_total:
-        return f"{once}; how many persons there are is not published"
+        return f"{once}; the exact number of persons is not published"
     persons = f"the number of distinct {privacy_id!r}" + (", of rows without one and of rows that cannot be read" if strict else "")
     return f"{once}; n is {persons}, and published"
+
+
+def _elsewhere(nulls: str, other: str) -> str:
+    """Which category takes the answers that have none of their own: a misspelt label would vanish there."""
+    taken = {"missing": nulls, "undeclared": other}
+    return "".join(f"; {kind} answers as {category!r}" for kind, category in taken.items() if category != "error")
 
 
 def _notices(found: "Release", *, unadded: bool) -> None:

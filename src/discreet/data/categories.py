@@ -46,7 +46,9 @@ class Declared:
             return None
         position = self.index(choice)
         if position is None:
-            raise InvalidInputError(f"{option} must be 'error' or one of the declared categories, written the way it was declared")
+            raise InvalidInputError(
+                f"{option} must be 'error' or one of the declared categories, written the way it was declared; got {shown(choice)!r}"
+            )
         return position
 
     def written(self, dtype: nw.dtypes.DType, column: str) -> dict[Any, int]:

@@ -177,7 +177,7 @@ def check_names(found: Collection[str], columns: tuple[str, ...], where: str) ->
     absent = [name for name in columns if name not in found]
     if absent:
         missing = f"there is no column {' and no column '.join(map(repr, absent))}{where}"
-        raise InvalidInputError(f"{missing}; capital letters and blanks matter, and the first line of a CSV file names its columns")
+        raise InvalidInputError(f"{missing}; capital letters and blanks matter")
 
 
 def _cells(line: str, delimiter: str) -> list[str]:

@@ -26,9 +26,10 @@ def check_chargeable(budget: Budget, unit: Unit, neighbours: Relation) -> int:
             f"the release does not hide how many {unit}s there are (neighbours: {neighbours} {unit}), and the budget of {budget.dataset!r} "
             f"does (neighbours: {budget.neighbours} {budget.unit}): no ε covers that, however large; nothing was spent"
         )
+        another = " (not a second one for the same people: their losses add up)"
         raise BudgetError(
-            f"{fault}; release without n, or charge another dataset, whose budget replaces one",
-            in_shell=f"{fault}; release with --public nothing, or charge a dataset that was created with --public total",
+            f"{fault}; release without n, or charge another dataset, whose budget replaces one{another}",
+            in_shell=f"{fault}; release with --public nothing, or charge a dataset that was created with --public total{another}",
         )
     return steps
 

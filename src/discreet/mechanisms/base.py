@@ -67,7 +67,9 @@ def _records(value: int | None) -> int | None:
     return None if value is None else check_records(value)
 
 
-def _epsilon(value: Number) -> Fraction:
+def _epsilon(value: Number | None) -> Fraction:
+    if value is None:
+        raise InvalidInputError("epsilon is missing: give the privacy parameter, such as epsilon=0.5")
     return check_moderate(value, "epsilon")
 
 
@@ -142,7 +144,7 @@ class Mechanism(ABC):
                 f"{type(self).__name__} needs n: its promise is about replacing one among a public number of records; give n=, or, "
                 "if n is private, use LatticeGeometric(prior, epsilon=...), which can do without",
                 in_shell=f"{type(self).__name__} needs a public n: its promise is about replacing one among a public number of records; "
-                "use --public total, or --mechanism LatticeGeometric, which can do without",
+                "use --public total, or LatticeGeometric, which can do without",
             )
         if self.report is None:
             object.__setattr__(self, "report", self.own_report())

@@ -69,10 +69,11 @@ def _class_of(name: Any) -> type[Mechanism]:
     known = {spelled.casefold(): (spelled, cls) for cls in _classes() for spelled in names_of(cls)}
     if isinstance(name, str) and name.casefold() in known:
         return known[name.casefold()][1]
-    close = known[get_close_matches(shown(name).casefold(), known, n=1, cutoff=0.0)[0]][0]
+    close = [known[spelled][0] for spelled in get_close_matches(shown(name).casefold(), known, n=1)]
+    meant = f"; did you mean {close[0]}?" if close else "."
     listed = ", ".join(cls.__name__ for cls in MECHANISMS)
     raise InvalidInputError(
-        f"no mechanism is called {shown(name)!r}; did you mean {close}? All of them: {listed}; each also as Remapped(...), "
+        f"no mechanism is called {shown(name)!r}{meant} All of them: {listed}; each also as Remapped(...), "
         "and the Hellinger ones as Calibrated(...)"
     )
 

@@ -68,10 +68,8 @@ class BetaRows(BetaMixture):
 
     def _each_point(self, x: ArrayLike, function: Callable[[float], float], below: float, above: float) -> Floats:
         points = np.asarray(x, dtype=np.float64)
-        result = np.where(points <= 0.0, below, above)
-        inside = np.nonzero((points > 0.0) & (points < 1.0))
-        result[inside] = [function(float(t)) for t in points[inside]]
-        return result
+        values = [below if t <= 0.0 else above if t >= 1.0 else function(t) for t in points.ravel().tolist()]
+        return np.array(values).reshape(points.shape)
 
     def _excess(self, u: Floats, q: Floats) -> tuple[Floats, Floats]:
         """As for any mixture, with the terms of all components computed once for each point."""

@@ -177,15 +177,15 @@ def _text(value: Any, name: str) -> str:
     return value
 
 
-def _integer(value: Any, name: str) -> int:
+def _integer(value: Any, name: str, where: str = "") -> int:
     if type(value) is not int:
-        raise InvalidInputError(f"{name} must be a whole number")
+        raise InvalidInputError(f"{name} must be a whole number{where}")
     return value
 
 
 def _records(value: Any, version: int) -> int | None:
     if version == 1:
-        return _integer(value, "n")
+        return _integer(value, "n", " in a release of version 1, which is for a public n")
     if value is not None:
         raise InvalidInputError("n must be null in a release of version 2, which is for a private n")
     return None
