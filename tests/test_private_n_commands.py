@@ -336,9 +336,6 @@ def test_show_says_how_many_there_may_be() -> None:
     said = flat(invoke("show", "record.json", "--mass", "0.9").stdout)
     estimate = f"about {size.mean():,.0f}, between {low:,} and {high:,} with probability 90 % or more"
     assert f"Persons estimated from the noisy counts: {estimate}" in said
-        f"Persons estimated from the noisy counts: about {size.mean():,.0f}, between {low:,} and {high:,} with probability 90 % or more"
-        in said
-    )
 
 
 @pytest.mark.parametrize(
