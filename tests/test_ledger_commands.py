@@ -118,7 +118,7 @@ def test_a_dataset_kept_by_a_filter_says_so(tmp_path: Path) -> None:
     made = invoke("ledger", "create", location, "survey", "-e", "1", "--delta", "1e-3", "--planned-epsilon", "0.1")
     assert made.exit_code == 0, made.output
     first, second = made.stdout.splitlines()
-    assert first == "survey: ε = 1, δ = 0.001; neighbours: replace one record"
+    assert first == "survey: ε = 1, δ = 0.001; hides what someone answered, and n is public (neighbours: replace one record)"
     assert second.startswith("kept by a Rényi filter of order ")
     assert second.endswith(" releases of ε = 0.1, however they are chosen; the plain sum allows 10")
     allowed = int(second.partition(": ")[2].split()[0])

@@ -103,8 +103,10 @@ def test_refusals_come_before_the_draw_and_say_why_in_words_that_no_data_change(
         "the release does not hide how many records there are (neighbours: replace one record), and the budget of 'taking part' does "
         "(neighbours: add or remove one record): no ε covers that, however large; nothing was spent; "
     )
-    assert str(caught.value) == hidden + "release without n, or charge another dataset, whose budget replaces one"
-    assert caught.value.in_shell == hidden + "release with --public nothing, or charge a dataset that was created with --public total"
+    one_only = " (not a second one for the same people: their losses add up)"
+    assert str(caught.value) == hidden + "release without n, or charge another dataset, whose budget replaces one" + one_only
+    shell = "release with --public nothing, or charge a dataset that was created with --public total"
+    assert caught.value.in_shell == hidden + shell + one_only
     assert ledger.history("replaced") == ledger.history("taking part") == ()
 
 
@@ -240,7 +242,7 @@ def test_neighbours_that_someone_has_edited_are_an_error_and_no_spend(ledger: Le
 def test_the_command_line_says_neighbours_guarantee_and_charge(tmp_path: Path) -> None:
     location = tmp_path / "ledger.db"
     made = invoke("ledger", "create", location, "hidden", "-e", "2", "--public", "nothing")
-    assert made.stdout == "hidden: ε = 2; neighbours: add or remove one record\n"
+    assert made.stdout == "hidden: ε = 2; hides whether someone took part (neighbours: add or remove one record)\n"
     assert invoke("ledger", "create", location, "survey", "-e", "2", "--delta", "1e-3").exit_code == 0
     spent = invoke("ledger", "spend", location, "survey", "-e", "0.5", "--delta", "1e-6", "--public", "nothing")
     assert spent.stdout == (

@@ -342,7 +342,7 @@ def test_show_says_how_many_there_may_be() -> None:
     ("more", "says"),
     [
         (["--public", "nothing", "-m", "EHDS"], "HellingerSmooth needs a public n"),
-        (["--public", "nothing", "-m", "LaplaceZhang"], "use --public total, or --mechanism LatticeGeometric, which can do without"),
+        (["--public", "nothing", "-m", "LaplaceZhang"], "use --public total, or LatticeGeometric, which can do without"),
         (["--public", "n"], "--public must be total (n is published) or nothing (n stays private), got 'n'"),
         ([], "there are no records to count, and their number is public; --public nothing keeps it private"),
     ],

@@ -508,7 +508,10 @@ def test_create_show_and_history(release: Invoke, tmp_path: Path) -> None:
     ledger = tmp_path / "new.db"
     made = invoke("ledger", "create", ledger, "survey [bold]", "--epsilon", "3", "--delta", "1e-6", "--unit", "person")
     assert made.exit_code == 0, made.output
-    assert made.stdout.strip() == "survey [bold]: ε = 3, δ = 0.000001; neighbours: replace one person"
+    assert (
+        made.stdout.strip()
+        == "survey [bold]: ε = 3, δ = 0.000001; hides what someone answered, and n is public (neighbours: replace one person)"
+    )
     for _ in range(2):
         assert release("--ledger", ledger, "--dataset", "survey [bold]", "--privacy-id", "who").exit_code == 0
     shown = json.loads(invoke("ledger", "show", ledger, "--json").stdout)
