@@ -198,6 +198,21 @@ def test_nothing_is_refused_because_of_how_many_there_are() -> None:
         mechanism.release([-1, 3])
 
 
+@pytest.mark.parametrize("kind", ["b", "B", "h", "H", "i", "I", "q", "Q", "e", "f", "d", "g"])
+@pytest.mark.filterwarnings("error")
+def test_counts_of_every_type_of_number_are_taken(kind: str) -> None:
+    mechanism = dc.LatticeGeometric(dc.Beta(1, 1), epsilon=50)  # hardly any noise
+    assert mechanism.release(np.array([0, 0], dtype=kind)).counts == (0, 0)
+    assert mechanism.release(np.array([100, 1], dtype=kind)).counts == (100, 1)
+
+
+@pytest.mark.parametrize("count", [2**53 + 2, 2**64 - 1, 2**64, 10**400])
+def test_a_number_that_no_array_holds_is_cut_beside_a_float_too(count: int) -> None:
+    mechanism = dc.LatticeGeometric(dc.Beta(1, 1), epsilon=50)
+    assert mechanism.release([1.0, count]).counts == (1, 2**53)
+    assert mechanism.release([count, 1]).counts == (2**53, 1)
+
+
 def test_no_error_shows_a_count() -> None:
     mechanism = dc.LatticeGeometric(dc.Beta(1, 1), epsilon=1)
     for counts in ([*PLANTED, 1], [PLANTED[0], -PLANTED[1]], [PLANTED[0], PLANTED[1] + 0.5], PLANTED[0]):
