@@ -3,6 +3,7 @@
 from fractions import Fraction
 from itertools import product
 from math import exp, isclose, log
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -172,7 +173,7 @@ def test_a_release_of_any_dataset_and_its_record(counts: tuple[int, ...]) -> Non
     [
         ('"n": null', '"n": 5', "null"),
         ('"version": 2', '"version": 1', "whole number"),
-        ('"neighbours": "add or remove one"', '"neighbours": "replace one"', "do not rely"),
+        ('"neighbours": "add or remove one"', '"neighbours": "replace one"', "neighbours: replace one.*neighbours: add or remove one"),
         ('"neighbours": "add or remove one"', '"neighbours": "nothing"', "neighbours"),
         ('"mechanism": "LatticeGeometric"', '"mechanism": "HellingerGlobal"', "no option"),
     ],
@@ -182,6 +183,23 @@ def test_a_record_that_contradicts_itself_is_refused(old: str, new: str, fault: 
     assert old in text
     with pytest.raises(dc.InvalidInputError, match=fault):
         dc.Release.from_json(text.replace(old, new))
+
+
+class HidesPresence(dc.LatticeGeometric):
+    """It claims what no record with a public n can keep."""
+
+    @property
+    def claim(self) -> dc.Guarantee:
+        return dc.Guarantee(float(self.epsilon), 0.0, "proof", neighbours=Relation.ADD_REMOVE_ONE)
+
+
+def test_a_claim_to_hide_presence_is_refused_where_n_is_published(tmp_path: Path) -> None:
+    ledger = dc.Ledger(tmp_path / "ledger.db")
+    ledger.create("clinic", epsilon=1, neighbours="add or remove one")
+    with pytest.raises(dc.RefusedError, match="publishes n"):
+        ledger.release("clinic", HidesPresence(dc.Beta(1, 1), 5, epsilon=1), [2, 3])
+    assert not ledger.history("clinic")
+    assert ledger.release("clinic", HidesPresence(dc.Beta(1, 1), epsilon=1), [2, 3]).n is None
 
 
 @pytest.mark.parametrize("cls", [cls for cls in MECHANISMS if cls is not dc.LatticeGeometric])
