@@ -9,6 +9,7 @@ from dp_accounting.pld import privacy_loss_distribution as distributions
 
 import discreet as dc
 from discreet.mechanisms.losses import neighbouring_laws
+from discreet.model.datasets import Relation
 
 DELTA = 1e-6
 
@@ -100,3 +101,21 @@ def test_an_epsilon_whose_exponential_is_no_float_is_composed(epsilon: int) -> N
         accountant = dc.Accountant().add(mechanism, times=2)
         assert 0 < accountant.epsilon("1e-6") <= 2 * epsilon
         assert 0 < accountant.delta(epsilon) <= 1
+
+
+def test_persons_beside_records_are_counted_for_the_records_of_a_person() -> None:
+    """A row more of someone who is there already: one count of rows changes, and two of persons."""
+    mechanism = dc.LatticeGeometric(dc.Beta(1, 1), epsilon=1)
+    of_records, of_persons = mechanism.release([0, 1]).guarantee, mechanism.release([0, 1], unit="person").guarantee
+    rows, persons = ((0, 1), (1, 1)), ((0, 1), (1, 0))  # someone who said the second answer now also says the first
+    outcomes = [(i, j) for i in range(-3, 5) for j in range(-3, 5)]
+    loss = sum(max(mechanism.log_prob(after, z) - mechanism.log_prob(before, z) for z in outcomes) for before, after in (rows, persons))
+    assert loss == pytest.approx(3)
+    for accountant in (dc.Accountant(), dc.Accountant(neighbours=Relation.ADD_REMOVE_ONE)):
+        assert accountant.add(of_records).add(of_persons).basic == (Fraction(3), Fraction(0))
+        assert accountant.add(of_persons).add(mechanism).basic == (Fraction(3), Fraction(0))
+        assert accountant.add(of_persons, 2).basic == (Fraction(2), Fraction(0))
+    replaced = dc.Accountant(neighbours=Relation.REPLACE_ONE).add(of_records).add(of_persons)
+    assert replaced.basic == (Fraction(4), Fraction(0))
+    with_delta = dc.Accountant().add(of_records).add(dc.Guarantee(1.0, 1e-6, "proof", "person", Relation.ADD_REMOVE_ONE))
+    assert with_delta.basic[1] >= Fraction("3.718e-6")

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from itertools import product
 from math import exp, isclose, log
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -172,7 +173,7 @@ def test_a_release_of_any_dataset_and_its_record(counts: tuple[int, ...]) -> Non
     [
         ('"n": null', '"n": 5', "null"),
         ('"version": 2', '"version": 1', "whole number"),
-        ('"neighbours": "add or remove one"', '"neighbours": "replace one"', "do not rely"),
+        ('"neighbours": "add or remove one"', '"neighbours": "replace one"', "neighbours: replace one.*neighbours: add or remove one"),
         ('"neighbours": "add or remove one"', '"neighbours": "nothing"', "neighbours"),
         ('"mechanism": "LatticeGeometric"', '"mechanism": "HellingerGlobal"', "no option"),
     ],
@@ -182,6 +183,23 @@ def test_a_record_that_contradicts_itself_is_refused(old: str, new: str, fault: 
     assert old in text
     with pytest.raises(dc.InvalidInputError, match=fault):
         dc.Release.from_json(text.replace(old, new))
+
+
+class HidesPresence(dc.LatticeGeometric):
+    """It claims what no record with a public n can keep."""
+
+    @property
+    def claim(self) -> dc.Guarantee:
+        return dc.Guarantee(float(self.epsilon), 0.0, "proof", neighbours=Relation.ADD_REMOVE_ONE)
+
+
+def test_a_claim_to_hide_presence_is_refused_where_n_is_published(tmp_path: Path) -> None:
+    ledger = dc.Ledger(tmp_path / "ledger.db")
+    ledger.create("clinic", epsilon=1, neighbours="add or remove one")
+    with pytest.raises(dc.RefusedError, match="publishes n"):
+        ledger.release("clinic", HidesPresence(dc.Beta(1, 1), 5, epsilon=1), [2, 3])
+    assert not ledger.history("clinic")
+    assert ledger.release("clinic", HidesPresence(dc.Beta(1, 1), epsilon=1), [2, 3]).n is None
 
 
 @pytest.mark.parametrize("cls", [cls for cls in MECHANISMS if cls is not dc.LatticeGeometric])
@@ -196,6 +214,21 @@ def test_nothing_is_refused_because_of_how_many_there_are() -> None:
         assert mechanism.release(counts).n is None
     with pytest.raises(dc.InvalidInputError, match="negative"):
         mechanism.release([-1, 3])
+
+
+@pytest.mark.parametrize("kind", ["b", "B", "h", "H", "i", "I", "q", "Q", "e", "f", "d", "g"])
+@pytest.mark.filterwarnings("error")
+def test_counts_of_every_type_of_number_are_taken(kind: str) -> None:
+    mechanism = dc.LatticeGeometric(dc.Beta(1, 1), epsilon=50)  # hardly any noise
+    assert mechanism.release(np.array([0, 0], dtype=kind)).counts == (0, 0)
+    assert mechanism.release(np.array([100, 1], dtype=kind)).counts == (100, 1)
+
+
+@pytest.mark.parametrize("count", [2**53 + 2, 2**64 - 1, 2**64, 10**400])
+def test_a_number_that_no_array_holds_is_cut_beside_a_float_too(count: int) -> None:
+    mechanism = dc.LatticeGeometric(dc.Beta(1, 1), epsilon=50)
+    assert mechanism.release([1.0, count]).counts == (1, 2**53)
+    assert mechanism.release([count, 1]).counts == (2**53, 1)
 
 
 def test_no_error_shows_a_count() -> None:

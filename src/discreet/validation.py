@@ -184,10 +184,10 @@ def check_counts(counts: Any, k: int, n: int | None = None, categories: Iterable
         raise
     except (TypeError, ValueError):
         raise InvalidInputError("counts must be a one-dimensional sequence of whole numbers, one for each category") from None
-    if array.dtype == object and array.ndim == 1 and all(isinstance(c, Integral) and not isinstance(c, bool) for c in array):
-        if any(abs(int(c)) > limits.COUNT for c in array) and not any_total:
+    if array.dtype == object and array.ndim == 1 and all(isinstance(c, (Integral, float)) and not isinstance(c, bool) for c in array):
+        if any(abs(c) > limits.COUNT for c in array) and not any_total:
             raise InvalidInputError(_TOO_MANY)
-        array = np.clip(array, -1, limits.COUNT).astype(np.int64)
+        array = np.array([c if isinstance(c, float) else min(max(int(c), -1), limits.COUNT) for c in array])
     if array.ndim != 1 or array.dtype.kind not in "iuf":
         raise InvalidInputError("counts must be a one-dimensional sequence of whole numbers, one for each category")
     if array.size != k:
@@ -199,7 +199,9 @@ def check_counts(counts: Any, k: int, n: int | None = None, categories: Iterable
     if array.dtype.kind == "f" and (array != np.floor(array)).any():
         raise InvalidInputError("counts must be whole numbers; got one with a fraction")
     if any_total:
-        return np.asarray(np.minimum(array, limits.COUNT), dtype=np.int64)
+        # Wide enough for 2**53 first: numpy does not compare a short integer, or half a float, with a number that its type cannot hold.
+        wide = array if array.dtype.itemsize == 8 else array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
+        return np.asarray(np.minimum(wide, limits.COUNT), dtype=np.int64)
     if (array > limits.COUNT).any() or sum(int(c) for c in array) > limits.COUNT:
         raise InvalidInputError(_TOO_MANY)
     result: Counts = array.astype(np.int64)

@@ -40,7 +40,11 @@ class Accountant:
 
     parts: tuple[tuple[Mechanism | Guarantee, int], ...] = ()
     neighbours: Relation | None = None
-    """Which neighbours the figures are about. If it is not given: the parts' own, and where these differ, those that replace one."""
+    """Which neighbours the figures are about. If it is not given: the parts' own, and where these differ, those that replace one.
+
+    They are about persons if all parts are guarantees about persons, and otherwise about records. A mechanism does not say which it counts,
+    and is taken to count records: add `release.guarantee` for persons.
+    """
 
     def __post_init__(self) -> None:
         if self.neighbours is not None:
@@ -99,9 +103,11 @@ class Accountant:
         """The parts as releases about the same neighbours (docs/ledger.md): where replacing a record is two steps of a part, the part
         counts as two releases if its counts have noise of their own, and otherwise as its guarantee for two steps.
         """
-        relations = {_guarantee(part).neighbours for part, _ in self.parts}
+        guarantees = [_guarantee(part) for part, _ in self.parts]
+        relations = {guarantee.neighbours for guarantee in guarantees}
         aim = self.neighbours or (next(iter(relations)) if len(relations) == 1 else Relation.REPLACE_ONE)
-        return [_about(aim, part, times) for part, times in self.parts]
+        of_records = any(guarantee.unit == "record" for guarantee in guarantees)
+        return [_about(aim, part, times, of_records=of_records) for part, times in self.parts]
 
     def _distribution(self) -> Any:
         """The composed privacy loss distribution, pessimistic throughout."""
@@ -124,10 +130,14 @@ def _guarantee(part: Mechanism | Guarantee) -> Guarantee:
     raise InvalidInputError(f"only mechanisms and guarantees (release.guarantee) can be composed, not {type(part).__name__}")
 
 
-def _about(neighbours: Relation, part: Mechanism | Guarantee, times: int) -> tuple[Mechanism | Guarantee, int]:
-    """What is to be composed in place of so many releases of a part, so that the figures are about these neighbours."""
+def _about(neighbours: Relation, part: Mechanism | Guarantee, times: int, *, of_records: bool) -> tuple[Mechanism | Guarantee, int]:
+    """What is to be composed in place of so many releases of a part, so that the figures are about these neighbours.
+
+    One record more or less can change the answer that its person counts for, which removes one answer and adds another.
+    """
     own = _guarantee(part)
-    steps = own.neighbours.steps_of(neighbours) or 1  # None was refused
+    changes_answer = of_records and own.unit == "person"
+    steps = own.neighbours.steps_of(Relation.REPLACE_ONE if changes_answer else neighbours) or 1  # None was refused
     if steps == 1 or (isinstance(part, Mechanism) and composes_by_cell(part)):
         return part, steps * times
     epsilon, delta = group_privacy(Fraction(repr(own.epsilon)), Fraction(repr(own.delta)), steps)

@@ -290,13 +290,14 @@ def described(mechanism: "Mechanism") -> dict[str, Any]:
 def _part(line: Spend, budget: Budget) -> "Mechanism | Guarantee":
     """The mechanism of a spend, if its description makes one with just its guarantee; else what was charged, as a guarantee.
 
-    A release that protects persons is taken by its charge if the budget hides that a record comes or goes: see `charge_for`.
+    A release that protects persons is taken by its charge if the budget hides that a record comes or goes: see `charge_for`. A charge is
+    about the budget's unit, and says so no more than a mechanism does: all parts are of one unit.
     """
     from discreet.mechanisms.registry import rebuilt
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.json import read_parameters
 
-    charged = Guarantee(rounded_up(line.loss.epsilon), rounded_up(line.loss.delta), "proof", line.unit, budget.neighbours)
+    charged = Guarantee(rounded_up(line.loss.epsilon), rounded_up(line.loss.delta), "proof", neighbours=budget.neighbours)
     doubled_by_unit = line.loss != line.guarantee and line.neighbours is budget.neighbours
     if doubled_by_unit or not {"mechanism", "parameters", "prior", "n"} <= set(line.description):
         return charged

@@ -366,6 +366,8 @@ class Mechanism(ABC):
         if guarantee.basis == "none" and not allow_nonprivate:
             fault = f"{type(self).__name__} has no privacy guarantee here, so it releases nothing; choose a mechanism with one"
             raise RefusedError(f"{fault}, or pass allow_nonprivate=True for data that need no protection", in_shell=fault)
+        if self.n is not None and guarantee.hides_presence:
+            raise RefusedError(f"{type(self).__name__} claims to hide that someone took part, and its record publishes n; leave out n")
         return Prepared(self, private, guarantee)
 
     def checked(self, counts: ArrayLike) -> Counts:

@@ -138,4 +138,4 @@ def _size(n: int | None) -> str:
 
 def _figures(guarantee: Guarantee) -> str:
     """A guarantee with all its digits."""
-    return f"ε = {guarantee.epsilon!r} and δ = {guarantee.delta!r} (basis: {guarantee.basis})"
+    return f"ε = {guarantee.epsilon!r} and δ = {guarantee.delta!r} (basis: {guarantee.basis}; neighbours: {guarantee.neighbours})"
