@@ -35,7 +35,7 @@ def _cold(epsilon: str, size: int) -> Action:
     from discreet.sampling import bulk, noise
 
     def draw() -> object:
-        noise._law.cache_clear()
+        noise.law_of.cache_clear()
         bulk._table.cache_clear()
         return bulk.discrete_laplace_array(SystemBits(), 1 / Fraction(epsilon), size)
 

@@ -3,12 +3,11 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 from scipy.special import gammaln, logsumexp
 
 import discreet as dc
-from discreet import limits
 from discreet.arrays import Counts, Floats
+from tests.support import lowered
 
 __all__ = ["Excess", "World", "box", "mean_excess"]
 
@@ -68,8 +67,7 @@ def mean_excess(prior: Any, n: int, epsilon: str, draws: int) -> Excess:
     for x in dirichlet.predictive(n).sample(draws, rng):
         z = tuple(mechanism.simulate_raw(x, 1, rng)[0].tolist())
         reports = [remapped.one(z)]
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(limits, "REPORT_POINTS", 0)
+        with lowered(REPORT_POINTS=0):
             reports += [remapped.one(z), mechanism.report.one(z)]
         world = World(dirichlet, float(epsilon), z)
         found += [world.error(report) for report in reports]

@@ -107,7 +107,7 @@ def test_words_of_another_type_than_the_table_are_refused() -> None:
     part = LAWS["geometric"](Fraction(1), 64).parts[0][1]
     words = np.array([1, 2, 3], dtype=np.int64)
     with pytest.raises(InternalError, match="one type"):
-        bulk._located(SeededBits(1), part, words, 10)  # type: ignore[arg-type]
+        bulk.located(SeededBits(1), part, words, 10)  # type: ignore[arg-type]
 
 
 ALLOWED = {
@@ -268,7 +268,7 @@ def test_every_size_and_epsilon_is_drawn_in_integers(k: int, epsilon: str) -> No
 @pytest.mark.parametrize(("total", "parts"), [(0, 3), (1, 4), (2, 4), (3, 3), (5, 2), (4, 4)])
 def test_compositions_are_uniform(monkeypatch: pytest.MonkeyPatch, total: int, parts: int, dense: int) -> None:
     """With a byte for every place, and without."""
-    monkeypatch.setattr(bulk, "_DENSE", dense)
+    monkeypatch.setattr(bulk, "DENSE", dense)
     points = [tuple(point) for point in lattice(total, parts).tolist()]
     law, source = Law(dict.fromkeys(points, 1.0 / len(points))), SeededBits(6)
     draws = [tuple(bulk.composition_array(source, total, parts).tolist()) for _ in range(4000)]
@@ -278,14 +278,14 @@ def test_compositions_are_uniform(monkeypatch: pytest.MonkeyPatch, total: int, p
 
 def test_cutting_sorted_places_off_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The slip that the sampler of subsets must not make: it prefers low places."""
-    right = bulk._subset
+    right = bulk.subset_array
 
     def trimmed(source: BitSource, size: int, places: int) -> NDArray[np.int64]:
         return np.unique(np.concatenate([right(source, size, places), right(source, size, places)]))[:size]
 
     points = [tuple(point) for point in lattice(4, 4).tolist()]
     law, source = Law(dict.fromkeys(points, 1.0 / len(points))), SeededBits(6)
-    monkeypatch.setattr(bulk, "_subset", trimmed)
+    monkeypatch.setattr(bulk, "subset_array", trimmed)
     assert law.p_value([tuple(bulk.composition_array(source, 4, 4).tolist()) for _ in range(4000)]) < FALSE_ALARM
 
 

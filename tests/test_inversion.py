@@ -128,9 +128,9 @@ def short_tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Tables of at most 15 boundaries and digits of one bit: a scale of 10 already needs digits."""
     for module, name, value in ((noise, "LONGEST", 15), (inversion, "LONGEST", 15), (noise, "DIGIT", 1)):
         monkeypatch.setattr(module, name, value)
-    noise._law.cache_clear()
+    noise.law_of.cache_clear()
     yield
-    noise._law.cache_clear()
+    noise.law_of.cache_clear()
 
 
 @EVERY
@@ -228,6 +228,6 @@ def test_partial_boundaries_are_those_of_the_laws() -> None:
         weight = [q**t for t in range(400)]
         two_sided = weight[0] + 2 * sum(weight[1:], arb(0))
         for j in (1, 2, 5):
-            assert abs(noise._discrete_below(rate, j) - (weight[0] + 2 * sum(weight[1:j], arb(0))) / two_sided) < 1e-40
-            assert abs(noise._digit_below(rate, 8, j) - sum(weight[:j], arb(0)) / sum(weight[:8], arb(0))) < 1e-40
-    assert partial(noise._rounded_below, rate)(1).overlaps(1 - (-ball(rate / 2)).exp())
+            assert abs(noise.discrete_below(rate, j) - (weight[0] + 2 * sum(weight[1:j], arb(0))) / two_sided) < 1e-40
+            assert abs(noise.digit_below(rate, 8, j) - sum(weight[:j], arb(0)) / sum(weight[:8], arb(0))) < 1e-40
+    assert partial(noise.rounded_below, rate)(1).overlaps(1 - (-ball(rate / 2)).exp())

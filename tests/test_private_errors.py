@@ -13,11 +13,11 @@ from scipy.special import gammaln
 from typer.testing import CliRunner
 
 import discreet as dc
-from discreet import limits
 from discreet.analysis.comparison import PUBLIC_CHOICE, PUBLIC_GUESS
 from discreet.analysis.error_laws import error_law, error_summary, expected_error
 from discreet.cli import app
 from tests import brute
+from tests.support import lowered
 
 runner = CliRunner()
 
@@ -100,11 +100,11 @@ def test_errors_over_datasets_are_those_of_all_datasets_of_the_guess(prior: Any,
     assert law.mean == pytest.approx(predictive, rel=1e-9)
 
 
-def test_many_records_are_interpolated_and_much_noise_is_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_records_are_interpolated_and_much_noise_is_simulated() -> None:
     mechanism = dc.LatticeGeometric(dc.Beta(1, 1), epsilon=1)
     exact = expected_error(mechanism, over="predictive", n=600)
-    monkeypatch.setattr(limits, "ERROR_PAIRS", 3_000_000)
-    between = expected_error(mechanism, over="predictive", n=600)
+    with lowered(ERROR_PAIRS=3_000_000):
+        between = expected_error(mechanism, over="predictive", n=600)
     assert (exact.method, between.method) == ("enumeration", "interpolation")
     assert abs(between - exact) <= between.bound < 1e-4 * exact
     assert expected_error(dc.LatticeGeometric(dc.Beta(1, 1), epsilon="0.9"), over="predictive", n=600) > 1.05 * exact

@@ -12,8 +12,8 @@ from scipy import stats
 from scipy.special import betainc, gammaln, logsumexp
 
 import discreet as dc
-from discreet import limits
 from tests.inference_support import TOLERANCE, ks_p_value, release_of
+from tests.support import lowered
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -306,12 +306,12 @@ def test_what_is_too_wide_is_refused_before_and_after() -> None:
         release_of(dc.LatticeGeometric(prior, epsilon=1), (2**54, 1)).noise_aware()
 
 
-def test_limits_are_the_public_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_are_the_public_ones() -> None:
     mechanism = dc.LatticeGeometric(dc.Dirichlet([1, 1]), epsilon=0.1)
-    monkeypatch.setattr(limits, "WINDOW_CELLS", 500)
-    assert not dc.capabilities(mechanism).noise_aware
-    with pytest.raises(dc.TooLargeError, match="at most 500"):
-        release_of(mechanism, (1000, 1000)).noise_aware()
+    with lowered(WINDOW_CELLS=500):
+        assert not dc.capabilities(mechanism).noise_aware
+        with pytest.raises(dc.TooLargeError, match="at most 500"):
+            release_of(mechanism, (1000, 1000)).noise_aware()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ PROTOCOLS = {"_repr_html_"}
 """Names with an underscore that another program asks for: a notebook calls this one."""
 LOOKED_INTO = {
     "test_envelope": {"_blocks", "_bound", "_scale"},
-    "test_lattice_sampling": {"_mode", "_relative_mass"},
     "test_mixture": {
         "_CUT_BITS",
         "_Node",
@@ -46,7 +45,10 @@ REPLACED = {
     "test_bernoulli": {"coins.WORD"},
     "test_bits": {"module.name"},
     "test_envelope": {"module.ladder"},
-    "test_lattice_sampling": {"module._mode", "module.ladder"},
+    "test_lattice_sampling": {"lattice_total.ladder"},
+    "test_bulk": {"bulk.DENSE", "bulk.subset_array"},
+    "test_inversion": {"module.name"},
+    "test_steady": {"steady.monotonic", "steady.sleep"},  # the clock
     "test_mixture": {
         *("module._CUT_BITS", "module._tree", "module.ladder"),
         *("_Table.beyond", "sampler._bound_units", "sampler._table_weight"),

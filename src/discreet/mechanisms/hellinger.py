@@ -63,15 +63,15 @@ class Exponential(Mechanism):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "_sensitivity_ball" in cls.__dict__ and "_near_sensitivity" not in cls.__dict__:
-            cls._near_sensitivity = Exponential._near_sensitivity  # type: ignore[method-assign]  # not that of another sensitivity
+        if "sensitivity_ball" in cls.__dict__ and "near_sensitivity" not in cls.__dict__:
+            cls.near_sensitivity = Exponential.near_sensitivity  # type: ignore[method-assign]  # not that of another sensitivity
 
     @abstractmethod
     def _sensitivity(self, counts: Counts) -> Floats:
         """The sensitivity Δ of each dataset (rows) that the rate divides by."""
 
     @abstractmethod
-    def _sensitivity_ball(self, counts: Counts) -> arb:
+    def sensitivity_ball(self, counts: Counts) -> arb:
         """Enclosure of Δ for one dataset at the working precision."""
 
     @property
@@ -93,11 +93,11 @@ class Exponential(Mechanism):
 
     def rate_ball(self, counts: Counts) -> arb:
         """Enclosure of the rate of one dataset at the working precision."""
-        return ball(self._scaled_epsilon) / self._sensitivity_ball(counts)
+        return ball(self._scaled_epsilon) / self.sensitivity_ball(counts)
 
-    def _near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:  # noqa: ARG002
+    def near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:  # noqa: ARG002
         """Δ for one dataset to a relative error of `sensitivity.TABLED_ERROR`, given fine tables of gaps for the categories."""
-        return float(refine(lambda: self._sensitivity_ball(np.array(counts, dtype=np.int64))))
+        return float(refine(lambda: self.sensitivity_ball(np.array(counts, dtype=np.int64))))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -209,7 +209,7 @@ class Exponential(Mechanism):
         if not is_listed(exact, self.total):
             return candidate_sampler(exact, private, rate, good_weights)
         listed = listing(exact, self.total)
-        near_rate = float(self._scaled_epsilon) / self._near_sensitivity(listed.tables, private)
+        near_rate = float(self._scaled_epsilon) / self.near_sensitivity(listed.tables, private)
         return listed.sampler(Weights(exact, private, rate), near_rate)
 
 
@@ -237,10 +237,10 @@ class HellingerGlobal(Exponential):
     def _sensitivity(self, counts: Counts) -> Floats:
         return np.full(counts.shape[:-1], sensitivity.global_sensitivity(self.prior, self.total))
 
-    def _sensitivity_ball(self, counts: Counts) -> arb:  # noqa: ARG002
+    def sensitivity_ball(self, counts: Counts) -> arb:  # noqa: ARG002
         return sensitivity.steps_ball(sensitivity.global_steps(self.prior, self.total))
 
-    def _near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:  # noqa: ARG002
+    def near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:  # noqa: ARG002
         return _global_sensitivity(self.prior, self.total)
 
 
@@ -265,10 +265,10 @@ class HellingerLocal(Exponential):
     def _sensitivity(self, counts: Counts) -> Floats:
         return sensitivity.local_sensitivities(self.prior, counts)
 
-    def _sensitivity_ball(self, counts: Counts) -> arb:
+    def sensitivity_ball(self, counts: Counts) -> arb:
         return sensitivity.steps_ball(sensitivity.local_steps(self.prior, counts))
 
-    def _near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:
+    def near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:
         return sensitivity.tabled_local_sensitivity(tables, counts)
 
 
@@ -311,12 +311,12 @@ class HellingerSmooth(Exponential):
     def _sensitivity(self, counts: Counts) -> Floats:
         return sensitivity.smooth_sensitivities(self.prior, counts, Smoothing(gamma=self.gamma))
 
-    def _sensitivity_ball(self, counts: Counts) -> arb:
+    def sensitivity_ball(self, counts: Counts) -> arb:
         steps = sensitivity.smooth_steps(self.prior, counts, Smoothing(gamma=self.gamma))
         gamma = ball(self.gamma)
         return sensitivity.steps_ball(steps, lambda h, distance: h / (1 + gamma * distance * h))
 
-    def _near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:
+    def near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:
         return sensitivity.tabled_smooth_sensitivity(tables, counts, float(self.gamma))
 
 
@@ -392,7 +392,7 @@ class HellingerSmoothDelta(Exponential):
     def _sensitivity(self, counts: Counts) -> Floats:
         return sensitivity.smooth_sensitivities(self.prior, counts, Smoothing(beta=self.beta))
 
-    def _sensitivity_ball(self, counts: Counts) -> arb:
+    def sensitivity_ball(self, counts: Counts) -> arb:
         steps = sensitivity.smooth_steps(self.prior, counts, Smoothing(beta=self.beta))
         beta = self.beta_ball()
         return sensitivity.steps_ball(steps, lambda h, distance: h * (-beta * distance).exp())

@@ -32,7 +32,7 @@ CHUNK = 1 << 15
 
 _LARGEST = 2**62
 
-_DENSE = 32
+DENSE = 32
 """Places for each that is chosen, up to which a byte is kept for every place; where there are more, few are drawn twice."""
 
 
@@ -80,7 +80,7 @@ def _table(law: Inversion) -> tuple[Words, Words]:
     return np.array(law.high, dtype=np.uint64), np.array(law.low, dtype=np.uint64)
 
 
-def _located(source: BitSource, law: Inversion, words: Words, most: int) -> Integers:
+def located(source: BitSource, law: Inversion, words: Words, most: int) -> Integers:
     """The integers that the words stand for, in one search of the whole table; words that it leaves open are settled one by one."""
     high, low = _table(law)
     if not high.dtype == low.dtype == words.dtype == np.uint64:
@@ -103,11 +103,11 @@ def _values(source: BitSource, law: NoiseLaw, count: int, cells: int) -> Integer
         words = _words(source, count, law.bits)
         if number == 0 and law.signed:
             sign = (words >> shift).astype(np.int64)
-        digit = _located(source, part, words & mask, _LARGEST // (place * cells))
+        digit = located(source, part, words & mask, _LARGEST // (place * cells))
         size += digit * np.int64(place) if place > 1 else digit
     if law.gate is not None:
         size += 1
-        size *= _located(source, law.gate, _words(source, count, law.bits) & mask, 1)
+        size *= located(source, law.gate, _words(source, count, law.bits) & mask, 1)
     if law.signed:
         size ^= -sign
         if law.zero:
@@ -164,19 +164,19 @@ def composition_array(source: BitSource, total: int, parts: int) -> Integers:
     """A uniform composition of `total` into `parts` counts >= 0: stars and bars, choosing whichever there are fewer of."""
     places = total + parts - 1
     if total < parts - 1:
-        stars = _subset(source, total, places)
+        stars = subset_array(source, total, places)
         return np.bincount(stars - np.arange(total), minlength=parts).astype(np.int64)
-    bars = _subset(source, parts - 1, places)
+    bars = subset_array(source, parts - 1, places)
     return np.diff(np.concatenate([[-1], bars, [places]])) - 1
 
 
-def _subset(source: BitSource, size: int, places: int) -> Integers:
+def subset_array(source: BitSource, size: int, places: int) -> Integers:
     """A uniform subset of {0 .. places-1} of the given size, at most half of them, in order.
 
     As many places as are still missing are drawn, with replacement, and all that are new are taken, until none is missing. All places
     are treated alike, so all subsets are equally likely. (To draw more and cut the surplus off after sorting would prefer low places.)
     """
-    if places <= _DENSE * size:
+    if places <= DENSE * size:
         taken = np.zeros(places, dtype=np.bool_)
         missing = size
         while missing:

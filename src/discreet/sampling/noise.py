@@ -88,24 +88,24 @@ class NoiseLaw:
 # --- the laws, by their boundaries --------------------------------------------------------------------------------------
 
 
-def _geometric_below(rate: Fraction, j: int | Fraction) -> arb:
+def geometric_below(rate: Fraction, j: int | Fraction) -> arb:
     """P(G < j) = 1 - e^{-rate j}."""
     return -ball(-rate * j).expm1()
 
 
-def _digit_below(rate: Fraction, end: int, j: int) -> arb:
+def digit_below(rate: Fraction, end: int, j: int) -> arb:
     """P(D < j) for the remainder D of a geometric variable after division by `end`: (1 - e^{-rate j}) / (1 - e^{-rate end})."""
     return ball(-rate * j).expm1() / ball(-rate * end).expm1()
 
 
-def _discrete_below(rate: Fraction, j: int) -> arb:
+def discrete_below(rate: Fraction, j: int) -> arb:
     """P(|Z| < j) = 1 - 2 e^{-rate j} / (1 + e^{-rate}) for the discrete Laplace law."""
     return 1 - 2 * ball(-rate * j).exp() / (1 + ball(-rate).exp())
 
 
-def _rounded_below(rate: Fraction, j: int) -> arb:
+def rounded_below(rate: Fraction, j: int) -> arb:
     """P(|Z| < j) = 1 - e^{-rate (j - ½)} for a Laplace variable rounded to the nearest integer."""
-    return _geometric_below(rate, Fraction(2 * j - 1, 2))
+    return geometric_below(rate, Fraction(2 * j - 1, 2))
 
 
 def _fits(rate: Fraction, bits: int) -> bool:
@@ -121,9 +121,9 @@ def _geometric_parts(rate: Fraction, bits: int) -> tuple[tuple[int, Inversion], 
     starts = range(0, low, DIGIT)
     ends = [1 << min(DIGIT, low - start) for start in starts]
     digits = [
-        (1 << start, inversion(partial(_digit_below, rate * 2**start, end), end, bits - 1)) for start, end in zip(starts, ends, strict=True)
+        (1 << start, inversion(partial(digit_below, rate * 2**start, end), end, bits - 1)) for start, end in zip(starts, ends, strict=True)
     ]
-    return (*digits, (1 << low, inversion(partial(_geometric_below, rate * 2**low), None, bits - 1)))
+    return (*digits, (1 << low, inversion(partial(geometric_below, rate * 2**low), None, bits - 1)))
 
 
 def _folded(below: Callable[[Fraction, int], arb], rate: Fraction, bits: int) -> NoiseLaw:
@@ -135,36 +135,36 @@ def _folded(below: Callable[[Fraction, int], arb], rate: Fraction, bits: int) ->
 
 
 @lru_cache(maxsize=64)
-def _law(kind: str, numerator: int, denominator: int, bits: int) -> NoiseLaw:
+def law_of(kind: str, numerator: int, denominator: int, bits: int) -> NoiseLaw:
     """The tables for one scale, a public number. Sought by its integers: a Fraction takes long to look up."""
     if numerator <= 0:
         raise InternalError("noise needs a positive scale; nothing was released")
     rate = Fraction(denominator, numerator)
     if kind == "discrete":
-        return _folded(_discrete_below, rate, bits)
+        return _folded(discrete_below, rate, bits)
     if kind == "rounded":
-        return _folded(_rounded_below, rate, bits)
+        return _folded(rounded_below, rate, bits)
     return NoiseLaw(_geometric_parts(rate, bits), None, kind == "floored", 0, bits)
 
 
 def geometric_law(scale: Fraction, bits: int = WORD) -> NoiseLaw:
     """G >= 0 with P(G = t) = (1 - e^{-1/scale}) e^{-t/scale}."""
-    return _law("geometric", scale.numerator, scale.denominator, bits)
+    return law_of("geometric", scale.numerator, scale.denominator, bits)
 
 
 def discrete_laplace_law(scale: Fraction, bits: int = WORD) -> NoiseLaw:
     """Z with P(Z = z) ∝ e^{-|z|/scale}: the two-sided geometric law."""
-    return _law("discrete", scale.numerator, scale.denominator, bits)
+    return law_of("discrete", scale.numerator, scale.denominator, bits)
 
 
 def floored_laplace_law(scale: Fraction, bits: int = WORD) -> NoiseLaw:
     """The floor of a Laplace variable: G or -1 - G with probability ½ each."""
-    return _law("floored", scale.numerator, scale.denominator, bits)
+    return law_of("floored", scale.numerator, scale.denominator, bits)
 
 
 def rounded_laplace_law(scale: Fraction, bits: int = WORD) -> NoiseLaw:
     """A Laplace variable rounded to the nearest integer: 0 with probability 1 - e^{-1/(2 scale)}, otherwise ±(1 + G)."""
-    return _law("rounded", scale.numerator, scale.denominator, bits)
+    return law_of("rounded", scale.numerator, scale.denominator, bits)
 
 
 # --- draws --------------------------------------------------------------------------------------------------------------
