@@ -48,6 +48,7 @@ REPLACED = {
     "test_lattice_sampling": {"lattice_total.ladder"},
     "test_bulk": {"bulk.DENSE", "bulk.subset_array"},
     "test_inversion": {"module.name"},
+    "test_listed": {"coins.WORD"},
     "test_steady": {"steady.monotonic", "steady.sleep"},  # the clock
     "test_mixture": {
         *("module._CUT_BITS", "module._tree", "module.ladder"),
