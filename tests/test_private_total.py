@@ -338,6 +338,14 @@ def test_size_priors_that_are_none_are_refused_in_one_line(size_prior: Any, mess
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(("a", "epsilon"), [(1e-100, 1), (1, 10**15)])
+def test_what_floats_cannot_hold_is_not_blamed_on_a_prior_that_nobody_gave(a: float, epsilon: int) -> None:
+    release = release_of(dc.LatticeGeometric(dc.Dirichlet([a, a, a]), epsilon=epsilon), (4, 1, 0))
+    with pytest.raises(dc.TooLargeError, match="beyond what floats hold"):
+        release.noise_aware()
+    assert release.plot().get_title().startswith("How common")  # as for every record without intervals
+
+
 def test_a_size_prior_for_a_public_n_is_refused() -> None:
     release = release_of(dc.LatticeGeometric(dc.Dirichlet([1, 1]), 7, 1), (3, 4))
     with pytest.raises(dc.InvalidInputError, match="size_prior is for a private number of records"):

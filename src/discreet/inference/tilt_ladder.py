@@ -276,6 +276,8 @@ def _climbed(nodes: _Nodes, prior: SizePrior, log_total: LogTotal, reference: fl
             break
         tangents = sorted([*tangents, *map(nodes.tangent, rates)], key=lambda t: t.rate)
     if not np.isfinite(best) or (prior.last is None and matters[-1]):
+        if prior.last is None and prior.table is None:  # one of our own, under which there always is a posterior
+            raise TooLargeError("the posterior of the number of records is beyond what floats hold for this prior and epsilon")
         raise InvalidInputError("there is no posterior of the number of records under this size_prior: its weights grow too fast, or are 0")
     return ladder, bounds, best
 
