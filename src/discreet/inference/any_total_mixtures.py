@@ -16,7 +16,7 @@ from discreet.errors import TooLargeError
 from discreet.inference.private_totals import CountsOfAnyTotal
 from discreet.inference.runs import values_at
 from discreet.model.beta_mixtures import BetaMixture
-from discreet.model.beta_rows import BetaRows
+from discreet.model.beta_rows import BetaRows, Block
 
 _LEFT_OUT = 1e-12
 """Posterior probability of the totals that are left out at either end, and of the counts left out at either end."""
@@ -28,6 +28,8 @@ _STRETCHES = 12
 """How many stretches all totals are cut into at first."""
 _CLOSE = 1e-12
 """Error that a stretch's nodes may have in the probes."""
+_ROWS = 128
+"""Nodes whose counts are held as one matrix."""
 _TOGETHER = 8
 """Up to so many categories share the nodes of the total."""
 
@@ -41,29 +43,48 @@ def probability_law(counts: CountsOfAnyTotal, category: int, a: float, b: float,
             f"the noise leaves {len(n) * (high - low + 1):,} pairs of a count and a total possible; means and intervals are "
             f"computed from up to {limits.MIXTURE_CELLS:,}. Less noise (a larger epsilon) needs fewer"
         )
-    low, weights = _weights(counts, category, n, share)
-    column = weights.sum(axis=0)
-    first = int(np.searchsorted(np.cumsum(column), _LEFT_OUT, side="right"))
-    last = len(column) - 1 - int(np.searchsorted(np.cumsum(column[::-1]), _LEFT_OUT, side="right"))
-    left = float(column[:first].sum() + column[last + 1 :].sum())
-    return BetaRows(weights[:, first : last + 1], a, b, low + first, n, label, min(1.0, counts.omitted + dropped + left))
+    first, last, left = _kept(counts.marginal(category).value, _LEFT_OUT)
+    blocks = []
+    for block in _blocks(counts, category, n, share, (low + first, low + last)):
+        at, end, more = _kept(block.weights.sum(axis=0), _LEFT_OUT * len(block.totals) / len(n))
+        blocks.append(Block(block.first + at, block.totals, block.weights[:, at : end + 1]))
+        left += more
+    return BetaRows(blocks, a, b, label, min(1.0, counts.omitted + dropped + left))
 
 
-def _weights(counts: CountsOfAnyTotal, category: int, n: Counts, share: Floats) -> tuple[int, Floats]:
-    """The first count, and for every node (rows) and count (columns) their weight: the node's share times the law of the count given n."""
-    low, high = counts.reach.windows[category]
-    rows = []
+def _kept(probability: Floats, tail: float) -> tuple[int, int, float]:
+    """The first and the last index between which all but `tail` at either end is, and what the ends hold."""
+    below, above = np.cumsum(probability), np.cumsum(probability[::-1])
+    first = min(int(np.searchsorted(below, tail, side="right")), len(probability) - 1)
+    last = max(first, len(probability) - 1 - int(np.searchsorted(above, tail, side="right")))
+    return first, last, float(probability[:first].sum() + probability[last + 1 :].sum())
+
+
+def _blocks(counts: CountsOfAnyTotal, category: int, n: Counts, share: Floats, ends: tuple[int, int]) -> Iterator[Block]:
+    """For nodes (rows) and the counts between two ends (columns) their weight: the node's share times the law of the count given n."""
+    first, last = ends
     for segment in counts.segments:
         held = (n >= segment.low) & (n <= segment.high)
         window, (rest, _) = segment.windows[category], segment.others[category]
-        totals = n[held]
-        if not totals.size:
-            continue
-        start, size = int(totals[0]) - high, int(totals[-1]) - int(totals[0]) + high - low + 1
-        views = np.lib.stride_tricks.sliding_window_view(values_at(rest, start, size)[::-1], high - low + 1)
-        part = views[totals[-1] - totals] * window.value
-        rows.append(part * (share[held] / part.sum(axis=1))[:, None])
-    return low, np.concatenate(rows)
+        total = values_at(segment.sum.run, segment.low, len(segment.log_factor))[n[held] - segment.low]
+        scale = np.where(total > 0.0, share[held], 0.0) / np.where(total > 0.0, total, 1.0)
+        of_count = values_at(window, first, last - first + 1)
+        for rows in _row_slices(n[held]):
+            block = Block(first, n[held][rows], of_count[None, :])
+            lowest = int(block.totals[0]) - last
+            others = values_at(rest, lowest, int(block.totals[-1]) - first - lowest + 1)
+            weights = block.of_difference(lowest, others) * of_count
+            weights *= scale[rows, None]
+            yield Block(first, block.totals, weights)
+
+
+def _row_slices(n: Counts) -> Iterator[slice]:
+    """Consecutive totals that are neither many nor far from each other: `BetaRows` is fast where they are of one size."""
+    start = 0
+    while start < len(n):
+        end = min(start + _ROWS, int(np.searchsorted(n, 2 * n[start] + _ROWS, side="right")))
+        yield slice(start, end)
+        start = end
 
 
 def _total_nodes(counts: CountsOfAnyTotal, category: int) -> tuple[Counts, Floats, float]:
@@ -73,10 +94,8 @@ def _total_nodes(counts: CountsOfAnyTotal, category: int) -> tuple[Counts, Float
     if known is not None:
         return known
     sizes = counts.sizes
-    first = int(np.searchsorted(np.cumsum(sizes.value), _LEFT_OUT, side="right"))
-    last = len(sizes.value) - 1 - int(np.searchsorted(np.cumsum(sizes.value[::-1]), _LEFT_OUT, side="right"))
+    first, last, dropped = _kept(sizes.value, _LEFT_OUT)
     weight = sizes.value[first : last + 1]
-    dropped = float(sizes.value[:first].sum() + sizes.value[last + 1 :].sum())
     categories = range(len(counts.reach.windows)) if together else [category]
     probes = np.concatenate([counts.probes(i)[:, first : last + 1] for i in categories])
     n = np.arange(len(weight))
