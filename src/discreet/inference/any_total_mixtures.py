@@ -20,10 +20,10 @@ from discreet.model.beta_rows import BetaRows, Block
 
 _LEFT_OUT = 1e-12
 """Posterior probability of the totals that are left out at either end, and of the counts left out at either end."""
-_FEW = 16
-"""Consecutive totals that are all nodes."""
-_NODES = 8
-"""Chebyshev nodes of a longer stretch."""
+_NODES = (8, 16, 32)
+"""How many Chebyshev nodes are tried for a stretch before it is halved."""
+_FEW = 8
+"""Totals that nodes must save at least; a stretch that is too short for that has all its totals as nodes."""
 _STRETCHES = 12
 """How many stretches all totals are cut into at first."""
 _CLOSE = 1e-12
@@ -116,17 +116,21 @@ def _pieces(counts: CountsOfAnyTotal, first: int, size: int) -> Iterator[tuple[i
 def _stretches(n: Counts, weight: Floats, probes: Floats) -> Iterator[tuple[Counts, Floats]]:
     """Nodes and weights of consecutive totals: Chebyshev's, if polynomials through them meet the probes in between, else of two halves."""
     inside = slice(int(n[0]), int(n[-1]) + 1)
-    found = _chebyshev(n, weight[inside], probes[:, inside]) if len(n) > _FEW else (n, weight[inside])
-    if found is not None:
-        yield found
+    for size in _NODES:
+        found = _chebyshev(n, size, weight[inside], probes[:, inside]) if len(n) > size + _FEW else None
+        if found is not None:
+            yield found
+            return
+    if len(n) <= _NODES[0] + _FEW:
+        yield n, weight[inside]
         return
     yield from _stretches(n[: len(n) // 2], weight, probes)
     yield from _stretches(n[len(n) // 2 :], weight, probes)
 
 
-def _chebyshev(n: Counts, weight: Floats, probes: Floats) -> tuple[Counts, Floats] | None:
+def _chebyshev(n: Counts, size: int, weight: Floats, probes: Floats) -> tuple[Counts, Floats] | None:
     """Nodes among the totals with the weights of the interpolating polynomial, which must be positive and do for the probes."""
-    places = 0.5 * (n[0] + n[-1]) - 0.5 * (n[-1] - n[0]) * np.cos(np.pi * np.arange(_NODES) / (_NODES - 1.0))
+    places = 0.5 * (n[0] + n[-1]) - 0.5 * (n[-1] - n[0]) * np.cos(np.pi * np.arange(size) / (size - 1.0))
     nodes = np.unique(np.rint(places).astype(np.int64))
     scale = 0.25 * float(n[-1] - n[0])
     distance = (nodes[:, None] - nodes[None, :]) / scale

@@ -177,9 +177,10 @@ class Segment:
         """E[y | n], E[y² | n] and E[1/(1 + x) | n] for every total, y = (x - centre)/scale, x one count."""
         window, rest = self.windows[category], self.others[category][0]
         y = (window.x - centre) / scale
-        factors = (np.ones_like(y), y, y * y, 1.0 / (1.0 + window.x))
+        factors = (y, y * y, 1.0 / (1.0 + window.x))
         sums = [values_at(_added(Run(window.low, window.value * f), rest), self.low, len(self.log_factor)) for f in factors]
-        return np.array(sums[1:]) / np.where(sums[0] > 0.0, sums[0], 1.0)
+        whole = values_at(self.sum.run, self.low, len(self.log_factor))
+        return np.array(sums) / np.where(whole > 0.0, whole, 1.0)
 
     def marginal(self, category: int) -> Floats:
         """The weights of all counts in the window, over the totals of the segment, up to a constant."""
@@ -265,6 +266,10 @@ class CountsOfAnyTotal:
         """Totals that stand for all in sums, once they are known (`any_total_mixtures`)."""
         return {}
 
+    @cached_property
+    def _marginals(self) -> dict[int, Run]:
+        return {}
+
     def probes(self, category: int) -> Floats:
         """Three means of one count given each total: of its distance from its overall mean in standard deviations, of the square, and
         of 1/(1 + count), which changes where the others do not."""
@@ -275,13 +280,15 @@ class CountsOfAnyTotal:
 
     def marginal(self, category: int) -> Run:
         """Probabilities of one category's count."""
-        low, high = self.reach.windows[category]
-        value = np.zeros(high - low + 1)
-        for segment, share in zip(self.segments, self.shares, strict=True):
-            part = segment.marginal(category)
-            if share > 0.0:
-                value += share * part / part.sum()
-        return Run(low, value)
+        if category not in self._marginals:
+            low, high = self.reach.windows[category]
+            value = np.zeros(high - low + 1)
+            for segment, share in zip(self.segments, self.shares, strict=True):
+                part = segment.marginal(category)
+                if share > 0.0:
+                    value += share * part / part.sum()
+            self._marginals[category] = Run(low, value)
+        return self._marginals[category]
 
     def sample(self, size: int, rng: np.random.Generator) -> Counts:
         """Draws, one a row: a total, then how it splits between halves of the categories, and so on."""

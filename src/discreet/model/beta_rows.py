@@ -43,7 +43,7 @@ class Block:
 
     @property
     def last(self) -> int:
-        return self.first + self.weights.shape[1] - 1
+        return self.first + int(self.weights.shape[1]) - 1
 
     @property
     def counts(self) -> Counts:
@@ -69,22 +69,23 @@ class BetaRows(BetaMixture):
     @cached_property
     def _components(self) -> tuple[Floats, Floats, Floats]:
         """Weights and parameters one by one. Sums over them are slow."""
-        held = [(block, *np.nonzero(block.weights)) for block in self._table.blocks]
-        weight = np.concatenate([block.weights[rows, columns] for block, rows, columns in held]) / self._table.mass
-        x = np.concatenate([block.counts[columns] for block, _, columns in held]).astype(np.float64)
-        n = np.concatenate([block.totals[rows] for block, rows, _ in held]).astype(np.float64)
+        blocks = self._table.blocks
+        held = [block.weights > 0.0 for block in blocks]
+        weight = np.concatenate([block.weights[h] for block, h in zip(blocks, held, strict=True)]) / self._table.mass
+        x = np.concatenate([np.broadcast_to(block.counts, h.shape)[h] for block, h in zip(blocks, held, strict=True)]).astype(np.float64)
+        n = np.concatenate([np.repeat(block.totals, h.sum(axis=1)) for block, h in zip(blocks, held, strict=True)]).astype(np.float64)
         return weight, self._table.a + x, self._table.b + (n - x)
 
     @property
-    def weight(self) -> Floats:  # type: ignore[override]
+    def weight(self) -> Floats:
         return self._components[0]
 
     @property
-    def a(self) -> Floats:  # type: ignore[override]
+    def a(self) -> Floats:
         return self._components[1]
 
     @property
-    def b(self) -> Floats:  # type: ignore[override]
+    def b(self) -> Floats:
         return self._components[2]
 
     def mean(self) -> float:
@@ -185,7 +186,7 @@ class _Table:
         """The probability of being at most t, and the density there times t."""
         whole = 0.0
         for part in self.parts:
-            a, b = self.a + part.last, self.b + (part.block.totals - part.last)
+            a, b = part.parameters(part.last)
             if betainc(a.min(), b.max(), t) > _NOTHING:
                 whole += float(part.row @ each_component(betainc, beta_cdf, a, b, np.array([[t]]))[0])
         terms, density = self._summed(t, lambda part: (part.lower, part.density))
@@ -195,7 +196,7 @@ class _Table:
         """The probability of being above t, and the density there times t."""
         whole = 0.0
         for part in self.parts:
-            a, b = self.a + part.first, self.b + (part.block.totals - part.first)
+            a, b = part.parameters(part.first)
             if betaincc(a.max(), b.min(), t) > _NOTHING:
                 whole += float(part.row @ each_component(betaincc, beta_survival, a, b, np.array([[t]]))[0])
         terms, density = self._summed(t, lambda part: (part.upper, part.density))
@@ -271,6 +272,10 @@ class _Part:
     @cached_property
     def of_difference(self) -> Floats:
         return self.block.of_difference(self.lowest, np.exp(self.log_of_difference))
+
+    def parameters(self, x: Counts) -> tuple[Floats, Floats]:
+        """Those of the Betas of one count in each row."""
+        return np.asarray(self.table.a + x, dtype=np.float64), np.asarray(self.table.b + (self.block.totals - x), dtype=np.float64)
 
     def vectors(self, known: float, x_slope: float, y_slope: float) -> tuple[Floats, Floats]:
         """The logarithms of the functions of the row and of the column, the second of which is nowhere above 0."""
