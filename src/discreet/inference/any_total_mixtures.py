@@ -2,21 +2,24 @@
 
 Given a total, the sum over counts is fast (`BetaRows`). As a function of the total it is smooth but for few places, so that a sum over a
 stretch of totals is done on Chebyshev nodes, whose weights sum polynomials exactly under the posterior of the total. Where the mean and
-the square of the count given the total are not met by the polynomials through the nodes, the stretch is halved.
+the square of the count given the total are not met by the polynomials through the nodes, more are tried, then the stretch is halved.
 """
 
 from collections.abc import Hashable, Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
-from discreet.inference.private_totals import CountsOfAnyTotal
 from discreet.inference.runs import values_at
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import BetaRows, Block
+
+if TYPE_CHECKING:
+    from discreet.inference.private_totals import CountsOfAnyTotal
 
 _LEFT_OUT = 1e-12
 """Posterior probability of the totals that are left out at either end, and of the counts left out at either end."""
@@ -34,7 +37,7 @@ _TOGETHER = 8
 """Up to so many categories share the nodes of the total."""
 
 
-def probability_law(counts: CountsOfAnyTotal, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
+def probability_law(counts: "CountsOfAnyTotal", category: int, a: float, b: float, label: Hashable) -> BetaMixture:
     """The distribution of one category's probability: Beta(a + x, b + n - x) over counts x and nodes n of the total."""
     n, share, dropped = _total_nodes(counts, category)
     low, high = counts.reach.windows[category]
@@ -46,9 +49,13 @@ def probability_law(counts: CountsOfAnyTotal, category: int, a: float, b: float,
     first, last, left = _kept(counts.marginal(category).value, _LEFT_OUT)
     blocks = []
     for block in _blocks(counts, category, n, share, (low + first, low + last)):
-        at, end, more = _kept(block.weights.sum(axis=0), _LEFT_OUT * len(block.totals) / len(n))
-        blocks.append(Block(block.first + at, block.totals, block.weights[:, at : end + 1]))
-        left += more
+        column, tail = block.weights.sum(axis=0), _LEFT_OUT * len(block.totals) / len(n)
+        if column.sum() > tail:
+            at, end, more = _kept(column, tail)
+            blocks.append(Block(block.first + at, block.totals, block.weights[:, at : end + 1]))
+            left += more
+        else:
+            left += float(column.sum())
     return BetaRows(blocks, a, b, label, min(1.0, counts.omitted + dropped + left))
 
 
@@ -60,7 +67,7 @@ def _kept(probability: Floats, tail: float) -> tuple[int, int, float]:
     return first, last, float(probability[:first].sum() + probability[last + 1 :].sum())
 
 
-def _blocks(counts: CountsOfAnyTotal, category: int, n: Counts, share: Floats, ends: tuple[int, int]) -> Iterator[Block]:
+def _blocks(counts: "CountsOfAnyTotal", category: int, n: Counts, share: Floats, ends: tuple[int, int]) -> Iterator[Block]:
     """For nodes (rows) and the counts between two ends (columns) their weight: the node's share times the law of the count given n."""
     first, last = ends
     for segment in counts.segments:
@@ -70,10 +77,8 @@ def _blocks(counts: CountsOfAnyTotal, category: int, n: Counts, share: Floats, e
         scale = np.where(total > 0.0, share[held], 0.0) / np.where(total > 0.0, total, 1.0)
         of_count = values_at(window, first, last - first + 1)
         for rows in _row_slices(n[held]):
-            block = Block(first, n[held][rows], of_count[None, :])
-            lowest = int(block.totals[0]) - last
-            others = values_at(rest, lowest, int(block.totals[-1]) - first - lowest + 1)
-            weights = block.of_difference(lowest, others) * of_count
+            block = Block(first, n[held][rows], of_count[None])
+            weights = block.of_difference(values_at(rest, block.lowest, block.highest - block.lowest + 1)) * of_count
             weights *= scale[rows, None]
             yield Block(first, block.totals, weights)
 
@@ -87,7 +92,7 @@ def _row_slices(n: Counts) -> Iterator[slice]:
         start = end
 
 
-def _total_nodes(counts: CountsOfAnyTotal, category: int) -> tuple[Counts, Floats, float]:
+def _total_nodes(counts: "CountsOfAnyTotal", category: int) -> tuple[Counts, Floats, float]:
     """Totals and weights that stand for the law of the total in the sums of this category; and the probability left out."""
     together = len(counts.reach.windows) <= _TOGETHER
     known = counts.nodes.get(0 if together else category)
@@ -105,7 +110,7 @@ def _total_nodes(counts: CountsOfAnyTotal, category: int) -> tuple[Counts, Float
     return found
 
 
-def _pieces(counts: CountsOfAnyTotal, first: int, size: int) -> Iterator[tuple[int, int]]:
+def _pieces(counts: "CountsOfAnyTotal", first: int, size: int) -> Iterator[tuple[int, int]]:
     """Stretches of equal length at first, cut where the noisy counts of all categories, or of all but one, add up: laws may bend there."""
     centres = np.maximum(counts.factors.centres, 0)
     bends = centres.sum() - np.append(0, centres if len(centres) <= _TOGETHER else []) - first

@@ -6,7 +6,7 @@
 prior is weak or the noise narrow one segment is enough.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,10 +17,13 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.inference import true_counts
+from discreet.inference.any_total_mixtures import probability_law
 from discreet.inference.runs import Run, completed, convolve, inverse, values_at
+from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.tilt_ladder import TAIL, Factors, Reach, reach_of
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
+from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.size_priors import SizePrior
 
 _SUMMED = 1 << 25
@@ -289,6 +292,14 @@ class CountsOfAnyTotal:
                     value += share * part / part.sum()
             self._marginals[category] = Run(low, value)
         return self._marginals[category]
+
+    def probability_law(self, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
+        """The distribution of one category's probability: Beta(a + x, b + n - x) over counts x and totals n."""
+        return probability_law(self, category, a, b, label)
+
+    @cached_property
+    def size(self) -> SizePosterior:
+        return SizePosterior(self.sizes.low, self.sizes.value, self.omitted)
 
     def sample(self, size: int, rng: np.random.Generator) -> Counts:
         """Draws, one a row: a total, then how it splits between halves of the categories, and so on."""

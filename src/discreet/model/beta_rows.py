@@ -49,11 +49,18 @@ class Block:
     def counts(self) -> Counts:
         return np.arange(self.first, self.last + 1)
 
-    def of_difference(self, lowest: int, values: Floats) -> Floats:
-        """For every row and column the value that stands for n - x in `values`, the first of which is for n - x = lowest."""
-        end = int(self.totals.max()) - self.first - lowest + 1
-        start = int(self.totals.min()) - self.last - lowest
-        views = np.lib.stride_tricks.sliding_window_view(values[start:end][::-1], len(self.counts))
+    @property
+    def lowest(self) -> int:
+        """The least n - x, which may be negative."""
+        return int(self.totals.min()) - self.last
+
+    @property
+    def highest(self) -> int:
+        return int(self.totals.max()) - self.first
+
+    def of_difference(self, values: Floats) -> Floats:
+        """For every row and column the one of these values that stands for n - x, where they are for `lowest` to `highest`."""
+        views = np.lib.stride_tricks.sliding_window_view(values[::-1], len(self.counts))
         return np.asarray(views[self.totals.max() - self.totals])
 
 
@@ -247,7 +254,7 @@ class _Factors:
     def summed(self, rows: Floats, columns: Floats) -> float:
         """Their sum with d, from the logarithms of d itself: slow, and good where its parts are beyond floats."""
         block = self.part.block
-        log_terms = block.of_difference(self.part.lowest, self.part.log_of_difference) + rows[:, None] + columns
+        log_terms = block.of_difference(self.part.log_of_difference) + rows[:, None] + columns
         return float((self.values * np.exp(np.minimum(log_terms, 0.0))).sum())  # each d is a difference of probabilities
 
 
@@ -259,8 +266,7 @@ class _Part:
         self.x = (block.counts - table.count).astype(np.float64)
         self.n = (block.totals - table.total).astype(np.float64)
         self.first, self.last = np.minimum(block.first, block.totals), np.minimum(block.last, block.totals)
-        self.lowest = int(block.totals.min()) - block.last
-        y = np.arange(self.lowest, int(block.totals.max()) - block.first + 1)
+        y = np.arange(block.lowest, block.highest + 1)
         usual = 0.5 * float(block.totals.min() + block.totals.max()) * table.rest / max(table.total, 1)
         self.slope = float(np.log((table.b + usual) / table.beta))
         log_y = table.log_y.value[np.maximum(y, table.log_y.low) - table.log_y.low] - self.slope * (y - table.rest)
@@ -271,7 +277,7 @@ class _Part:
 
     @cached_property
     def of_difference(self) -> Floats:
-        return self.block.of_difference(self.lowest, np.exp(self.log_of_difference))
+        return self.block.of_difference(np.exp(self.log_of_difference))
 
     def parameters(self, x: Counts) -> tuple[Floats, Floats]:
         """Those of the Betas of one count in each row."""
@@ -288,7 +294,7 @@ class _Part:
         """The weight of each row up to each component but its last, which an incomplete beta function stands for."""
         sums = np.cumsum(self.block.weights, axis=1)
         sums[:, -1] = 0.0
-        if self.lowest <= 0:
+        if self.block.lowest <= 0:
             sums[self.block.counts >= self.block.totals[:, None]] = 0.0
         return _Factors(self, sums)
 
