@@ -255,7 +255,7 @@ class _Factors:
         """Their sum with d, from the logarithms of d itself: slow, and good where its parts are beyond floats."""
         block = self.part.block
         log_terms = block.of_difference(self.part.log_of_difference) + rows[:, None] + columns
-        return float((self.values * np.exp(np.minimum(log_terms, 0.0))).sum())  # each d is a difference of probabilities
+        return float((self.values * np.exp(log_terms)).sum())
 
 
 class _Part:
