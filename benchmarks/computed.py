@@ -23,7 +23,7 @@ from discreet.analysis import error_laws, mean_errors
 from discreet.analysis.error_laws import error_law, expected_error
 from discreet.analysis.optimum import TOLERANCE, constraint_count, optimal
 from discreet.arrays import Counts, Floats
-from discreet.inference import noise_aware
+from discreet.inference import fixed_total_mixtures
 from discreet.mechanisms import Mechanism, calibrated, hellinger, lattice, losses
 from discreet.mechanisms.proposals import good_weights
 from discreet.model import distances
@@ -155,7 +155,7 @@ def size_limits() -> Numbers:
         "limits: counts listed, k = 3": _largest(lambda n: comb(n + 2, 2) <= limits.POSTERIOR_CANDIDATES),
         "limits: records of a Hellinger likelihood": limits.POSTERIOR_RECORDS,
         "limits: tail of a window": 2.0 * limits.WINDOW_TAIL,
-        "limits: components of a mixture": noise_aware._MOST_COMPONENTS,
+        "limits: components of a mixture": fixed_total_mixtures._MOST_COMPONENTS,
         "limits: tolerance of the linear program": TOLERANCE,
         "limits: boundary of a lattice mean": error_laws._NEGLIGIBLE_BOUNDARY,
         "limits: counts interpolated near an end": error_laws._DENSE,

@@ -16,7 +16,7 @@ _DRAWS = 1_000_000
 
 def run() -> str:
     """Markdown tables."""
-    return "\n\n".join(["### Mechanisms", _simulate(), _laws(), _remap_two(), _remap_many()])
+    return "\n\n".join(["### Mechanisms", _simulate(), _laws(), _remap_two(), _remap_many(), _posteriors()])
 
 
 def _simulate() -> str:
@@ -84,3 +84,18 @@ def _remap_many() -> str:
     return "`Remapped(LatticeGeometric).report`, many candidates: medians or projection, one draw, ε = 1.\n\n" + table(
         ["k", "n", "time"], rows
     )
+
+
+def _posteriors() -> str:
+    prior = dc.Dirichlet.uniform(3)
+
+    def read(release: dc.Release) -> None:
+        posterior = release.noise_aware()
+        posterior.mean(), posterior.interval(), posterior.size.mean(), posterior.size.interval()
+
+    rows = []
+    for counts in ([100, 120, 80], [3000, 3000, 4000], [5, 10, 300]):
+        releases = [dc.LatticeGeometric(prior, n, 0.1).release(counts) for n in (sum(counts), None)]
+        rows.append([counts, *(shown(seconds(partial(read, release))) for release in releases)])
+    title = "`noise_aware` with the means and 95 % intervals of all probabilities and of n, `LatticeGeometric`, k = 3, ε = 0.1."
+    return f"{title}\n\n" + table(["counts", "n public", "n private"], rows)

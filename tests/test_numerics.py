@@ -13,7 +13,7 @@ from scipy.stats import norm
 from discreet.numerics import divergences
 from discreet.numerics.balls import bregman_ball, gap_ball, refine
 from discreet.numerics.divergences import RELATIVE_ERROR, bregman, gap, jensen, log_ratio_excess
-from discreet.numerics.gamma import digamma_excess, log_gamma_excess
+from discreet.numerics.gamma import digamma_excess, log_gamma_excess, log_rising
 from discreet.numerics.gap_tables import GapTable
 from discreet.numerics.incomplete_beta import beta_cdf, beta_quantile, beta_survival
 from tests.support import PRECISION, Floats, quadrature_beta_cdf, reference_beta_cdf, reference_gap, relative_error
@@ -122,6 +122,21 @@ def test_excesses_of_log_gamma_and_digamma() -> None:
         psi = [relative_error(float(got), arb(x).digamma() - arb(x).log()) for got, x in zip(digamma_excess(z), z.tolist(), strict=True)]
     assert max(errors) <= 1e-14  # it passes through 0, so the error is an absolute one
     assert max(psi) <= 1e-13
+
+
+@pytest.mark.parametrize("a", [1e-9, 0.003, 0.5, 1.0, 2.0, 64.0])
+def test_rising_factorials_keep_their_digits_at_any_count(a: float) -> None:
+    """`gammaln` values near 1e15 are wrong by 4 units, and with a = 1e-9, a - 1 keeps 7 digits of a."""
+    x = np.concatenate([np.arange(30.0), 10.0 ** np.arange(2.0, 16.0)])
+
+    def reference(count: float) -> arb:
+        return (arb(a) + arb(count)).lgamma() - (arb(count) + 1).lgamma()
+
+    with ctx.workprec(PRECISION):
+        for base in (1.0, 300.0, 10.0**12):
+            values = zip(log_rising(a, x, base), x.tolist(), strict=True)
+            worst = max(abs(float(arb(float(got)) - reference(count) + reference(base))) for got, count in values)
+            assert worst <= 2e-14 * max(1.0, a)
 
 
 def test_log_ratio_excess_keeps_digits_at_both_ends() -> None:

@@ -12,6 +12,7 @@ from scipy import stats
 from scipy.special import betainc, gammaln, logsumexp
 
 import discreet as dc
+from discreet.model.beta_mixtures import BetaMixture
 from tests.inference_support import TOLERANCE, ks_p_value, release_of
 from tests.support import lowered
 
@@ -138,6 +139,30 @@ def test_few_totals_stand_for_many(a: tuple[float, ...], epsilon: float, raw: tu
     """Where there are hundreds of totals, sums over them are done on nodes."""
     world = World(a, epsilon, raw)
     assert _largest_difference(world, 1500, world.posterior()) < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("a", "epsilon", "raw"), [((1.0, 1.0, 1.0), 0.3, (-7, 9, 120)), ((0.01, 30.0), 0.2, (2, 80)), ((1.0, 0.5), 1.0, (10**6, 10**12))]
+)
+def test_fast_sums_are_the_sums_over_all_components(a: tuple[float, ...], epsilon: float, raw: tuple[int, ...]) -> None:
+    """At points where the factors of the matrices are in floats, and far out where they are not."""
+    posterior = World(a, epsilon, raw).posterior()
+    for category in posterior.categories:
+        fast = posterior.marginal(category)
+        plain = BetaMixture(fast.weight, fast.a, fast.b)
+        middle = np.clip(plain.mean() + plain.std() * np.array([-8.0, -2.0, 0.0, 0.5, 3.0, 9.0]), 1e-9, 1.0 - 1e-9)
+        points = np.concatenate([middle, [1e-200, 1e-5, 0.1, 0.6, 0.99, 1.0 - 1e-9]])
+        for name in ("cdf", "sf", "pdf"):
+            np.testing.assert_allclose(getattr(fast, name)(points), getattr(plain, name)(points), rtol=1e-9, atol=1e-22)
+        np.testing.assert_allclose([fast.mean(), fast.var()], [plain.mean(), plain.var()], rtol=1e-10)
+
+
+def test_totals_may_be_below_every_likely_count() -> None:
+    """Some likely totals leave no room for the likely counts of the third category: their rows of the mixture are empty."""
+    posterior = World((0.5, 2.3, 70.0), 0.1, (100, 120, 80)).posterior()
+    for category, ends in zip(posterior.categories, posterior.interval(0.95), strict=True):
+        law = posterior.marginal(category)
+        np.testing.assert_allclose(betainc(law.a, law.b, ends[:, None]) @ law.weight, [0.025, 0.975], rtol=1e-10)
 
 
 def test_wide_noise_needs_many_tilts() -> None:

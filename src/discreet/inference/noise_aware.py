@@ -17,9 +17,7 @@ import numpy as np
 
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
-from discreet.inference.any_total_mixtures import probability_law
 from discreet.inference.private_totals import CountsOfAnyTotal, counts_of_any_total, noise_of_any_total
-from discreet.inference.runs import Run
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.true_counts import LatentCounts, latent_counts
 from discreet.model.beta_mixtures import BetaMixture
@@ -31,12 +29,6 @@ from discreet.validation import check_records
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_NEGLIGIBLE = 1e-17
-"""Components with less weight than this, relative to the largest, are left out."""
-_MOST_COMPONENTS = 1024
-_BLOCKS_PER_DEVIATION = 8.0
-"""Longer mixtures are shortened in blocks of an eighth of a component's standard deviation: an error below 1e-10."""
 
 
 def noise_aware(release: Release, size_prior: Any = None) -> "NoiseAware":
@@ -77,12 +69,10 @@ class NoiseAware:
         """How many numbers the means and intervals of all categories are computed from: what they take grows with it."""
         return self.counts.work
 
-    @cached_property
+    @property
     def size(self) -> SizePosterior:
         """The posterior of the number of records. A public n has probability 1."""
-        if isinstance(self.counts, CountsOfAnyTotal):
-            return SizePosterior(self.counts.sizes.low, self.counts.sizes.value, self.omitted)
-        return SizePosterior(int(self.n or 0), np.ones(1))
+        return self.counts.size
 
     def count_probabilities(self, category: Hashable) -> tuple[Counts, Floats]:
         """Possible true counts of one category and their posterior probabilities."""
@@ -98,18 +88,11 @@ class NoiseAware:
         return {}
 
     def _marginal(self, i: int) -> BetaMixture:
-        if i in self._known:
-            return self._known[i]
-        a = float(self.prior.exact[i])
-        b = float(self.prior.exact_total - self.prior.exact[i])
-        if isinstance(self.counts, CountsOfAnyTotal):
-            found = probability_law(self.counts, i, a, b, self.categories[i])
-        else:
-            n = int(self.n or 0)
-            x, weight, dropped = _shortened(self.counts.marginal(i), a, b, n)
-            found = BetaMixture(weight, a + x, b + (n - x), self.categories[i], min(1.0, self.omitted + dropped))
-        self._known[i] = found
-        return found
+        if i not in self._known:
+            a = float(self.prior.exact[i])
+            b = float(self.prior.exact_total - self.prior.exact[i])
+            self._known[i] = self.counts.probability_law(i, a, b, self.categories[i])
+        return self._known[i]
 
     def _marginals(self) -> list[BetaMixture]:
         return [self._marginal(i) for i in range(self.prior.k)]
@@ -218,53 +201,3 @@ def _labels(categories: tuple[Hashable, ...]) -> list[Any]:
         if all(type(c) is kind for c in categories):
             return list(categories)
     return [str(c) for c in categories]
-
-
-# --- shorter mixtures -------------------------------------------------------------------------------------------------
-
-
-def _shortened(run: Run, a: float, b: float, n: int) -> tuple[Floats, Floats, float]:
-    """Counts and weights of a mixture with the same distribution, and the weight of what was left out.
-
-    Neighbouring components Beta(a + x, b + n - x) differ little where their standard deviation spans many counts. There, blocks of
-    counts are replaced by the three nodes of the Gauss quadrature of their weights, which has the same moments up to the fifth.
-    """
-    total = float(run.value.sum())
-    kept = run.value > _NEGLIGIBLE * float(run.value.max())
-    x, weight = run.x[kept], run.value[kept]
-    dropped = max(0.0, float(run.value[~kept].sum()) / total)
-    if len(x) <= _MOST_COMPONENTS:
-        return x, weight, dropped
-    deviation = np.sqrt((a + x) * (b + (n - x)) / (a + b + n))
-    block = np.floor(np.cumsum(_BLOCKS_PER_DEVIATION / deviation))
-    starts = np.nonzero(np.diff(block, prepend=-1.0))[0]
-    sizes = np.diff(starts, append=len(x))
-    long = np.repeat(sizes > 3, sizes)
-    nodes, node_weights = _gauss(x[long], weight[long], sizes[sizes > 3])
-    return np.concatenate([x[~long], nodes]), np.concatenate([weight[~long], node_weights]), dropped
-
-
-def _gauss(x: Floats, weight: Floats, sizes: Counts) -> tuple[Floats, Floats]:
-    """Three Gauss nodes for the weights of each block: Stieltjes' recurrence, then the eigenvalues of its Jacobi matrix."""
-    if not len(sizes):
-        return x[:0], weight[:0]
-    starts = np.cumsum(sizes) - sizes
-    middle = x[starts + sizes // 2]
-    t = x - np.repeat(middle, sizes)
-    scale = np.repeat(np.maximum(np.maximum.reduceat(np.abs(t), starts), 1.0), sizes)
-    t = t / scale
-    jacobi = np.zeros((len(sizes), 3, 3))
-    previous, current = np.zeros_like(t), np.ones_like(t)
-    last = np.ones(len(sizes))
-    for j in range(3):
-        norm = np.add.reduceat(weight * current**2, starts)
-        centre = np.add.reduceat(weight * t * current**2, starts) / norm
-        jacobi[:, j, j] = centre
-        if j:
-            jacobi[:, j, j - 1] = np.sqrt(norm / last)
-        ratio = norm / last if j else np.zeros(len(sizes))
-        previous, current = current, (t - np.repeat(centre, sizes)) * current - np.repeat(ratio, sizes) * previous
-        last = norm
-    value, vector = np.linalg.eigh(jacobi, UPLO="L")
-    nodes = middle[:, None] + scale[starts][:, None] * value
-    return nodes.ravel(), (np.add.reduceat(weight, starts)[:, None] * vector[:, 0, :] ** 2).ravel()

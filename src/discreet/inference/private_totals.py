@@ -6,7 +6,7 @@
 prior is weak or the noise narrow one segment is enough.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,10 +17,13 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.inference import true_counts
+from discreet.inference.any_total_mixtures import probability_law
 from discreet.inference.runs import Run, completed, convolve, inverse, values_at
+from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.tilt_ladder import TAIL, Factors, Reach, reach_of
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
+from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.size_priors import SizePrior
 
 _SUMMED = 1 << 25
@@ -177,9 +180,10 @@ class Segment:
         """E[y | n], E[y² | n] and E[1/(1 + x) | n] for every total, y = (x - centre)/scale, x one count."""
         window, rest = self.windows[category], self.others[category][0]
         y = (window.x - centre) / scale
-        factors = (np.ones_like(y), y, y * y, 1.0 / (1.0 + window.x))
+        factors = (y, y * y, 1.0 / (1.0 + window.x))
         sums = [values_at(_added(Run(window.low, window.value * f), rest), self.low, len(self.log_factor)) for f in factors]
-        return np.array(sums[1:]) / np.where(sums[0] > 0.0, sums[0], 1.0)
+        whole = values_at(self.sum.run, self.low, len(self.log_factor))
+        return np.array(sums) / np.where(whole > 0.0, whole, 1.0)
 
     def marginal(self, category: int) -> Floats:
         """The weights of all counts in the window, over the totals of the segment, up to a constant."""
@@ -265,6 +269,10 @@ class CountsOfAnyTotal:
         """Totals that stand for all in sums, once they are known (`any_total_mixtures`)."""
         return {}
 
+    @cached_property
+    def _marginals(self) -> dict[int, Run]:
+        return {}
+
     def probes(self, category: int) -> Floats:
         """Three means of one count given each total: of its distance from its overall mean in standard deviations, of the square, and
         of 1/(1 + count), which changes where the others do not."""
@@ -275,13 +283,23 @@ class CountsOfAnyTotal:
 
     def marginal(self, category: int) -> Run:
         """Probabilities of one category's count."""
-        low, high = self.reach.windows[category]
-        value = np.zeros(high - low + 1)
-        for segment, share in zip(self.segments, self.shares, strict=True):
-            part = segment.marginal(category)
-            if share > 0.0:
-                value += share * part / part.sum()
-        return Run(low, value)
+        if category not in self._marginals:
+            low, high = self.reach.windows[category]
+            value = np.zeros(high - low + 1)
+            for segment, share in zip(self.segments, self.shares, strict=True):
+                part = segment.marginal(category)
+                if share > 0.0:
+                    value += share * part / part.sum()
+            self._marginals[category] = Run(low, value)
+        return self._marginals[category]
+
+    def probability_law(self, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
+        """The distribution of one category's probability: Beta(a + x, b + n - x) over counts x and totals n."""
+        return probability_law(self, category, a, b, label)
+
+    @cached_property
+    def size(self) -> SizePosterior:
+        return SizePosterior(self.sizes.low, self.sizes.value, self.omitted)
 
     def sample(self, size: int, rng: np.random.Generator) -> Counts:
         """Draws, one a row: a total, then how it splits between halves of the categories, and so on."""

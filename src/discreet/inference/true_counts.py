@@ -9,6 +9,7 @@
   added up directly, to a relative error of 1e-12, long ones by Fourier transform, to 1e-16 of the largest term times the length.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import accumulate
@@ -20,11 +21,14 @@ from scipy.special import logsumexp
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
+from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.fixed_totals import Tilted, check_windows, tilt
 from discreet.inference.runs import Run, completed, convolve, inverse, values_at
+from discreet.inference.size_posterior import SizePosterior
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import clamp_outcomes
+from discreet.model.beta_mixtures import BetaMixture
 
 _BATCH = 4096
 _CELL = 8
@@ -43,12 +47,23 @@ class ListedCounts:
     def work(self) -> int:
         return self.points.size
 
+    @property
+    def n(self) -> int:
+        return int(self.points[0].sum())
+
     @cached_property
     def probability(self) -> Floats:
         return np.exp(self.log_weight - logsumexp(self.log_weight))
 
     def marginal(self, category: int) -> Run:
         return Run(0, np.asarray(np.bincount(self.points[:, category], weights=self.probability), dtype=np.float64))
+
+    def probability_law(self, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
+        return probability_law(self.marginal(category), self.n, a, b, label, self.omitted)
+
+    @property
+    def size(self) -> SizePosterior:
+        return SizePosterior(self.n, np.ones(1))
 
     def sample(self, size: int, rng: np.random.Generator) -> Counts:
         return self.points[rng.choice(len(self.points), size=size, p=self.probability / self.probability.sum())]
@@ -142,6 +157,13 @@ class ConvolvedCounts:
         end = self._totals[1]
         return Run(self.n - end.high, (end.value * self._completing.value)[::-1] / self._completion)
 
+    def probability_law(self, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
+        return probability_law(self.marginal(category), self.n, a, b, label, self.omitted)
+
+    @property
+    def size(self) -> SizePosterior:
+        return SizePosterior(self.n, np.ones(1))
+
     def sample(self, size: int, rng: np.random.Generator) -> Counts:
         if self.acceptance > limits.POSTERIOR_ACCEPTANCE:
             return self._by_rejection(size, rng)
@@ -180,7 +202,8 @@ LatentCounts = ListedCounts | ConvolvedCounts
 """The posterior law of the true counts.
 
 `work` is how many numbers the marginals of all categories are computed from, `omitted` an upper bound on the probability that is left
-out; `marginal(category)` has the probabilities of one category's count, and `sample(size, rng)` draws, one a row.
+out; `marginal(category)` has the probabilities of one category's count, `probability_law(category, a, b, label)` the distribution of its
+probability, Beta(a + x, b + n - x) over the counts x; `size` is the law of n, and `sample(size, rng)` draws counts, one a row.
 """
 
 

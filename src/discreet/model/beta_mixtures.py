@@ -29,6 +29,8 @@ _LOWEST, _HIGHEST = -708.0, 36.8
 _CLOSE = 2.0**-51
 _ROUNDING = 1e-11
 """Below this, steps that no longer shrink follow the rounding errors of the incomplete beta function."""
+_QUADRATIC = 0.125
+"""Newton's steps shrink as s' = c s², so that the one after s' would be s'³/s². If that is this part of the precision it is not made."""
 _MOST_STEPS = 200
 
 
@@ -125,7 +127,7 @@ class BetaMixture:
         """The root of `_excess` for each level; a Newton step that leaves its bracket is replaced by halving it."""
         low, high = np.full_like(q, _LOWEST), np.full_like(q, _HIGHEST)
         u = np.clip(logit(self._guess(q)), _LOWEST + 1.0, _HIGHEST - 1.0)
-        last = np.full_like(q, np.inf)
+        last = np.full_like(q, np.nan)  # the last step, if it was one of Newton's
         open_ = np.arange(q.size)
         for _ in range(_MOST_STEPS):
             at = u[open_]
@@ -138,7 +140,8 @@ class BetaMixture:
             u[open_] = np.where(inside, newton, 0.5 * (low[open_] + high[open_]))
             step, size = np.abs(u[open_] - at), _CLOSE * np.maximum(1.0, np.abs(at))
             settled = (np.abs(value) <= _CLOSE) | ((np.abs(value) <= _ROUNDING) & (step > 0.5 * last[open_]))
-            last[open_] = step
+            settled |= inside & (step**3 <= _QUADRATIC * size * last[open_] ** 2)
+            last[open_] = np.where(inside, step, np.nan)
             open_ = open_[(step > size) & (high[open_] - low[open_] > size) & ~settled]
             if not open_.size:
                 break

@@ -7,11 +7,12 @@ a = a_0, a_0 + 1, ..., a_m with a + b fixed and weights w (Abel's summation by p
 
 one incomplete beta function for a row, and positive terms alone. From 1 downwards, from the other end of the row, it is the same.
 
-And d at t is d at another point s times `((1-t)/(1-s))^(a+b-1) ρ^a`, ρ the ratio of their odds. So near s the sum over all rows is a
-matrix between two vectors, and a search for a quantile computes the matrix once.
+And d is a function of the row times one of the column times one of their difference, of which only the first two need to depend on t.
+So the sum over a block of rows is a matrix between two vectors, and the matrix is the same for all t.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -21,48 +22,102 @@ from scipy.special import betainc, betaincc, expit
 from discreet.arrays import Counts, Floats
 from discreet.model.beta_mixtures import BetaMixture, each_component
 from discreet.model.dirichlet import log_density
+from discreet.numerics.divergences import log_ratio_excess
 from discreet.numerics.incomplete_beta import beta_cdf, beta_survival
 
-_FAR = 300.0
-"""Largest logarithm of a factor between the terms at a point and those they are computed from."""
-_MANY = 2e5
-"""Beyond so many records the factors between two points would lose digits, and every point has terms of its own."""
+_LARGEST = 650.0
+"""Logarithm of how much larger a factor may be than the sum it is part of: others that are too small for a float are then negligible."""
 _NOTHING = 1e-25
 """Probability that is not looked at further."""
 _LEAST, _MOST = 2.0**-1022, 1.0 - 2.0**-53
 """The floats next to 0 and 1, but for denormal ones."""
-_KEPT = 2
-"""Points whose terms are kept: the two ends of an interval."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Weights of Beta(a + x, b + n - x): a row for each total n, a column for each count x from `first` on; 0 where x is above n."""
+
+    first: int
+    totals: Counts
+    weights: Floats
+
+    @property
+    def last(self) -> int:
+        return self.first + int(self.weights.shape[1]) - 1
+
+    @property
+    def counts(self) -> Counts:
+        return np.arange(self.first, self.last + 1)
+
+    @property
+    def lowest(self) -> int:
+        """The least n - x, which may be negative."""
+        return int(self.totals.min()) - self.last
+
+    @property
+    def highest(self) -> int:
+        return int(self.totals.max()) - self.first
+
+    def of_difference(self, values: Floats) -> Floats:
+        """For every row and column the one of these values that stands for n - x, where they are for `lowest` to `highest`."""
+        views = np.lib.stride_tricks.sliding_window_view(values[::-1], len(self.counts))
+        return np.asarray(views[self.totals.max() - self.totals])
 
 
 class BetaRows(BetaMixture):
-    """Σ weights[i, j] · Beta(a + j, b + totals[i] - j): a row for each total number of records, a column for each count."""
+    """The mixture of all components of some blocks, which share a and b."""
 
-    def __init__(
-        self, weights: Floats, a: float, b: float, first: int, totals: Counts, category: Hashable = "success", omitted: float = 0.0
-    ) -> None:
-        """The first column is for the count `first`. Where a weight is above 0 the count must be at most the total."""
-        rows, columns = np.nonzero(weights)
-        x, n = (first + columns).astype(np.float64), totals[rows].astype(np.float64)
-        super().__init__(weights[rows, columns], a + x, b + (n - x), category, omitted)
-        object.__setattr__(self, "_table", _Table(weights / weights.sum(), a + first, b - first, totals.astype(np.float64)))
+    def __init__(self, blocks: Sequence[Block], a: float, b: float, category: Hashable = "success", omitted: float = 0.0) -> None:
+        for name, value in (("category", category), ("omitted", omitted), ("_table", _Table(blocks, a, b))):
+            object.__setattr__(self, name, value)
 
     _table: "_Table"
 
+    @cached_property
+    def _components(self) -> tuple[Floats, Floats, Floats]:
+        """Weights and parameters one by one. Sums over them are slow."""
+        blocks = self._table.blocks
+        held = [block.weights > 0.0 for block in blocks]
+        weight = np.concatenate([block.weights[h] for block, h in zip(blocks, held, strict=True)]) / self._table.mass
+        x = np.concatenate([np.broadcast_to(block.counts, h.shape)[h] for block, h in zip(blocks, held, strict=True)]).astype(np.float64)
+        n = np.concatenate([np.repeat(block.totals, h.sum(axis=1)) for block, h in zip(blocks, held, strict=True)]).astype(np.float64)
+        return weight, self._table.a + x, self._table.b + (n - x)
+
+    @property
+    def weight(self) -> Floats:
+        return self._components[0]
+
+    @property
+    def a(self) -> Floats:
+        return self._components[1]
+
+    @property
+    def b(self) -> Floats:
+        return self._components[2]
+
+    def mean(self) -> float:
+        return self._table.mean
+
+    def var(self) -> float:
+        return self._table.var
+
     def cdf(self, x: ArrayLike) -> Floats:
         """Probability of being at most x."""
-        return self._each_point(x, lambda t: self._table.lower(t)[0], 0.0, 1.0)
+        return self._each_point(x, lambda t: self._table.below(t)[0], 0.0, 1.0)
 
     def sf(self, x: ArrayLike) -> Floats:
         """Probability of being above x, without subtracting."""
-        return self._each_point(x, lambda t: self._table.upper(t)[0], 1.0, 0.0)
+        return self._each_point(x, lambda t: self._table.above(t)[0], 1.0, 0.0)
 
     def pdf(self, x: ArrayLike) -> Floats:
         """Density; 0 outside [0, 1]."""
         points = np.asarray(x, dtype=np.float64)
         ends = {end: float(np.exp(self.logpdf(end))) for end in (0.0, 1.0) if (points == end).any()}
         value = self._each_point(
-            np.where((points < 0.0) | (points > 1.0), 0.0, points), self._table.density, ends.get(0.0, 0.0), ends.get(1.0, 0.0)
+            np.where((points < 0.0) | (points > 1.0), 0.0, points),
+            lambda t: self._table.below(t)[1] / t,
+            ends.get(0.0, 0.0),
+            ends.get(1.0, 0.0),
         )
         return np.where((points < 0.0) | (points > 1.0), 0.0, value)
 
@@ -72,12 +127,10 @@ class BetaRows(BetaMixture):
         return np.array(values).reshape(points.shape)
 
     def _excess(self, u: Floats, q: Floats) -> tuple[Floats, Floats]:
-        """As for any mixture, with the terms of all components computed once for each point."""
+        """As for any mixture, with the matrices of all blocks computed once."""
         upper = q > 0.5
-        found = [
-            (self._table.upper if above else self._table.lower)(float(t))
-            for t, above in zip(np.clip(expit(u), _LEAST, _MOST), upper, strict=True)
-        ]
+        points = [float(t) for t in np.clip(expit(u), _LEAST, _MOST)]
+        found = [(self._table.above if high else self._table.below)(t) for t, high in zip(points, upper, strict=True)]
         mass, density = np.array(found).reshape(-1, 2).T
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             log_mass = np.log(mass)
@@ -85,120 +138,187 @@ class BetaRows(BetaMixture):
         return np.where(upper, np.log1p(-q) - log_mass, log_mass - np.log(q)), slope
 
 
-class _Terms:
-    """The terms d(a, b) at one point, and their products with what they are summed with."""
-
-    def __init__(self, point: float, terms: Floats, table: "_Table") -> None:
-        self.point, self._terms, self._table = point, terms, table
-
-    @cached_property
-    def lower(self) -> Floats:
-        return self._terms * self._table.upwards
-
-    @cached_property
-    def upper(self) -> Floats:
-        return self._terms * self._table.downwards
-
-    @cached_property
-    def density(self) -> Floats:
-        return self._terms * self._table.weights
-
-
 class _Table:
-    """The rows of weights and what sums over them need. Column j has the parameter a + j, row i the sum of parameters a + b + totals[i]."""
+    """What sums over all blocks need.
 
-    def __init__(self, weights: Floats, a: float, b: float, totals: Floats) -> None:
-        self.weights, self.totals = weights, totals
-        self.columns = np.arange(weights.shape[1], dtype=np.float64)
-        self.a, self.b = a, b
-        held = weights > 0.0
-        self.first, self.last = held.argmax(axis=1), held.shape[1] - 1 - held[:, ::-1].argmax(axis=1)
-        self.row = weights.sum(axis=1)
-        self.middle = np.rint(weights @ self.columns / self.row).astype(np.int64)
-        self.kept: list[_Terms] = []
+    With X, Y and N = X + Y the count, the rest and the total in the middle, and x, y and n what others have beyond them,
 
-    @cached_property
-    def upwards(self) -> Floats:
-        """The weight of each row up to each component but its last, which an incomplete beta function stands for."""
-        sums = np.cumsum(self.weights, axis=1)
-        sums[self.columns >= self.last[:, None]] = 0.0
-        return sums
+        ln d  =  ln d(X, N)  +  g_n(n) - g_x(x) - g_y(y)  +  x ln(t ν/α) + y ln((1-t) ν/β) ,    α = a + 1 + X,  β = b + Y,  ν = a + b + N,
 
-    @cached_property
-    def downwards(self) -> Floats:
-        """The weight of each row beyond each component."""
-        sums = np.zeros_like(self.weights)
-        sums[:, :-1] = np.cumsum(self.weights[:, :0:-1], axis=1)[:, ::-1]
-        sums[self.columns < self.first[:, None]] = 0.0
-        return sums
+    g_x(x) = ln Γ(α + x)/Γ(α) - x ln α, and so on. Nothing here is larger than it has to be.
+    """
+
+    def __init__(self, blocks: Sequence[Block], a: float, b: float) -> None:
+        self.blocks, self.a, self.b = blocks, a, b
+        rows = [block.weights.sum(axis=1) for block in blocks]
+        self.mass = float(sum(row.sum() for row in rows))
+        mean_x = sum(float(block.weights.sum(axis=0) @ block.counts) for block in blocks) / self.mass
+        mean_n = sum(float(row @ block.totals) for row, block in zip(rows, blocks, strict=True)) / self.mass
+        self.count, self.total = round(mean_x), max(round(mean_n), round(mean_x))
+        self.rest = self.total - self.count
+        self.alpha, self.beta, self.nu = a + 1.0 + self.count, b + self.rest, a + b + self.total
+        first, last = min(block.first for block in blocks), max(block.last for block in blocks)
+        low, high = min(int(block.totals.min()) for block in blocks), max(int(block.totals.max()) for block in blocks)
+        self.log_x = _log_rising(a + 1.0, first, last, self.count, self.alpha)
+        self.log_y = _log_rising(b, max(low - last, 0), high - first, self.rest, self.beta)
+        self.log_n = _log_rising(a + b, low, high, self.total, self.nu)
+        self.parts = [_Part(block, row, self) for block, row in zip(blocks, rows, strict=True)]
 
     @cached_property
-    def relative(self) -> tuple[Floats, Floats]:
-        """ln d of all components less that of the row's middle one, at the odds of the second result for each row.
+    def _moments(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """The sum of the parameters of each row; its weight, and the sums of x and x² under it."""
+        moments = [part.block.weights @ np.stack([part.x**0, part.x, part.x**2], axis=-1) for part in self.parts]
+        total = self.nu + np.concatenate([part.n for part in self.parts])
+        weight, first, second = np.concatenate(moments).T / self.mass
+        return total, weight, first / total, second / total**2
 
-        The ratio of neighbours is (b - 1)/(a + 1) times the odds; its logarithm is added up from the middle, where it is small.
-        """
-        low = int(self.totals.min()) - int(self.columns[-1])
-        size = int(self.totals.max()) - low + 1
-        b = self.b + low + np.arange(size)  # of each total less column
-        at = (self.totals[:, None] - self.columns - low).astype(np.int64)
-        rows = np.arange(len(self.totals))
-        middle_b = b[at[rows, self.middle]]
-        usual_b, usual_a = float(np.median(middle_b)), self.a + float(np.median(self.middle)) + 1.0
-        by_b = np.cumsum(np.log(np.where(b > 0.0, b, usual_b) / usual_b))
-        by_a = np.append(0.0, np.cumsum(np.log((self.a + 1.0 + self.columns) / usual_a))[:-1])
-        value = by_b[at[rows, self.middle] - 1][:, None] - by_b[at - 1] - (by_a - by_a[self.middle][:, None])
-        return value, np.full(len(rows), np.log(usual_a) - np.log(usual_b))
+    @cached_property
+    def mean(self) -> float:
+        total, weight, first, _ = self._moments
+        return float(weight @ ((self.a + self.count) / total) + first.sum())
 
-    def _log_terms(self, t: float) -> Floats:
-        relative, log_odds = self.relative
-        a = self.a + self.middle
-        parameters = np.stack([a, self.b + self.totals - self.middle], axis=-1)
-        total = parameters.sum(axis=-1)
-        density = log_density(parameters, parameters / total[:, None], total, np.array([t, 1.0 - t]))
-        known = density + np.log(t) - np.log(a)
-        slope = np.log(t) - np.log1p(-t) - log_odds
-        return np.asarray(relative + known[:, None] + slope[:, None] * (self.columns - self.middle[:, None]))
+    @cached_property
+    def var(self) -> float:
+        """That within the components and that of their means."""
+        total, weight, first, second = self._moments
+        mine = (self.a + self.count) / total
+        away = mine - self.mean
+        others = 1.0 - mine
+        within = weight * mine * others + (others - mine) * first - second
+        return float((within / (total + 1.0) + weight * away**2 + 2.0 * away * first + second).sum())
 
-    def _terms(self, t: float) -> tuple[_Terms, Floats, Floats]:
-        """Terms at a point not far from t, and the factors of rows and columns that take them to t."""
-        middle_row, middle_column = float(np.median(self.totals)), float(np.median(self.middle))
-        for known in self.kept:
-            s = known.point
-            rest = np.log1p(-t) - np.log1p(-s)
-            odds = np.log(t) - np.log(s) - rest
-            ends = max(middle_row, float(np.ptp(self.totals))) * abs(rest) + len(self.columns) * abs(odds)
-            constant = (self.a + self.b + middle_row - 1.0) * rest + (self.a + middle_column) * odds
-            if ends < _FAR and abs(constant) < _FAR and middle_row < _MANY:
-                rows, columns = np.exp((self.totals - middle_row) * rest + constant), np.exp((self.columns - middle_column) * odds)
-                return known, rows, columns
-        log_terms = self._log_terms(t)
-        terms = np.exp(np.minimum(log_terms, 0.0, out=log_terms), out=log_terms)  # each is a difference of probabilities
-        found = _Terms(t, terms, self)
-        self.kept[:] = [found, *self.kept[: _KEPT - 1]]
-        return found, np.ones(len(self.totals)), np.ones(len(self.columns))
-
-    def lower(self, t: float) -> tuple[float, float]:
+    def below(self, t: float) -> tuple[float, float]:
         """The probability of being at most t, and the density there times t."""
-        terms, rows, columns = self._terms(t)
-        a, b = self.a + self.last, self.b + self.totals - self.last
         whole = 0.0
-        if betainc(a.min(), b.max(), t) > _NOTHING:
-            whole = float(self.row @ each_component(betainc, beta_cdf, a, b, np.array([[t]]))[0])
-        return whole + float(rows @ (terms.lower @ columns)), self._density(terms, rows, columns)
+        for part in self.parts:
+            a, b = part.parameters(part.last)
+            if betainc(a.min(), b.max(), t) > _NOTHING:
+                whole += float(part.row @ each_component(betainc, beta_cdf, a, b, np.array([[t]]))[0])
+        terms, density = self._summed(t, lambda part: (part.lower, part.density))
+        return (whole + terms) / self.mass, density / self.mass
 
-    def upper(self, t: float) -> tuple[float, float]:
+    def above(self, t: float) -> tuple[float, float]:
         """The probability of being above t, and the density there times t."""
-        terms, rows, columns = self._terms(t)
-        a, b = self.a + self.first, self.b + self.totals - self.first
         whole = 0.0
-        if betaincc(a.max(), b.min(), t) > _NOTHING:
-            whole = float(self.row @ each_component(betaincc, beta_survival, a, b, np.array([[t]]))[0])
-        return whole + float(rows @ (terms.upper @ columns)), self._density(terms, rows, columns)
+        for part in self.parts:
+            a, b = part.parameters(part.first)
+            if betaincc(a.max(), b.min(), t) > _NOTHING:
+                whole += float(part.row @ each_component(betaincc, beta_survival, a, b, np.array([[t]]))[0])
+        terms, density = self._summed(t, lambda part: (part.upper, part.density))
+        return (whole + terms) / self.mass, density / self.mass
 
-    def _density(self, terms: _Terms, rows: Floats, columns: Floats) -> float:
-        return float(rows @ (terms.density @ (columns * (self.a + self.columns))))
+    def _summed(self, t: float, factors: "Callable[[_Part], tuple[_Factors, _Factors]]") -> list[float]:
+        """Σ factor · d(a, b) over all components, for two factors."""
+        known = self._log_middle(t)
+        slopes = float(np.log(t) - np.log(self.alpha / self.nu)), float(np.log1p(-t) - np.log(self.beta / self.nu))
+        each = [(factors(part), *part.vectors(known, *slopes)) for part in self.parts]
+        largest = max(float(rows.max()) for _, rows, _ in each)
+        if largest < _LARGEST:
+            found = np.zeros(2)
+            for pair, rows, columns in each:
+                row, column = np.exp(rows), np.exp(columns)
+                found += [row @ (factor.matrix @ column) for factor in pair]
+            if found.min() > np.exp(largest - _LARGEST):
+                return found.tolist()
+        return [sum(pair[side].summed(rows, columns) for pair, rows, columns in each) for side in (0, 1)]
 
-    def density(self, t: float) -> float:
-        """The density at t."""
-        return self._density(*self._terms(t)) / t
+    @cached_property
+    def _middle(self) -> tuple[Floats, Floats, float]:
+        """The parameters in the middle, their means, and ln d at the means less their logarithms."""
+        parameters = np.array([self.a + self.count, self.b + self.rest])
+        mean = parameters / parameters.sum()
+        density = log_density(parameters[None], mean[None], parameters.sum(keepdims=True), mean)[0]
+        return parameters, mean, float(density + np.log(mean).sum() - np.log(parameters[0]))
+
+    def _log_middle(self, t: float) -> float:
+        """ln d in the middle: the density there, less its value at the mean, is Σ α_i λ(t_i/μ_i - 1) - ln t_i/μ_i (`log_density`)."""
+        parameters, mean, known = self._middle
+        point = np.array([t, 1.0 - t])
+        return known + float(parameters @ log_ratio_excess((point - mean) / mean, point / mean) - np.log1p(-t))
+
+
+@dataclass(frozen=True, eq=False)
+class _Factors:
+    """What the terms d of a block are multiplied with in a sum."""
+
+    part: "_Part"
+    values: Floats
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """The factors times the part of d that is a function of n - x."""
+        return self.values * self.part.of_difference
+
+    def summed(self, rows: Floats, columns: Floats) -> float:
+        """Their sum with d, from the logarithms of d itself: slow, and good where its parts are beyond floats."""
+        block = self.part.block
+        log_terms = block.of_difference(self.part.log_of_difference) + rows[:, None] + columns
+        return float((self.values * np.exp(log_terms)).sum())
+
+
+class _Part:
+    """A block, with the logarithms of the three functions that d is a product of there."""
+
+    def __init__(self, block: Block, row: Floats, table: "_Table") -> None:
+        self.block, self.row, self.table = block, row, table
+        self.x = (block.counts - table.count).astype(np.float64)
+        self.n = (block.totals - table.total).astype(np.float64)
+        self.first, self.last = np.minimum(block.first, block.totals), np.minimum(block.last, block.totals)
+        y = np.arange(block.lowest, block.highest + 1)
+        usual = 0.5 * float(block.totals.min() + block.totals.max()) * table.rest / max(table.total, 1)
+        self.slope = float(np.log((table.b + usual) / table.beta))
+        log_y = table.log_y.value[np.maximum(y, table.log_y.low) - table.log_y.low] - self.slope * (y - table.rest)
+        self.shift = float(log_y[y >= 0].min())
+        self.log_of_difference = np.where(y >= 0, self.shift - log_y, -np.inf)
+        self.log_x = table.log_x.value[block.counts - table.log_x.low]
+        self.log_n = table.log_n.value[block.totals - table.log_n.low]
+
+    @cached_property
+    def of_difference(self) -> Floats:
+        return self.block.of_difference(np.exp(self.log_of_difference))
+
+    def parameters(self, x: Counts) -> tuple[Floats, Floats]:
+        """Those of the Betas of one count in each row."""
+        return np.asarray(self.table.a + x, dtype=np.float64), np.asarray(self.table.b + (self.block.totals - x), dtype=np.float64)
+
+    def vectors(self, known: float, x_slope: float, y_slope: float) -> tuple[Floats, Floats]:
+        """The logarithms of the functions of the row and of the column, the second of which is nowhere above 0."""
+        columns = (x_slope - y_slope + self.slope) * self.x - self.log_x
+        highest = float(columns.max())
+        return self.log_n + (y_slope - self.slope) * self.n + (known - self.shift + highest), columns - highest
+
+    @cached_property
+    def lower(self) -> _Factors:
+        """The weight of each row up to each component but its last, which an incomplete beta function stands for."""
+        sums = np.cumsum(self.block.weights, axis=1)
+        sums[:, -1] = 0.0
+        if self.block.lowest <= 0:
+            sums[self.block.counts >= self.block.totals[:, None]] = 0.0
+        return _Factors(self, sums)
+
+    @cached_property
+    def upper(self) -> _Factors:
+        """The weight of each row beyond each component."""
+        sums = np.zeros_like(self.block.weights)
+        sums[:, :-1] = np.cumsum(self.block.weights[:, :0:-1], axis=1)[:, ::-1]
+        return _Factors(self, sums)
+
+    @cached_property
+    def density(self) -> _Factors:
+        """The weight of each component times its a, which makes d the density times t."""
+        return _Factors(self, self.block.weights * (self.table.a + self.block.counts))
+
+
+@dataclass(frozen=True, eq=False)
+class _Logarithms:
+    """Values for consecutive integers from `low` on."""
+
+    low: int
+    value: Floats
+
+
+def _log_rising(start: float, low: int, high: int, centre: int, unit: float) -> _Logarithms:
+    """ln Γ(start + j)/Γ(start + centre) - (j - centre) ln unit for j from low to high, added up from the centre outwards."""
+    steps = np.log((start + np.arange(low, high)) / unit)
+    above, below = np.cumsum(steps[centre - low :]), np.cumsum(steps[: centre - low][::-1])[::-1]
+    return _Logarithms(low, np.concatenate([-below, [0.0], above]))
