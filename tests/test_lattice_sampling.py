@@ -9,10 +9,13 @@ import pytest
 from flint import arb, ctx
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
+from scipy.stats import binom
 
-from discreet.sampling import SeededBits, lattice_noise, lattice_total
+from discreet.sampling import CountedBits, SeededBits, lattice_noise, lattice_total
+from discreet.sampling.bulk import lattice_array
 from discreet.sampling.coins import ladder
 from discreet.sampling.lattice import composition
+from discreet.sampling.noise import discrete_laplace_law, geometric_law
 from tests.sampling_support import FALSE_ALARM, POWER, WRONG, Law, law_by_enumeration
 from tests.support import lattice
 
@@ -132,3 +135,15 @@ def test_wide_first_enclosures_change_no_acceptance(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(lattice_total, "ladder", wide)
     assert [lattice_total.accepts(SeededBits(i), peak + i % 40 - 20, peak, 30, exact) for i in range(300)] == expected
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(3, "1"), (3, "0.01"), (10, "1"), (40, "3")])
+def test_attempts_are_kept_as_often_as_the_page_says(k: int, epsilon: str) -> None:
+    """Σ β², β binomial with k-1 trials; at least 1 / (2 sqrt(k-1))."""
+    p = exp(-float(epsilon) / 2.0)
+    share = float((binom.pmf(np.arange(k), k - 1, p / (1.0 + p)) ** 2).sum())
+    assert share >= 1.0 / (2.0 * (k - 1) ** 0.5)
+    source, scale = CountedBits(SeededBits(9)), 2 / Fraction(epsilon)
+    lattice_array(source, k, Fraction(epsilon), 4000)
+    words = (k - 1) * discrete_laplace_law(scale).words + geometric_law(scale).words
+    assert 4000 * 64 * words / source.taken == pytest.approx(share, rel=0.08)  # five standard deviations, and what was drawn to spare
