@@ -86,6 +86,7 @@ QUICK = [
     case("smooth_sensitivity", 10**12, [1.0] * 1000, 1.0),
     case("simulate", 10**12, [1e6] * 100, 1.0, mechanism="Remapped(LatticeGeometric)"),
     case("private compare", 10**12, [1.0] * 3, 0.1),
+    case("private compare", 10**6, [1e6, 3.0], 1e-3),
     case("private given", 10**9, [0.5] * 1000, 1e-3),
     case("private remap", 10**12, [1.0] * 300, 0.01),
     case("discreet verify", 10**12, [1.0] * 1000, 1e-9, papers="HellingerSmoothDelta"),

@@ -79,8 +79,8 @@ def _points(k: int) -> int:
     return max(_FEWEST_POINTS, min(_POINTS, _CELLS // k))
 
 
-_ITSELF, _EACH = 150_000.0, 20_000.0
-"""What a search takes beside the distances, and for each category, in distances."""
+_ITSELF, _EACH = 150_000.0, 25.0
+"""What a search takes beside the distances, and for each node that a category may have, in distances."""
 
 
 # --- the report ---------------------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class BestOfAnyTotal(Report):
         """About how many distances the search for one report computes, or could in the time that it takes."""
         k, points = self.mechanism.k, _points(self.mechanism.k)
         tried = 4.0 * len(_moves(k)) if k <= _STEPPED else float(len(_SCALES))
-        return _ITSELF + k * (_EACH + tried * points)
+        return _ITSELF + _EACH * sum(_nodes_of(a) for a in self.mechanism.prior.concentration) + k * tried * points
 
     @property
     def _noise(self) -> CellNoise:
