@@ -157,6 +157,14 @@ def test_fast_sums_are_the_sums_over_all_components(a: tuple[float, ...], epsilo
         np.testing.assert_allclose([fast.mean(), fast.var()], [plain.mean(), plain.var()], rtol=1e-10)
 
 
+def test_totals_may_be_below_every_likely_count() -> None:
+    """Some likely totals leave no room for the likely counts of the second category: their rows of the mixture are empty."""
+    posterior = World((1.0, 40.0), 0.3, (0, 90)).posterior()
+    for category, ends in zip(posterior.categories, posterior.interval(0.95), strict=True):
+        law = posterior.marginal(category)
+        np.testing.assert_allclose(betainc(law.a, law.b, ends[:, None]) @ law.weight, [0.025, 0.975], rtol=1e-10)
+
+
 def test_wide_noise_needs_many_tilts() -> None:
     """A strong prior and noise far wider than the counts: the total is spread over more than one tilt can hold in floats."""
     a, epsilon, raw = 100.0, 0.002, (1000, 1000)
