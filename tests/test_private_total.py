@@ -158,8 +158,8 @@ def test_fast_sums_are_the_sums_over_all_components(a: tuple[float, ...], epsilo
 
 
 def test_totals_may_be_below_every_likely_count() -> None:
-    """Some likely totals leave no room for the likely counts of the third category: their rows of the mixture are empty."""
-    posterior = World((0.5, 2.3, 70.0), 0.1, (100, 120, 80)).posterior()
+    """Some likely totals leave no room for the likely counts of the second category: their rows of the mixture are empty."""
+    posterior = World((1.0, 40.0), 0.3, (0, 90)).posterior()
     for category, ends in zip(posterior.categories, posterior.interval(0.95), strict=True):
         law = posterior.marginal(category)
         np.testing.assert_allclose(betainc(law.a, law.b, ends[:, None]) @ law.weight, [0.025, 0.975], rtol=1e-10)
