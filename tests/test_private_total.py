@@ -390,8 +390,10 @@ def _p_value(draws: Ints, low: int, probability: Floats) -> float:
 
 @pytest.mark.parametrize(
     "world",
-    [World((1.0, 0.5, 2.0, 1.0), 0.3, (20, 3, -4, 60)), World((100.0, 100.0), 0.002, (1000, 1000))],
-    ids=["weak prior", "strong prior"],
+    [
+        pytest.param(World((1.0, 0.5, 2.0, 1.0), 0.3, (20, 3, -4, 60)), id="weak prior"),
+        pytest.param(World((100.0, 100.0), 0.002, (1000, 1000)), id="strong prior", marks=pytest.mark.slow),
+    ],
 )
 def test_draws_follow_their_laws(world: World) -> None:
     posterior, wrong = world.posterior(), world.posterior(0.75 * world.epsilon)
