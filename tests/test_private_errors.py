@@ -172,7 +172,7 @@ def test_plans_reach_their_target_with_a_private_n() -> None:
     assert found.error == expected_error(mechanism, over="predictive", n=found.n) <= 0.1
     assert expected_error(mechanism, over="predictive", n=found.n - 1) > 0.1
     assert found.to_dict()["public"] == "nothing"
-    assert f"needs n = {found.n} (private)" in str(found)
+    assert f"needs n = {found.n} for" in str(found)
     assert PUBLIC_GUESS in str(found)
     level = dc.plan(dc.Beta(1, 1), 0.1, n=50, public="nothing")
     assert expected_error(dc.LatticeGeometric(dc.Beta(1, 1), epsilon=level.epsilon), over="predictive", n=50) <= 0.1

@@ -28,6 +28,8 @@ Distance = Callable[[Any, Any], Any]
 
 _NEGLIGIBLE = 1e-24
 """Outcomes with less probability are left out: 10^8 of them together are less than a float would show."""
+_DATASET_ITSELF = 2_000
+"""What a dataset costs beside its outcomes, where each has a list of its own."""
 _NEGLIGIBLE_PRODUCT = 1e-18
 """The same for pairs of two independent counts, of which there are about 10^4."""
 
@@ -112,7 +114,7 @@ def fits(mechanism: Mechanism, n: int, datasets: int | None = None) -> bool:
         return False
     clamped = _clamped_noise(mechanism)
     if mechanism.n is None:
-        return clamped is not None and _fits_pairs(mechanism.k, number * _reach(clamped, None) ** mechanism.k)
+        return clamped is not None and _fits_pairs(mechanism.k, number * (_reach(clamped, None) ** mechanism.k + _DATASET_ITSELF))
     space = mechanism.space
     on_every_count = isinstance(noise, IndependentNoise) and noise.cells == mechanism.k
     if mechanism.report.is_search and not space.is_few(limits.REPORT_CANDIDATES):  # every report is a search of its own

@@ -371,7 +371,7 @@ def _sampled_datasets(mechanism: Mechanism, n: int, distance: Distance, rng: np.
     if mechanism.noise is not None:
         return _simulated_releases(mechanism, n, mechanism.noise, distance, rng, less)
     affordable = limits.ERROR_CONVOLUTIONS // less // _convolution_cost(mechanism.k, n)
-    if distance is hellinger and affordable < _FEWEST_DATASETS:
+    if affordable < _FEWEST_DATASETS:
         raise TooLargeError(
             f"the mean error of noise that depends on the data is not computed for {mechanism.k} categories and n = {n:,}: "
             "too few datasets could be tried"

@@ -69,7 +69,7 @@ def _records(value: int | None) -> int | None:
 
 def _epsilon(value: Number | None) -> Fraction:
     if value is None:
-        raise InvalidInputError("epsilon is missing: give the privacy parameter, such as epsilon=0.5")
+        raise InvalidInputError("epsilon must be given: the privacy parameter, such as epsilon=0.5")
     return check_moderate(value, "epsilon")
 
 
