@@ -257,7 +257,7 @@ SIZES = [(FEW, "1"), (FEW + 1, "1"), (ATTEMPTED, "1"), (ATTEMPTED + 1, "1"), (30
 
 @pytest.mark.parametrize(("k", "epsilon"), SIZES)
 def test_every_size_and_epsilon_is_drawn_in_integers(k: int, epsilon: str) -> None:
-    noise = lattice_noise(SystemBits(), k, Fraction(epsilon))
+    noise = lattice_noise(SeededBits(2), k, Fraction(epsilon))
     assert len(noise) == k
     assert sum(noise) == 0
     assert all(type(value) is int for value in noise)

@@ -221,8 +221,8 @@ def _charge(book: "Ledger", dataset: str, guarantee: "Guarantee") -> "Charge":
 def _spent(ledger: str, dataset: str, guarantee: "Guarantee") -> str:
     from discreet.ledger.ledger import Ledger
 
-    book = Ledger(ledger)
     try:
+        book = Ledger(ledger)
         return f"{_charge(book, dataset, guarantee)} spent before the draw; {book.remaining(dataset)} left for {dataset!r}"
     except LedgerError:
         return f"spent before the draw; what is left for {dataset!r} could not be read"
