@@ -141,7 +141,7 @@ def test_steps_of_one_relation_in_the_other() -> None:
 
 def test_a_space_without_a_total_has_no_end() -> None:
     space = Space(3, None)
-    assert space.relation is Relation.ADD_REMOVE_ONE
+    assert space.relation == Relation.ADD_REMOVE_ONE
     assert not space.is_few(10**9)
     with pytest.raises(dc.TooLargeError, match="no end"):
         space.points()

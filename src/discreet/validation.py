@@ -161,6 +161,14 @@ def check_records(n: Any, name: str = "n") -> int:
     return int(value)
 
 
+def check_sizes(sizes: Any) -> tuple[int, ...]:
+    """Public numbers of records, one for each group: whole numbers from 0 to 2**53."""
+    array = np.asarray(sizes)
+    if array.dtype.kind not in "iu" or not ((array >= 0) & (array <= limits.COUNT)).all():
+        raise InvalidInputError("n must have a whole number from 0 to 2**53 for each group; one is not")
+    return tuple(array.tolist())
+
+
 Public = Literal["total", "nothing"]
 """What is public about the data beside their categories: how many records there are, or not even that."""
 

@@ -149,7 +149,7 @@ def _clamped_noise(mechanism: Mechanism) -> IndependentNoise | None:
     noise, k = mechanism.noise, mechanism.k
     if not isinstance(noise, IndependentNoise) or noise.cells != k:
         return None
-    alone = mechanism.report == NonNegative() if mechanism.n is None else k == 2 and mechanism.report == Clamped(mechanism.n)
+    alone = mechanism.report == NonNegative() if mechanism.n is None else k == 2 and mechanism.report == Clamped(mechanism.total)
     return noise if alone else None
 
 
@@ -163,7 +163,7 @@ def dataset_laws(mechanism: Mechanism, n: int, datasets: Counts | None = None) -
     points = simplex_points(n, mechanism.k) if datasets is None else datasets
     noise = _clamped_noise(mechanism)
     if noise is not None:
-        yield from (_product_law(noise, mechanism.n, counts) for counts in points)
+        yield from (_product_law(noise, mechanism.space.n, counts) for counts in points)
     else:
         yield from _listed_laws(mechanism, points)
 
@@ -187,7 +187,7 @@ class _KnownReports:
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
-        self.kept = mechanism.n is not None and mechanism.report.is_search and (mechanism.n + 3) ** mechanism.k < 2**62
+        self.kept = mechanism.n is not None and mechanism.report.is_search and (mechanism.total + 3) ** mechanism.k < 2**62
         self.keys: Counts = np.zeros(0, dtype=np.int64)
         self.reports: Counts = np.zeros((0, mechanism.k), dtype=np.int64)
 

@@ -164,6 +164,7 @@ def expected_error(
     if counts is not None:
         if n is not None:
             raise InvalidInputError("n is for errors over datasets; counts have a number of records of their own: leave n out")
+        mechanism.check_single()
         checked = mechanism.checked(counts)
         return _given(mechanism, checked, Errors(mechanism.prior, int(checked.sum()), distance), generator)
     return _over_datasets(mechanism, _size_of(mechanism, n), over, distance, generator)
@@ -172,13 +173,14 @@ def expected_error(
 def _size_of(mechanism: Mechanism, n: int | None) -> int:
     """The number of records of the datasets that an error is averaged over: the public one, or where there is none, the guess."""
     guess = None if n is None else check_records(n)
-    if mechanism.n is None:
+    mechanism.check_single()
+    if mechanism.space.n is None:
         if guess is None:
             raise InvalidInputError("n is private here: give n=, a guess of the number of records that does not come from the data")
         return guess
-    if guess not in (None, mechanism.n):
-        raise InvalidInputError(f"n = {mechanism.n} is public here, and n = {guess} was given; leave n out")
-    return mechanism.n
+    if guess not in (None, mechanism.total):
+        raise InvalidInputError(f"n = {mechanism.total} is public here, and n = {guess} was given; leave n out")
+    return mechanism.total
 
 
 def planning_error(mechanism: Mechanism, n: int, over: Literal["predictive", "worst"], distance: Distance) -> ExpectedError:

@@ -192,7 +192,7 @@ def _relation(public: str) -> "Relation":
 
 
 def _step(subject: "Budget | Spend") -> str:
-    return f"{subject.neighbours} {subject.unit}"
+    return subject.neighbours.of(subject.unit)
 
 
 def _neighbours(subject: "Budget | Spend") -> str:
@@ -227,7 +227,7 @@ def _budget_fields(budget: "Budget", left: "Loss") -> dict[str, Any]:
     return {
         "dataset": budget.dataset,
         "unit": budget.unit,
-        "neighbours": budget.neighbours,
+        "neighbours": str(budget.neighbours),
         "epsilon": rounded_up(budget.total.epsilon),
         "delta": rounded_up(budget.total.delta),
         "left_epsilon": rounded_down(left.epsilon),
@@ -248,7 +248,7 @@ def _spend_fields(line: "Spend") -> dict[str, Any]:
         "delta": rounded_up(line.loss.delta),
         "guarantee_epsilon": rounded_up(line.guarantee.epsilon),
         "guarantee_delta": rounded_up(line.guarantee.delta),
-        "neighbours": line.neighbours,
+        "neighbours": str(line.neighbours),
         "mechanism": line.description.get("mechanism"),
         "note": line.note,
     }

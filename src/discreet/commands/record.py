@@ -60,7 +60,7 @@ def guarantee_fields(guarantee: "Guarantee") -> dict[str, Any]:
         "delta": guarantee.delta if promised else None,
         "basis": guarantee.basis,
         "unit": guarantee.unit,
-        "neighbours": guarantee.neighbours,
+        "neighbours": str(guarantee.neighbours),
     }
 
 

@@ -42,7 +42,7 @@ def noise_aware(release: Release, size_prior: Any = None) -> "NoiseAware":
         noise = noise_of_any_total(mechanism)
         prior = size_prior_of("flat" if size_prior is None else size_prior)
         return NoiseAware(release.prior, None, counts_of_any_total(mechanism.prior.concentration, noise, release.raw, prior))
-    return NoiseAware(release.prior, mechanism.n, latent_counts(mechanism, release.raw))
+    return NoiseAware(release.prior, mechanism.total, latent_counts(mechanism, release.raw))
 
 
 @dataclass(frozen=True, eq=False)

@@ -170,7 +170,7 @@ def checked_loss(epsilon: Number, delta: Number, whose: str = "") -> Loss:
     return loss
 
 
-def checked_promise(loss: Guarantee | Loss | Number, delta: Number, neighbours: str | None) -> Promise:
+def checked_promise(loss: Guarantee | Loss | Number, delta: Number, neighbours: str | Relation | None) -> Promise:
     """The promise that a guarantee, a loss or a number stands for."""
     relation = None if neighbours is None else check_relation(neighbours)
     if isinstance(loss, Guarantee):
@@ -226,7 +226,7 @@ def budget_row(budget: Budget) -> dict[str, Any]:
         "created": budget.created.isoformat(),
         "filter_order": None if rule is None else _text(rule.order),
         "filter_limit": None if rule is None else _text(rule.limit),
-        "neighbours": budget.neighbours.value,
+        "neighbours": str(budget.neighbours),
     }
 
 
@@ -248,7 +248,7 @@ def spend_row(budget: Budget, charge: Charge, note: str, description: str) -> di
         "description": description,
         "time": today().isoformat(),
         "divergence": None if charge.divergence is None else _text(charge.divergence),
-        "neighbours": (own.neighbours or budget.neighbours).value,
+        "neighbours": str(own.neighbours or budget.neighbours),
         **_amounts(own.loss, "guarantee_"),
     }
 
@@ -280,7 +280,7 @@ def _loss_of(row: Mapping[str, Any], whose: str = "") -> Loss:
 
 
 def _relation_of(row: Mapping[str, Any]) -> Relation:
-    return Relation(row.get("neighbours") or Relation.REPLACE_ONE)
+    return check_relation(row.get("neighbours") or Relation.REPLACE_ONE)
 
 
 def _day_of(text: str) -> date:

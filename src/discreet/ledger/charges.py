@@ -23,8 +23,8 @@ def check_chargeable(budget: Budget, unit: Unit, neighbours: Relation) -> int:
     steps = neighbours.steps_of(budget.neighbours)
     if steps is None:
         fault = (
-            f"the release does not hide how many {unit}s there are (neighbours: {neighbours} {unit}), and the budget of {budget.dataset!r} "
-            f"does (neighbours: {budget.neighbours} {budget.unit}): no ε covers that, however large; nothing was spent"
+            f"the release does not hide how many {unit}s there are (neighbours: {neighbours.of(unit)}), and the budget of "
+            f"{budget.dataset!r} does (neighbours: {budget.neighbours.of(budget.unit)}): no ε covers that, however large; nothing was spent"
         )
         another = " (not a second one for the same people: their losses add up)"
         raise BudgetError(
@@ -42,7 +42,7 @@ def charge_for(budget: Budget, promise: Promise, mechanism: "Mechanism | None") 
     unit, neighbours = promise.unit or budget.unit, promise.neighbours or budget.neighbours
     steps = check_chargeable(budget, unit, neighbours)
     why = "replacing one is removing one and adding another" if steps > 1 else ""
-    if budget.unit == "record" and unit == "person" and neighbours is Relation.ADD_REMOVE_ONE:
+    if budget.unit == "record" and unit == "person" and neighbours == Relation.ADD_REMOVE_ONE:
         why = why or "one record more or less can change the answer that its person counts for"
         steps = neighbours.steps_of(Relation.REPLACE_ONE) or steps
     loss = Loss(*group_privacy(promise.loss.epsilon, promise.loss.delta, steps))

@@ -80,7 +80,7 @@ class Ledger:
         delta: Number = 0,
         *,
         unit: Unit = "record",
-        neighbours: str = Relation.REPLACE_ONE,
+        neighbours: str | Relation = Relation.REPLACE_ONE,
         planned_epsilon: Number | None = None,
     ) -> Budget:
         """Open a dataset with a total budget; the ledger itself is made with its first dataset. A budget is never changed later.
@@ -116,7 +116,7 @@ class Ledger:
         loss: Guarantee | Loss | Number,
         delta: Number = 0,
         *,
-        neighbours: str | None = None,
+        neighbours: str | Relation | None = None,
         note: str = "",
         description: Mapping[str, Any] | None = None,
     ) -> Spend:
@@ -298,7 +298,7 @@ def _part(line: Spend, budget: Budget) -> "Mechanism | Guarantee":
     from discreet.record.json import read_parameters
 
     charged = Guarantee(rounded_up(line.loss.epsilon), rounded_up(line.loss.delta), "proof", neighbours=budget.neighbours)
-    doubled_by_unit = line.loss != line.guarantee and line.neighbours is budget.neighbours
+    doubled_by_unit = line.loss != line.guarantee and line.neighbours == budget.neighbours
     if doubled_by_unit or not {"mechanism", "parameters", "prior", "n"} <= set(line.description):
         return charged
     described = line.description

@@ -28,11 +28,12 @@ from discreet.mechanisms.reports import AsDrawn, Report
 from discreet.mechanisms.steady import whole_quanta
 from discreet.model.datasets import Space
 from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.tables import TableSpace
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_up
 from discreet.record.json import written_label
 from discreet.record.release import Release
 from discreet.sampling import BitSource, SystemBits
-from discreet.validation import Number, check_moderate, check_records, check_unit
+from discreet.validation import Number, check_moderate, check_records, check_sizes, check_unit, shown
 
 Prior = Dirichlet | Beta
 
@@ -43,8 +44,8 @@ Prior = Dirichlet | Beta
 class Sampler(Protocol):
     """An exact sampler of raw outcomes for one dataset: it holds private counts and is not kept."""
 
-    def draw(self, source: BitSource) -> tuple[int, ...]:
-        """One raw outcome, from exactly the law."""
+    def draw(self, source: BitSource) -> Any:
+        """One raw outcome, from exactly the law: a tuple of whole numbers, or an array for a table."""
         ...
 
 
@@ -63,8 +64,13 @@ class AddedNoise:
 # --- the class --------------------------------------------------------------------------------------------------------
 
 
-def _records(value: int | None) -> int | None:
-    return None if value is None else check_records(value)
+def _records(value: Any) -> int | tuple[int, ...] | None:
+    """One public number of records, one for each group, or None."""
+    if value is None:
+        return None
+    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str) and np.ndim(value) == 1:
+        return check_sizes(value)
+    return check_records(value)
 
 
 def _epsilon(value: Number | None) -> Fraction:
@@ -118,13 +124,15 @@ class Mechanism(ABC):
     """
 
     prior: Prior = field(validator=_check_prior)
-    n: int | None = field(default=None, converter=_records)
+    n: int | tuple[int, ...] | None = field(default=None, converter=_records)
     epsilon: Fraction = field(default=None, converter=_epsilon)
     report: Report = field(default=None, kw_only=True)
     """A public function from raw outcomes (rows) to reported counts (rows); by default the mechanism's own."""
 
     names: ClassVar[tuple[str, ...]] = ()
     """Other names it is found by: what the papers call it."""
+    layout: ClassVar[tuple[str, ...]] = ()
+    """Its fields that say how a table is laid out: a record has a place of its own for them."""
     needs_total: ClassVar[bool] = True
     """Whether its promise is about replacing a record among a public number of them, so that it must be given n."""
 
@@ -146,6 +154,8 @@ class Mechanism(ABC):
                 in_shell=f"{type(self).__name__} needs a public n: its promise is about replacing one among a public number of records; "
                 "use --public total, or LatticeGeometric, which can do without",
             )
+        if isinstance(self.n, tuple) and not isinstance(self.space, TableSpace):
+            raise InvalidInputError(f"n must be one number of records, got {len(self.n)}; a size for each group goes with by=")
         if self.report is None:
             object.__setattr__(self, "report", self.own_report())
 
@@ -157,12 +167,17 @@ class Mechanism(ABC):
     @property
     def space(self) -> Space:
         """The datasets it may be given, and which of them are neighbours."""
-        return Space(self.k, self.n)
+        return Space(self.k, self.n if isinstance(self.n, int) else None)
 
     @property
     def total(self) -> int:
         """The public number of records. Raises RefusedError if n is private."""
         return self.space.total
+
+    def check_single(self) -> None:
+        """Refuse a table where something is computed for one variable alone."""
+        if isinstance(self.space, TableSpace):
+            _ = self.space.total
 
     @property
     def guarantee(self) -> Guarantee:
@@ -184,7 +199,7 @@ class Mechanism(ABC):
     @property
     def options(self) -> dict[str, Any]:
         """The values of its fields beyond prior, n and the report, by name."""
-        return {f.name: getattr(self, f.name) for f in fields(type(self)) if f.name not in ("prior", "n", "report")}
+        return {f.name: getattr(self, f.name) for f in fields(type(self)) if f.name not in ("prior", "n", "report", *self.layout)}
 
     def described(self) -> tuple[str, dict[str, Any]]:
         """The name and the parameters that a record holds, from which the mechanism can be made again with its prior and n.
@@ -210,7 +225,7 @@ class Mechanism(ABC):
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
         report = "" if self.report == self.own_report() else f", report={self.report!r}"
-        records = "" if self.n is None else f"{self.n}, "
+        records = "" if self.n is None else f"{shown(self.n)}, "
         return f"{type(self).__name__}({self.prior!r}, {records}{options}{report})"
 
     # --- what a mechanism says of itself ------------------------------------------------------------------------------
@@ -353,15 +368,15 @@ class Mechanism(ABC):
     @forgets_variables
     def prepare(self, counts: ArrayLike, *, unit: Literal["record", "person"] | None = None, allow_nonprivate: bool = False) -> "Prepared":
         """Everything about a release but the draw: what can be refused is refused here. The result holds the private counts."""
-        private = tuple(int(x) for x in self.checked(counts))
+        checked = self.checked(counts)
+        private = tuple(int(x) for x in checked) if checked.ndim == 1 else checked
         if type(self).draw_noise is Mechanism.draw_noise and type(self).sampler is Mechanism.sampler:
             raise RefusedError(f"{type(self).__name__} has no exact sampler, so it releases nothing; it is for study")
         if self.report.wrapper is None and self.report != self.own_report():
             raise RefusedError("a record cannot say which report this is, so nothing is released; leave it out, or use Remapped")
         self.check_size()
         self.report.check_size()
-        for category in self.prior.categories:
-            written_label(category)
+        self.check_labels()
         guarantee = replace(self.guarantee, unit=check_unit(unit, _unit(counts)))
         if guarantee.basis == "none" and not allow_nonprivate:
             fault = f"{type(self).__name__} has no privacy guarantee here, so it releases nothing; choose a mechanism with one"
@@ -370,9 +385,18 @@ class Mechanism(ABC):
             raise RefusedError(f"{type(self).__name__} claims to hide that someone took part, and its record publishes n; leave out n")
         return Prepared(self, private, guarantee)
 
+    def check_labels(self) -> None:
+        """Refuse labels that a record cannot hold."""
+        for category in self.prior.categories:
+            written_label(category)
+
     def checked(self, counts: ArrayLike) -> Counts:
         """The counts as whole numbers in the order of the categories, with total n if it is public; refused otherwise."""
-        return self.prior._checked(counts, self.n, any_total=self.n is None)
+        return self.prior._checked(counts, self.space.n, any_total=self.n is None)
+
+    def recorded(self, guarantee: Guarantee, raw: Any) -> Release:
+        """The record of an outcome."""
+        return Release(self, guarantee, raw, self.report.one(raw))
 
 
 @frozen(repr=False, eq=False)
@@ -380,7 +404,8 @@ class Prepared:
     """A release that has been checked and not been drawn. It holds private counts: draw, and drop it."""
 
     mechanism: Mechanism
-    counts: tuple[int, ...]
+    counts: Any
+    """A tuple of whole numbers, or the array of a table."""
     guarantee: Guarantee
 
     @forgets_variables
@@ -392,7 +417,7 @@ class Prepared:
             self.mechanism.warm_up()
         with whole_quanta(self.mechanism.time_quantum if steady else None):
             raw = self.mechanism.sampler(self.counts).draw(bits)
-            return Release(self.mechanism, guarantee, raw, self.mechanism.report.one(raw))
+            return self.mechanism.recorded(guarantee, raw)
 
 
 def _title(name: str, parameters: Mapping[str, Any]) -> str:

@@ -146,6 +146,7 @@ def Remapped(mechanism: MechanismT) -> MechanismT:  # noqa: N802  named like the
     """
     if not isinstance(mechanism, Mechanism):
         raise InvalidInputError(f"Remapped takes a mechanism, not {type(mechanism).__name__}")
+    mechanism.check_single()
     if mechanism.noise is None:
         size = mechanism.space.size if mechanism.k <= limits.REPORT_CANDIDATES else mechanism.k  # of which there are at least k
         check_outcomes(size, f"Remapped({type(mechanism).__name__})", limits.REPORT_CANDIDATES)

@@ -9,28 +9,40 @@ form for a public n: pairs (G, G') of compositions of S differ by δ with distan
     Σ_δ q^d(δ)  =  (1-q)^k Σ_S q^S C(S+k-1, k-1)²  =  (1-q)^-(k-1) Σ_j C(k-1, j)² q^j .
 """
 
-from collections.abc import Sequence
-from functools import lru_cache, reduce
-from math import ceil, exp, expm1, log, log1p, prod
-from typing import ClassVar, Literal
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property, lru_cache, reduce
+from itertools import accumulate, chain
+from math import ceil, exp, expm1, inf, log, log1p, prod
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import Factory, define, field, frozen
+from attrs.converters import optional
 from flint import arb
-from scipy.special import gammaln, logsumexp
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.errors import InvalidInputError, TooLargeError
-from discreet.mechanisms.base import Mechanism
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
+from discreet.mechanisms.base import Mechanism, Prior, Sampler
 from discreet.mechanisms.laws import Law, LossAtoms
 from discreet.mechanisms.noise import CellNoise, IndependentNoise
 from discreet.mechanisms.reports import Cut, NonNegative, Projected, Report
-from discreet.model.datasets import check_outcomes, grid_points, simplex_points
+from discreet.mechanisms.table_noise import NoisyTable, TableReport, check_table_noise, log_likelihood
+from discreet.model.cells import Groups, cells_of, groups_of
+from discreet.model.datasets import Space, check_outcomes, grid_points, simplex_points
+from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.tables import TableSpace, space_of
 from discreet.numerics.balls import ball, refine
+from discreet.numerics.lattice_sums import log_normaliser, log_squares
 from discreet.record.guarantee import Guarantee
+from discreet.record.json import written_label
+from discreet.record.release import Release
+from discreet.record.table_release import TableRelease
 from discreet.sampling import BitSource, discrete_laplaces, lattice_noise
-from discreet.validation import shown
+from discreet.validation import check_positive, check_records, shown, spelling
 
 Projection = Literal["euclidean", "cut"]
 
@@ -44,7 +56,7 @@ def _reach(k: int, epsilon: float) -> int:
     Chernoff's bound: P(d >= t) <= e^{-st} E[e^{sd}], where E[e^{sd}] is a ratio of normalisers; the best of a few s is taken.
     """
     tilts = epsilon * (1.0 - 2.0 ** -np.arange(1.0, 12.0))
-    reach: int = ceil(min((_log_normaliser(k, epsilon - s) - _log_normaliser(k, epsilon) - log(_NEGLIGIBLE)) / s for s in tilts.tolist()))
+    reach: int = ceil(min((log_normaliser(k, epsilon - s) - log_normaliser(k, epsilon) - log(_NEGLIGIBLE)) / s for s in tilts.tolist()))
     return reach
 
 
@@ -56,23 +68,7 @@ def _noise_law(k: int, epsilon: float) -> tuple[Counts, Floats]:
     noise = np.concatenate([free, -free.sum(axis=-1, keepdims=True)], axis=-1)
     distance = np.maximum(noise, 0).sum(axis=-1)
     within = distance <= reach
-    return noise[within], -epsilon * distance[within] - _log_normaliser(k, epsilon)
-
-
-@lru_cache(maxsize=64)
-def _log_normaliser(k: int, epsilon: float) -> float:
-    """ln Σ_δ q^d(δ)."""
-    return _log_square_sum(k - 1, epsilon) - (k - 1) * log(-expm1(-epsilon))
-
-
-def _log_squares(m: int, epsilon: float) -> Floats:
-    """ln C(m, j)² e^{-εj} for j = 0 .. m."""
-    j = np.arange(m + 1)
-    return np.asarray(2.0 * (gammaln(m + 1) - gammaln(j + 1) - gammaln(m - j + 1)) - epsilon * j)
-
-
-def _log_square_sum(m: int, epsilon: float) -> float:
-    return float(logsumexp(_log_squares(m, epsilon)))
+    return noise[within], -epsilon * distance[within] - log_normaliser(k, epsilon)
 
 
 @frozen
@@ -81,23 +77,36 @@ class LatticeNoise(CellNoise):
 
     cells: int
     slope: float
+    sizes: tuple[int, ...] = field(default=Factory(lambda self: (self.cells,), takes_self=True))
+    """How many cells each of the blocks has that keep their total: one block, or one for each group of a table."""
 
     @property
     def blocks(self) -> tuple[range, ...]:
-        """All cells together keep their total."""
-        return (range(self.cells),)
+        """The cells of each block."""
+        return tuple(range(end - size, end) for size, end in zip(self.sizes, accumulate(self.sizes), strict=True))
 
     def log_factor(self, difference: Floats) -> Floats:
         """-slope |d|, up to the constant that a fixed total makes the same for all datasets."""
         return np.asarray(-self.slope * np.abs(difference))
 
     def simulate(self, size: int, rng: np.random.Generator) -> Counts:
+        """Float draws of all blocks; those of equal size are drawn together."""
+        if len(self.sizes) == 1:
+            return self._simulated(self.cells, size, rng)
+        sizes, result = np.array(self.sizes), np.zeros((size, self.cells), dtype=np.int64)
+        ends = np.cumsum(sizes)
+        for cells in np.unique(sizes[sizes > 1]).tolist():
+            where = (ends[sizes == cells, None] - cells + np.arange(cells)).ravel()
+            result[:, where] = self._simulated(cells, size * (len(where) // cells), rng).reshape(size, len(where))
+        return result
+
+    def _simulated(self, k: int, size: int, rng: np.random.Generator) -> Counts:
         """G - G' for two uniform compositions of a common total S; a uniform composition is multinomial with uniform shares."""
-        k, epsilon = self.cells, 2.0 * self.slope
+        epsilon = 2.0 * self.slope
         if 4 * k / epsilon > limits.SIMULATED_NOISE:
             raise TooLargeError(f"simulated noise would exceed integers for epsilon = {epsilon:g} and {k} categories; raise epsilon")
         # Σ_S q^S C(S+k-1, k-1)² = (1-q)^-(2k-1) Σ_j C(k-1, j)² q^j: so S is a finite part plus a negative binomial one
-        log_weight = _log_squares(k - 1, epsilon)
+        log_weight = log_squares(k - 1, epsilon)
         finite = rng.choice(k, size=size, p=np.exp(log_weight - logsumexp(log_weight)))
         total = finite + rng.negative_binomial(2 * k - 1, -expm1(-epsilon), size=size)
         uniform = np.ones(k)
@@ -142,6 +151,31 @@ def _check_projection(_: object, __: object, value: object) -> None:
         raise InvalidInputError(f"projection must be 'euclidean' or 'cut', got {shown(value)!r}")
 
 
+def _listed_cells(value: Any) -> tuple[tuple[Hashable, ...], ...]:
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise InvalidInputError("impossible must be a list of cells, such as [('north', 'm', 'pregnant')]")
+    return tuple(tuple(cell) if isinstance(cell, (list, tuple)) else (cell,) for cell in value)
+
+
+def _shares(value: Any) -> tuple[Fraction, ...] | None:
+    if value is None:
+        return None
+    if isinstance(value, (Dirichlet, Beta)):
+        return value.exact
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise InvalidInputError("shares must be a Dirichlet, or a list of positive numbers, with an entry for each group")
+    return tuple(check_positive(share, f"shares[{i}]") for i, share in enumerate(value))
+
+
+def _priors(value: Any) -> tuple[tuple[Hashable, Prior], ...]:
+    pairs = tuple(value.items()) if isinstance(value, Mapping) else value
+    if not isinstance(pairs, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+        raise InvalidInputError("priors must be a mapping of groups to their priors")
+    if not all(isinstance(prior, (Dirichlet, Beta)) for _, prior in pairs):
+        raise InvalidInputError("priors must give a Dirichlet or a Beta to each group that it names")
+    return pairs
+
+
 @define(frozen=True, slots=False, repr=False)
 class LatticeGeometric(Mechanism):
     """ε-DP by proof: `z ∝ exp(-ε d(x, z))`, d the number of steps from x to z, then turned into counts. For k = 2, the geometric mechanism.
@@ -152,18 +186,59 @@ class LatticeGeometric(Mechanism):
     """
 
     projection: Projection = field(default="euclidean", validator=_check_projection)
+    by: Groups | None = field(default=None, kw_only=True, converter=optional(groups_of))
+    """The groups of a table: columns with their labels, as {"region": ["north", "south"]}."""
+    impossible: tuple[tuple[Hashable, ...], ...] = field(default=(), kw_only=True, converter=_listed_cells)
+    """Cells of a table that cannot occur: the labels of a group and a category."""
+    shares: tuple[Fraction, ...] | None = field(default=None, kw_only=True, converter=_shares)
+    """The prior of the groups' shares where only their total is public: a concentration for each group, by default 1."""
+    priors: tuple[tuple[Hashable, Prior], ...] = field(default=(), kw_only=True, converter=_priors)
+    """Groups with another prior than `prior`, which all others have: {group: prior}."""
 
     names: ClassVar[tuple[str, ...]] = ("lattice", "geometric")
+    layout: ClassVar[tuple[str, ...]] = ("by", "impossible", "shares", "priors")
     needs_total: ClassVar[bool] = False
 
     def __attrs_post_init__(self) -> None:
         if self.n is None and self.projection == "cut":
             raise InvalidInputError("projection='cut' cuts the counts to a public n, and n is private here; leave it out")
+        if self.by is None:
+            for name in self.layout[1:]:
+                if getattr(self, name):
+                    raise InvalidInputError(f"{name} is about the groups of a table: say which there are, with by=")
+        else:
+            self._check_table(self.by)
         super().__attrs_post_init__()
+
+    def _check_table(self, by: Groups) -> None:
+        if self.projection == "cut":
+            raise InvalidInputError("projection='cut' is for one variable, and this is a table; leave it out")
+        if self.shares is not None and self.table.published != "total":
+            raise InvalidInputError("shares is the prior of the groups' shares where n is one public total; leave it out")
+        if self.shares is not None and len(self.shares) != len(by):
+            raise InvalidInputError(f"shares must have a concentration for each of the {len(by):,} groups, got {len(self.shares):,}")
+        for group, prior in self.priors:
+            by.index(group)
+            if [*map(spelling, prior.categories)] != [*map(spelling, self.prior.categories)]:
+                raise InvalidInputError("the priors of all groups must have the categories of prior, in its order")
+
+    @cached_property
+    def table(self) -> TableSpace:
+        """The tables it may be given. Raises RefusedError for a mechanism of one variable."""
+        if self.by is None:
+            raise RefusedError("this is a mechanism for one variable; a table has groups, which by= declares")
+        return space_of(cells_of(self.by, self.prior.categories, self.impossible), self.n)
+
+    @property
+    def space(self) -> Space:
+        """The datasets it may be given: counts of one variable, or tables."""
+        return super().space if self.by is None else self.table
 
     def own_report(self) -> Report:
         """The nearest counts, or ("cut") left to right what is left of n."""
-        if self.n is None:
+        if self.by is not None:
+            return TableReport(self.table)
+        if not isinstance(self.n, int):
             return NonNegative()
         return Projected(self.n) if self.projection == "euclidean" else Cut(self.n, self.k)
 
@@ -175,9 +250,60 @@ class LatticeGeometric(Mechanism):
     @property
     def noise(self) -> LatticeNoise | GeometricNoise:
         """A record that is replaced moves two cells by 1, so each has slope ε/2; one that comes or goes moves one."""
+        cells = self.space.k
         if self.n is None:
-            return GeometricNoise(self.k, float(self.epsilon))
-        return LatticeNoise(self.k, 0.5 * float(self.epsilon))
+            return GeometricNoise(cells, float(self.epsilon))
+        if isinstance(self.n, int):
+            return LatticeNoise(cells, 0.5 * float(self.epsilon))
+        return LatticeNoise(cells, 0.5 * float(self.epsilon), tuple(self.table.cells.possible.sum(axis=1).tolist()))
+
+    def sampler(self, counts: Any) -> Sampler:
+        """Adds exact noise: to every count of one variable, or to every cell of a table."""
+        return super().sampler(counts) if self.by is None else NoisyTable(counts, self.table, self.epsilon)
+
+    def check_size(self) -> None:
+        """Refuse a table whose noise does not fit arrays."""
+        if self.by is not None:
+            check_table_noise(self.table, self.epsilon)
+
+    def check_labels(self) -> None:
+        """Refuse labels that a record cannot hold."""
+        super().check_labels()
+        for label in chain.from_iterable(self.by.labels if self.by is not None else ()):
+            written_label(label)
+
+    def checked(self, counts: ArrayLike) -> Counts:
+        """The counts of one variable, or of a table as an array of a row a group; refused if they are not of its space."""
+        return super().checked(counts) if self.by is None else self.table.checked(counts)
+
+    def is_outcome(self, raw: Any) -> bool:
+        """Whether this is a raw outcome of some dataset."""
+        return super().is_outcome(raw) if self.by is None else self.table.holds(np.asarray(raw))
+
+    def recorded(self, guarantee: Guarantee, raw: Any) -> Release:
+        """The record of an outcome."""
+        if self.by is None:
+            return super().recorded(guarantee, raw)
+        return TableRelease(self, guarantee, raw, self.report(raw))
+
+    def log_prob(self, counts: ArrayLike, raw: ArrayLike) -> float:
+        """Log probability of one raw outcome. For study: it is a function of the private counts."""
+        if self.by is None:
+            return super().log_prob(counts, raw)
+        outcome = np.asarray(raw)
+        if outcome.shape != self.table.cells.shape or outcome.dtype.kind not in "iu":
+            raise InvalidInputError(f"a raw outcome of this mechanism is a table of whole numbers of shape {self.table.cells.shape}")
+        noise, possible = outcome - self.checked(counts), self.table.cells.possible
+        return log_likelihood(self.table, float(self.epsilon), noise) if not noise[~possible].any() else -inf
+
+    def simulate(self, counts: ArrayLike, size: int, rng: np.random.Generator | int | None = None) -> Counts:
+        """Fast float Monte Carlo draws of the reported counts, for experiments. Never publish them: they are not exact."""
+        if self.by is None:
+            return super().simulate(counts, size, rng)
+        private, possible = self.checked(counts), self.table.cells.possible
+        noise = np.zeros((check_records(size, "size"), *private.shape), dtype=np.int64)
+        noise[:, possible] = self.noise.simulate(len(noise), np.random.default_rng(rng))
+        return np.stack([self.report(private + one) for one in noise])
 
     def draw_noise(self, source: BitSource) -> Sequence[int]:
         """Exact noise on the lattice."""
@@ -192,13 +318,14 @@ class LatticeGeometric(Mechanism):
             return np.asarray(self.noise.log_factor(noise.astype(np.float64)).sum(axis=-1))
         distance = np.maximum(noise, 0).sum(axis=-1)
         on_lattice = noise.sum(axis=-1) == 0
-        return np.where(on_lattice, -float(self.epsilon) * distance - _log_normaliser(self.k, float(self.epsilon)), -np.inf)
+        return np.where(on_lattice, -float(self.epsilon) * distance - log_normaliser(self.k, float(self.epsilon)), -np.inf)
 
     def raw_law(self, counts: Counts) -> Law:
         """Two categories: all outcomes, the tails added to 0 and n. More: the noise out to where next to no probability is left.
 
         Where n is private, noisy counts below 0 tell datasets apart no better than 0 does: their probability is added there.
         """
+        self.check_single()
         if isinstance(self.noise, GeometricNoise):
             return self._law_of_any_total(self.noise, counts)
         if self.k == 2:
@@ -228,10 +355,10 @@ class LatticeGeometric(Mechanism):
     def _line(self, x: int, r: Floats) -> Floats:
         epsilon = float(self.epsilon)
         beyond = np.where((r == 0) | (r == self.total), log(-expm1(-epsilon)), 0.0)
-        return np.asarray(-epsilon * np.abs(r - x) - _log_normaliser(2, epsilon) - beyond)
+        return np.asarray(-epsilon * np.abs(r - x) - log_normaliser(2, epsilon) - beyond)
 
     def loss_atoms(self) -> LossAtoms:
-        """All neighbouring pairs are alike. The distance to the outcome changes by 1, 0 or -1.
+        """All neighbouring pairs of a block are alike. The distance to the outcome changes by 1, 0 or -1.
 
         With a private n it grows with probability P(noise <= 0) = 1/(1 + q) and shrinks otherwise. With a public n it grows with
         P(noise_i >= 0 >= noise_j) = Σ_j C(k-2, j)² q^j / Σ_j C(k-1, j)² q^j, by the same count of pairs as the normaliser.
@@ -246,4 +373,5 @@ class LatticeGeometric(Mechanism):
         epsilon = ball(self.epsilon)
         rest = -(-epsilon).expm1()
         z = (2 - rest) / rest
-        return z.legendre_p(self.k - 2) / (rest * z.legendre_p(self.k - 1))
+        cells = self.k if self.by is None else self.table.fewest
+        return z.legendre_p(cells - 2) / (rest * z.legendre_p(cells - 1))

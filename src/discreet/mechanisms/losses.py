@@ -103,7 +103,7 @@ def neighbouring_laws(mechanism: Mechanism, *, every: bool = False, passes: int 
 def _pairs(space: Space, chosen: set[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Every pair of neighbouring datasets of which one is chosen, each pair once."""
     for counts in sorted(chosen):
-        for other in space.relation.neighbours(counts):
+        for other in space.neighbours(counts):
             if not (other > counts and other in chosen):
                 yield counts, other
 

@@ -60,8 +60,8 @@ def cut_to_total(noisy: Counts, n: int) -> Counts:
     return np.stack([*columns, left], axis=-1)
 
 
-def project(z: Counts, n: int) -> Counts:
-    """The nearest point of the simplex in Euclidean distance, rounded to integers by largest remainder.
+def project(z: Counts, n: int | Counts) -> Counts:
+    """The nearest point of the simplex in Euclidean distance, rounded to integers by largest remainder; n for all rows, or a column of it.
 
     All that stay positive are lowered by the same amount, so their remainders tie: larger counts are rounded up first, where one
     record matters least, and the first of equal ones. Adding a constant to z changes nothing.

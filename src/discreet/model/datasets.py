@@ -4,11 +4,13 @@ A `Space` holds what is public about a dataset: its categories, and its total or
 what one step changes, and so what a promise protects (docs/promise.md).
 """
 
+import json
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import permutations
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -62,51 +64,104 @@ def grid_points(low: int, high: int, dimensions: int) -> Counts:
     return np.stack([axis.ravel() for axis in axes], axis=-1)
 
 
-class Relation(StrEnum):
-    """Which datasets are neighbours. The value is how a record spells it."""
+@dataclass(frozen=True)
+class Relation:
+    """Which datasets are neighbours: one record is replaced by another, perhaps within its group alone, or comes or goes.
 
-    REPLACE_ONE = "replace one"
-    """One record is replaced by another: the total stays."""
+    `REPLACE_ONE` keeps the total. A relation `within` the columns that groups are made of keeps the size of every group, because nobody
+    changes to another one. Under `ADD_REMOVE_ONE` nothing about the data is public, not even whether there are any.
+    """
 
-    ADD_REMOVE_ONE = "add or remove one"
-    """One record comes or goes: nothing about the data is public, not even whether there are any."""
+    step: Literal["replace one", "add or remove one"]
+    within: tuple[str, ...] = ()
+    """The columns, in alphabetical order, whose values a step does not change."""
+
+    REPLACE_ONE: ClassVar["Relation"]
+    ADD_REMOVE_ONE: ClassVar["Relation"]
+
+    def __post_init__(self) -> None:
+        if self.within and self.step != "replace one":
+            raise InvalidInputError("only replacing one can be within groups: a record that comes or goes changes the size of its group")
+        object.__setattr__(self, "within", tuple(sorted(set(self.within))))
+
+    def __str__(self) -> str:
+        """How a record and a ledger spell it; `check_relation` reads it."""
+        return f"{self.step} within {json.dumps(self.within, ensure_ascii=False)}" if self.within else self.step
+
+    def of(self, unit: str) -> str:
+        """What a step changes, in words: "replace one record", "replace one person within region and sex"."""
+        columns = " and ".join([", ".join(self.within[:-1]), self.within[-1]] if len(self.within) > 1 else self.within)
+        return f"{self.step} {unit}" + (f" within {columns}" if columns else "")
 
     def neighbours(self, counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        """Every dataset that is one step from these counts."""
-        moves: list[tuple[tuple[int, int], ...]]
-        if self is Relation.REPLACE_ONE:
-            moves = [((giver, -1), (taker, 1)) for giver, taker in permutations(range(len(counts)), 2)]
-        else:
-            moves = [((category, step),) for category in range(len(counts)) for step in (-1, 1)]
-        for move in moves:
-            moved = list(counts)
-            for category, step in move:
-                moved[category] += step
-            if min(moved) >= 0:
-                yield tuple(moved)
+        """Every dataset of one variable that is one step from these counts."""
+        cells = range(len(counts))
+        return moved(counts, single_steps(cells) if self.step == "add or remove one" else exchanges(cells))
 
     def distance(self, first: Counts, second: Counts) -> Counts:
         """How many steps lead from one dataset to the other; categories are on the last axis, the others broadcast."""
-        moved = sum((np.abs(first[..., i] - second[..., i]) for i in range(first.shape[-1])), np.zeros(1, dtype=np.int64))
-        return np.asarray(moved // 2 if self is Relation.REPLACE_ONE else moved)
+        apart = sum((np.abs(first[..., i] - second[..., i]) for i in range(first.shape[-1])), np.zeros(1, dtype=np.int64))
+        return np.asarray(apart // 2 if self.step == "replace one" else apart)
 
     def steps_of(self, other: "Relation") -> int | None:
         """How many of this relation's steps one step of the other takes at most; None if no number of them is enough.
 
-        Replacing a record is removing one and adding another. No number of replacements adds a record.
+        Replacing a record is removing one and adding another. No number of replacements adds a record, and none within groups moves one
+        to another group. What stays within more columns stays within fewer.
         """
-        if self is other:
-            return 1
-        return 2 if self is Relation.ADD_REMOVE_ONE else None
+        if self.step == "add or remove one":
+            return 1 if self == other else 2
+        return 1 if other.step == self.step and set(self.within) <= set(other.within) else None
 
 
-def check_relation(value: str) -> Relation:
+Relation.REPLACE_ONE = Relation("replace one")
+Relation.ADD_REMOVE_ONE = Relation("add or remove one")
+
+Move = tuple[tuple[int, int], ...]
+"""Cells, each with what a step adds to it."""
+
+
+def single_steps(cells: Iterable[int]) -> Iterator[Move]:
+    """One record more or less in one of these cells."""
+    return (((cell, step),) for cell in cells for step in (-1, 1))
+
+
+def exchanges(cells: Iterable[int]) -> Iterator[Move]:
+    """One record less in one of these cells and one more in another."""
+    return (((giver, -1), (taker, 1)) for giver, taker in permutations(cells, 2))
+
+
+def moved(counts: tuple[int, ...], moves: Iterable[Move]) -> Iterator[tuple[int, ...]]:
+    """The datasets that these moves lead to, without those that would have a negative count."""
+    for move in moves:
+        result = list(counts)
+        for cell, step in move:
+            result[cell] += step
+        if min(result) >= 0:
+            yield tuple(result)
+
+
+_WITHIN = re.compile(r"replace one within (\[.*\])", re.DOTALL)
+
+
+def check_relation(value: "str | Relation") -> Relation:
     """The relation that a text stands for."""
+    for relation in (Relation.REPLACE_ONE, Relation.ADD_REMOVE_ONE):
+        if value == relation or value == str(relation):
+            return relation
+    if isinstance(value, Relation):
+        return value
+    found = _WITHIN.fullmatch(value) if isinstance(value, str) else None
     try:
-        return Relation(value)
-    except ValueError:
-        listed = " or ".join(repr(relation.value) for relation in Relation)
-        raise InvalidInputError(f"neighbours must be {listed}, got {shown(value)!r}") from None
+        columns = json.loads(found[1]) if found else []
+    except (ValueError, RecursionError):
+        columns = []
+    if not columns or not all(isinstance(column, str) and column for column in columns):
+        raise InvalidInputError(
+            "neighbours must be 'replace one', 'add or remove one' or, with the columns of the groups, "
+            f'\'replace one within ["region", "sex"]\'; got {shown(value)!r}'
+        )
+    return Relation("replace one", tuple(columns))
 
 
 @dataclass(frozen=True)
@@ -149,7 +204,11 @@ class Space:
         counts[-1] = self.n or 0
         return counts
 
+    def neighbours(self, counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        """Every dataset that is one step from this one."""
+        return self.relation.neighbours(counts)
+
     def pair(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Two neighbouring datasets, for what is the same for all pairs."""
         counts = (self.n or 0, *[0] * (self.k - 1))
-        return counts, next(self.relation.neighbours(counts))
+        return counts, next(self.neighbours(counts))

@@ -428,7 +428,7 @@ def l1_accuracy(
     if mechanism.k != 2:
         raise InvalidInputError(f"the papers' theory is about two categories, got {mechanism.k}")
     law = mechanism.law(counts)
-    moved = np.abs(law.counts - check_counts(counts, 2, mechanism.n)).sum(axis=-1)
+    moved = np.abs(law.counts - check_counts(counts, 2, mechanism.total)).sum(axis=-1)
     scale = float(mechanism.scale)
     reach = max(gamma - floored, 0.0)
     tail = float(gammaincc(2.0, reach / scale)) if isinstance(mechanism, LaplaceZhang) else exp(-reach / (2.0 * scale))

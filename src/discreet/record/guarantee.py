@@ -27,7 +27,7 @@ class Guarantee:
     def __str__(self) -> str:
         if self.basis == "none":
             return "no privacy guarantee"
-        return f"{self.level} differential privacy by {self.basis}; neighbours: {self.neighbours} {self.unit}"
+        return f"{self.level} differential privacy by {self.basis}; neighbours: {self.neighbours.of(self.unit)}"
 
     @property
     def level(self) -> str:
@@ -37,7 +37,7 @@ class Guarantee:
     @property
     def hides_presence(self) -> bool:
         """Whether it is hidden that someone is among the data, and not only what they say."""
-        return self.neighbours is Relation.ADD_REMOVE_ONE
+        return self.neighbours == Relation.ADD_REMOVE_ONE
 
 
 NO_GUARANTEE = Guarantee(inf, 1.0, "none")

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet import limits
 from discreet.errors import DiscreetError, InvalidInputError
-from discreet.model.datasets import Relation
+from discreet.model.datasets import check_relation
 from discreet.model.dirichlet import Beta, Dirichlet
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def written(release: "Release") -> str:
         "n": release.n,
         "guarantee": {
             **{name: repr(getattr(guarantee, name)) for name in ("epsilon", "delta")},
-            **{name: getattr(guarantee, name) for name in ("basis", "unit", "neighbours")},
+            **{name: str(getattr(guarantee, name)) for name in ("basis", "unit", "neighbours")},
         },
         "raw": list(release.raw),
         "counts": list(release.counts),
@@ -266,14 +266,14 @@ def _finite(label: Hashable) -> Hashable:
 def _guarantee(value: Any) -> dict[str, Any]:
     _check_fields(value, ("epsilon", "delta", "basis", "unit", "neighbours"), "guarantee")
     result = {name: _text(item, f"the guarantee's {name}") for name, item in value.items()}
-    for name, allowed in (("basis", ("proof", "computation", "none")), ("unit", ("record", "person")), ("neighbours", tuple(Relation))):
+    for name, allowed in (("basis", ("proof", "computation", "none")), ("unit", ("record", "person"))):
         if result[name] not in allowed:
             raise InvalidInputError(f"the guarantee's {name} must be one of {', '.join(allowed)}")
     for name in ("epsilon", "delta"):
         if not _DECIMAL.fullmatch(result[name]):
             raise InvalidInputError(f"the guarantee's {name} must be a number written as text, such as '0.5', or 'inf'")
     exact = {name: float(result[name]) for name in ("epsilon", "delta")}
-    return {**result, **exact, "neighbours": Relation(result["neighbours"])}
+    return {**result, **exact, "neighbours": check_relation(result["neighbours"])}
 
 
 def guarded(build: Callable[[], Any]) -> Any:

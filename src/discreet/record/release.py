@@ -44,7 +44,7 @@ class Release:
     @property
     def n(self) -> int | None:
         """Number of records (or persons) if it is public; None if it is private."""
-        return self.mechanism.n
+        return self.mechanism.space.n
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -119,8 +119,8 @@ def _check_consistent(release: Release) -> None:
     """The parts of a record that was read belong together: a mechanism, an outcome of it, and its promise or none."""
     mechanism = release.mechanism
     if not mechanism.is_outcome(release.raw):
-        raise InvalidInputError(f"raw must be an outcome of {mechanism.title} with {_size(mechanism.n)}; this one is not possible")
-    most = inf if mechanism.n is None else mechanism.n
+        raise InvalidInputError(f"raw must be an outcome of {mechanism.title} with {_size(release.n)}; this one is not possible")
+    most = inf if release.n is None else release.n
     if len(release.counts) != mechanism.k or any(not 0 <= c <= most for c in release.counts):
         raise InvalidInputError("counts must have one entry for each category, each at least 0 and at most n")
     if not mechanism.report.is_search and mechanism.report.one(release.raw) != release.counts:

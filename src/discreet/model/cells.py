@@ -1,0 +1,155 @@
+"""The cells of a table: groups, which are declared and public, by categories, without the cells that cannot occur."""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import limits
+from discreet.errors import InvalidInputError
+from discreet.validation import shown, spelling
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The declared groups: every combination of the labels of one or more columns, the labels of the last column changing fastest."""
+
+    columns: tuple[str, ...]
+    labels: tuple[tuple[Hashable, ...], ...]
+    """The labels of each column, in their declared order."""
+
+    def __post_init__(self) -> None:
+        if not self.columns or len(self.columns) != len(self.labels):
+            raise InvalidInputError("by must name one or more columns, each with its groups, such as {'region': ['north', 'south']}")
+        if any(not isinstance(name, str) or not name for name in self.columns) or len(set(self.columns)) != len(self.columns):
+            raise InvalidInputError("by must name its columns by texts that are not empty, each once")
+        for name, labels in zip(self.columns, self.labels, strict=True):
+            _check_labels(name, labels)
+        if len(self) > limits.GROUPS:
+            raise InvalidInputError(f"by declares {len(self):,} groups; at most {limits.GROUPS:,} are released together")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many labels each column has."""
+        return tuple(len(labels) for labels in self.labels)
+
+    def __len__(self) -> int:
+        return prod(self.shape)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, position: int) -> Hashable:
+        """The key of a group: its label where there is one column, otherwise a tuple of labels."""
+        key = self.key(position)
+        return key[0] if len(key) == 1 else key
+
+    def key(self, position: int) -> tuple[Hashable, ...]:
+        """The labels of a group, one for each column."""
+        return tuple(labels[int(i)] for labels, i in zip(self.labels, np.unravel_index(position, self.shape), strict=True))
+
+    @cached_property
+    def _places(self) -> tuple[dict[str, int], ...]:
+        return tuple({spelling(label): i for i, label in enumerate(labels)} for labels in self.labels)
+
+    def index(self, key: Any) -> int:
+        """The position of the group with these labels, given as `__getitem__` gives them or as a tuple also where there is one column."""
+        parts = key if isinstance(key, tuple) else (key,)
+        if len(parts) != len(self.columns):
+            raise InvalidInputError(f"a group has a label for each of {', '.join(self.columns)}; got {shown(key)!r}")
+        position = 0
+        for name, places, labels, part in zip(self.columns, self._places, self.labels, parts, strict=True):
+            found = places.get(spelling(part))
+            if found is None:
+                known = ", ".join(repr(label) for label in labels[:10]) + (", ..." if len(labels) > 10 else "")
+                raise InvalidInputError(f"{name} must be one of {known}; got {shown(part)!r}")
+            position = position * len(labels) + found
+        return position
+
+    def __repr__(self) -> str:
+        listed = ", ".join(f"{name}: {len(labels)}" for name, labels in zip(self.columns, self.labels, strict=True))
+        return f"Groups({listed})"
+
+
+def _check_labels(column: str, labels: tuple[Hashable, ...]) -> None:
+    if not labels:
+        raise InvalidInputError(f"by must declare at least one group of {shown(column)!r}")
+    kinds = set(map(type, labels))
+    if not all(issubclass(kind, Hashable) and not issubclass(kind, tuple) for kind in kinds):
+        raise InvalidInputError(f"the groups of {shown(column)!r} must be plain labels, such as text or numbers")
+    if len({spelling(label) for label in labels}) != len(labels):
+        raise InvalidInputError(f"the groups of {shown(column)!r} must be distinct; 1 and '1' are the same group")
+    if str in kinds and any(len(label) > limits.LABEL_CHARACTERS for label in labels if isinstance(label, str)):
+        raise InvalidInputError(f"a group's label must have at most {limits.LABEL_CHARACTERS:,} characters; one has more")
+
+
+def groups_of(by: Any) -> Groups:
+    """Groups as a caller declares them: a mapping of columns to their labels, or groups that were made before."""
+    if isinstance(by, Groups):
+        return by
+    if not isinstance(by, Mapping):
+        raise InvalidInputError("by must say which groups there are, for each column: {'region': ['north', 'south']}")
+    columns = []
+    for name, labels in by.items():
+        if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
+            raise InvalidInputError(f"by must list the groups of {shown(name)!r}, such as ['north', 'south']")
+        columns.append((name, tuple(label.item() if isinstance(label, np.generic) else label for label in labels)))
+    return Groups(tuple(name for name, _ in columns), tuple(labels for _, labels in columns))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Groups by categories, without the cells that are known not to occur: no record can be there, so they carry no noise."""
+
+    groups: Groups
+    categories: tuple[Hashable, ...]
+    impossible: tuple[int, ...] = ()
+    """Positions of the cells that cannot occur, row by row, in ascending order."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many groups and how many categories there are."""
+        return len(self.groups), len(self.categories)
+
+    @cached_property
+    def possible(self) -> Mask:
+        """Which cells can occur, a row a group; not to be written to."""
+        mask = np.ones(self.shape, dtype=np.bool_)
+        mask.ravel()[list(self.impossible)] = False
+        mask.setflags(write=False)
+        return mask
+
+    @property
+    def size(self) -> int:
+        """How many cells can occur."""
+        return self.shape[0] * self.shape[1] - len(self.impossible)
+
+    def named(self, position: int) -> tuple[Hashable, ...]:
+        """The labels of a cell: of its group's columns, then its category."""
+        group, category = divmod(position, len(self.categories))
+        return (*self.groups.key(group), self.categories[category])
+
+
+def cells_of(by: Any, categories: tuple[Hashable, ...], impossible: Iterable[Any] = ()) -> Cells:
+    """The cells of declared groups and categories; `impossible` lists those that cannot occur, as tuples of labels, the category last."""
+    groups = groups_of(by)
+    places = {spelling(category): i for i, category in enumerate(categories)}
+    if isinstance(impossible, (str, bytes)) or not isinstance(impossible, Iterable):
+        raise InvalidInputError("impossible must be a list of cells, such as [('north', 'm', 'pregnant')]")
+    positions = set()
+    for cell in impossible:
+        if not isinstance(cell, tuple) or len(cell) != len(groups.columns) + 1:
+            raise InvalidInputError(
+                f"a cell of impossible has a label for each of {', '.join(groups.columns)} and a category; got {shown(cell)!r}"
+            )
+        category = places.get(spelling(cell[-1]))
+        if category is None:
+            raise InvalidInputError(f"a cell of impossible must end with a declared category; got {shown(cell)!r}")
+        positions.add(groups.index(cell[:-1]) * len(categories) + category)
+    return Cells(groups, categories, tuple(sorted(positions)))

@@ -1,0 +1,159 @@
+"""Tables as datasets: counts of every cell, what is public about them, and which tables are neighbours (docs/tables.md).
+
+| public | a step | what stays |
+|---|---|---|
+| the size of every group | replaces a record by another of the same group | every group's total |
+| the total | replaces a record by another of any group | the total |
+| nothing | adds or removes a record | nothing |
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet import limits
+from discreet.arrays import Counts
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
+from discreet.model.cells import Cells
+from discreet.model.datasets import Relation, Space, exchanges, moved, single_steps
+
+Published = Literal["sizes", "total", "nothing"]
+
+
+@dataclass(frozen=True)
+class TableSpace(Space):
+    """The tables that a mechanism may be given. Here `k` is the number of cells that can occur, and `n` the total, if it is public."""
+
+    cells: Cells
+    sizes: tuple[int, ...] | None = None
+    """The size of every group, if they are public."""
+
+    def __post_init__(self) -> None:
+        if self.sizes is None:
+            if self.k < 2:
+                raise InvalidInputError("a table needs at least two cells that can occur")
+            return
+        if len(self.sizes) != len(self.cells.groups):
+            raise InvalidInputError(f"n must have a size for each of the {len(self.cells.groups):,} groups, got {len(self.sizes):,}")
+        sizes, possible = np.array(self.sizes), self.cells.possible.sum(axis=1)
+        if (sizes[possible == 0] > 0).any():
+            raise InvalidInputError("a group whose cells are all impossible must have size 0")
+        if not (sizes[possible > 1] > 0).any():
+            raise InvalidInputError("no group has records and two categories that can occur, so there is nothing to release")
+
+    @property
+    def published(self) -> Published:
+        """What is public about the counts."""
+        return "sizes" if self.sizes is not None else "nothing" if self.n is None else "total"
+
+    @property
+    def relation(self) -> Relation:
+        """What keeps just what is public."""
+        if self.sizes is not None:
+            return Relation("replace one", self.cells.groups.columns)
+        return super().relation
+
+    @property
+    def total(self) -> int:
+        """Refused: what asks for one total is about one variable."""
+        raise RefusedError("this is computed for one variable and not for tables; ask it of one group, as a mechanism without by")
+
+    def is_few(self, limit: int) -> bool:  # noqa: ARG002
+        """Tables are not listed."""
+        return False
+
+    def points(self) -> Counts:
+        """Refused: tables are not listed."""
+        raise TooLargeError("the tables of a mechanism are not listed")
+
+    @cached_property
+    def blocks(self) -> tuple[Counts, ...]:
+        """The cells whose total is public, as positions: of every group, of all groups together, or none."""
+        where = np.flatnonzero(self.cells.possible)
+        if self.sizes is None:
+            return () if self.n is None else (where,)
+        return tuple(np.split(where, np.cumsum(self.cells.possible.sum(axis=1))[:-1]))
+
+    @property
+    def fewest(self) -> int:
+        """How many cells the smallest block has in which a step is possible: there a release tells most (docs/tables.md)."""
+        if self.sizes is None:
+            return self.k
+        possible = self.cells.possible.sum(axis=1)
+        return int(possible[(possible > 1) & (np.array(self.sizes) > 0)].min())
+
+    def neighbours(self, counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        """Every table that is one step from this one, all cells in a row."""
+        if not self.blocks:
+            yield from moved(counts, single_steps(np.flatnonzero(self.cells.possible).tolist()))
+        for block in self.blocks:
+            yield from moved(counts, exchanges(block.tolist()))
+
+    def pair(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Two neighbouring tables, in the cells of a block where the loss is largest; without a public total, in one cell."""
+        if self.n is None:
+            return (0,), (1,)
+        records = self.n
+        if self.sizes is not None:
+            possible = self.cells.possible.sum(axis=1)
+            records = next(size for size, cells in zip(self.sizes, possible.tolist(), strict=True) if size and cells == self.fewest)
+        rest = (0,) * (min(self.fewest, _SHOWN_CELLS) - 2)
+        return (records, 0, *rest), (records - 1, 1, *rest)
+
+    def checked(self, counts: Any) -> Counts:
+        """Private counts as a table, a row a group; refused if they are not of this space. Messages never say how much or where."""
+        self._check_labels(counts)
+        try:
+            table = np.asarray(counts)
+        except (TypeError, ValueError):
+            raise InvalidInputError(_SHAPE) from None
+        if table.dtype.kind not in "iuf" or table.ndim != 2:
+            raise InvalidInputError(_SHAPE)
+        if table.shape != self.cells.shape:
+            raise InvalidInputError(f"counts must have shape {self.cells.shape}, a row a group; got {table.shape}")
+        if table.dtype.kind == "f" and not (np.isfinite(table) & (table == np.floor(table))).all():
+            raise InvalidInputError("counts must be whole numbers; got one that is not")
+        if (table < 0).any():
+            raise InvalidInputError("counts must not be negative")
+        if (table[~self.cells.possible] != 0).any():
+            raise InvalidInputError("counts must be 0 in the cells that are declared impossible; one is not")
+        if self.n is not None and (table > limits.COUNT).any():
+            raise InvalidInputError("counts and their total must be at most 2**53; got a larger number")
+        wide = table.astype({"i": np.int64, "u": np.uint64, "f": np.float64}[table.dtype.kind])
+        result: Counts = np.minimum(wide, wide.dtype.type(limits.COUNT)).astype(np.int64)
+        if self.sizes is not None and (result.sum(axis=1) != np.array(self.sizes)).any():
+            raise InvalidInputError("the counts of every group must add up to its declared size; they do not")
+        if self.n is not None and sum(result.sum(axis=1).tolist()) != self.n:
+            raise InvalidInputError(f"counts must add up to the declared number of records, n = {self.n}; they do not")
+        result.setflags(write=False)
+        return result
+
+    def _check_labels(self, counts: Any) -> None:
+        """Counts that know their cells must have been counted for just these."""
+        known = getattr(counts, "cells", None)
+        if isinstance(known, Cells) and known != self.cells:
+            raise InvalidInputError("counts must have the mechanism's categories, groups and impossible cells, in its order")
+
+    def holds(self, raw: Counts) -> bool:
+        """Whether this is an outcome of some table: noise in the cells that can occur, and the totals of blocks kept."""
+        if raw.shape != self.cells.shape or (raw[~self.cells.possible] != 0).any():
+            return False
+        if self.sizes is not None:
+            return all(sum(row) == size for row, size in zip(raw.tolist(), self.sizes, strict=True))
+        return self.n is None or sum(map(sum, raw.tolist())) == self.n
+
+
+_SHAPE = "counts must be a table of whole numbers, a row a group and a column a category"
+_SHOWN_CELLS = 8
+
+
+def space_of(cells: Cells, n: int | tuple[int, ...] | None) -> TableSpace:
+    """The tables of these cells, by what is public: the size of every group, the total, or nothing."""
+    sizes = n if isinstance(n, tuple) else None
+    total = sum(sizes) if sizes is not None else n if isinstance(n, int) else None
+    if total is not None and total > limits.COUNT:
+        raise InvalidInputError("the sizes of all groups must add up to at most 2**53")
+    return TableSpace(cells.size, total, cells, sizes)

@@ -1,0 +1,56 @@
+"""The public record of a table: one private outcome for every group, under one promise."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.arrays import Counts
+from discreet.errors import RefusedError
+from discreet.record.release import Release
+
+if TYPE_CHECKING:
+    from discreet.model.cells import Cells
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class TableRelease(Release):
+    """One private outcome for every group, with its public context. Its arrays are read-only: a row a group, a column a category."""
+
+    raw: Counts  # type: ignore[assignment]
+    """The outcome as drawn; 0 in cells that cannot occur."""
+    counts: Counts  # type: ignore[assignment]
+    """The reported counts: a fixed public function of `raw`."""
+
+    def __post_init__(self) -> None:
+        for name in ("raw", "counts"):
+            array = np.array(getattr(self, name), dtype=np.int64)
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TableRelease):
+            return NotImplemented
+        same = self.mechanism == other.mechanism and self.guarantee == other.guarantee
+        return same and np.array_equal(self.raw, other.raw) and np.array_equal(self.counts, other.counts)
+
+    def __hash__(self) -> int:
+        return hash((self.guarantee, self.raw.tobytes()))
+
+    @property
+    def cells(self) -> "Cells":
+        """Its groups, its categories and the cells that cannot occur."""
+        from discreet.model.tables import TableSpace
+
+        space = self.mechanism.space
+        assert isinstance(space, TableSpace)  # noqa: S101
+        return space.cells
+
+    @property
+    def reported(self) -> Any:
+        """Refused: a table has no one reported posterior."""
+        raise RefusedError("a table has a posterior for each group: noise_aware()[group]")
+
+    def __repr__(self) -> str:
+        groups, categories = self.cells.shape
+        return f"TableRelease({self.mechanism.title}, {groups:,} groups by {categories} categories, {self.guarantee})"
