@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.model.beta_mixtures import BetaMixture
     from discreet.model.dirichlet import Beta
     from discreet.record.release import Release
+    from discreet.record.table_release import TableRelease
 
 _LINES = ("-", "--", "-.", ":")
 _TAIL = 1e-4
@@ -74,18 +75,64 @@ def plot_release(release: "Release", ax: "Axes | None" = None, mass: float = 0.9
     return ax
 
 
+def plot_groups(
+    labels: Sequence[str], mean: "Floats", low: "Floats", high: "Floats", ax: "Axes | None" = None, *, reference: float | None = None
+) -> "Axes":
+    """A dot plot: a row a group with its mean and interval, and a line at a value to compare them with."""
+    if ax is None:
+        ax = plt.subplots(figsize=(6.4, table_height(len(labels))), layout="constrained")[1]
+    rows = np.arange(len(labels))
+    if reference is not None:
+        ax.axvline(reference, color="0.6", linewidth=1, linestyle=":", zorder=0)
+    ax.hlines(rows, low, high, color="C0", linewidth=2)
+    ax.plot(mean, rows, "o", color="C0", markersize=5)
+    ax.set_yticks(rows, [_label(label) for label in labels], fontsize="small")
+    ax.set_ylim(len(labels) - 0.5, -0.5)
+    ax.grid(axis="y", color="0.92", linewidth=0.8)
+    ax.set_axisbelow(True)
+    return ax
+
+
+def table_height(groups: int) -> float:
+    """Inches that so many rows need to be read."""
+    return min(_TALLEST, 1.6 + 0.21 * groups)
+
+
+_MOST_GROUPS = 180
+"""Rows that fit the tallest picture."""
+
+
+def plot_table(release: "TableRelease", ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None, category: Hashable) -> "Axes":
+    """One category's share in every group, groups with the largest mean first; a dotted line at the mean of all groups."""
+    found, groups = release.noise_aware().figures(mass), release.cells.groups
+    column = release.prior._index(category)
+    occurs = release.cells.possible[:, column]
+    order = np.argsort(-found.mean[:, column], kind="stable")
+    order = order[occurs[order]][:_MOST_GROUPS]
+    labels = [" · ".join(plain(part) for part in groups.key(int(i))) for i in order]
+    values = (value[order, column] for value in (found.mean, found.low, found.high))
+    ax = plot_groups(labels, *values, ax, reference=float(found.mean[order, column].mean()))
+    ax.set_xlabel(f"probability of “{_label(shown(category))}”: mean and {100.0 * mass:g} % interval")
+    left_out = int(occurs.sum()) - len(order)
+    more = f" The {left_out:,} groups with the smallest means are not drawn." if left_out else ""
+    asked = f"{'How common it is' if variable is None else f'“{_label(shown(variable))}”'} in {len(order):,} groups."
+    ax.set_title(f"{asked}{more}\n{_known(release)}", fontsize="medium", wrap=True)
+    return ax
+
+
 def _title(release: "Release", variable: str | None) -> str:
     """What the picture answers, and from whom and under which promise it is known."""
     question = "How common is each category?" if variable is None else f"How common is each value of “{_label(shown(variable))}”?"
+    return f"{question}\n{_known(release)}"
+
+
+def _known(release: "Release") -> str:
+    """From whom and under which promise something is known."""
     guarantee = release.guarantee
     known = f"Estimated from {'a private number of' if release.n is None else f'{release.n:,}'} {guarantee.unit}s"
     if guarantee.basis == "none":
-        return f"{question}\n{known}, without any privacy guarantee."
-    return f"{question}\n{known}, each protected by {guarantee.level} differential privacy."
-
-
-def _number(n: int | None) -> str:
-    return "a private number of" if n is None else f"{n:,}"
+        return f"{known}, without any privacy guarantee."
+    return f"{known}, each protected by {guarantee.level} differential privacy."
 
 
 def _draw_intervals(

@@ -169,14 +169,17 @@ def check_sizes(sizes: Any) -> tuple[int, ...]:
     return tuple(array.tolist())
 
 
-Public = Literal["total", "nothing"]
-"""What is public about the data beside their categories: how many records there are, or not even that."""
+Public = Literal["sizes", "total", "nothing"]
+"""What is public about the data beside their categories: how many records each group has, how many there are, or not even that."""
 
 
-def check_public(public: Any, name: str = "public") -> Public:
-    """What is public, as one of the two words."""
-    if public not in ("total", "nothing"):
-        raise InvalidInputError(f"{name} must be total (n is published) or nothing (n stays private), got {shown(public)!r}")
+def check_public(public: Any, name: str = "public", *, groups: bool = False) -> Public:
+    """What is public, as one of the three words; sizes only where there are groups."""
+    if public == "sizes" and not groups:
+        raise InvalidInputError(f"{name} sizes is about groups, and none are declared: total (n is published) or nothing are left")
+    if public not in ("sizes", "total", "nothing"):
+        sizes = "sizes (of every group), " if groups else ""
+        raise InvalidInputError(f"{name} must be {sizes}total (n is published) or nothing (n stays private), got {shown(public)!r}")
     return cast(Public, public)
 
 

@@ -31,7 +31,7 @@ def confirm_release(mechanism: "Mechanism", *, yes: bool) -> None:
     if not lacks:
         return
     name = mechanism.title
-    size = "a private n" if mechanism.n is None else f"n = {mechanism.n:,}"
+    size = "a private n" if mechanism.space.n is None else f"n = {mechanism.space.n:,}"
     missing = f"a release of {name} with {size} and {mechanism.k} categories will have {' and '.join(lacks)}"
     better = _alternative(mechanism)
     if yes:
@@ -50,6 +50,8 @@ def _alternative(mechanism: "Mechanism") -> str:
     from discreet.inference.capabilities import capabilities
     from discreet.mechanisms import LatticeGeometric
 
+    if mechanism.layout:  # LatticeGeometric itself
+        return "a larger --epsilon has less noise to allow for"
     found = capabilities(LatticeGeometric(mechanism.prior, mechanism.n, mechanism.epsilon))
     if found.noise_aware and found.privacy_loss:
         return "--mechanism LatticeGeometric has both"

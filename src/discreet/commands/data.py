@@ -1,10 +1,11 @@
 """The options of `release` that say where the data are and how they are written."""
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
@@ -12,6 +13,9 @@ from discreet.commands.files import STANDARD_INPUT, is_same_file
 from discreet.commands.options import parse_list
 from discreet.data import scratch
 from discreet.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from discreet.model.cells import Groups
 
 FileArgument = Annotated[
     str,
@@ -59,8 +63,27 @@ StrictOption = Annotated[
     ),
 ]
 
-_LARGEST_LIST = 1 << 24
-"""Bytes of a file of categories."""
+ByOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by",
+        help="COLUMN=GROUP,GROUP,...: a posterior for each of these groups, all for one epsilon; COLUMN=@FILE reads them from a text file, "
+        "one on each line. May be given several times: the groups are then all combinations. They are public.",
+    ),
+]
+OtherGroupOption = Annotated[
+    list[str] | None,
+    typer.Option("--other-group", help="COLUMN=GROUP: the declared group that takes undeclared and missing ones; by default an error."),
+]
+ImpossibleOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--impossible", help="GROUP,...,CATEGORY: a cell that cannot occur, and needs no noise: m,pregnant. May be given several times."
+    ),
+]
+
+_LARGEST_LIST = 1 << 28
+"""Bytes of a file of categories or groups."""
 
 
 @contextmanager
@@ -76,23 +99,70 @@ def short_name(file: str) -> str:
     return "standard input" if file == STANDARD_INPUT else Path(file).name
 
 
-def parse_categories(text: str, file: str) -> list[str]:
-    """The categories of an option: separated by commas, or, after @, one on each line of a file."""
+def parse_labels(text: str, option: str, file: str) -> list[str]:
+    """The categories or groups of an option: separated by commas, or, after @, one on each line of a file."""
     if not text.startswith("@"):
-        return parse_list(text, "--categories")
+        return parse_list(text, option)
     path = Path(text[1:])
     if file != STANDARD_INPUT and is_same_file(path, file):
-        raise InvalidInputError(f"--categories {text} is also the private data: the categories are published, so list them elsewhere")
+        raise InvalidInputError(f"{option} {text} is also the private data: what is declared is published, so list it elsewhere")
     try:
         with path.expanduser().open("rb") as stream:
             content = stream.read(_LARGEST_LIST + 1)
         lines = content.decode("utf-8-sig").splitlines()
     except (OSError, ValueError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8 text" if isinstance(error, UnicodeError) else "not a path"
-        raise InvalidInputError(f"--categories {text} cannot be read ({why}): name a text file with one category on each line") from None
+        raise InvalidInputError(f"{option} {text} cannot be read ({why}): name a text file with one on each line") from None
     if len(content) > _LARGEST_LIST:
-        raise InvalidInputError(f"--categories {text} is too large to be a list of categories")
+        raise InvalidInputError(f"{option} {text} is too large to be such a list")
     return [line.strip() for line in lines]
+
+
+def check_labels(labels: Sequence[str], option: str, text: str) -> None:
+    """Refuse a list in which one has no name or is declared twice."""
+    from discreet.validation import shown
+
+    if "" in labels:
+        where = "a blank line" if "@" in text else "a comma too many"
+        raise InvalidInputError(f"{option} has one without a name; remove {where}, or name it: got {shown(text)!r}")
+    for label, times in Counter(labels).items():
+        if times > 1:
+            raise InvalidInputError(f"{option}: {shown(label)!r} is declared twice; name each once")
+
+
+def parse_groups(texts: Sequence[str], file: str) -> "Groups | None":
+    """The groups that `--by COLUMN=GROUP,GROUP` declares; None without any."""
+    from discreet.model.cells import groups_of
+    from discreet.validation import shown
+
+    columns: dict[str, list[str]] = {}
+    for text in texts:
+        column, equals, listed = text.partition("=")
+        if not (column and equals and listed):
+            raise InvalidInputError(f"--by must be COLUMN=GROUP,GROUP,... or COLUMN=@FILE, as in region=north,south; got {shown(text)!r}")
+        if column in columns:
+            raise InvalidInputError(f"--by names the column {shown(column)!r} twice; list all its groups at once")
+        columns[column] = parse_labels(listed, "--by", file)
+        check_labels(columns[column], f"--by {shown(column)}", listed)
+    return groups_of(columns) if columns else None
+
+
+def parse_other_groups(texts: Sequence[str]) -> dict[str, str]:
+    """The groups that `--other-group COLUMN=GROUP` names, by column."""
+    from discreet.validation import shown
+
+    found: dict[str, str] = {}
+    for text in texts:
+        column, equals, group = text.partition("=")
+        if not (column and equals and group) or column in found:
+            raise InvalidInputError(f"--other-group must be COLUMN=GROUP, each column once; got {shown(text)!r}")
+        found[column] = group
+    return found
+
+
+def parse_cells(texts: Sequence[str]) -> list[tuple[str, ...]]:
+    """The cells that `--impossible GROUP,...,CATEGORY` names."""
+    return [tuple(parse_list(text, "--impossible")) for text in texts]
 
 
 def parse_mapping(texts: Sequence[str], labels: Sequence[str]) -> dict[str, str]:

@@ -110,11 +110,11 @@ def parse_number(text: str, option: str) -> Fraction:
         raise InvalidInputError(f"{option} must be a number such as 0.5 or 1/3, got {shown(text)!r}") from None
 
 
-def parse_public(text: str) -> "Public":
-    """What is public about the data: "total" or "nothing"."""
+def parse_public(text: str, *, groups: bool = False) -> "Public":
+    """What is public about the data: "total" or "nothing", and "sizes" where there are groups."""
     from discreet.validation import check_public
 
-    return check_public(text, "--public")
+    return check_public(text, "--public", groups=groups)
 
 
 def mechanism_options(gamma: str | None, delta: str | None) -> dict[str, Any]:

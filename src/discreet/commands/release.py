@@ -1,7 +1,6 @@
 """`discreet release`: from a table to a published posterior."""
 
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,20 +9,27 @@ import typer
 from discreet import limits
 from discreet.commands.asking import confirm_release
 from discreet.commands.data import (
+    ByOption,
     CategoriesOption,
     ColumnOption,
     EncodingOption,
     FileArgument,
+    ImpossibleOption,
     MapOption,
     NaValuesOption,
     NullsOption,
+    OtherGroupOption,
     OtherOption,
     PrivacyIdOption,
     StrictOption,
     WeightOption,
+    check_labels,
     opened,
-    parse_categories,
+    parse_cells,
+    parse_groups,
+    parse_labels,
     parse_mapping,
+    parse_other_groups,
     short_name,
 )
 from discreet.commands.files import check_picture, check_place, save_picture, tell_name, write_new
@@ -50,13 +56,16 @@ from discreet.errors import DiscreetError, InvalidInputError, LedgerError, Sourc
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from discreet.data.count import CategoryCounts
+    from discreet.data.count import CategoryCounts, TableCounts
     from discreet.ledger.budgets import Charge, Unit
     from discreet.ledger.ledger import Ledger
     from discreet.mechanisms import Mechanism
+    from discreet.model.cells import Groups
+    from discreet.model.datasets import Relation
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.guarantee import Guarantee
     from discreet.record.release import Release
+    from discreet.validation import Public
 
 _LITTLE_PROTECTION = 5
 """The ε above which docs/choosing.md speaks of little protection: e^5 is 148."""
@@ -72,6 +81,7 @@ def release(
     mechanism: MechanismOption = "LatticeGeometric",
     prior: Annotated[str, typer.Option(help="uniform, jeffreys, or a concentration for each category: 1,1,1.")] = "uniform",
     privacy_id: PrivacyIdOption = None,
+    by: ByOption = None,
     nulls: NullsOption = "error",
     other: OtherOption = "error",
     na_values: NaValuesOption = "",
@@ -79,6 +89,8 @@ def release(
     encoding: EncodingOption = "utf-8",
     weight: WeightOption = None,
     strict: StrictOption = False,
+    other_group: OtherGroupOption = None,
+    impossible: ImpossibleOption = None,
     public: PublicOption = "total",
     gamma: GammaOption = None,
     delta: DeltaOption = None,
@@ -105,14 +117,19 @@ def release(
         _check_options(file, ledger, dataset, output, plot, quiet=quiet)
         labels = _labels(categories, file)
         known, level = parse_prior(prior, labels), parse_number(epsilon, "--epsilon")
-        options, has_public_total = mechanism_options(gamma, delta), parse_public(public) == "total"
+        groups, options = parse_groups(by or [], file), mechanism_options(gamma, delta)
+        cells = _cells(groups, labels, impossible or [], other_group or [], output, as_printed=not quiet and (as_json or output is None))
+        published = parse_public(public, groups=groups is not None)
         written: dict[str, Any] = {"na_values": parse_list(na_values, "--na-values"), "mapping": parse_mapping(mapped or [], labels)}
-        _check_budget(ledger, dataset, "record" if privacy_id is None else "person", has_public_total=has_public_total)
+        _check_budget(ledger, dataset, "record" if privacy_id is None else "person", _relation(published, groups))
         from discreet.data.count import count
 
         with opened(file) as source:
-            counts = count(source, column, labels, privacy_id, nulls, other, **written, encoding=encoding, weight=weight, strict=strict)
-        n = _published_total(counts) if has_public_total else None
+            counts = count(
+                source, column, labels, privacy_id, nulls, other, **written, **cells, encoding=encoding, weight=weight, strict=strict
+            )
+        n = _published_sizes(counts, published)
+        options |= {} if groups is None else {"by": groups, "impossible": cells["impossible"]}
         found = _released(mechanism, known, n, counts, level, options, ledger, dataset, note=f"{column} of {short_name(file)}", yes=yes)
         if output is not None:
             _keep(found, output)
@@ -121,7 +138,7 @@ def release(
         if not quiet and not as_json:
             spent = f"none was named, so {_UNADDED}" if ledger is None or dataset is None else _spent(ledger, dataset, found.guarantee)
             # Into a file or a pipe goes the record and nothing else.
-            counted = _counted(labels, privacy_id, weight, strict=strict, has_public_total=has_public_total) + _elsewhere(nulls, other)
+            counted = _counted(labels, groups, privacy_id, weight, strict=strict, published=published) + _elsewhere(nulls, other)
             print_record(found, [("Counted", counted)], [("Ledger", spent)], err=not sys.stdout.isatty())
         _notices(found, unadded=ledger is None and (as_json or quiet))
         if plot is not None:
@@ -144,47 +161,77 @@ def _check_options(file: str, ledger: str | None, dataset: str | None, output: P
         check_place(plot, "--plot", taken | {"--output": None if output is None else str(output)})
 
 
-def _check_budget(ledger: str | None, dataset: str | None, unit: "Unit", *, has_public_total: bool) -> None:
+def _cells(
+    groups: "Groups | None",
+    labels: list[str],
+    impossible: list[str],
+    other_groups: list[str],
+    output: Path | None,
+    *,
+    as_printed: bool,
+) -> dict[str, Any]:
+    """What counting is told about the groups, checked; nothing where there are none."""
+    from discreet.model.cells import cells_of
+
+    if groups is None:
+        if impossible or other_groups:
+            raise InvalidInputError("--impossible and --other-group are about groups: declare them with --by")
+        return {}
+    left_out = parse_cells(impossible)
+    size = cells_of(groups, tuple(labels), left_out).size
+    if size > limits.RECORD_CELLS and (as_printed or output is None or output.suffix.lower() != ".parquet"):
+        raise InvalidInputError(
+            f"a table of {size:,} cells is written as Parquet: name a file with --output TABLE.parquet, and leave out --json; JSON holds "
+            f"up to {limits.RECORD_CELLS:,}"
+        )
+    return {"by": groups, "impossible": left_out, "other_groups": parse_other_groups(other_groups)}
+
+
+def _relation(published: "Public", groups: "Groups | None") -> "Relation":
+    """The neighbours that a release is about, by what is public."""
+    from discreet.model.datasets import Relation
+
+    if published == "nothing":
+        return Relation.ADD_REMOVE_ONE
+    return Relation("replace one", groups.columns) if published == "sizes" and groups is not None else Relation.REPLACE_ONE
+
+
+def _check_budget(ledger: str | None, dataset: str | None, unit: "Unit", relation: "Relation") -> None:
     """Refuse a release that the budget cannot allow at any ε before the data are counted, so that no refusal says how many there are."""
     if ledger is None or dataset is None:
         return
     from discreet.ledger.charges import check_chargeable
     from discreet.ledger.ledger import Ledger
-    from discreet.model.datasets import Relation
 
-    relation = Relation.REPLACE_ONE if has_public_total else Relation.ADD_REMOVE_ONE
     check_chargeable(Ledger(ledger).budget(dataset), unit, relation)
 
 
 def _labels(text: str, file: str) -> list[str]:
     from discreet.validation import shown
 
-    labels = parse_categories(text, file)
+    labels = parse_labels(text, "--categories", file)
     if len(labels) < 2:
         raise InvalidInputError(f"--categories needs at least two, separated by commas, such as yes,no; got {shown(text)!r}")
-    if "" in labels:
-        where = "a blank line" if text.startswith("@") else "a comma too many"
-        raise InvalidInputError(f"--categories has one without a name; remove {where}, or name it: got {shown(text)!r}")
-    for label, times in Counter(labels).items():
-        if times > 1:
-            raise InvalidInputError(f"--categories: {shown(label)!r} is declared twice; name each category once")
+    check_labels(labels, "--categories", text)
     return labels
 
 
-def _published_total(counts: "CategoryCounts") -> int:
-    """The number of records where it is public, and only there may a refusal depend on it."""
+def _published_sizes(counts: "CategoryCounts | TableCounts", published: "Public") -> Any:
+    """The number of records, or those of all groups, where they are public, and only there may a refusal depend on them."""
+    if published == "nothing":
+        return None
     if not counts.total:
         raise SourceError("there are no records to count, and their number is public; --public nothing keeps it private")
     if counts.total > limits.COUNT:
         raise SourceError("the weights add up to 2**53 or more")
-    return counts.total
+    return counts.sizes if published == "sizes" else counts.total
 
 
 def _released(
     name: str,
     prior: "Dirichlet",
-    n: int | None,
-    counts: "CategoryCounts",
+    n: Any,
+    counts: "CategoryCounts | TableCounts",
     epsilon: "Fraction",
     options: dict[str, Any],
     ledger: str | None,
@@ -199,8 +246,8 @@ def _released(
 
     mechanism: Mechanism = find(name, prior, n, epsilon, **options)
     prepared = mechanism.prepare(counts)
-    if n is not None:
-        notice_little_said(n, epsilon)
+    if mechanism.space.n is not None:
+        notice_little_said(mechanism.space.n, epsilon)
     confirm_release(mechanism, yes=yes)
     if ledger is None or dataset is None:
         return prepared.draw(steady=True)
@@ -259,17 +306,20 @@ def _draw(found: "Release", plot: Path, column: str) -> None:
         raise DiscreetError(f"the release was drawn and charged, but {error}; {again}") from None
 
 
-def _counted(labels: list[str], privacy_id: str | None, weight: str | None, *, strict: bool, has_public_total: bool) -> str:
+def _counted(
+    labels: list[str], groups: "Groups | None", privacy_id: str | None, weight: str | None, *, strict: bool, published: "Public"
+) -> str:
     if weight is not None:
         return f"each row as many times as {weight!r} says: a record is one unit of its weight"
     if privacy_id is None:
         return "every row is a record; a person with several rows is protected less (--privacy-id)"
     listed = ", ".join(labels[:_LISTED]) + (", ..." if len(labels) > _LISTED else "")
-    once = f"each person once, in the first of {listed} that any of their rows says"
-    if not has_public_total:
+    where = "" if groups is None else "in the first declared group that any of their rows has, and there "
+    once = f"each person once, {where}in the first of {listed} that any of their rows says"
+    if published == "nothing":
         return f"{once}; the exact number of persons is not published"
     persons = f"the number of distinct {privacy_id!r}" + (", of rows without one and of rows that cannot be read" if strict else "")
-    return f"{once}; n is {persons}, and published"
+    return f"{once}; n is {persons}{' in every group' if published == 'sizes' else ''}, and published"
 
 
 def _elsewhere(nulls: str, other: str) -> str:

@@ -152,7 +152,7 @@ def _lines(subject: "Mechanism | Release", result: "Verification") -> Lines:
 
     mechanism, loss, unused = mechanism_of(subject), result.loss, result.slack
     prior = shown(",".join(map(str, mechanism.prior.exact)))
-    size = "private n" if mechanism.n is None else f"n = {mechanism.n:,}"
+    size = "private n" if mechanism.space.n is None else f"n = {mechanism.space.n:,}"
     lines = [("Mechanism", f"{mechanism.title}, {size}, prior {prior}"), ("Claimed", promise(result.claimed))]
     if loss is not None:
         value = f"{loss.value:.10g}, with all rounding at most {loss.bound:.10g}"

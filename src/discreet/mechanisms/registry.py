@@ -101,6 +101,8 @@ def _classes() -> Iterator[type[Mechanism]]:
 def _made(cls: type[Mechanism], prior: Prior, n: int | None, epsilon: Any, options: Mapping[str, Any]) -> Mechanism:
     allowed = {option.name: option for option in fields(cls) if option.name not in ("prior", "n", "epsilon", "report", "factor")}
     for name in options:
+        if name == "by" and name not in allowed:
+            raise InvalidInputError(f"tables are released by LatticeGeometric; {cls.__name__} is for one variable: leave out its groups")
         if name not in allowed:
             raise InvalidInputError(f"{cls.__name__} has no option {shown(name)!r}; it has {', '.join(allowed) or 'none'}")
     for name, option in allowed.items():
