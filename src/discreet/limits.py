@@ -20,6 +20,8 @@ NUMBER_DIGITS = 1000
 """Digits, of a numerator and of a denominator: what can be computed with can be written to a record and read back."""
 LABEL_CHARACTERS = 4000
 """Characters."""
+RECORD_CELLS = 5_000
+"""Cells of a table up to which its record is JSON; larger ones are Parquet."""
 GROUPS = 10_000_000
 """Of a table: what is counted, drawn and written together must fit the memory of one machine."""
 RECORD_CHARACTERS = 1 << 26

@@ -13,6 +13,7 @@ from discreet.validation import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from discreet.arrays import Floats
     from discreet.model.beta_mixtures import BetaMixture
@@ -27,6 +28,7 @@ _NOISE_AWARE = {"marker": "o", "markersize": 7, "linestyle": "-", "linewidth": 3
 _AS_REPORTED = {"marker": "s", "markersize": 6, "linestyle": "--", "linewidth": 1, "color": "0.35", "markerfacecolor": "white"}
 """Told apart by marker and line as well as by colour."""
 _TALLEST = 40.0
+"""Inches: more rows of a picture are no longer read, and a picture has a largest size."""
 _LONGEST_LABEL = 60
 """Characters: a longer label leaves no room for what is drawn."""
 _MOST_NAMED = 20
@@ -57,7 +59,7 @@ def plot_release(release: "Release", ax: "Axes | None" = None, mass: float = 0.9
     """
     categories = release.prior.categories
     if ax is None:
-        ax = plt.subplots(figsize=(6.4, min(_TALLEST, 1.8 + 0.55 * len(categories))), layout="constrained")[1]
+        ax = plt.subplots(figsize=(6.4, release_height(len(categories))), layout="constrained")[1]
     rows = np.arange(len(categories), dtype=np.float64)
     reported = [release.reported.marginal(c) for c in categories]
     try:
@@ -73,6 +75,11 @@ def plot_release(release: "Release", ax: "Axes | None" = None, mass: float = 0.9
     ax.set_title(_title(release, variable), fontsize="medium", wrap=True)
     ax.legend()
     return ax
+
+
+def release_height(categories: int) -> float:
+    """Inches that so many categories need to be read."""
+    return min(_TALLEST, 1.4 + 0.6 * categories)
 
 
 def plot_groups(
@@ -98,11 +105,14 @@ def table_height(groups: int) -> float:
     return min(_TALLEST, 1.6 + 0.21 * groups)
 
 
+_MOST_PANELS = 4
 _MOST_GROUPS = 180
 """Rows that fit the tallest picture."""
 
 
-def plot_table(release: "TableRelease", ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None, category: Hashable) -> "Axes":
+def plot_table(
+    release: "TableRelease", ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None, category: Hashable
+) -> "Axes":
     """One category's share in every group, groups with the largest mean first; a dotted line at the mean of all groups."""
     found, groups = release.noise_aware().figures(mass), release.cells.groups
     column = release.prior._index(category)
@@ -118,6 +128,14 @@ def plot_table(release: "TableRelease", ax: "Axes | None" = None, mass: float = 
     asked = f"{'How common it is' if variable is None else f'“{_label(shown(variable))}”'} in {len(order):,} groups."
     ax.set_title(f"{asked}{more}\n{_known(release)}", fontsize="medium", wrap=True)
     return ax
+
+
+def draw_table(release: "TableRelease", figure: "Figure", mass: float, *, variable: str | None) -> None:
+    """A panel for each category, of at most four; of two, the first says all."""
+    categories = release.prior.categories[: 1 if release.prior.k == 2 else _MOST_PANELS]
+    figure.set_size_inches(7.0, min(_TALLEST, len(categories) * table_height(min(len(release.cells.groups), _MOST_GROUPS))))
+    for ax, category in zip(np.ravel(figure.subplots(len(categories), 1)), categories, strict=True):
+        plot_table(release, ax, mass, variable=variable, category=category)
 
 
 def _title(release: "Release", variable: str | None) -> str:

@@ -16,8 +16,6 @@ from discreet.errors import DiscreetError, InvalidInputError
 if TYPE_CHECKING:
     from discreet.record.release import Release
 
-_TALLEST = 40.0
-"""Inches: more than this many rows of a picture are no longer read, and a picture has a largest size."""
 _PICTURES = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
 """Kinds of picture, and how such a file begins."""
 _DRAWN_BY = "discreet show, which may draw this picture again"
@@ -168,9 +166,10 @@ def save_picture(
 
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.0, min(_TALLEST, 1.4 + 0.6 * len(found.counts))), layout="constrained")
-    ax = found.plot(figure.add_subplot(), mass, variable=variable)
+    figure = Figure(layout="constrained")
+    found.draw_on(figure, mass, variable=variable)
     if found.guarantee.basis == "computation" and not computed:
+        ax = figure.axes[0]
         ax.set_title(f"{ax.get_title()} (not verified)", fontsize="medium", wrap=True)
     picture = BytesIO()
     with warnings.catch_warnings():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from discreet.commands.options import Lines, cell, print_lines, print_table
+from discreet.commands.table_record import group_fields, laid_out
 from discreet.errors import DiscreetError, TooLargeError
 
 if TYPE_CHECKING:
@@ -38,8 +39,10 @@ def print_record(
     `computed` says whether a promise by computation was computed here, and is not only what a record says. With `err` all of it is
     printed on standard error.
     """
-    aware = _noise_aware(found, mass, slow=slow)
-    print_table(_table(found, aware, mass), err=err)
+    from discreet.record.table_release import TableRelease
+
+    aware = _NoiseAware() if isinstance(found, TableRelease) else _noise_aware(found, mass, slow=slow)
+    print_table(laid_out(found, mass) if isinstance(found, TableRelease) else _table(found, aware, mass), err=err)
     print_lines([*before, *_size_line(found, aware, mass), *_lines(found, computed=computed), *after], err=err)
 
 
@@ -67,17 +70,22 @@ def guarantee_fields(guarantee: "Guarantee") -> dict[str, Any]:
 def record_fields(found: "Release", mass: float = MASS, *, slow: bool = False) -> dict[str, Any]:
     """What `show` says as fields, with None for what is not available. docs/release.md describes them."""
     from discreet.record.json import written_label
+    from discreet.record.table_release import TableRelease
 
-    aware = _noise_aware(found, mass, slow=slow)
-    rows: Sequence[Any] = aware.rows or [(None, None, None)] * len(found.counts)
-    shares = found.prior.plus(found.counts).concentration
-    return {
+    known = {
         "mechanism": found.mechanism.title,
         "n": found.n,
-        "size": None if aware.size is None else dict(zip(("mean", "low", "high"), aware.size, strict=True)),
         "guarantee": guarantee_fields(found.guarantee),
         "verified": {"proof": True, "computation": False, "none": None}[found.guarantee.basis],
         "mass": mass,
+    }
+    if isinstance(found, TableRelease):
+        return known | group_fields(found, mass)
+    aware = _noise_aware(found, mass, slow=slow)
+    rows: Sequence[Any] = aware.rows or [(None, None, None)] * len(found.counts)
+    shares = found.prior.plus(found.counts).concentration
+    return known | {
+        "size": None if aware.size is None else dict(zip(("mean", "low", "high"), aware.size, strict=True)),
         "not_available": aware.reason,
         "categories": [
             {"category": written_label(c), "reported_count": x, "reported_mean": float(share), "mean": mean, "low": low, "high": high}

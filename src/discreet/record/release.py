@@ -15,6 +15,7 @@ from discreet.validation import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from discreet.inference.noise_aware import NoiseAware
     from discreet.mechanisms import Mechanism
@@ -113,6 +114,13 @@ class Release:
         from discreet.plotting import plot_release
 
         return plot_release(self, ax, mass, variable=variable)
+
+    def draw_on(self, figure: "Figure", mass: float = 0.95, *, variable: str | None = None) -> None:
+        """Fill an empty figure with the picture that `plot` draws, as tall as it needs to be."""
+        from discreet.plotting import release_height
+
+        figure.set_size_inches(7.0, release_height(len(self.counts)))
+        self.plot(figure.add_subplot(), mass, variable=variable)
 
 
 def _check_consistent(release: Release) -> None:

@@ -1,5 +1,6 @@
 """The public record of a table: one private outcome for every group, under one promise."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,9 @@ from discreet.errors import RefusedError
 from discreet.record.release import Release
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from discreet.model.cells import Cells
 
 
@@ -50,6 +54,19 @@ class TableRelease(Release):
     def reported(self) -> Any:
         """Refused: a table has no one reported posterior."""
         raise RefusedError("a table has a posterior for each group: noise_aware()[group]")
+
+    def plot(self, ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None = None, category: Hashable = None) -> "Axes":
+        """Draw the interval of one category's share in every group; of the first category, unless another is named."""
+        from discreet.plotting import plot_table
+
+        named = self.prior.categories[0] if category is None else category
+        return plot_table(self, ax, mass, variable=variable, category=named)
+
+    def draw_on(self, figure: "Figure", mass: float = 0.95, *, variable: str | None = None) -> None:
+        """Fill an empty figure with a panel for each category."""
+        from discreet.plotting import draw_table
+
+        draw_table(self, figure, mass, variable=variable)
 
     def __repr__(self) -> str:
         groups, categories = self.cells.shape

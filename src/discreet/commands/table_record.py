@@ -1,0 +1,79 @@
+"""A table's public record in words and in fields: a row a group and category."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from discreet.commands.options import cell
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.inference.table_posterior import Figures
+    from discreet.record.table_release import TableRelease
+
+MOST_ROWS = 999
+"""Nobody reads more, and laying them out takes longer than all else."""
+
+
+def table_figures(found: "TableRelease", mass: float) -> "tuple[Figures | None, str | None]":
+    """Means and intervals of all cells, or why there are none."""
+    try:
+        return found.noise_aware().figures(mass), None
+    except DiscreetError as error:
+        return None, error.in_shell
+
+
+def laid_out(found: "TableRelease", mass: float) -> Table:
+    """The reported counts and, where the noise can be allowed for, posterior means with intervals that do."""
+    figures, reason = table_figures(found, mass)
+    table = Table(title="Private posteriors", caption=None if reason is None else cell(reason))
+    for name in (*found.cells.groups.columns, "category"):
+        table.add_column(cell(name))
+    for name in ("reported\ncount", "mean", f"{100.0 * mass:g} % interval,\nnoise allowed for"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for number, (group, category) in enumerate(_places(found)):
+        if number == MOST_ROWS:
+            table.add_row(f"{found.counts.size - MOST_ROWS:,} more: --json, or the record itself")
+            break
+        key = found.cells.groups.key(group)
+        label = found.cells.categories[category]
+        if not found.cells.possible[group, category]:
+            table.add_row(*map(cell, (*key, label, "0", "0", "cannot occur")))
+            continue
+        numbers = ["not available"] * 2
+        if figures is not None:
+            interval = f"{figures.low[group, category]:.4f} to {figures.high[group, category]:.4f}"
+            numbers = [f"{figures.mean[group, category]:.4f}", interval]
+        table.add_row(*map(cell, (*key, label, found.counts[group, category], *numbers)))
+    return table
+
+
+def _places(found: "TableRelease") -> Iterator[tuple[int, int]]:
+    groups, categories = found.cells.shape
+    return ((group, category) for group in range(groups) for category in range(categories))
+
+
+def group_fields(found: "TableRelease", mass: float) -> dict[str, Any]:
+    """What `show --json` says of the groups, with None for what is not available."""
+    from discreet.record.json import written_label
+
+    figures, reason = table_figures(found, mass)
+
+    def numbers(group: int, category: int) -> dict[str, Any]:
+        if figures is None:
+            return dict.fromkeys(("mean", "low", "high"))
+        return {name: float(getattr(figures, name)[group, category]) for name in ("mean", "low", "high")}
+
+    cells = found.cells
+    rows = [
+        {
+            "group": dict(zip(cells.groups.columns, map(written_label, cells.groups.key(group)), strict=True)),
+            "category": written_label(cells.categories[category]),
+            "possible": bool(cells.possible[group, category]),
+            "reported_count": int(found.counts[group, category]),
+            **numbers(group, category),
+        }
+        for group, category in _places(found)
+    ]
+    return {"not_available": reason, "cells": rows}
