@@ -152,7 +152,7 @@ def _lines(subject: "Mechanism | Release", result: "Verification") -> Lines:
 
     mechanism, loss, unused = mechanism_of(subject), result.loss, result.slack
     prior = shown(",".join(map(str, mechanism.prior.exact)))
-    size = "private n" if mechanism.n is None else f"n = {mechanism.n:,}"
+    size = "private n" if mechanism.space.n is None else f"n = {mechanism.space.n:,}"
     lines = [("Mechanism", f"{mechanism.title}, {size}, prior {prior}"), ("Claimed", promise(result.claimed))]
     if loss is not None:
         value = f"{loss.value:.10g}, with all rounding at most {loss.bound:.10g}"
@@ -173,4 +173,5 @@ def _step(claimed: "Guarantee") -> str:
     """What happens between neighbouring datasets."""
     if claimed.hides_presence:
         return f"a {'person' if claimed.unit == 'person' else 'row'} is added or removed"
-    return "a person's answers change" if claimed.unit == "person" else "a row changes"
+    stays = f" and nobody's {claimed.neighbours.columns}" if claimed.neighbours.within else ""
+    return ("a person's answers change" if claimed.unit == "person" else "a row changes") + stays
