@@ -228,7 +228,7 @@ def test_an_older_ledger_is_brought_up_to_date_by_a_spend(second_version: Path) 
     assert ledger.budget("survey").neighbours == REPLACE
     assert str(ledger.budget("panel").filter) == "Rényi filter of order 11"
     with closing(sqlite3.connect(second_version)) as connection:
-        assert connection.execute("SELECT version FROM discreet_ledger").fetchall() == [(3,)]
+        assert connection.execute("SELECT version FROM discreet_ledger").fetchall() == [(4,)]
 
 
 def test_neighbours_that_someone_has_edited_are_an_error_and_no_spend(ledger: Ledger, tmp_path: Path) -> None:
@@ -273,8 +273,8 @@ def test_the_command_line_says_neighbours_guarantee_and_charge(tmp_path: Path) -
 def test_the_command_line_refuses_in_one_line(ledger: Ledger, tmp_path: Path) -> None:
     location = tmp_path / "ledger.db"
     for command, dataset in (("create", "new"), ("spend", "replaced")):
-        refused = invoke("ledger", command, location, dataset, "-e", "1", "--public", "sizes")
-        assert_refused(refused, "--public must be total (n is published) or nothing (n stays private), got 'sizes'")
+        refused = invoke("ledger", command, location, dataset, "-e", "1", "--public", "shapes")
+        assert_refused(refused, "--public must be total (n is published), sizes (the size of every group is, with --by) or nothing")
     assert_refused(invoke("ledger", "spend", location, "replaced", "-e", "0.6", "--public", "nothing"), "replacing one is removing one")
     assert_refused(invoke("ledger", "spend", location, "taking part", "-e", "0.1", "--public", "total"), "release with --public nothing")
     assert_refused(invoke("ledger", "spend", tmp_path / "none.db", "new", "-e", "1"), "--public nothing")

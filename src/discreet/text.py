@@ -29,6 +29,12 @@ def plain(value: Any) -> str:
     return text if text.isascii() and text.isprintable() else "".join(c if is_plain(c) else _code(c) for c in text)
 
 
+def listed(names: Sequence[str]) -> str:
+    """Names in words, each as it may be printed: "age, region and sex"."""
+    shown = [plain(name) for name in names]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
 def html_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table for a notebook, with every cell as text and the first of each row as its heading."""
     head, *body = ([escape(plain(cell)) for cell in row] for row in (headings, *rows))

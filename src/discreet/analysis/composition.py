@@ -18,11 +18,11 @@ import numpy as np
 
 from discreet import limits
 from discreet.analysis.privacy import privacy_loss, privacy_profile
-from discreet.errors import InvalidInputError, RefusedError, TooLargeError
+from discreet.errors import InternalError, InvalidInputError, RefusedError, TooLargeError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.losses import composes_by_cell
 from discreet.model.datasets import Relation, check_relation
-from discreet.record.group_privacy import group_privacy
+from discreet.record.group_privacy import group_privacy, steps_between
 from discreet.record.guarantee import Guarantee, rounded_up
 from discreet.validation import Number, check_delta, check_positive, check_records
 
@@ -40,7 +40,7 @@ class Accountant:
 
     parts: tuple[tuple[Mechanism | Guarantee, int], ...] = ()
     neighbours: Relation | None = None
-    """Which neighbours the figures are about. If it is not given: the parts' own, and where these differ, those that replace one.
+    """Which neighbours the figures are about, if that is fixed beforehand. Otherwise it follows from the parts: see `about`.
 
     They are about persons if all parts are guarantees about persons, and otherwise about records. A mechanism does not say which it counts,
     and is taken to count records: add `release.guarantee` for persons.
@@ -56,8 +56,25 @@ class Accountant:
         if guarantee.basis == "none":
             raise RefusedError("a release without a guarantee cannot be composed: there is no bound on what it tells")
         if self.neighbours is not None and guarantee.neighbours.steps_of(self.neighbours) is None:
-            raise RefusedError(f"a release that publishes n tells everything that these figures are about (neighbours: {self.neighbours})")
+            published = f"the size of every group by {guarantee.neighbours.columns}" if guarantee.neighbours.within else "n"
+            raise RefusedError(
+                f"a release that publishes {published} tells everything that these figures are about (neighbours: {self.neighbours})"
+            )
         return replace(self, parts=(*self.parts, (part, check_records(times, "times"))))
+
+    @property
+    def about(self) -> Relation:
+        """Which neighbours the figures are about: as given, or the parts' own; where these differ, those that replace one.
+
+        If parts publish the sizes of groups, it is one who stays in the groups of all of them: the figures then say nothing about someone
+        who changes to another group.
+        """
+        relations = {_guarantee(part).neighbours for part, _ in self.parts}
+        if self.neighbours is not None:
+            return self.neighbours
+        if relations == {Relation.ADD_REMOVE_ONE}:
+            return Relation.ADD_REMOVE_ONE
+        return Relation("replace one", tuple(name for relation in relations for name in relation.within))
 
     @property
     def basic(self) -> tuple[Fraction, Fraction]:
@@ -103,11 +120,9 @@ class Accountant:
         """The parts as releases about the same neighbours (docs/ledger.md): where replacing a record is two steps of a part, the part
         counts as two releases if its counts have noise of their own, and otherwise as its guarantee for two steps.
         """
-        guarantees = [_guarantee(part) for part, _ in self.parts]
-        relations = {guarantee.neighbours for guarantee in guarantees}
-        aim = self.neighbours or (next(iter(relations)) if len(relations) == 1 else Relation.REPLACE_ONE)
-        of_records = any(guarantee.unit == "record" for guarantee in guarantees)
-        return [_about(aim, part, times, of_records=of_records) for part, times in self.parts]
+        aim = self.about
+        unit = "record" if any(_guarantee(part).unit == "record" for part, _ in self.parts) else "person"
+        return [_about(aim, unit, part, times) for part, times in self.parts]
 
     def _distribution(self) -> Any:
         """The composed privacy loss distribution, pessimistic throughout."""
@@ -130,14 +145,12 @@ def _guarantee(part: Mechanism | Guarantee) -> Guarantee:
     raise InvalidInputError(f"only mechanisms and guarantees (release.guarantee) can be composed, not {type(part).__name__}")
 
 
-def _about(neighbours: Relation, part: Mechanism | Guarantee, times: int, *, of_records: bool) -> tuple[Mechanism | Guarantee, int]:
-    """What is to be composed in place of so many releases of a part, so that the figures are about these neighbours.
-
-    One record more or less can change the answer that its person counts for, which removes one answer and adds another.
-    """
+def _about(neighbours: Relation, unit: str, part: Mechanism | Guarantee, times: int) -> tuple[Mechanism | Guarantee, int]:
+    """What is to be composed in place of so many releases of a part, so that the figures are about these neighbours."""
     own = _guarantee(part)
-    changes_answer = of_records and own.unit == "person"
-    steps = own.neighbours.steps_of(Relation.REPLACE_ONE if changes_answer else neighbours) or 1  # None was refused
+    steps = steps_between(own.neighbours, own.unit, neighbours, unit)
+    if steps is None:
+        raise InternalError("releases were composed that have no neighbours in common")
     if steps == 1 or (isinstance(part, Mechanism) and composes_by_cell(part)):
         return part, steps * times
     epsilon, delta = group_privacy(Fraction(repr(own.epsilon)), Fraction(repr(own.delta)), steps)

@@ -99,6 +99,7 @@ class LossProfile:
 def loss_profile(mechanism: Subject) -> LossProfile:
     """For every dataset the largest loss against a neighbour. Noise mechanisms: the same everywhere, listed for two categories."""
     mechanism = mechanism_of(mechanism)
+    mechanism.check_single()
     atoms = mechanism.loss_atoms()
     if atoms is None:
         return LossProfile(*enumerated_profile(mechanism))

@@ -62,7 +62,7 @@ def compare(
     if as_json:
         optimum = found.optimum
         concentration = [float(a) for a in found.prior.exact]
-        about = {"prior": concentration, "n": n, "public": public, "neighbours": found.relation, "epsilon": float(found.epsilon)}
+        about = {"prior": concentration, "n": n, "public": public, "neighbours": str(found.relation), "epsilon": float(found.epsilon)}
         print_json({**about, "optimum": optimum, "rows": found.to_dicts()})
         return
     headings, rows = found.cells()

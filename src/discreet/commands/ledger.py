@@ -16,8 +16,8 @@ from discreet.commands.options import (
     JsonOption,
     cell,
     errors_in_one_line,
+    parse_list,
     parse_number,
-    parse_public,
     print_json,
     print_table,
 )
@@ -36,6 +36,15 @@ _WHOLE = ("number", "day (UTC)", "mechanism")
 LedgerArgument = Annotated[
     str | None,
     typer.Argument(help=f"The ledger: a file, or a database URL. May be left out where {LEDGER_VARIABLE} names it.", show_default=False),
+]
+ByOption = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        help="With --public sizes: the columns that the groups are made of, separated by commas, such as region,sex. Nobody's values in "
+        "them are hidden, and the sizes of groups by these columns, or by some of them, may be published.",
+        show_default=False,
+    ),
 ]
 DatasetArgument = Annotated[str | None, typer.Argument(help="The ledger's name for the records.", show_default=False)]
 
@@ -75,10 +84,12 @@ def create(
     public: Annotated[
         str,
         typer.Option(
-            help="As in discreet release. With total the budget hides what someone answered; with nothing also that someone took part: "
-            "then releases that publish the number of records are refused."
+            help="As in discreet release. With total the budget hides what someone answered, their group included; with sizes, and --by, "
+            "what they answered and not their group; with nothing also that someone took part: then releases that publish the number of "
+            "records are refused."
         ),
     ] = "total",
+    by: ByOption = None,
     planned_epsilon: Annotated[
         str | None,
         typer.Option(
@@ -99,11 +110,10 @@ def create(
             parse_number(epsilon, "--epsilon"),
             parse_number(delta, "--delta"),
             unit=unit,  # type: ignore[arg-type]
-            neighbours=_relation(public),
+            neighbours=_relation(public, by),
             planned_epsilon=planned,
         )
-    hides = "whether someone took part" if public == "nothing" else "what someone answered, and n is public"
-    _say(f"{budget.dataset}: {budget.total}; hides {hides} ({_neighbours(budget)})")
+    _say(f"{budget.dataset}: {budget.total}; hides {_hidden(budget.neighbours)} ({_neighbours(budget)})")
     if budget.filter is not None and planned is not None:
         from discreet.ledger.filters import affordable
 
@@ -123,11 +133,12 @@ def spend(
     public: Annotated[
         str | None,
         typer.Option(
-            help="What the release publishes about the data beside its result: total, the number of records, or nothing. By default what "
-            "the dataset was created with.",
+            help="What the release publishes about the data beside its result: total, the number of records; sizes, that of every group "
+            "(with --by); or nothing. By default what the dataset was created with.",
             show_default=False,
         ),
     ] = None,
+    by: ByOption = None,
     note: Annotated[str, typer.Option(help="What was released, and where. It is public, like all that is in the ledger.")] = "",
 ) -> None:
     """Charge a dataset for a release that is made elsewhere, before it is made. It must protect what the budget protects.
@@ -136,7 +147,7 @@ def spend(
     """
     with errors_in_one_line():
         book, name = _dataset_of(ledger, dataset)
-        relation = None if public is None else _relation(public)
+        relation = None if public is None and by is None else _relation(public, by)
         line = book.spend(name, parse_number(epsilon, "--epsilon"), parse_number(delta, "--delta"), neighbours=relation, note=note)
         try:
             left = _left(book.remaining(name), book.budget(name))
@@ -184,11 +195,34 @@ def history(ledger: LedgerArgument = None, dataset: DatasetArgument = None, as_j
             _say(text)
 
 
-def _relation(public: str) -> "Relation":
+def _relation(public: str | None, by: str | None) -> "Relation":
     """The neighbours that a budget or a release has by what is public."""
     from discreet.model.datasets import Relation
+    from discreet.validation import shown
 
-    return Relation.REPLACE_ONE if parse_public(public) == "total" else Relation.ADD_REMOVE_ONE
+    if public == "sizes" and by is not None:
+        return Relation("replace one", tuple(parse_list(by, "--by")))
+    if public == "sizes":
+        raise InvalidInputError("--public sizes needs the columns that the groups are made of, such as --by region,sex")
+    if by is not None:
+        raise InvalidInputError("--by names the columns of groups whose sizes are public; give it together with --public sizes")
+    if public not in ("total", "nothing"):
+        raise InvalidInputError(
+            "--public must be total (n is published), sizes (the size of every group is, with --by) or nothing (n stays private), "
+            f"got {shown(public)!r}"
+        )
+    return Relation.REPLACE_ONE if public == "total" else Relation.ADD_REMOVE_ONE
+
+
+def _hidden(neighbours: "Relation") -> str:
+    """What a budget hides, and what it does not."""
+    from discreet.model.datasets import Relation
+
+    if neighbours == Relation.ADD_REMOVE_ONE:
+        return "whether someone took part"
+    if not neighbours.within:
+        return "what someone answered, and n is public"
+    return f"what someone answered, not their {neighbours.columns} and not that they took part; the sizes of these groups are public"
 
 
 def _step(subject: "Budget | Spend") -> str:

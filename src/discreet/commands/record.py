@@ -10,6 +10,7 @@ from rich.table import Table
 from discreet.commands.options import Lines, cell, print_lines, print_table
 from discreet.commands.table_record import group_fields, laid_out
 from discreet.errors import DiscreetError, TooLargeError
+from discreet.text import listed
 
 if TYPE_CHECKING:
     from discreet.record.guarantee import Guarantee
@@ -51,7 +52,8 @@ def promise(guarantee: "Guarantee") -> str:
     if guarantee.basis == "none":
         return str(guarantee)
     differ = "one person's answers" if guarantee.unit == "person" else "one record"
-    compared = f"with and without one {guarantee.unit}" if guarantee.hides_presence else f"that differ in {differ}"
+    stays = f" and in nobody's {guarantee.neighbours.columns}" if guarantee.neighbours.within else ""
+    compared = f"with and without one {guarantee.unit}" if guarantee.hides_presence else f"that differ in {differ}{stays}"
     return f"{guarantee.level} differential privacy by {guarantee.basis}; it compares datasets {compared}"
 
 
@@ -136,29 +138,34 @@ def _lines(found: "Release", *, computed: bool) -> Lines:
     claimed = "" if computed or found.guarantee.basis != "computation" else "not verified; the record claims "
     return [
         ("Promise", f"{claimed}{promise(found.guarantee)}"),
-        ("Protected", f"{'if that is so, ' if claimed else ''}{_protected(found.guarantee)}"),
+        ("Protected", f"{'if that is so, ' if claimed else ''}{_protected(found)}"),
         ("Public", _public(found)),
         ("Mechanism", found.mechanism.title),
     ]
 
 
-def _protected(guarantee: "Guarantee") -> str:
-    """What nobody can tell from a release."""
-    if guarantee.basis == "none":
+def _protected(found: "Release") -> str:
+    """What nobody can tell from a release, and what they can. In a table, also whether the group is told."""
+    if found.guarantee.basis == "none":
         return "nothing"
-    person = guarantee.unit == "person"
-    if guarantee.hides_presence:
-        return "whether a person took part, and what they answered" if person else "whether a record is in the data, and what it says"
-    return (
-        "what a person answered, in all their rows; not that they took part" if person else "what a record says; not that it is in the data"
-    )
+    kept, columns = found.guarantee.neighbours.columns, "" if (groups := found.mechanism.space.groups) is None else listed(groups.columns)
+    person = found.guarantee.unit == "person"
+    whose, presence = ("their", "that they took part") if person else ("its", "that it is in the data")
+    answer = "what a person answered, in all their rows" if person else "what a record says"
+    group = f", {whose} {columns} included" if columns else ""
+    if found.guarantee.hides_presence:
+        hidden = "whether a person took part, and what they answered" if person else "whether a record is in the data, and what it says"
+        return f"{hidden}{group}"
+    return f"{answer}; not {whose} {kept}, and not {presence}" if kept else f"{answer}{group}; not {presence}"
 
 
 def _public(found: "Release") -> str:
-    units = f"{found.guarantee.unit}s"
+    units, space = f"{found.guarantee.unit}s", found.mechanism.space
+    context = f"{'' if space.groups is None else 'the groups, '}the categories, the prior and the mechanism"
     if found.n is None:
-        return f"the categories, the prior and the mechanism; not exactly how many {units} there are"
-    return f"n = {found.n:,} {units}, the categories, the prior and the mechanism"
+        return f"{context}; not exactly how many {units} there are"
+    sizes = f" and how many there are in each group by {found.guarantee.neighbours.columns}" if space.relation.within else ""
+    return f"n = {found.n:,} {units}{sizes}, {context}"
 
 
 def _size_line(found: "Release", aware: _NoiseAware, mass: float) -> Lines:

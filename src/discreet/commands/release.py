@@ -262,7 +262,7 @@ def _charge(book: "Ledger", dataset: str, guarantee: "Guarantee") -> "Charge":
     from discreet.ledger.budgets import checked_promise
     from discreet.ledger.charges import charge_for
 
-    return charge_for(book.budget(dataset), checked_promise(guarantee, 0, None), None)
+    return charge_for(book.budget(dataset), checked_promise(guarantee, 0), None)
 
 
 def _spent(ledger: str, dataset: str, guarantee: "Guarantee") -> str:

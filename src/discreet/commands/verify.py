@@ -173,4 +173,5 @@ def _step(claimed: "Guarantee") -> str:
     """What happens between neighbouring datasets."""
     if claimed.hides_presence:
         return f"a {'person' if claimed.unit == 'person' else 'row'} is added or removed"
-    return "a person's answers change" if claimed.unit == "person" else "a row changes"
+    stays = f" and nobody's {claimed.neighbours.columns}" if claimed.neighbours.within else ""
+    return ("a person's answers change" if claimed.unit == "person" else "a row changes") + stays

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from discreet import limits
 from discreet.errors import BudgetError, InvalidInputError, LedgerError
-from discreet.model.datasets import Relation, check_relation
+from discreet.model.datasets import Relation, check_relation, check_within
 from discreet.record.guarantee import Guarantee
 from discreet.validation import Number, check_delta, check_positive
 
@@ -59,7 +59,7 @@ class Budget:
     filter: RenyiFilter | None = None
     """The rule that is kept besides the plain sum, if the dataset was created with one."""
     neighbours: Relation = Relation.REPLACE_ONE
-    """What the budget hides: that one record (or person) is replaced by another, or that one comes or goes."""
+    """What the budget hides: that one record (or person) is replaced by another, perhaps within its group alone, or comes or goes."""
 
 
 @dataclass(frozen=True)
@@ -170,9 +170,12 @@ def checked_loss(epsilon: Number, delta: Number, whose: str = "") -> Loss:
     return loss
 
 
-def checked_promise(loss: Guarantee | Loss | Number, delta: Number, neighbours: str | Relation | None) -> Promise:
+def checked_promise(
+    loss: Guarantee | Loss | Number, delta: Number, neighbours: str | Relation | None = None, within: Iterable[str] = ()
+) -> Promise:
     """The promise that a guarantee, a loss or a number stands for."""
-    relation = None if neighbours is None else check_relation(neighbours)
+    is_own = neighbours is None and isinstance(within, tuple) and not within
+    relation = None if is_own else check_within(Relation.REPLACE_ONE if neighbours is None else neighbours, within)
     if isinstance(loss, Guarantee):
         if loss.basis == "none":
             raise BudgetError("a release without a privacy guarantee has no loss that a budget could allow; nothing was spent")
@@ -280,7 +283,10 @@ def _loss_of(row: Mapping[str, Any], whose: str = "") -> Loss:
 
 
 def _relation_of(row: Mapping[str, Any]) -> Relation:
-    return check_relation(row.get("neighbours") or Relation.REPLACE_ONE)
+    try:
+        return check_relation(row.get("neighbours") or Relation.REPLACE_ONE)
+    except InvalidInputError:  # not the caller's fault, but the ledger's
+        raise ValueError("someone has edited the neighbours of a row") from None
 
 
 def _day_of(text: str) -> date:

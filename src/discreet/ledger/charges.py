@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import BudgetError
 from discreet.ledger.budgets import Budget, Charge, Loss, Promise, Unit
 from discreet.model.datasets import Relation
-from discreet.record.group_privacy import group_privacy
+from discreet.record.group_privacy import group_privacy, steps_between
 
 if TYPE_CHECKING:
     from discreet.mechanisms.base import Mechanism
@@ -14,24 +14,42 @@ if TYPE_CHECKING:
 
 def check_chargeable(budget: Budget, unit: Unit, neighbours: Relation) -> int:
     """Refuse a release whose unit or neighbours no ε makes up for; otherwise, how many of its steps one step of the budget takes."""
-    if budget.unit == "person" and unit == "record":
-        raise BudgetError(
-            f"the budget of {budget.dataset!r} protects persons and this release only records: say whose a row is, with privacy_id",
-            in_shell=f"the budget of {budget.dataset!r} protects persons and this release only records: say whose a row is, with "
-            "--privacy-id COLUMN",
-        )
-    steps = neighbours.steps_of(budget.neighbours)
+    steps = steps_between(neighbours, unit, budget.neighbours, budget.unit)
     if steps is None:
-        fault = (
-            f"the release does not hide how many {unit}s there are (neighbours: {neighbours.of(unit)}), and the budget of "
-            f"{budget.dataset!r} does (neighbours: {budget.neighbours.of(budget.unit)}): no ε covers that, however large; nothing was spent"
-        )
-        another = " (not a second one for the same people: their losses add up)"
-        raise BudgetError(
+        raise _refusal(budget, unit, neighbours)
+    return steps
+
+
+def _refusal(budget: Budget, unit: Unit, neighbours: Relation) -> BudgetError:
+    """Why a release cannot be charged to a budget, and what can be done instead."""
+    if budget.unit == "person" and unit == "record":
+        fault = f"the budget of {budget.dataset!r} protects persons and this release only records: say whose a row is, with"
+        return BudgetError(f"{fault} privacy_id", in_shell=f"{fault} --privacy-id COLUMN")
+    own, kept = f"(neighbours: {neighbours.of(unit)})", f"(neighbours: {budget.neighbours.of(budget.unit)})"
+    uncovered = "no ε covers that, however large; nothing was spent"
+    another = " (not a second one for the same people: their losses add up)"
+    if budget.neighbours == Relation.ADD_REMOVE_ONE:
+        fault = f"the release does not hide how many {unit}s there are {own}, and the budget of {budget.dataset!r} does {kept}: {uncovered}"
+        return BudgetError(
             f"{fault}; release without n, or charge another dataset, whose budget replaces one{another}",
             in_shell=f"{fault}; release with --public nothing, or charge a dataset that was created with --public total{another}",
         )
-    return steps
+    fault = (
+        f"the release publishes the size of every group by {neighbours.columns} {own}, and the budget of {budget.dataset!r} is also about "
+        f"someone who changes to another of these groups {kept}, which changes two sizes: {uncovered}"
+    )
+    return BudgetError(
+        f"{fault}; release with one public total, n=table.total, or charge another dataset, whose budget is within these columns{another}",
+        in_shell=f"{fault}; release with --public total, or charge a dataset that was created with --public sizes --by "
+        f"{','.join(neighbours.within)}{another}",
+    )
+
+
+_WHY_TWO = {
+    "replace one": "replacing one is removing one and adding another",
+    "add or remove one": "one record more or less can change the answer that its person counts for",
+}
+"""Why one step of a budget can be two of a release, by the budget's step."""
 
 
 def charge_for(budget: Budget, promise: Promise, mechanism: "Mechanism | None") -> Charge:
@@ -41,13 +59,9 @@ def charge_for(budget: Budget, promise: Promise, mechanism: "Mechanism | None") 
     """
     unit, neighbours = promise.unit or budget.unit, promise.neighbours or budget.neighbours
     steps = check_chargeable(budget, unit, neighbours)
-    why = "replacing one is removing one and adding another" if steps > 1 else ""
-    if budget.unit == "record" and unit == "person" and neighbours == Relation.ADD_REMOVE_ONE:
-        why = why or "one record more or less can change the answer that its person counts for"
-        steps = neighbours.steps_of(Relation.REPLACE_ONE) or steps
     loss = Loss(*group_privacy(promise.loss.epsilon, promise.loss.delta, steps))
     divergence = None if budget.filter is None else _divergence(loss, steps, mechanism, budget.filter.order)
-    return Charge(Promise(promise.loss, unit, neighbours), loss, divergence, why)
+    return Charge(Promise(promise.loss, unit, neighbours), loss, divergence, _WHY_TWO[budget.neighbours.step] if steps > 1 else "")
 
 
 def _divergence(loss: Loss, steps: int, mechanism: "Mechanism | None", order: Fraction) -> Fraction:

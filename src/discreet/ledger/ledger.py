@@ -5,9 +5,10 @@ public: names, parameters and days, never counts.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -37,7 +38,7 @@ from discreet.ledger.budgets import (
 from discreet.ledger.charges import charge_for
 from discreet.ledger.database import HOW_TO_BEGIN, budgets, make_engine, prepare, selected, spends
 from discreet.ledger.names import check_new_name, cleaned
-from discreet.model.datasets import Relation, check_relation
+from discreet.model.datasets import Relation, check_within
 from discreet.record.guarantee import Guarantee, rounded_up
 from discreet.validation import Number, check_positive, shown
 
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     from discreet.analysis.composition import Accountant
     from discreet.mechanisms.base import Mechanism, Prepared
+    from discreet.model.tables import TableSpace
     from discreet.record.release import Release
 
 __all__ = ["Budget", "Ledger", "Loss", "RenyiFilter", "Spend", "composed"]
@@ -81,13 +83,15 @@ class Ledger:
         *,
         unit: Unit = "record",
         neighbours: str | Relation = Relation.REPLACE_ONE,
+        within: Iterable[str] = (),
         planned_epsilon: Number | None = None,
     ) -> Budget:
         """Open a dataset with a total budget; the ledger itself is made with its first dataset. A budget is never changed later.
 
         `neighbours` says what the budget hides: "replace one", what someone answered, for releases that publish n; "add or remove one",
         also that someone took part, for releases that do not. A release without n may be charged to either; to the first it costs twice
-        its ε (docs/ledger.md).
+        its ε. `within` names the columns of groups that nobody changes, as ["region", "sex"]: the budget then hides what someone answered
+        and not their group, and takes releases that publish the sizes of groups by these columns (docs/ledger.md).
 
         With `planned_epsilon`, the ε of a typical one of many small releases, the dataset is also kept by a Rényi filter, which needs a
         `delta` above 0: releases are then taken beyond the plain sum, however each is chosen in view of the earlier ones, and all of
@@ -96,7 +100,7 @@ class Ledger:
         name = checked_text(cleaned(checked_text(dataset, "dataset", limits.NAME_CHARACTERS)), "dataset", limits.NAME_CHARACTERS)
         if unit not in ("record", "person"):
             raise InvalidInputError(f"unit must be 'record' or 'person', got {shown(unit)!r}")
-        relation, total, rule = check_relation(neighbours), checked_loss(epsilon, delta, "the budget's "), None
+        relation, total, rule = check_within(neighbours, within), checked_loss(epsilon, delta, "the budget's "), None
         if planned_epsilon is not None:
             from discreet.ledger.filters import planned_filter
 
@@ -117,17 +121,18 @@ class Ledger:
         delta: Number = 0,
         *,
         neighbours: str | Relation | None = None,
+        within: Iterable[str] = (),
         note: str = "",
         description: Mapping[str, Any] | None = None,
     ) -> Spend:
         """Take a release's loss from the dataset's budget, durably, before its randomness is drawn.
 
         `loss` is the mechanism's guarantee, or ε with `delta`, which are taken to hold for the budget's own neighbours unless `neighbours`
-        says for which. The charge may be more than the release's own loss: see `create`. When this returns, the spend is on the disk.
-        When it raises, nothing may be released: a refused spend (`BudgetError`) was not recorded, and one that failed (`LedgerError`)
-        may or may not have been.
+        or `within` says for which. The charge may be more than the release's own loss: see `create`. When this returns, the spend is on
+        the disk. When it raises, nothing may be released: a refused spend (`BudgetError`) was not recorded, and one that failed
+        (`LedgerError`) may or may not have been.
         """
-        promise = checked_promise(loss, delta, neighbours)
+        promise = checked_promise(loss, delta, neighbours, within)
         return self._spend(dataset, promise, note, {} if description is None else description, None)
 
     def _spend(
@@ -164,7 +169,7 @@ class Ledger:
     def draw(self, dataset: str, prepared: "Prepared", *, note: str = "") -> "Release":
         """Charge the dataset's budget for a release that `Mechanism.prepare` has checked, durably, and draw it in whole quanta of time."""
         mechanism = prepared.mechanism
-        self._spend(dataset, checked_promise(prepared.guarantee, 0, None), note, described(mechanism), mechanism)
+        self._spend(dataset, checked_promise(prepared.guarantee, 0), note, described(mechanism), mechanism)
         return prepared.draw(steady=True)
 
     def accountant(self, dataset: str) -> "Accountant":
@@ -275,7 +280,8 @@ class Ledger:
 
 
 def described(mechanism: "Mechanism") -> dict[str, Any]:
-    """The public description of a mechanism, from which an accountant can make it again."""
+    """The public description of a mechanism, from which an accountant can make it again, unless it is of a table."""
+    from discreet.model.tables import TableSpace
     from discreet.record.json import written_parameters
 
     name, parameters = mechanism.described()
@@ -283,15 +289,31 @@ def described(mechanism: "Mechanism") -> dict[str, Any]:
         "mechanism": name,
         "parameters": written_parameters(parameters),
         "prior": [str(a) for a in mechanism.prior.exact],
-        "n": mechanism.n,
+        "n": mechanism.space.n,
+        **({_TABLE: _described_table(mechanism.space)} if isinstance(mechanism.space, TableSpace) else {}),
+    }
+
+
+_TABLE = "table"
+
+
+def _described_table(space: "TableSpace") -> dict[str, Any]:
+    """How large a table is and what is public about it. Sizes, of which there may be a million, are told apart by their digest."""
+    return {
+        "columns": list(space.cells.groups.columns),
+        "groups": len(space.cells.groups),
+        "cells": space.k,
+        "public": space.published,
+        **({} if space.sizes is None else {"sizes": f"sha256:{sha256(','.join(map(str, space.sizes)).encode()).hexdigest()}"}),
     }
 
 
 def _part(line: Spend, budget: Budget) -> "Mechanism | Guarantee":
     """The mechanism of a spend, if its description makes one with just its guarantee; else what was charged, as a guarantee.
 
-    A release that protects persons is taken by its charge if the budget hides that a record comes or goes: see `charge_for`. A charge is
-    about the budget's unit, and says so no more than a mechanism does: all parts are of one unit.
+    A table is taken by its charge, because its description is too short to make its mechanism again. So is a release that protects persons
+    if the budget hides that a record comes or goes: see `charge_for`. A charge is about the budget's unit, and says so no more than a
+    mechanism does: all parts are of one unit.
     """
     from discreet.mechanisms.registry import rebuilt
     from discreet.model.dirichlet import Dirichlet
@@ -299,7 +321,7 @@ def _part(line: Spend, budget: Budget) -> "Mechanism | Guarantee":
 
     charged = Guarantee(rounded_up(line.loss.epsilon), rounded_up(line.loss.delta), "proof", neighbours=budget.neighbours)
     doubled_by_unit = line.loss != line.guarantee and line.neighbours == budget.neighbours
-    if doubled_by_unit or not {"mechanism", "parameters", "prior", "n"} <= set(line.description):
+    if doubled_by_unit or _TABLE in line.description or not {"mechanism", "parameters", "prior", "n"} <= set(line.description):
         return charged
     described = line.description
     try:

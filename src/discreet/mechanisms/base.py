@@ -302,6 +302,7 @@ class Mechanism(ABC):
 
     def simulate_raw(self, counts: Counts, size: int, rng: np.random.Generator) -> Counts:
         """Float Monte Carlo draws of the raw outcome, one a row."""
+        self.check_single()
         if self.noise is not None:
             return counts[: self.noise.cells] + self.noise.simulate(size, rng)
         law = self.raw_law(counts)

@@ -313,6 +313,7 @@ class LatticeGeometric(Mechanism):
 
     def log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
         """By distance and the common normaliser; -inf off the lattice."""
+        self.check_single()
         noise = raw - counts
         if isinstance(self.noise, GeometricNoise):
             return np.asarray(self.noise.log_factor(noise.astype(np.float64)).sum(axis=-1))
@@ -350,6 +351,7 @@ class LatticeGeometric(Mechanism):
 
     def line_law(self, x: int, r: Floats) -> Floats | None:
         """By distance from x; what would be reported beyond 0 or n is reported there. One number says nothing of a private n."""
+        self.check_single()
         return None if self.n is None else self._line(x, r)
 
     def _line(self, x: int, r: Floats) -> Floats:

@@ -10,14 +10,18 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import permutations
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
+from discreet.text import listed
 from discreet.validation import shown
+
+if TYPE_CHECKING:
+    from discreet.model.cells import Groups
 
 
 def candidate_count(n: int, k: int) -> int:
@@ -82,7 +86,14 @@ class Relation:
     def __post_init__(self) -> None:
         if self.within and self.step != "replace one":
             raise InvalidInputError("only replacing one can be within groups: a record that comes or goes changes the size of its group")
-        object.__setattr__(self, "within", tuple(sorted(set(self.within))))
+        if isinstance(self.within, (str, bytes)) or not isinstance(self.within, Iterable):
+            raise InvalidInputError("within must list columns, such as ['region', 'sex']")
+        columns = tuple(self.within)
+        if not all(isinstance(name, str) and 0 < len(name) <= limits.LABEL_CHARACTERS and _is_written(name) for name in columns):
+            raise InvalidInputError(
+                f"within must name its columns by texts of 1 to {limits.LABEL_CHARACTERS:,} characters, such as ['region', 'sex']"
+            )
+        object.__setattr__(self, "within", tuple(sorted(set(columns))))
 
     def __str__(self) -> str:
         """How a record and a ledger spell it; `check_relation` reads it."""
@@ -90,8 +101,12 @@ class Relation:
 
     def of(self, unit: str) -> str:
         """What a step changes, in words: "replace one record", "replace one person within region and sex"."""
-        columns = " and ".join([", ".join(self.within[:-1]), self.within[-1]] if len(self.within) > 1 else self.within)
-        return f"{self.step} {unit}" + (f" within {columns}" if columns else "")
+        return f"{self.step} {unit}" + (f" within {self.columns}" if self.within else "")
+
+    @property
+    def columns(self) -> str:
+        """The columns of `within` in words: "age, region and sex"."""
+        return listed(self.within)
 
     def neighbours(self, counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         """Every dataset of one variable that is one step from these counts."""
@@ -112,6 +127,11 @@ class Relation:
         if self.step == "add or remove one":
             return 1 if self == other else 2
         return 1 if other.step == self.step and set(self.within) <= set(other.within) else None
+
+
+def _is_written(text: str) -> bool:
+    """Whether a text can be written to a file or a database: half a character, a lone surrogate, cannot."""
+    return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 Relation.REPLACE_ONE = Relation("replace one")
@@ -156,12 +176,22 @@ def check_relation(value: "str | Relation") -> Relation:
         columns = json.loads(found[1]) if found else []
     except (ValueError, RecursionError):
         columns = []
-    if not columns or not all(isinstance(column, str) and column for column in columns):
+    if not columns:
         raise InvalidInputError(
             "neighbours must be 'replace one', 'add or remove one' or, with the columns of the groups, "
             f'\'replace one within ["region", "sex"]\'; got {shown(value)!r}'
         )
     return Relation("replace one", tuple(columns))
+
+
+def check_within(value: "str | Relation", within: Iterable[str]) -> Relation:
+    """The relation that a text stands for, whose steps keep what these columns say, if any are given."""
+    relation = check_relation(value)
+    if isinstance(within, tuple) and not within:
+        return relation
+    if relation.within:
+        raise InvalidInputError(f"neighbours says itself within which columns: {relation}; leave within out")
+    return Relation(relation.step, within)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -175,6 +205,11 @@ class Space:
     def relation(self) -> Relation:
         """A public total is kept only where a step replaces a record; without one, a step adds or removes a record."""
         return Relation.ADD_REMOVE_ONE if self.n is None else Relation.REPLACE_ONE
+
+    @property
+    def groups(self) -> "Groups | None":
+        """The groups of a table; None for one variable."""
+        return None
 
     @property
     def total(self) -> int:

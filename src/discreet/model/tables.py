@@ -17,7 +17,7 @@ import numpy as np
 from discreet import limits
 from discreet.arrays import Counts
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.model.cells import Cells
+from discreet.model.cells import Cells, Groups
 from discreet.model.datasets import Relation, Space, exchanges, moved, single_steps
 
 Published = Literal["sizes", "total", "nothing"]
@@ -55,6 +55,11 @@ class TableSpace(Space):
         if self.sizes is not None:
             return Relation("replace one", self.cells.groups.columns)
         return super().relation
+
+    @property
+    def groups(self) -> Groups:
+        """The groups of the table."""
+        return self.cells.groups
 
     @property
     def total(self) -> int:

@@ -1,12 +1,27 @@
-"""Group privacy: what a promise about datasets that are one step apart says about datasets that are several steps apart."""
+"""Group privacy: what a promise about datasets that are one step apart says about others, that are several of its steps apart."""
 
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import ceil
 
 from discreet import limits
+from discreet.model.datasets import Relation
 
 _ROUNDED_UP = Context(prec=12, rounding=ROUND_CEILING)
+
+
+def steps_between(own: Relation, unit: str, aim: Relation, aim_unit: str) -> int | None:
+    """How many steps of a promise, about its own neighbours and unit, one step of what is to be protected takes at most.
+
+    None if no number of them is enough. One record more or less can change the answer that its person counts for, or the group, which
+    removes one person's answer and adds another. A record that is replaced within its group replaces its person's answer within the
+    group (docs/ledger.md). A person may have any number of records.
+    """
+    if unit == "record" and aim_unit == "person":
+        return None
+    steps = own.steps_of(aim)
+    changes_answer = unit == "person" and aim_unit == "record" and aim == Relation.ADD_REMOVE_ONE
+    return own.steps_of(Relation.REPLACE_ONE) if changes_answer and steps is not None else steps
 
 
 def group_privacy(epsilon: Fraction, delta: Fraction, steps: int) -> tuple[Fraction, Fraction]:
