@@ -11,6 +11,7 @@ from .analysis.privacy import privacy_loss as privacy_loss
 from .analysis.privacy import renyi_loss as renyi_loss
 from .analysis.privacy import verify as verify
 from .data.count import CategoryCounts as CategoryCounts
+from .data.count import TableCounts as TableCounts
 from .data.count import count as count
 from .errors import BudgetError as BudgetError
 from .errors import ClaimError as ClaimError

@@ -24,6 +24,8 @@ RECORD_CELLS = 5_000
 """Cells of a table up to which its record is JSON; larger ones are Parquet."""
 GROUPS = 10_000_000
 """Of a table: what is counted, drawn and written together must fit the memory of one machine."""
+TABLE_CELLS = 100_000_000
+"""Groups by categories: each array of a table is then at most 800 MB."""
 RECORD_CHARACTERS = 1 << 26
 """Characters of a record."""
 WRAPPERS = 4

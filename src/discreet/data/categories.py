@@ -1,8 +1,8 @@
-"""Declared categories, and how they, other words for them and missing values are written in a column of any type."""
+"""Declared categories and groups, and how they, other words for them and missing values are written in a column of any type."""
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -13,14 +13,16 @@ from discreet.validation import shown
 
 @dataclass(frozen=True)
 class Declared:
-    """The categories in their order, and what else stands for one of them or for a missing answer. All of it is public.
+    """The labels of categories, or of one column's groups, in their order, and what else stands for one of them or for a missing answer.
 
-    Counting turns every value into a code: the index of its category, `other` or `missing`.
+    All of it is public. Counting turns every value into a code: the index of its label, `other` or `missing`.
     """
 
     labels: tuple[Hashable, ...]
     aliases: tuple[tuple[Hashable, int], ...] = ()
     """Other ways to write an answer, each with the code it stands for."""
+    are: Literal["categories", "groups"] = "categories"
+    """What the labels are, in the words of a message."""
 
     @property
     def other(self) -> int:
@@ -33,7 +35,7 @@ class Declared:
         return len(self.labels) + 1
 
     def index(self, choice: Hashable) -> int | None:
-        """The index of the category that is written just like this, in the same type; None if there is none."""
+        """The index of the label that is written just like this, in the same type; None if there is none."""
         choice = _plain(choice)
         for position, label in enumerate(self.labels):
             if type(label) is type(choice) and label == choice:
@@ -58,11 +60,12 @@ class Declared:
             for value in _values(label, dtype):
                 if codes.setdefault(value, code) != code:
                     raise InvalidInputError(
-                        f"column {column!r} holds truth values, and two of the categories stand for one: declare True and False"
+                        f"column {column!r} holds truth values, and two of the {self.are} stand for one: declare True and False"
                     )
         if not set(codes.values()) - {self.missing}:
-            advice = "declare True and False" if kind_of(dtype) == "truth values" else "check column and categories"
-            raise InvalidInputError(f"column {column!r} holds {kind_of(dtype)}, and no declared category is written like one: {advice}")
+            advice = "declare True and False" if kind_of(dtype) == "truth values" else f"check column and {self.are}"
+            one = {"categories": "category", "groups": "group"}[self.are]
+            raise InvalidInputError(f"column {column!r} holds {kind_of(dtype)}, and no declared {one} is written like one: {advice}")
         return codes
 
     @property
@@ -86,6 +89,16 @@ def declare(categories: Iterable[Hashable], mapping: Mapping[Any, Hashable] | No
         "a value is declared as two things: it may be a category, a key of mapping or one of na_values, and only once",
     )
     return Declared(plain.labels, tuple(aliases))
+
+
+def declare_groups(column: str, labels: tuple[Hashable, ...]) -> Declared:
+    """The groups of one column, which are compared like categories."""
+    checked = _checked(labels, f"a group of {shown(column)!r}")
+    _check_distinct(
+        checked,
+        f"the groups of {shown(column)!r} must be distinct; 1 and '1' are the same group, and so are True and 'true' or 'True'",
+    )
+    return Declared(checked, are="groups")
 
 
 def _mapped(declared: Declared, mapping: Mapping[Any, Hashable] | None) -> list[tuple[Hashable, int]]:

@@ -112,6 +112,11 @@ class Cells:
     impossible: tuple[int, ...] = ()
     """Positions of the cells that cannot occur, row by row, in ascending order."""
 
+    def __post_init__(self) -> None:
+        cells = len(self.groups) * len(self.categories)
+        if cells > limits.TABLE_CELLS:
+            raise InvalidInputError(f"groups by categories make {cells:,} cells; at most {limits.TABLE_CELLS:,} are released together")
+
     @property
     def shape(self) -> tuple[int, int]:
         """How many groups and how many categories there are."""
@@ -130,10 +135,26 @@ class Cells:
         """How many cells can occur."""
         return self.shape[0] * self.shape[1] - len(self.impossible)
 
+    def fits(self, other: "Cells") -> bool:
+        """Whether these are the other's cells: labels that are spelled alike. Categories of the other that are only numbered fit any."""
+        if self == other:
+            return True
+        numbered = other.categories == tuple(range(len(self.categories)))
+        return (
+            self.impossible == other.impossible
+            and (numbered or _spelled(self.categories) == _spelled(other.categories))
+            and self.groups.columns == other.groups.columns
+            and [*map(_spelled, self.groups.labels)] == [*map(_spelled, other.groups.labels)]
+        )
+
     def named(self, position: int) -> tuple[Hashable, ...]:
         """The labels of a cell: of its group's columns, then its category."""
         group, category = divmod(position, len(self.categories))
         return (*self.groups.key(group), self.categories[category])
+
+
+def _spelled(labels: tuple[Hashable, ...]) -> list[str]:
+    return [spelling(label) for label in labels]
 
 
 def cells_of(by: Any, categories: tuple[Hashable, ...], impossible: Iterable[Any] = ()) -> Cells:

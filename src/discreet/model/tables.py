@@ -137,10 +137,17 @@ class TableSpace(Space):
         return result
 
     def _check_labels(self, counts: Any) -> None:
-        """Counts that know their cells must have been counted for just these."""
+        """Counts that know their cells must have been counted for just these; where sizes are public, everyone in one group."""
         known = getattr(counts, "cells", None)
-        if isinstance(known, Cells) and known != self.cells:
+        if not isinstance(known, Cells):
+            return
+        if not known.fits(self.cells):
             raise InvalidInputError("counts must have the mechanism's categories, groups and impossible cells, in its order")
+        if self.sizes is not None and getattr(counts, "moves", False):
+            raise InvalidInputError(
+                "someone has rows in more than one group, so the groups are not fixed by design and their sizes must not be published: "
+                "give the total as n, or nothing"
+            )
 
     def holds(self, raw: Counts) -> bool:
         """Whether this is an outcome of some table: noise in the cells that can occur, and the totals of blocks kept."""

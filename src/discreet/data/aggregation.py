@@ -1,0 +1,257 @@
+"""The one aggregation: values become codes inside the engine that holds the data, and only codes and how often they occur come back.
+
+The code of a row is a number for its group and category together, in the declared order of groups and then of categories, undeclared
+values and nulls after them: so the least code of a person's rows is in the first of their groups, and there in the first category that
+they gave (docs/tables.md).
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import limits
+from discreet.arrays import Counts, Floats
+from discreet.data.categories import kind_of, whole_numbers
+from discreet.data.question import Question
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyRelation
+
+Types = Mapping[str, nw.dtypes.DType]
+
+_NAMELESS = -1
+"""The code of a row whose privacy id is null."""
+
+
+@dataclass(frozen=True, repr=False)
+class Tally:
+    """What came back from the engine, and private all of it."""
+
+    codes: Counts
+    """The codes of cells that occur: of group g and category c, g (k + 2) + c, where k is undeclared and k + 1 a null."""
+    records: Counts
+    """How many records or persons each of them has."""
+    troubles: tuple[tuple[int, bool], ...] = ()
+    """Columns of the groups, by position, that have a value without a group, and whether it is a null."""
+    nameless: int = 0
+    """How many rows have no id."""
+    bad_weights: int = 0
+    moves: bool = False
+    """Whether a person has rows in more than one group."""
+
+
+def saturated(sums: Floats) -> Counts:
+    """Sums of counts or weights, or one more than the largest count where they are no longer exact.
+
+    Whoever has a public n refuses that many. Where the total is private nobody may refuse, and a count is cut to the largest one. Sums of
+    whole numbers as floats are exact while they are below 2**53, and once at or above it never fall below again.
+    """
+    is_exact = sums < limits.COUNT
+    return np.where(is_exact, np.where(is_exact, sums, 0.0).astype(np.int64), limits.COUNT + 1)
+
+
+def aggregated(table: nw.LazyFrame[Any], question: Question, dtypes: Types) -> Tally:
+    """Count the codes of a table."""
+    plan = _persons if question.privacy_id is not None else _weights if question.weight is not None else _records
+    result = plan(table, question, dtypes)
+    # DuckDB adds up to 128-bit integers, which Arrow has no type for; sums of weights are looked at before they become integers.
+    kinds = {name: nw.Float64 if name == "weights" else nw.Int64 for name in _COLUMNS[plan]}
+    narrow = result.select(*(nw.col(name).cast(kind) for name, kind in kinds.items()))
+    streaming: dict[str, Any] = {"engine": "streaming"} if table.implementation.is_polars() else {}
+    found = narrow.collect(**streaming)
+    return _tally({name: np.asarray(found.get_column(name).to_numpy()) for name in kinds})
+
+
+def _tally(found: Mapping[str, NDArray[Any]]) -> Tally:
+    """Cells, and apart from them the rows that have none."""
+    codes, nothing = found["code"].astype(np.int64), np.zeros(1, dtype=np.int64)
+    records = saturated(found["weights"]) if "weights" in found else found["records"].astype(np.int64)
+    has_records = records > 0
+    homeless = {divmod(-2 - code, 2) for code in codes[has_records & (codes < _NAMELESS)].tolist()}
+    is_cell = has_records & (codes >= 0)
+    return Tally(
+        codes[is_cell],
+        records[is_cell],
+        troubles=tuple((column, is_null == 1) for column, is_null in sorted(homeless)),
+        nameless=int(found["rows"][codes == _NAMELESS].sum()) if "rows" in found else 0,
+        bad_weights=int(found.get("bad", nothing).sum()),
+        moves=bool(found.get("moved", nothing).any()),
+    )
+
+
+# --- rows, persons, weights -------------------------------------------------------------------------------------------
+
+
+def _records(table: nw.LazyFrame[Any], question: Question, dtypes: Types) -> nw.LazyFrame[Any]:
+    """Rows by code. Coding the distinct values rather than the rows costs next to nothing on top of the plain group-by."""
+    values = table.select(**_values(question, dtypes))
+    distinct = values.group_by(*_parts(question)).agg(nw.len().alias("records"))
+    return _coded(distinct, question, dtypes).group_by("code").agg(nw.col("records").sum())
+
+
+def _persons(table: nw.LazyFrame[Any], question: Question, dtypes: Types) -> nw.LazyFrame[Any]:
+    """Persons by the least of their rows' codes, with how many rows they have and whether those are of more than one group.
+
+    Rows without an id have a code of their own.
+    """
+    name = question.privacy_id or ""
+    rows = table.select(**_values(question, dtypes), person=_comparable(nw.col(name), dtypes[name]))
+    is_nameless = _is_missing(nw.col("person"), dtypes[name])
+    coded = _coded(rows, question, dtypes).select(
+        "person",
+        code=nw.when(is_nameless).then(nw.lit(_NAMELESS)).otherwise(nw.col("code")),
+        group=nw.when(is_nameless).then(nw.lit(0)).otherwise(nw.col("group")),
+    )
+    persons = coded.group_by("person").agg(
+        nw.col("code").min(), nw.col("group").min().alias("first"), nw.col("group").max().alias("last"), nw.len().alias("rows")
+    )
+    moved = nw.when(nw.col("first") < nw.col("last")).then(nw.lit(1)).otherwise(nw.lit(0))
+    by_code = persons.select("code", "rows", moved=moved).group_by("code")
+    return by_code.agg(nw.len().alias("records"), nw.col("rows").sum(), nw.col("moved").max())
+
+
+def _weights(table: nw.LazyFrame[Any], question: Question, dtypes: Types) -> nw.LazyFrame[Any]:
+    """Weights by code, and how many rows have none.
+
+    They are added up as 64-bit floats, because sums of integers would overflow in silence in some engines (`saturated`).
+    """
+    name = question.weight or ""
+    amount, is_whole = _amount(nw.col(name), dtypes[name])
+    rows = table.select(**_values(question, dtypes), amount=amount, bad=nw.when(is_whole).then(nw.lit(0)).otherwise(nw.lit(1)))
+    good = nw.when(nw.col("bad") == 0).then(nw.col("amount")).otherwise(nw.lit(0.0))
+    coded = _coded(rows, question, dtypes).select("bad", "code", weights=good)
+    return coded.group_by("code").agg(nw.col("weights").sum(), nw.col("bad").sum())
+
+
+_COLUMNS = {_records: ("code", "records"), _persons: ("code", "records", "rows", "moved"), _weights: ("code", "weights", "bad")}
+"""What each plan brings back, a row for each code that occurs."""
+
+
+def _amount(weight: nw.Expr, dtype: nw.dtypes.DType) -> tuple[nw.Expr, nw.Expr]:
+    """A weight as a 64-bit float, and whether it is a whole number from 0 to 2**53, which a null is not."""
+    if kind_of(dtype) == "text":
+        text = _comparable(weight, dtype)
+        is_whole = text.str.contains(r"^[0-9]{1,15}(?:\.0+)?$")
+        return nw.when(is_whole).then(text).otherwise(nw.lit("0")).cast(nw.Float64), is_whole
+    if dtype.is_float():
+        amount = weight.cast(nw.Float64)
+        return amount, (amount >= 0) & (amount <= float(limits.COUNT)) & (amount == amount.floor())
+    is_whole = weight >= 0
+    if whole_numbers(dtype)[1] > limits.COUNT:
+        is_whole = is_whole & (weight <= limits.COUNT)
+    return nw.when(is_whole).then(weight).otherwise(nw.lit(0)).cast(nw.Float64), is_whole
+
+
+# --- values to codes --------------------------------------------------------------------------------------------------
+
+
+def _parts(question: Question) -> list[str]:
+    """Names of our own for the columns that are coded, so that no column of the table is in the way."""
+    return [f"part{i}" for i in range(len(question.coded))]
+
+
+def _values(question: Question, dtypes: Types) -> dict[str, nw.Expr]:
+    named = zip(_parts(question), question.coded, strict=True)
+    return {part: _comparable(nw.col(name), dtypes[name]) for part, (name, _) in named}
+
+
+def _comparable(value: nw.Expr, dtype: nw.dtypes.DType) -> nw.Expr:
+    if isinstance(dtype, (nw.Categorical, nw.Enum)):
+        # Some versions of pandas write a null as text when they cast it.
+        return nw.when(~value.is_null()).then(value.cast(nw.String))
+    if dtype.is_float():
+        # Arrow groups 0.0 and -0.0, which are equal, apart.
+        return nw.when(value == 0.0).then(nw.lit(0.0)).otherwise(value)
+    return value
+
+
+def _is_missing(value: nw.Expr, dtype: nw.dtypes.DType) -> nw.Expr:
+    """Null, or NaN: whether a table can tell them apart depends on the library it was made with."""
+    if not dtype.is_float():
+        return value.is_null()
+    return nw.when(value.is_null()).then(nw.lit(True)).otherwise(value.is_nan())
+
+
+def _coded(rows: nw.LazyFrame[Any], question: Question, dtypes: Types) -> nw.LazyFrame[Any]:
+    """The rows with columns "group" and "code". Where a row has no group its code, below `_NAMELESS`, says in which column."""
+    parts, columns = _parts(question), question.grouping.columns
+    strangers = [(question.declared.other, question.declared.missing)]
+    strangers += [(-2 - 2 * i, -3 - 2 * i) if column.home is None else (column.home, column.home) for i, column in enumerate(columns)]
+    for part, (name, declared), codes in zip(parts, question.coded, strangers, strict=True):
+        rows = _translated(rows, part, dtypes[name], declared.written(dtypes[name], name), codes)
+    group = nw.lit(0).cast(nw.Int64)
+    for part, stride in zip(parts[1:], question.grouping.strides, strict=False):
+        group = group + nw.col(part) * stride
+    rows = rows.with_columns(group=group)
+    code = nw.col("group") * (len(question.declared.labels) + 2) + nw.col(parts[0])
+    for part in parts[1:]:
+        code = nw.when(nw.col(part) < 0).then(nw.col(part)).otherwise(code)
+    return rows.with_columns(code=code)
+
+
+def _translated(
+    rows: nw.LazyFrame[Any], part: str, dtype: nw.dtypes.DType, written: Mapping[Any, int], strangers: tuple[int, int]
+) -> nw.LazyFrame[Any]:
+    """A column's values as codes, strangers being those of undeclared values and of nulls.
+
+    Among a few values the code is found by bisection, which every engine can do and does fastest. Many are looked up in a table: by a
+    join in the engines to which an expression with all of them would be a program to be compiled.
+    """
+    value, (other, missing) = nw.col(part), strangers
+
+    def search(among: list[Any]) -> nw.Expr:
+        half = len(among) // 2
+        if half == 0:
+            return nw.when(value == among[0]).then(nw.lit(written[among[0]])).otherwise(nw.lit(other))
+        return nw.when(value.is_in(among[:half])).then(search(among[:half])).otherwise(search(among[half:]))
+
+    if len(written) <= _FEW:
+        found = search(list(written))
+    elif (table := _lookup(rows, written)) is not None:
+        label = nw.col("text") if kind_of(dtype) == "text" else nw.col("text").cast(dtype)
+        rows = rows.join(table.select(label.alias(part), "found"), on=part, how="left")
+        found = nw.when(nw.col("found").is_null()).then(nw.lit(other)).otherwise(nw.col("found"))
+    else:
+        found = value.replace_strict(list(written), list(written.values()), default=nw.lit(other), return_dtype=nw.Int64)
+    code = nw.when(_is_missing(value, dtype)).then(nw.lit(missing)).otherwise(found)
+    kept = [name for name in rows.collect_schema().names() if name not in (part, "found")]
+    return rows.select(*kept, code.cast(nw.Int64).alias(part))
+
+
+_FEW = 32
+"""Categories up to which an expression that spells out the bisection is planned in no time."""
+
+
+def _lookup(rows: nw.LazyFrame[Any], written: Mapping[Any, int]) -> nw.LazyFrame[Any] | None:
+    """Declared values, as text, and their codes, as a table of the engine that holds the rows; None where the engine needs none."""
+    engine = rows.implementation
+    if not (engine.is_duckdb() or engine.is_ibis() or engine.is_pyspark()):
+        return None
+    import pyarrow as pa
+
+    texts, codes = [str(int(value)) if isinstance(value, float) else str(value) for value in written], list(written.values())
+    if engine.is_duckdb():
+        return nw.from_native(_unnested(rows.to_native(), texts, codes)).lazy()
+    table = pa.table({"text": pa.array(texts, pa.string()), "found": pa.array(codes, pa.int64())})
+    if engine.is_ibis():
+        import ibis
+
+        return nw.from_native(ibis.memtable(table)).lazy()
+    return nw.from_native(rows.to_native().sparkSession.createDataFrame(table)).lazy()
+
+
+def _unnested(relation: "DuckDBPyRelation", texts: list[str], codes: list[int]) -> "DuckDBPyRelation":
+    """A table in the connection of a relation, which cannot be asked for: made from a query of it that has one row and reads none."""
+    from duckdb import ConstantExpression, FunctionExpression
+
+    def unnested(values: list[Any], kind: str) -> Any:
+        listed = FunctionExpression("from_json", ConstantExpression(json.dumps(values)), ConstantExpression(f'["{kind}"]'))
+        return FunctionExpression("unnest", listed)
+
+    one = relation.limit(0).aggregate("count(*) AS nothing")
+    return one.select(unnested(texts, "VARCHAR").alias("text"), unnested(codes, "BIGINT").alias("found"))

@@ -1,0 +1,159 @@
+"""What is to be counted: columns, declared categories and groups, and where nulls and undeclared values go. All of it is public."""
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from discreet.data.categories import Declared, declare_groups, kind_of
+from discreet.data.lines import check_names
+from discreet.errors import InvalidInputError
+from discreet.model.cells import Cells, cells_of
+from discreet.validation import shown
+
+
+@dataclass(frozen=True)
+class GroupColumn:
+    """One of the columns that groups are made of."""
+
+    name: str
+    declared: Declared
+    home: int | None
+    """The label that nulls and undeclared values of this column go to; None for an error."""
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The groups of a table, column by column. Without columns there is one group, which everyone is in."""
+
+    columns: tuple[GroupColumn, ...] = ()
+    cells: Cells | None = None
+
+    def __len__(self) -> int:
+        return 1 if self.cells is None else len(self.cells.groups)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """How far apart the groups of neighbouring labels of each column are; the last column changes fastest."""
+        strides = [1]
+        for column in self.columns[:0:-1]:
+            strides.append(strides[-1] * len(column.declared.labels))
+        return tuple(reversed(strides))
+
+    @property
+    def home(self) -> int:
+        """The group of what says nothing about its group; only where every column has a home."""
+        return sum((column.home or 0) * stride for column, stride in zip(self.columns, self.strides, strict=False))
+
+
+def grouping_of(by: Any, categories: tuple[Hashable, ...], impossible: Iterable[Any], other_groups: Any) -> Grouping:
+    """The groups that a caller declares; none if `by` is None."""
+    homes = {} if other_groups is None else other_groups
+    if not isinstance(homes, Mapping):
+        raise InvalidInputError("other_groups must say which group takes a column's other values, such as {'region': 'elsewhere'}")
+    if by is None:
+        if homes or not _is_empty(impossible):
+            raise InvalidInputError("impossible and other_groups are about the groups of a table: say which there are, with by=")
+        return Grouping()
+    cells = cells_of(by, categories, impossible)
+    for name in homes:
+        if name not in cells.groups.columns:
+            raise InvalidInputError(f"other_groups must name columns of by; {shown(name)!r} is not one")
+    columns = []
+    for name, labels in zip(cells.groups.columns, cells.groups.labels, strict=True):
+        declared = declare_groups(name, labels)
+        home = declared.index(homes[name]) if name in homes else None
+        if name in homes and home is None:
+            raise InvalidInputError(
+                f"other_groups must name a declared group of {name!r}, written the way it was declared; got {shown(homes[name])!r}"
+            )
+        columns.append(GroupColumn(name, declared, home))
+    return Grouping(tuple(columns), cells)
+
+
+def _is_empty(listed: Any) -> bool:
+    return isinstance(listed, (tuple, list)) and not listed
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be counted, and how."""
+
+    column: str
+    privacy_id: str | None
+    weight: str | None
+    declared: Declared
+    takes: Mapping[str, int | None]
+    """The category that each of `other` and `nulls` names; None for an error."""
+    strict: bool
+    grouping: Grouping = field(default_factory=Grouping)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, str) or not isinstance(self.privacy_id, str | None) or not isinstance(self.weight, str | None):
+            raise InvalidInputError("column, privacy_id and weight must be column names, which are text")
+        if any(name == "*" or (name.startswith("^") and name.endswith("$")) for name in self.names):
+            raise InvalidInputError("a column name that is '*' or '^...$' is a pattern to some engines: rename the column first")
+        if self.column == self.privacy_id:
+            raise InvalidInputError("privacy_id must be another column than the one to count")
+        if self.column == self.weight:
+            raise InvalidInputError("weight must be another column than the one to count")
+        if self.privacy_id is not None and self.weight is not None:
+            raise InvalidInputError("privacy_id and weight do not go together: a row that stands for many records is not one person's")
+        if not {column.name for column in self.grouping.columns}.isdisjoint((self.column, self.privacy_id, self.weight)):
+            raise InvalidInputError("by must name other columns than the one to count, privacy_id and weight")
+        if not isinstance(self.strict, bool):
+            raise InvalidInputError("strict must be True or False")
+        if self.strict:
+            self._check_strict()
+
+    def _check_strict(self) -> None:
+        """Refuse what would leave some cell of the data without a place."""
+        if None in self.takes.values():
+            raise InvalidInputError(
+                "strict counting refuses nothing for what the data say, so other and nulls must both name a declared category "
+                "(in the shell, --other and --nulls)"
+            )
+        if self.weight is not None:
+            raise InvalidInputError("strict and weight do not go together: whether a weight is a whole number can only be refused")
+        if any(column.home is None for column in self.grouping.columns):
+            raise InvalidInputError(
+                "strict counting refuses nothing for what the data say, so other_groups must name a declared group for every column of by"
+            )
+        cells = self.grouping.cells
+        if cells is not None and not cells.possible[:, [place for place in self.takes.values() if place is not None]].all():
+            raise InvalidInputError(
+                "strict counting refuses nothing for what the data say, so no cell of the categories that other and nulls name may be "
+                "impossible: they take what cannot be elsewhere"
+            )
+
+    @property
+    def coded(self) -> tuple[tuple[str, Declared], ...]:
+        """The columns whose values become codes: the counted one, then those of the groups."""
+        return ((self.column, self.declared), *((column.name, column.declared) for column in self.grouping.columns))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns that are read."""
+        others = (name for name in (self.privacy_id, self.weight) if name is not None)
+        return (*(name for name, _ in self.coded), *others)
+
+    def check_columns(self, schema: Mapping[str, nw.dtypes.DType]) -> None:
+        """Refuse a table without the columns, or with one whose values have no plain equality."""
+        known = ", ".join(repr(known) for known in list(schema)[:_SHOWN_NAMES]) + (", ..." if len(schema) > _SHOWN_NAMES else "")
+        check_names(schema, self.names, f"; the columns are {known}")
+        for name, declared in self.coded:
+            if kind_of(schema[name]) is None:
+                mixed = isinstance(schema[name], nw.Object)
+                other = f"convert it to text that is written like the {declared.are}"
+                advice = "convert_dtypes() may find one of these in it" if mixed else other
+                raise InvalidInputError(
+                    f"column {name!r} has type {schema[name]}; text, whole numbers and truth values can be counted: {advice}"
+                )
+        if self.privacy_id is not None and schema[self.privacy_id].is_nested():
+            raise InvalidInputError(f"privacy_id {self.privacy_id!r} has type {schema[self.privacy_id]}; an id must be one plain value")
+        if self.weight is not None and kind_of(schema[self.weight]) in (None, "truth values"):
+            raise InvalidInputError(f"weight {self.weight!r} has type {schema[self.weight]}; a weight must be a whole number")
+
+
+_SHOWN_NAMES = 20

@@ -1,0 +1,51 @@
+"""What can be counted, as one lazy table: tables of any library that narwhals knows, files, and streams of CSV."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import IOBase
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from discreet.data import files
+from discreet.data.engines import within_engine
+from discreet.data.lines import Reading, TextRows, check_stream
+from discreet.errors import InvalidInputError
+
+
+@contextmanager
+def opened(source: Any, reading: Reading) -> Iterator[tuple[nw.LazyFrame[Any], TextRows | None]]:
+    """The source as a lazy table and, where Python reads its rows, what to ask about them afterwards."""
+    if isinstance(source, (str, os.PathLike, IOBase)):
+        with files.opened(check_stream(source) if isinstance(source, IOBase) else source, reading) as found:
+            yield nw.from_native(found.relation), found.rows
+        return
+    if reading.encoding != "utf-8":
+        raise InvalidInputError("encoding is for CSV files and streams; the text of a table is already decoded")
+    table = within_engine("opening the table", nw.from_native, source, pass_through=True)
+    if not isinstance(table, (nw.DataFrame, nw.LazyFrame)):
+        column = "; a column alone becomes a table with .to_frame()" if hasattr(source, "to_frame") else ""
+        raise InvalidInputError(
+            "source must be a path, a stream of bytes, or a table of pandas, polars, pyarrow, DuckDB, Ibis, PySpark or another library "
+            f"that narwhals knows, not {type(source).__name__}{column}"
+        )
+    if reading.strict and isinstance(table, nw.DataFrame):
+        _check_uniform(table, reading.columns)
+    yield table.lazy(), None
+
+
+def _check_uniform(table: nw.DataFrame[Any], columns: tuple[str, ...]) -> None:
+    """Refuse, strictly, a pandas column whose values may be of any kind, because one of them would decide how all are read.
+
+    Those are of type object, or categories other than text: a missing value turns categories that are whole numbers into floats.
+    """
+    for name in columns if table.implementation.is_pandas_like() else ():
+        dtype = table[name].to_native().dtype if name in table.columns else None
+        kinds = getattr(dtype, "categories", None)
+        if str(dtype) == "object" or (kinds is not None and str(kinds.dtype) not in ("str", "string")):
+            kind = getattr(dtype, "name", dtype)
+            raise InvalidInputError(
+                f"column {name!r} has type {kind}, whose values may be of any kind, so it cannot be counted strictly: "
+                "give it a type first, as with .astype('string')"
+            )
