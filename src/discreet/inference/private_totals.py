@@ -77,18 +77,23 @@ def noise_of_any_total(mechanism: Mechanism) -> CellNoise:
 def check_posterior(mechanism: Mechanism) -> None:
     """Refuse, by public numbers alone, a mechanism whose raw outcomes have no posterior law of the true counts that can be computed."""
     if mechanism.n is None:
-        _check_any_total(mechanism.k, noise_of_any_total(mechanism).slope)
+        check_any_total(mechanism.k, noise_of_any_total(mechanism).slope)
     else:
         true_counts.check_posterior(mechanism)
 
 
-def _check_any_total(k: int, slope: float) -> None:
-    """Refuse noise so wide that the total of a usual outcome would have too many values.
+def usual_totals(k: int, slope: float) -> int:
+    """About how many values the total of k categories has, given a usual outcome.
 
     The sum of k noises e^{-slope |d|} has about TAIL of its mass beyond (t + sqrt(4kt))/slope on either side, t = ln(1/TAIL).
     """
     t = -float(np.log(TAIL))
-    cells = int(min(_USUAL_ROOM * 2.0 * (t + (4.0 * k * t) ** 0.5) / slope, 1e18)) + 1
+    return int(min(_USUAL_ROOM * 2.0 * (t + (4.0 * k * t) ** 0.5) / slope, 1e18)) + 1
+
+
+def check_any_total(k: int, slope: float) -> None:
+    """Refuse noise so wide that the total of a usual outcome would have too many values."""
+    t, cells = -float(np.log(TAIL)), usual_totals(k, slope)
     pairs = _USUAL_NODES * min(int(_USUAL_ROOM * 2.0 * t / slope), cells)
     if pairs > limits.MIXTURE_CELLS:
         raise TooLargeError(
