@@ -142,6 +142,12 @@ WINDOW_CONVOLUTIONS = 1 << 28
 """Cells of the laws of all totals, one total for each category: half a minute at a thousand categories and the noise of ε = 1."""
 WINDOWS_HELD = 1 << 25
 """Cells of all windows together, which are all held: 256 MB."""
+GROUPS_CONVOLVED = 1_000
+"""Groups of a table whose sizes are tied by a public total: the law of each one's size takes some hundredths of a second, twice."""
+GROUP_PRODUCTS = 1 << 35
+"""Products of all sums over groups whose sizes are tied by a public total: half a minute."""
+GROUPS_HELD = 64
+"""Posteriors of groups that are kept once they are computed."""
 MIXTURE_CELLS = 1 << 23
 """Pairs of a count and a total in the law of one category's probability where n is private: 64 MB, some ten times."""
 SIZE_WEIGHTS = 1 << 24

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from discreet.analysis.privacy import check_loss
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.inference.private_totals import check_posterior
+from discreet.inference.private_totals import check_posterior as check_single_posterior
+from discreet.inference.table_posterior import check_table_posterior
 from discreet.mechanisms import Mechanism
+from discreet.model.tables import TableSpace
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,14 @@ def capabilities(mechanism: Mechanism) -> Capabilities:
     if not isinstance(mechanism, Mechanism):
         raise InvalidInputError(f"give a mechanism, not {type(mechanism).__name__}")
     return Capabilities(_reason(check_posterior, mechanism), _reason(check_loss, mechanism))
+
+
+def check_posterior(mechanism: Mechanism) -> None:
+    """Refuse, by public numbers alone, a mechanism whose releases have no noise-aware posterior that can be computed."""
+    if isinstance(mechanism.space, TableSpace):
+        check_table_posterior(mechanism)
+    else:
+        check_single_posterior(mechanism)
 
 
 def _reason(check: Callable[[Mechanism], None], mechanism: Mechanism) -> str | None:

@@ -25,7 +25,7 @@ from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import size_prior_of
 from discreet.record.release import Release
 from discreet.text import html_table
-from discreet.validation import check_records
+from discreet.validation import check_records, shown, spelling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,6 +54,8 @@ class NoiseAware:
     """The number of records if it is public; None if it is private, and then `size` has its posterior."""
     counts: LatentCounts | CountsOfAnyTotal
     """The posterior law of the true counts."""
+    impossible: tuple[Hashable, ...] = ()
+    """Categories that cannot occur in this group of a table: their probability is 0, and they are not among `categories`."""
 
     @property
     def categories(self) -> tuple[Hashable, ...]:
@@ -76,12 +78,17 @@ class NoiseAware:
 
     def count_probabilities(self, category: Hashable) -> tuple[Counts, Floats]:
         """Possible true counts of one category and their posterior probabilities."""
-        run = self.counts.marginal(self.prior._index(category))
+        run = self.counts.marginal(self._index(category))
         return np.arange(run.low, run.high + 1), run.value.copy()
 
     def marginal(self, category: Hashable) -> BetaMixture:
         """The distribution of one category's probability (named by its label): a mixture of Betas."""
-        return self._marginal(self.prior._index(category))
+        return self._marginal(self._index(category))
+
+    def _index(self, category: Hashable) -> int:
+        if spelling(category) in map(spelling, self.impossible):
+            raise InvalidInputError(f"category {shown(category)!r} is declared impossible in this group: its probability is 0")
+        return self.prior._index(category)
 
     @cached_property
     def _known(self) -> dict[int, BetaMixture]:

@@ -18,7 +18,7 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.inference import true_counts
 from discreet.inference.any_total_mixtures import probability_law
-from discreet.inference.runs import Run, completed, convolve, inverse, values_at
+from discreet.inference.runs import Run, Sum, added, completed, inverse, sum_of, values_at
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.tilt_ladder import TAIL, Factors, Reach, reach_of
 from discreet.mechanisms.base import Mechanism
@@ -44,13 +44,14 @@ def counts_of_any_total(a: Floats, noise: CellNoise, raw: tuple[int, ...], prior
     if max(raw) > limits.COUNT:
         raise TooLargeError("a noisy count is beyond 2**53, where no posterior is computed; less noise (a larger epsilon) avoids that")
     factors = Factors(a, np.maximum(np.array(raw, dtype=object), -1).astype(np.int64), noise.slope, noise.log_factor)
-    found = _held(factors, reach_of(factors, prior))
-    if found.omitted > _ENOUGH:  # the bounds of many categories add up their slack, so their tails must be shorter
-        found = _held(factors, reach_of(factors, prior, TAIL * max(_ENOUGH * TAIL / found.omitted, 1e-200)))
+    found = _held(factors, reach_of(factors, prior), prior.omitted)
+    omitted = found.omitted - prior.omitted
+    if omitted > _ENOUGH:  # the bounds of many categories add up their slack, so their tails must be shorter
+        found = _held(factors, reach_of(factors, prior, TAIL * max(_ENOUGH * TAIL / omitted, 1e-200)), prior.omitted)
     return found
 
 
-def _held(factors: Factors, reach: Reach) -> "CountsOfAnyTotal":
+def _held(factors: Factors, reach: Reach, beyond: float) -> "CountsOfAnyTotal":
     """The law on these windows, unless they are too wide."""
     k = len(reach.windows)
     widths = [high - low + 1 for low, high in reach.windows]
@@ -60,7 +61,7 @@ def _held(factors: Factors, reach: Reach) -> "CountsOfAnyTotal":
             f"the noise spreads the true counts of {k} categories over up to {max(cells, *widths):,} values: too many for the "
             "noise-aware posterior. Less noise (a larger epsilon) or fewer categories need fewer"
         )
-    return CountsOfAnyTotal(factors, reach)
+    return CountsOfAnyTotal(factors, reach, beyond)
 
 
 def noise_of_any_total(mechanism: Mechanism) -> CellNoise:
@@ -76,18 +77,23 @@ def noise_of_any_total(mechanism: Mechanism) -> CellNoise:
 def check_posterior(mechanism: Mechanism) -> None:
     """Refuse, by public numbers alone, a mechanism whose raw outcomes have no posterior law of the true counts that can be computed."""
     if mechanism.n is None:
-        _check_any_total(mechanism.k, noise_of_any_total(mechanism).slope)
+        check_any_total(mechanism.k, noise_of_any_total(mechanism).slope)
     else:
         true_counts.check_posterior(mechanism)
 
 
-def _check_any_total(k: int, slope: float) -> None:
-    """Refuse noise so wide that the total of a usual outcome would have too many values.
+def usual_totals(k: int, slope: float) -> int:
+    """About how many values the total of k categories has, given a usual outcome.
 
     The sum of k noises e^{-slope |d|} has about TAIL of its mass beyond (t + sqrt(4kt))/slope on either side, t = ln(1/TAIL).
     """
     t = -float(np.log(TAIL))
-    cells = int(min(_USUAL_ROOM * 2.0 * (t + (4.0 * k * t) ** 0.5) / slope, 1e18)) + 1
+    return int(min(_USUAL_ROOM * 2.0 * (t + (4.0 * k * t) ** 0.5) / slope, 1e18)) + 1
+
+
+def check_any_total(k: int, slope: float) -> None:
+    """Refuse noise so wide that the total of a usual outcome would have too many values."""
+    t, cells = -float(np.log(TAIL)), usual_totals(k, slope)
     pairs = _USUAL_NODES * min(int(_USUAL_ROOM * 2.0 * t / slope), cells)
     if pairs > limits.MIXTURE_CELLS:
         raise TooLargeError(
@@ -99,45 +105,6 @@ def _check_any_total(k: int, slope: float) -> None:
             f"the noise spreads the true number of records over about {cells:,} values; the noise-aware posterior holds at most "
             f"{min(limits.WINDOW_CELLS, limits.WINDOW_CONVOLUTIONS // k):,} for {k} categories. Less noise (a larger epsilon) needs fewer"
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _Sum:
-    """The law of the total of some categories under a tilt, and of the two halves of them it was added up from."""
-
-    run: Run
-    dropped: float
-    halves: "tuple[_Sum, _Sum] | None" = None
-
-    def others(self, outside: Run, floor: float) -> Iterator[tuple[Run, float]]:
-        """For each category, the law of the total of all others, given that of those outside of this sum; and what was dropped."""
-        if self.halves is None:
-            yield outside, 0.0
-            return
-        for mine, other in (self.halves, self.halves[::-1]):
-            rest, dropped = _trimmed(_added(outside, other.run), floor)
-            yield from ((run, dropped + more) for run, more in mine.others(rest, floor))
-
-
-def _added(left: Run, right: Run) -> Run:
-    return Run(left.low + right.low, convolve(left.value, right.value))
-
-
-def _trimmed(run: Run, floor: float) -> tuple[Run, float]:
-    """The run without negligible ends, and what they held."""
-    kept = np.nonzero(run.value > floor * run.value.max())[0]
-    first, last = int(kept[0]), int(kept[-1])
-    dropped = float(run.value[:first].sum() + run.value[last + 1 :].sum())
-    return Run(run.low + first, run.value[first : last + 1]), dropped
-
-
-def _sum_of(windows: list[Run], floor: float) -> _Sum:
-    if len(windows) == 1:
-        return _Sum(windows[0], 0.0)
-    half = len(windows) // 2
-    left, right = _sum_of(windows[:half], floor), _sum_of(windows[half:], floor)
-    run, dropped = _trimmed(_added(left.run, right.run), floor)
-    return _Sum(run, dropped + left.dropped + right.dropped, (left, right))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,9 +124,9 @@ class Segment:
         return self.low + len(self.log_factor) - 1
 
     @cached_property
-    def sum(self) -> _Sum:
+    def sum(self) -> Sum:
         """The tilted law of the total."""
-        return _sum_of(self.windows, self.floor)
+        return sum_of(self.windows, self.floor)
 
     @cached_property
     def others(self) -> list[tuple[Run, float]]:
@@ -181,7 +148,7 @@ class Segment:
         window, rest = self.windows[category], self.others[category][0]
         y = (window.x - centre) / scale
         factors = (y, y * y, 1.0 / (1.0 + window.x))
-        sums = [values_at(_added(Run(window.low, window.value * f), rest), self.low, len(self.log_factor)) for f in factors]
+        sums = [values_at(added(Run(window.low, window.value * f), rest), self.low, len(self.log_factor)) for f in factors]
         whole = values_at(self.sum.run, self.low, len(self.log_factor))
         return np.array(sums) / np.where(whole > 0.0, whole, 1.0)
 
@@ -198,6 +165,8 @@ class CountsOfAnyTotal:
 
     factors: Factors
     reach: Reach
+    beyond: float = 0.0
+    """Upper bound on the probability of what the prior on the total leaves out."""
 
     @property
     def work(self) -> int:
@@ -262,7 +231,7 @@ class CountsOfAnyTotal:
     def omitted(self) -> float:
         """Upper bound on the probability that is left out."""
         left = float(logsumexp([self.reach.log_outside, *(segment.log_dropped() for segment in self.segments)]))
-        return float(min(1.0, np.exp(min(left - float(logsumexp(self._log_sizes)), 0.0))))
+        return float(min(1.0, self.beyond + np.exp(min(left - float(logsumexp(self._log_sizes)), 0.0))))
 
     @cached_property
     def nodes(self) -> dict[int, tuple[Counts, Floats, float]]:
@@ -312,7 +281,7 @@ class CountsOfAnyTotal:
         return found
 
 
-def _split(total: _Sum, values: Counts, rng: np.random.Generator) -> Iterator[Counts]:
+def _split(total: Sum, values: Counts, rng: np.random.Generator) -> Iterator[Counts]:
     """The counts of each category, drawn given the values of their total."""
     if total.halves is None:
         yield values

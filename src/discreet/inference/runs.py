@@ -1,5 +1,6 @@
 """Runs: numbers for consecutive integers, such as the law of a count or of a total, and how they are added up and drawn from."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +37,56 @@ def completed(target: Run, step: Run, start: Run) -> Run:
     """For each s of `start`: Σ_t step(t) target(s + t)."""
     value = convolve(target.value, step.value[::-1])
     return Run(start.low, values_at(Run(target.low - step.high, value), start.low, len(start.value)))
+
+
+def added(left: Run, right: Run) -> Run:
+    """The law of the sum of two independent counts."""
+    return Run(left.low + right.low, convolve(left.value, right.value))
+
+
+def trimmed(run: Run, floor: float) -> tuple[Run, float]:
+    """The run without ends that are below `floor` relative to its largest value, and what they held."""
+    kept = np.nonzero(run.value > floor * run.value.max())[0]
+    first, last = int(kept[0]), int(kept[-1])
+    dropped = float(run.value[:first].sum() + run.value[last + 1 :].sum())
+    return Run(run.low + first, run.value[first : last + 1]), dropped
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """The law of the total of independent counts, and of the two halves of them it was added up from."""
+
+    run: Run
+    dropped: float
+    """What all trimmed ends held."""
+    halves: "tuple[Sum, Sum] | None" = None
+
+    def others(self, outside: Run, floor: float) -> Iterator[tuple[Run, float]]:
+        """For each count, the law of the total of all others, given that of those outside of this sum; and what was dropped."""
+        if self.halves is None:
+            yield outside, 0.0
+            return
+        for mine, other in (self.halves, self.halves[::-1]):
+            rest, dropped = trimmed(added(outside, other.run), floor)
+            yield from ((run, dropped + more) for run, more in mine.others(rest, floor))
+
+    def completions(self, target: Run) -> Iterator[Run]:
+        """For each count and each of its values s: Σ_t P(all others add up to t) target(s + t)."""
+        if self.halves is None:
+            yield target
+            return
+        for mine, other in (self.halves, self.halves[::-1]):
+            yield from mine.completions(completed(target, other.run, mine.run))
+
+
+def sum_of(laws: Sequence[Run], floor: float) -> Sum:
+    """The law of the total of independent counts, without ends that are below `floor`."""
+    if len(laws) == 1:
+        return Sum(laws[0], 0.0)
+    half = len(laws) // 2
+    left, right = sum_of(laws[:half], floor), sum_of(laws[half:], floor)
+    run, dropped = trimmed(added(left.run, right.run), floor)
+    return Sum(run, dropped + left.dropped + right.dropped, (left, right))
 
 
 def values_at(run: Run, low: int, size: int) -> Floats:

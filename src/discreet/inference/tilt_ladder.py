@@ -158,6 +158,8 @@ class Ladder:
 
     tangents: Sequence[_Tangent]
     reference: float
+    first: int
+    """The first total that has a weight."""
     last: int | None
     """The last total that has a weight, if there is one."""
 
@@ -173,10 +175,10 @@ class Ladder:
 
     @property
     def edges(self) -> Floats:
-        """The totals where neighbouring tangents cross, with 0 before them and the last total behind them, which some may be beyond."""
+        """The totals where neighbouring tangents cross, with the first total before and the last behind them; some may be beyond it."""
         crossing = np.diff(self.heights) / np.diff(self.rates) + self.reference
         end = float(_LAST_TOTAL if self.last is None else self.last)
-        return np.concatenate([[0.0], np.maximum(np.maximum.accumulate(crossing), 0.0), [end]])
+        return np.concatenate([[self.first], np.maximum(np.maximum.accumulate(crossing), self.first), [end]])
 
     def whole(self) -> tuple[Floats, Floats]:
         """The first and the last whole total of each rung; the first is beyond the last where there is none."""
@@ -264,7 +266,7 @@ def _climbed(nodes: _Nodes, prior: SizePrior, log_total: LogTotal, reference: fl
     bottom = -(slope + 60.0 + float(np.log(max(1.0, nodes.factors.a.max()))))
     tangents = [nodes.tangent(rate) for rate in (bottom, -2.0 * slope, -slope, -0.5 * slope, 0.0, 0.5 * slope, 0.9 * slope)]
     for _ in range(_ROUNDS):
-        ladder = Ladder(tangents, reference, prior.last)
+        ladder = Ladder(tangents, reference, prior.first, prior.last)
         bounds, best = _rungs(ladder, prior, log_total)
         matters = bounds > max(best, float(bounds.max()) - 700.0) + np.log(tail)
         pairs = (ladder.gaps() > _GAP) & (matters[:-1] | matters[1:])

@@ -25,11 +25,15 @@ class SizePrior:
     """Log weights of the number of records, up to a constant."""
 
     log_weight: Callable[[Floats], Floats]
-    """The log weight of whole numbers from 0 to `last`; -inf for none."""
+    """The log weight of whole numbers from `first` to `last`; -inf for none."""
     last: int | None = None
     """The last number of records that has a weight; None if there is no last one."""
     table: Floats | None = None
-    """The log weights of the first numbers, where they may jump from one to the next; None where they are a smooth function."""
+    """The log weights from `first` on, where they may jump from one to the next; None where they are a smooth function."""
+    first: int = 0
+    """The first number of records that has a weight; no smaller one is asked for."""
+    omitted: float = 0.0
+    """Upper bound on the posterior probability of numbers of records that have a weight and are left out here."""
 
     def __call__(self, n: Floats) -> Floats:
         """The log weights of these numbers of records; -inf beyond the last."""
@@ -39,9 +43,10 @@ class SizePrior:
 
     def highest(self, low: int, high: int) -> int:
         """A number of records from low to high that no other in the table outweighs; low itself if there is no table there."""
-        if self.table is None or low >= len(self.table):
+        at = low - self.first
+        if self.table is None or at >= len(self.table):
             return low
-        return low + int(np.argmax(self.table[low : max(high, low) + 1]))
+        return low + int(np.argmax(self.table[at : max(high - self.first, at) + 1]))
 
 
 def size_prior_of(given: Any) -> SizePrior:
@@ -51,6 +56,11 @@ def size_prior_of(given: Any) -> SizePrior:
     if isinstance(given, str):
         return _named(given)
     return _of_function(given) if callable(given) else _of_array(given)
+
+
+def tabled(first: int, table: Floats, omitted: float) -> SizePrior:
+    """The prior with these log weights of `first`, `first` + 1 and so on, and none elsewhere."""
+    return SizePrior(lambda n: table[n.astype(np.int64) - first], first + len(table) - 1, table, first, omitted)
 
 
 def _named(text: str) -> SizePrior:

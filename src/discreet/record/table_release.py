@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from discreet.inference.table_posterior import TablePosterior
     from discreet.model.cells import Cells
 
 
@@ -49,6 +50,15 @@ class TableRelease(Release):
         space = self.mechanism.space
         assert isinstance(space, TableSpace)  # noqa: S101
         return space.cells
+
+    def noise_aware(self, size_prior: Any = None) -> "TablePosterior":  # type: ignore[override]
+        """The posterior of every group, which allows for the noise: `noise_aware()["north", "f"]`, or with one column `["north"]`.
+
+        Where nothing is public, `size_prior` says what is believed about the size of each group before, as for one variable.
+        """
+        from discreet.inference.table_posterior import table_posterior
+
+        return table_posterior(self, size_prior)
 
     @property
     def reported(self) -> Any:

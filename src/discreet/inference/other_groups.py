@@ -1,0 +1,144 @@
+"""What a public total of all groups says about the size of one: the law of what the other groups leave of it (docs/tables.md).
+
+Where only the total N is public, the posterior weight of a table's counts is a product over groups, on the sizes u_g that add up to N,
+
+    Π_g V_g(u_g) ,    V_g(u)  =  Γ(b_g + u)/Γ(A_g + u) Σ_{|x| = u} Π_c P(z_gc | x_c) Γ(a_gc + x_c)/x_c! .
+
+For one group alone that is the posterior of counts with a private total, whose prior is `p_g(u) ∝ Γ(b_g + u)/u! · W_g(N - u)`, W_g the
+convolution of the V_h of all other groups. Multiplying every V_h by e^{λu} changes nothing. With λ such that the means of these laws, taken
+as independent, add up to N, each has its mass in a window as wide as the noise of its group, and a tree of sums completes all of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, inf, log2, sqrt
+
+import numpy as np
+
+from discreet import limits
+from discreet.arrays import Floats
+from discreet.errors import TooLargeError
+from discreet.inference.private_totals import counts_of_any_total, usual_totals
+from discreet.inference.runs import Run, sum_of
+from discreet.mechanisms.noise import CellNoise
+from discreet.model.size_priors import SizePrior, tabled
+from discreet.numerics.gamma import log_rising
+from discreet.numerics.tilts import balancing_tilt
+
+_FLOOR = 1e-26
+"""What is dropped at the ends of sums, relative to the largest probability."""
+_ROUNDS = 60
+"""How often a tilt is tried; three are usual."""
+_CLOSE = 1e-6
+
+
+@dataclass(frozen=True)
+class Group:
+    """One group: the prior parameters and the noisy counts of its possible categories, and the prior parameter of its share."""
+
+    a: tuple[float, ...]
+    raw: tuple[int, ...]
+    share: float
+
+    @property
+    def reference(self) -> float:
+        """A size that logarithms are taken relative to."""
+        return float(max(1, sum(max(z, 0) for z in self.raw)))
+
+    def log_prior(self, u: Floats, rate: float) -> Floats:
+        """ln Γ(b + u)/u! e^{rate u}, up to a constant."""
+        return log_rising(self.share, u, self.reference) + rate * (u - self.reference)
+
+
+@dataclass(frozen=True, eq=False)
+class _Law:
+    """The law of a group's size under a tilt, and a bound on what its window leaves out."""
+
+    run: Run
+    omitted: float
+
+    def mean(self, rate: float = 0.0) -> float:
+        """The mean under a further tilt."""
+        weight = self.run.value * np.exp(rate * (self.run.x - (self.run.high if rate > 0.0 else self.run.low)))
+        return float(weight @ self.run.x / weight.sum())
+
+    def variance(self) -> float:
+        return float(self.run.value @ (self.run.x - self.mean()) ** 2)
+
+
+def size_priors(groups: Sequence[Group], total: int, noise: CellNoise) -> list[SizePrior]:
+    """For each of two or more groups, what the total and all other groups say about its size."""
+    rate, laws = _balanced(groups, total, noise)
+    rest, dropped = others([law.run for law in laws], total)
+    sums = [float(law.run.value @ completion.value) for law, completion in zip(laws, rest, strict=True)]
+    omitted = min(1.0, (sum(law.omitted for law in laws) + dropped) / max(min(sums), np.finfo(np.float64).tiny))
+    return [_prior(group, law.run.low, run.value, rate, omitted) for group, law, run in zip(groups, laws, rest, strict=True)]
+
+
+def others(laws: Sequence[Run], total: int) -> tuple[list[Run], float]:
+    """For each law and each value u of it, the probability that all other laws add up to `total` - u; and what was dropped of sums."""
+    found = sum_of(laws, _FLOOR)
+    return list(found.completions(Run(total, np.ones(1)))), found.dropped
+
+
+def check_groups(groups: int, categories: int, slope: float) -> None:
+    """Refuse, by public numbers alone, tables whose groups are too many or whose noise is too wide for the sums over all of them."""
+    if groups > limits.GROUPS_CONVOLVED:
+        raise TooLargeError(
+            f"where only the total is public, posteriors of groups are computed for up to {limits.GROUPS_CONVOLVED:,} groups, and there "
+            f"are {groups:,}. Public sizes (n=sizes), or no public total, have them for any number of groups"
+        )
+    _check_work(groups, usual_totals(categories, slope))
+
+
+def _check_work(groups: int, cells: int) -> None:
+    """Refuse sums that would take too long: a tree of them, down and up, in which a sum of m groups is √m times as wide as one."""
+    products = 3 * ceil(log2(max(groups, 2))) * groups * cells**2
+    if products > limits.GROUP_PRODUCTS:
+        raise TooLargeError(
+            f"the sums over {groups:,} groups, each spread by the noise over about {cells:,} values, are too long for posteriors where only "
+            "the total is public. Less noise (a larger epsilon) or fewer groups need shorter ones"
+        )
+
+
+def _prior(group: Group, low: int, completion: Floats, rate: float, omitted: float) -> SizePrior:
+    held = np.nonzero(completion > 0.0)[0]
+    first, last = int(held[0]), int(held[-1])
+    u = np.arange(low + first, low + last + 1, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        return tabled(low + first, group.log_prior(u, rate) + np.log(completion[first : last + 1]), omitted)
+
+
+def _balanced(groups: Sequence[Group], total: int, noise: CellNoise) -> tuple[float, list[_Law]]:
+    """A tilt and the laws of all groups under it, whose means add up to the total but for a part of its spread."""
+    rate, low, high = 0.0, -inf, inf
+    for _ in range(_ROUNDS):
+        laws = _laws(groups, total, noise, rate)
+        excess = sum(law.mean() for law in laws) - total
+        if abs(excess) <= 0.5 * sqrt(sum(law.variance() for law in laws)) + _CLOSE:
+            break
+        low, high = (rate, high) if excess < 0.0 else (low, rate)
+        better = rate + _step(laws, total, noise.slope)
+        rate = better if low < better < high else 0.5 * (low + high)
+    return rate, laws
+
+
+def _laws(groups: Sequence[Group], total: int, noise: CellNoise, rate: float) -> list[_Law]:
+    """The law of every group's size under a tilt; groups that do not differ have one."""
+    known: dict[Group, _Law] = {}
+    for group in groups:
+        if group not in known:
+            prior = SizePrior(lambda u, group=group: group.log_prior(u, rate), total)  # type: ignore[misc]
+            counts = counts_of_any_total(np.array(group.a), noise, group.raw, prior)
+            known[group] = _Law(counts.sizes, counts.omitted)
+            _check_work(len(groups), max(len(law.run.value) for law in known.values()))
+    return [known[group] for group in groups]
+
+
+def _step(laws: Sequence[_Law], total: int, slope: float) -> float:
+    """How far the tilt must go, by laws whose windows are cut; a slope of the noise, where these windows do not reach the total."""
+    if total >= sum(law.run.high for law in laws):
+        return slope
+    if total <= sum(law.run.low for law in laws):
+        return -slope
+    return balancing_tilt(lambda step: sum(law.mean(step) for law in laws) - total, slope, xtol=1e-6 * slope, rtol=1e-6)

@@ -1,0 +1,206 @@
+"""The posterior of every group of a table, one group at a time (docs/tables.md).
+
+What is public decides what a group's true counts are known by: its size, the total of all groups, or nothing but its own noisy counts.
+Whichever it is, a group's posterior is a `NoiseAware`, as one variable has.
+"""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet import limits
+from discreet.arrays import Counts
+from discreet.errors import InvalidInputError, RefusedError
+from discreet.inference.fixed_total_mixtures import probability_law
+from discreet.inference.noise_aware import NoiseAware
+from discreet.inference.other_groups import Group, check_groups, size_priors
+from discreet.inference.private_totals import CountsOfAnyTotal, check_any_total, counts_of_any_total
+from discreet.inference.runs import Run
+from discreet.inference.size_posterior import SizePosterior
+from discreet.inference.true_counts import LatentCounts, ListedCounts, check_posterior, latent_counts
+from discreet.mechanisms import LatticeGeometric
+from discreet.mechanisms.base import Prior
+from discreet.model.beta_mixtures import BetaMixture
+from discreet.model.cells import Groups, Mask
+from discreet.model.dirichlet import Dirichlet
+from discreet.model.size_priors import SizePrior, size_prior_of
+from discreet.record.table_release import TableRelease
+
+
+def table_posterior(release: TableRelease, size_prior: Any = None) -> "TablePosterior":
+    """The posteriors of all groups of a release; `size_prior` is what is believed about each group's size where nothing is public."""
+    mechanism = release.mechanism
+    if not isinstance(mechanism, LatticeGeometric):
+        raise RefusedError(f"posteriors of groups are computed for LatticeGeometric, not for {mechanism.title}")
+    if not mechanism.is_outcome(release.raw):
+        raise InvalidInputError(f"raw is not a possible outcome of {mechanism.title} with these parameters")
+    if mechanism.table.published != "nothing" and size_prior is not None:
+        public = "the size of every group is" if mechanism.table.published == "sizes" else f"the total N = {release.n} is"
+        raise InvalidInputError(f"size_prior is for groups whose sizes are private and not tied to a total; here {public} public")
+    return TablePosterior(mechanism, release.raw, size_prior_of("flat" if size_prior is None else size_prior))
+
+
+def check_table_posterior(mechanism: LatticeGeometric) -> None:
+    """Refuse, by public numbers alone, a table whose groups have no posterior that can be computed."""
+    space, slope = mechanism.table, mechanism.noise.slope
+    possible = space.cells.possible.sum(axis=1)
+    if space.sizes is not None:
+        sizes = np.array(space.sizes)
+        for categories in np.unique(possible[(possible > 1) & (sizes > 0)]).tolist():
+            largest = int(sizes[possible == categories].max())
+            check_posterior(LatticeGeometric(Dirichlet.uniform(categories), largest, mechanism.epsilon))
+        return
+    if space.n is not None:
+        check_groups(int((possible > 0).sum()), int(possible.max()), slope)
+    check_any_total(int(possible.max()), slope)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TablePosterior:
+    """The posterior of every group of a table. `post["north", "f"]` is that of one group; with one column, `post["north"]`.
+
+    A posterior is computed when it is first asked for, and the last few are kept. Iteration is over the groups.
+    """
+
+    mechanism: LatticeGeometric
+    raw: Counts
+    """The noisy counts, a row a group."""
+    size_prior: SizePrior
+    """What is believed about the size of each group, where nothing about it is public."""
+
+    @property
+    def by(self) -> Groups:
+        """The groups: their columns, and the labels of each."""
+        return self.mechanism.table.cells.groups
+
+    @property
+    def categories(self) -> tuple[Hashable, ...]:
+        """The categories of the table; in some groups not all of them may be possible."""
+        return self.mechanism.table.cells.categories
+
+    def __len__(self) -> int:
+        return len(self.by)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.by)
+
+    def __getitem__(self, group: Hashable) -> NoiseAware:
+        """The posterior of the categories' probabilities in one group, as one variable has it.
+
+        Raises InvalidInputError where there is nothing to infer: in a group with one possible category, or with none.
+        """
+        position = self.by.index(group)
+        if position not in self._known:
+            found = self._posterior(position)
+            while len(self._known) >= limits.GROUPS_HELD:
+                self._known.pop(next(iter(self._known)))
+            self._known[position] = found
+        return self._known[position]
+
+    def size(self, group: Hashable) -> SizePosterior:
+        """The posterior of the number of records in one group. A public size has probability 1."""
+        position = self.by.index(group)
+        if self._possible[position].sum() > 1:
+            return self[group].size
+        known = self._known_size(position)
+        return SizePosterior(known, np.ones(1)) if known is not None else self._any_total(position).size
+
+    def share(self, group: Hashable) -> BetaMixture:
+        """The distribution of one group's share of the population, where the total is public and shares have a prior.
+
+        Raises RefusedError where another thing is public, and InvalidInputError where the share is known to be 0 or 1.
+        """
+        if self.mechanism.table.published != "total":
+            raise RefusedError("the shares of groups have a prior, and so a posterior, only where their total is public")
+        position, total = self.by.index(group), self.mechanism.table.n
+        assert total is not None  # noqa: S101
+        if self._known_size(position) is not None:
+            known = 1 if self._possible[position].any() else 0
+            raise InvalidInputError(f"the share of group {self.by[position]!r} is {known}, because of the cells that are impossible")
+        size, held = self.size(group), self._possible.any(axis=1)
+        a = self._shares[position]
+        rest = sum((share for share, some in zip(self._shares, held.tolist(), strict=True) if some), Fraction(0)) - a
+        return probability_law(Run(size.low, size.probability), total, float(a), float(rest), self.by[position], size.omitted)
+
+    # --- one group ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _known(self) -> dict[int, NoiseAware]:
+        return {}
+
+    @property
+    def _possible(self) -> Mask:
+        return self.mechanism.table.cells.possible
+
+    @cached_property
+    def _priors(self) -> dict[int, Prior]:
+        """The groups that have a prior of their own."""
+        return {self.by.index(group): prior for group, prior in self.mechanism.priors}
+
+    @cached_property
+    def _shares(self) -> tuple[Fraction, ...]:
+        return self.mechanism.shares or (Fraction(1),) * len(self)
+
+    def _row(self, position: int) -> tuple[int, ...]:
+        """The noisy counts of a group's possible categories."""
+        return tuple(self.raw[position][self._possible[position]].tolist())
+
+    def _concentrations(self, position: int) -> tuple[Fraction, ...]:
+        """The prior parameters of a group's possible categories."""
+        prior = self._priors.get(position, self.mechanism.prior)
+        return tuple(a for a, can in zip(prior.exact, self._possible[position].tolist(), strict=True) if can)
+
+    def _posterior(self, position: int) -> NoiseAware:
+        prior, possible = self._priors.get(position, self.mechanism.prior), self._possible[position].tolist()
+        allowed = [category for category, can in zip(self.categories, possible, strict=True) if can]
+        group = self.by[position]
+        if not allowed:
+            raise InvalidInputError(f"nothing can occur in group {group!r}: all of its categories are declared impossible")
+        if len(allowed) == 1:
+            raise InvalidInputError(f"in group {group!r} nothing but {allowed[0]!r} can occur: its probability is 1, and nothing is left to infer")
+        if all(possible):
+            return NoiseAware(prior, *self._counts(position, prior))
+        restricted = Dirichlet(self._concentrations(position), allowed)
+        impossible = tuple(category for category, can in zip(self.categories, possible, strict=True) if not can)
+        return NoiseAware(restricted, *self._counts(position, restricted), impossible)
+
+    def _counts(self, position: int, prior: Prior) -> tuple[int | None, LatentCounts | CountsOfAnyTotal]:
+        """The size of a group with two or more possible categories, if it is known, and the law of its true counts."""
+        size = self._known_size(position)
+        if size is None:
+            return None, self._any_total(position)
+        if size == 0:
+            return 0, ListedCounts(np.zeros((1, prior.k), dtype=np.int64), np.zeros(1))
+        return size, latent_counts(LatticeGeometric(prior, size, self.mechanism.epsilon), self._row(position))
+
+    def _known_size(self, position: int) -> int | None:
+        """The size of a group, if it is public or follows from the total and the cells that are impossible."""
+        space = self.mechanism.table
+        if space.sizes is not None:
+            return space.sizes[position]
+        if not self._possible[position].any():
+            return 0
+        return space.n if int(self._possible.any(axis=1).sum()) == 1 else None
+
+    def _any_total(self, position: int) -> CountsOfAnyTotal:
+        """The law of the true counts of a group whose size is not known."""
+        prior = self.size_prior if self.mechanism.table.n is None else self._size_priors[position]
+        a = np.array([float(value) for value in self._concentrations(position)])
+        return counts_of_any_total(a, self.mechanism.noise, self._row(position), prior)
+
+    @cached_property
+    def _size_priors(self) -> dict[int, SizePrior]:
+        """For every group that may have records, what a public total and the other groups say about its size."""
+        space, noise = self.mechanism.table, self.mechanism.noise
+        assert space.n is not None  # noqa: S101
+        held = np.flatnonzero(self._possible.any(axis=1)).tolist()
+        check_groups(len(held), int(self._possible.sum(axis=1).max()), noise.slope)
+        groups = [Group(tuple(map(float, self._concentrations(i))), self._row(i), float(self._shares[i])) for i in held]
+        return dict(zip(held, size_priors(groups, space.n, noise), strict=True))
+
+    def __repr__(self) -> str:
+        return f"TablePosterior({len(self):,} groups by {len(self.categories)} categories, {self.by!r})"
