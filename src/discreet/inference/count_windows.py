@@ -52,15 +52,15 @@ class RiseTable:
 
     def __init__(self, a: Floats, last: int) -> None:
         self._known = np.unique(a)
-        self._flat = bool((self._known == 1.0).all())
-        self._length = 0 if self._flat else min(last + 1, _TABLED // len(self._known))
+        self.flat = bool((self._known == 1.0).all())
+        self._length = 0 if self.flat else min(last + 1, _TABLED // len(self._known))
         if self._length < min(last + 1, 4096):
             self._length = 0
         x = np.arange(self._length, dtype=np.float64)
         self._values = np.concatenate([log_rise(float(one), x) for one in self._known]) if self._length else np.empty(0)
 
     def __call__(self, a: Floats, x: Counts) -> Floats:
-        if self._flat:
+        if self.flat:
             return np.zeros(np.broadcast_shapes(a.shape, x.shape))
         if not self._length or (x.size and int(x.max()) >= self._length):
             return log_rise(a, x.astype(np.float64))
@@ -147,10 +147,18 @@ def _bisected(cells: Cells, tilt: Floats, floor: Floats, outside: Counts, inside
 def windows(cells: Cells, tilt: Floats, low: Counts, high: Counts, depth: float) -> Windows:
     """The tilted laws on windows as wide as the widest of these ranges."""
     width = int((high - low).max()) + 1
-    x = low[:, :, None] + np.arange(width)
-    log_value = cells.table(cells.a[:, :, None], np.minimum(x, cells.top[:, :, None])) - cells.slope * np.abs(x - cells.z[:, :, None])
-    log_value += tilt[:, None, None] * (x - cells.z[:, :, None])
-    log_value[x > cells.top[:, :, None]] = -np.inf
+    away = (low - cells.z)[:, :, None] + np.arange(width, dtype=np.float64)
+    log_value = np.abs(away)
+    log_value *= -cells.slope
+    if tilt.any():
+        away *= tilt[:, None, None]
+        log_value += away
+    if not cells.table.flat:
+        x = np.minimum(low[:, :, None] + np.arange(width), cells.top[:, :, None])
+        log_value += cells.table(cells.a[:, :, None], x)
+    past = cells.top - low
+    for j in range(int(past.min(initial=width)) + 1, width):
+        log_value[:, :, j][past < j] = -np.inf
     log_value -= log_value.max(axis=2, keepdims=True)
     value = np.exp(log_value, out=log_value)
     total = value.sum(axis=2)

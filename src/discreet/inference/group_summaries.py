@@ -1,178 +1,187 @@
 """Posteriors of many groups at once: means, standard deviations and intervals of all their probabilities (docs/inference.md).
 
 Arrays without labels: groups on the first axis, categories on the second. Three promises say what is public: the size of every group, the
-total of all groups, or nothing. Groups are gone through in blocks, so that memory is bounded and cost is linear in the cells; groups with
-the same noisy counts are computed once.
+total of all groups, or nothing. Groups are gone through in blocks, so that memory is bounded and cost is linear in the cells.
 """
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import digamma, polygamma
 
+from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.inference.count_windows import Cells, RiseTable, batches, ranges, windows
-from discreet.inference.group_sums import fixed_totals
-from discreet.inference.group_tilts import balanced_tilts, check_widths
-from discreet.inference.line_quantiles import BetaLines
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.inference.count_windows import UNBOUNDED, RiseTable
+from discreet.inference.free_sizes import WeightedTotals, summarise, weighted_totals
+from discreet.inference.group_tables import DEPTH, GroupSummaries, Table, each_block, joined, known, table_of
+from discreet.inference.group_tilts import matched_tilts
+from discreet.inference.leave_one_out import Contributions, Frequencies, contributions, relative_error
+from discreet.inference.public_sizes import of_public_sizes
+from discreet.model.size_priors import SizePrior, size_prior_of
 
-DEPTH = 30.0
-"""Windows hold all but e^-30 of a tilted law, nearly."""
-TRIMMED = 1e-9
-"""Probability that quantiles leave out at either end of a window."""
-PRECISION = 1e-6
-"""How exactly quantiles are found: relative to the probability beyond them."""
-_BLOCK = 1 << 13
-_THREADS = 2
-
-
-@dataclass(frozen=True, eq=False)
-class GroupSummaries:
-    """What is known about the probability of every category in every group; 0 where it is not possible."""
-
-    mean: Floats
-    std: Floats
-    low: Floats
-    high: Floats
-    """The ends of the equal-tailed interval."""
-    error: Floats
-    """Bound on how far the probabilities below `low` and above `high` are from what the interval is to leave out on each side."""
+_COARSE = 14.0
+_ROUNDS = 60
+_CLOSE = 0.5
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Noisy counts with all that is public about them, made regular: one row for each group that differs."""
-
-    cells: Cells
-    possible: NDArray[np.bool_]
-    rest: Floats
-    """The prior parameters of all other possible categories of the group, added up."""
-    sizes: Counts | None
-    multiplicity: Counts
-    inverse: NDArray[np.int64] | slice
-    """Which row stands for each group."""
-
-    def __len__(self) -> int:
-        return len(self.cells)
-
-    @property
-    def open(self) -> NDArray[np.bool_]:
-        """The cells whose probability is not known to be 0 or 1."""
-        return self.possible & (self.rest > 0.0)
-
-    def rows(self, chosen: NDArray[np.int64] | slice) -> "Table":
-        """Some of the rows."""
-        sizes = None if self.sizes is None else self.sizes[chosen]
-        return Table(self.cells.rows(chosen), self.possible[chosen], self.rest[chosen], sizes, self.multiplicity[chosen], slice(None))
-
-
-def table_of(z: Counts, a: Floats, slope: float, possible: NDArray[np.bool_] | None, top: Counts, sizes: Counts | None) -> Table:
-    """The rows of a table; `top` is the largest possible count of each group's cells."""
-    groups, k = z.shape
-    allowed = np.ones((groups, k), dtype=np.bool_) if possible is None else np.asarray(possible, dtype=np.bool_)
-    highest = np.where(allowed, top[:, None], 0)
-    centres = np.clip(z, 0, highest)
-    keys = [*centres.T, *([] if sizes is None else [sizes]), *([] if possible is None else allowed.T.astype(np.int64))]
-    chosen, inverse, multiplicity = _distinct(keys) if np.ndim(a) == 1 else _all(groups)
-    prior = np.broadcast_to(np.asarray(a, dtype=np.float64), (groups, k))[chosen]
-    allowed, centres, highest = allowed[chosen], centres[chosen], highest[chosen]
-    rest = np.where(allowed, prior, 0.0) @ (1.0 - np.eye(k))
-    last = int(min(highest.max(initial=0), centres.max(initial=0) + 200.0 / slope))
-    cells = Cells(centres, prior, slope, highest, RiseTable(np.asarray(a, dtype=np.float64), last))
-    return Table(cells, allowed, rest, None if sizes is None else sizes[chosen], multiplicity, inverse)
-
-
-def _all(groups: int) -> tuple[NDArray[np.int64] | slice, NDArray[np.int64] | slice, Counts]:
-    return slice(None), slice(None), np.ones(groups, dtype=np.int64)
-
-
-def _distinct(keys: list[Counts]) -> tuple[NDArray[np.int64] | slice, NDArray[np.int64] | slice, Counts]:
-    """Rows that differ, which of them each group is, and how many groups each is; all rows if their keys do not fit into an integer."""
-    groups, code, size = len(keys[0]), np.zeros(len(keys[0]), dtype=np.int64), 1
-    for key in keys:
-        span = int(key.max(initial=0)) + 1
-        size *= span
-        if size >= 2**62:
-            return _all(groups)
-        code = code * span + key
-    _, chosen, inverse, multiplicity = np.unique(code, return_index=True, return_inverse=True, return_counts=True)
-    if len(chosen) > _MOSTLY * groups:
-        return _all(groups)
-    return chosen, inverse, multiplicity
-
-
-_MOSTLY = 0.95
-"""Where more than this part of the groups differ they are all computed."""
-
-
-def public_sizes(
-    z: Counts, a: Floats, slope: float, sizes: Counts, possible: NDArray[np.bool_] | None = None, mass: float = 0.95
+def group_summaries(
+    z: Counts,
+    a: Floats,
+    slope: float,
+    *,
+    sizes: Counts | None = None,
+    total: int | None = None,
+    shares: ArrayLike = 1.0,
+    size_prior: SizePrior | None = None,
+    possible: NDArray[np.bool_] | None = None,
+    mass: float = 0.95,
 ) -> GroupSummaries:
-    """All probabilities where the size of every group is public: the counts of a group add up to it.
+    """Means, standard deviations and equal-tailed intervals of the probabilities of all categories in all groups.
 
     Args:
         z: The noisy counts, one row for each group.
-        a: The prior parameters, one for each category, or a row for each group.
+        a: The prior parameters, one for each category, or a row of them for each group.
         slope: How fast the log likelihood falls on either side of a noisy count.
-        sizes: The size of every group.
-        possible: Which categories can occur in which group; all if left out.
+        sizes: The size of every group, if they are public.
+        total: The total of all groups, if that is public and the sizes are not.
+        shares: Where the total is public, the prior parameters of the groups' shares of it: one for all, or one for each.
+        size_prior: Where nothing is public, what is believed about the size of a group; flat if left out.
+        possible: Which categories can occur in which group; all if left out. Others have probability 0.
         mass: How much probability intervals hold.
     """
-    table = table_of(z, a, slope, possible, sizes, sizes)
-    return over_blocks(table, lambda block: _of_sizes(block, 0.5 * (1.0 - mass)))
+    if not 0.0 < mass < 1.0:
+        raise InvalidInputError(f"mass must lie strictly between 0 and 1, got {mass}")
+    z, prior = np.asarray(z, dtype=np.int64), np.asarray(a, dtype=np.float64)
+    if z.size and int(z.max()) > limits.COUNT:
+        raise TooLargeError("a noisy count is beyond 2**53, where no posterior is computed; less noise (a larger epsilon) avoids that")
+    tail = 0.5 * (1.0 - mass)
+    if sizes is not None:
+        sizes = np.asarray(sizes, dtype=np.int64)
+        table = table_of(z, prior, slope, possible, sizes, sizes)
+        return joined(table, each_block(table, lambda block: of_public_sizes(block, tail)))
+    if total is None:
+        table = table_of(z, prior, slope, possible, np.full(len(z), UNBOUNDED), None)
+        return _private_sizes(table, size_prior_of("flat") if size_prior is None else size_prior, tail)
+    top = np.full(len(z), int(total))
+    table = table_of(z, prior, slope, possible, top, shares=np.atleast_1d(np.asarray(shares, dtype=np.float64)))
+    return _PublicTotal(table, int(total)).summaries(tail)
 
 
-def over_blocks(table: Table, summarise: "Callable[[Table], GroupSummaries]") -> GroupSummaries:
-    """The summaries of all groups, two blocks of rows at a time."""
-    blocks = [table.rows(slice(start, start + _BLOCK)) for start in range(0, len(table), _BLOCK)]
-    if not blocks:
-        return GroupSummaries(*(np.empty(table.possible.shape) for _ in range(5)))
-    with ThreadPoolExecutor(_THREADS) as pool:
-        parts = list(pool.map(summarise, blocks))
-    joined = (np.concatenate([getattr(part, name) for part in parts]) for name in ("mean", "std", "low", "high", "error"))
-    return GroupSummaries(*(values[table.inverse] for values in joined))
+# --- nothing public ---------------------------------------------------------------------------------------------------
 
 
-def known(table: Table) -> GroupSummaries:
-    """Summaries with 1 for a category that is the only possible one, and 0 elsewhere."""
-    sure = np.where(table.possible & ~(table.rest > 0.0), 1.0, 0.0)
-    return GroupSummaries(sure, np.zeros_like(sure), sure.copy(), sure.copy(), np.zeros_like(sure))
+def _private_sizes(table: Table, prior: SizePrior, tail: float) -> GroupSummaries:
+    rises = _rises(table)
+
+    def summaries(block: Table) -> GroupSummaries:
+        total = block.prior_total
+
+        def log_weight(n: Counts, rows: NDArray[np.int64]) -> Floats:
+            return prior(n.astype(np.float64).ravel()).reshape(n.shape) - rises(total[rows][:, None], n)
+
+        def log_slope(n: Floats, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
+            whole = np.rint(n)
+            with np.errstate(invalid="ignore"):
+                step = prior(whole + 1.0) - prior(whole)
+            first, second = _slopes(1.0, total[rows], n)
+            return first + np.where(np.isfinite(step), step, 0.0), second
+
+        result = known(block)
+        for batch in weighted_totals(block, matched_tilts(block.cells, log_slope), log_weight, DEPTH):
+            summarise(batch, tail, result)
+        return result
+
+    return joined(table, each_block(table, summaries))
 
 
-def _of_sizes(table: Table, tail: float) -> GroupSummaries:
-    cells, sizes = table.cells, table.sizes
-    assert sizes is not None
-    result = known(table)
-    tilt = balanced_tilts(cells, sizes)
-    low, high = ranges(cells, tilt, DEPTH)
-    check_widths(high - low)
-    for rows in batches((high - low).max(axis=1) + 1, low.shape[1]):
-        part = table.rows(rows)
-        found = windows(part.cells, tilt[rows], low[rows], high[rows], DEPTH)
-        law = fixed_totals(found, sizes[rows], cells.slope, DEPTH)
-        group, cell = np.nonzero(part.open)
-        to = rows[group], cell
-        lines = BetaLines(law.weight[group, cell], law.low[group, cell], sizes[rows][group], part.cells.a[group, cell], part.rest[group, cell])
-        mean, variance = lines.moments()
-        result.mean[to], result.std[to] = mean, np.sqrt(variance)
-        start, weight, dropped = trimmed(lines.weight, TRIMMED)
-        short = BetaLines(weight, lines.first + start, lines.n, lines.a, lines.b)
-        result.low[to], result.high[to], wrong = short.interval(tail, PRECISION)
-        result.error[to] = wrong + dropped + law.omitted[group]
-    return result
+def _rises(table: Table) -> RiseTable:
+    """ln Γ(A + n)/n! for the sums A of the prior parameters."""
+    likely = table.cells.z.sum(axis=1).max(initial=0) + 400.0 * (1.0 + table.cells.z.shape[1] ** 0.5) / table.cells.slope
+    return RiseTable(table.prior_total, int(min(likely, 2.0**40)))
 
 
-def trimmed(weight: Floats, tail: float) -> tuple[Counts, Floats, Floats]:
-    """Rows of weights without what holds less than `tail` at either end, all of one length: where they begin, they, and what was left out."""
-    sums = np.cumsum(weight, axis=1)
-    whole = sums[:, -1:]
-    first = (sums <= tail * whole).sum(axis=1)
-    last = (sums < (1.0 - tail) * whole).sum(axis=1)
-    width = int((last - first).max(initial=0)) + 1
-    start = np.clip(first, 0, weight.shape[1] - width)
-    index = start[:, None] + np.arange(width)
-    kept = np.take_along_axis(weight, index, axis=1)
-    mass = kept.sum(axis=1, keepdims=True)
-    return start, kept / mass, np.maximum(1.0 - (mass / whole)[:, 0], 0.0)
+def _slopes(b: Floats | float, total: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """The first and the second derivative of ln Γ(b + n)/Γ(A + n)."""
+    first = digamma(b + n) - digamma(total + n)
+    return np.asarray(first), np.asarray(polygamma(1, b + n) - polygamma(1, total + n))
+
+
+# --- the total public -------------------------------------------------------------------------------------------------
+
+
+class _PublicTotal:
+    """All groups under one tilt, with which they have the public total on average.
+
+    The law of a group's size under the tilt is needed again and again, and is computed anew each time instead of being held.
+    """
+
+    def __init__(self, table: Table, total: int) -> None:
+        self.table, self.total, self.slope = table, total, table.cells.slope
+        self.rises = _rises(table)
+        self.share_rises = RiseTable(table.shares, int(min(total, 2**20)))
+        self.tilt = 0.0
+
+    def summaries(self, tail: float) -> GroupSummaries:
+        if not len(self.table):
+            return known(self.table)
+        self._balance()
+        parts = each_block(self.table, lambda block: self._contributions(block, DEPTH))
+        found, left = sum((part[0] for part in parts[1:]), parts[0][0]), float(sum(part[1] for part in parts))
+        frequencies = Frequencies.of(found, self.total, self.slope)
+        spectra = each_block(self.table, lambda block: self._log_spectra(block, frequencies))
+        log_whole = np.sum(spectra, axis=0)
+        offset = self.total - found.centre
+
+        def summaries(block: Table) -> GroupSummaries:
+            result = known(block)
+            for batch in self._batches(block, DEPTH):
+                law = batch.law
+                others = frequencies.others(law, log_whole, offset)
+                completion = (law * others).sum(axis=1)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    more = np.nan_to_num(left * others.max(axis=1) / completion, nan=1.0, posinf=1.0)
+                error = relative_error(frequencies, float(completion.min())) + float(more.max())
+                summarise(batch.times(others, error), tail, result)
+            return result
+
+        return joined(self.table, each_block(self.table, summaries))
+
+    def _balance(self) -> None:
+        """Find the tilt: Newton's method inside a bracket."""
+        low, high = -np.inf, np.inf
+        for _ in range(_ROUNDS):
+            parts = each_block(self.table, lambda block: self._contributions(block, _COARSE)[0])
+            found = sum(parts[1:], parts[0])
+            excess = found.mean - self.total
+            if abs(excess) <= _CLOSE * np.sqrt(found.variance) + 1e-6:
+                return
+            low, high = (self.tilt, high) if excess < 0.0 else (low, self.tilt)
+            new = self.tilt - excess / max(found.variance, 1e-12)
+            new = float(np.clip(new, self.tilt - self.slope, self.tilt + self.slope))
+            self.tilt = new if low < new < high else 0.5 * (low + high)
+
+    def _batches(self, block: Table, depth: float) -> Iterator[WeightedTotals]:
+        total, shares = block.prior_total, block.shares
+
+        def log_weight(n: Counts, rows: NDArray[np.int64]) -> Floats:
+            logs = self.share_rises(shares[rows][:, None], np.minimum(n, self.total)) - self.rises(total[rows][:, None], n) + self.tilt * n
+            return np.where(n <= self.total, logs, -np.inf)
+
+        def log_slope(n: Floats, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
+            first, second = _slopes(shares[rows], total[rows], n)
+            return first + self.tilt, second
+
+        yield from weighted_totals(block, matched_tilts(block.cells, log_slope, self.tilt), log_weight, depth)
+
+    def _contributions(self, block: Table, depth: float) -> tuple[Contributions, float]:
+        """What the groups of a block add to the total, and the probability that is left out of their laws."""
+        found, left = [], 0.0
+        for batch in self._batches(block, depth):
+            found.append(contributions(batch.law, batch.found.first, batch.part.multiplicity, self.slope))
+            left += float(batch.part.multiplicity @ batch.omitted)
+        return sum(found[1:], found[0]), left
+
+    def _log_spectra(self, block: Table, frequencies: Frequencies) -> NDArray[np.complex128]:
+        return np.sum([batch.part.multiplicity @ frequencies.log_spectra(batch.law) for batch in self._batches(block, DEPTH)], axis=0)

@@ -17,8 +17,8 @@ from discreet.inference.count_windows import Windows
 
 Spectra = NDArray[np.complex128]
 
-_RATES = np.geomspace(0.02, 0.6, 12)
-"""Tilts that totals are bounded with, in parts of the slope of the noise."""
+_RATES = np.geomspace(0.02, 0.8, 8)
+"""Tilts that totals are bounded with, in parts of how fast the laws of counts fall."""
 _ROUNDING = 2.0**-52
 _DIRECT = 1e-10
 """Relative error of a transform from which on a group's windows are convolved directly, to a relative error of 1e-12."""
@@ -35,15 +35,14 @@ class TotalBounds:
     below: Floats
 
     @staticmethod
-    def of(windows: Windows, centre: Counts, slope: float) -> "TotalBounds":
-        """The bounds around a centre of each group."""
-        rates = slope * _RATES
+    def of(windows: Windows, centre: Counts, fall: float | Floats) -> "TotalBounds":
+        """The bounds around a centre of each group; `fall` is how fast the tilted laws fall beyond their windows, for all or for each."""
         half = 0.5 * (windows.width - 1)
-        rates = np.minimum(rates, 600.0 / max(half, 1.0))
-        steps = rates * (np.arange(windows.width)[:, None] - half)
+        rates = np.minimum(np.multiply.outer(fall, _RATES), 600.0 / max(half, 1.0))
+        steps = (np.arange(windows.width) - half)[:, None] * rates[..., None, :]
         shift = (windows.low.sum(axis=1) + half * windows.low.shape[1] - centre)[:, None]
         above, below = (np.log(windows.value @ np.exp(sign * steps)).sum(axis=1) + sign * rates * shift for sign in (1.0, -1.0))
-        return TotalBounds(rates, above, below)
+        return TotalBounds(np.broadcast_to(rates, above.shape), above, below)
 
     def distance(self, depth: float) -> Floats:
         """How far from its centre each total is with a probability of at most e^-depth on either side."""
@@ -112,8 +111,7 @@ def fixed_totals(windows: Windows, totals: Counts, slope: float, depth: float) -
     reach = np.minimum(TotalBounds.of(windows, totals, slope).distance(depth), np.maximum(start, span - start) + 1.0)
     transforms = Transforms(windows, next_fast_len(max(int(np.ceil(reach.max())) + 1, windows.width), real=True))
     rest = (start[:, None] - np.arange(windows.width)) % transforms.length
-    # what the others must add up to may be outside of what they can: then the transform has its rounding errors there
-    weight = np.take_along_axis(transforms.of_others(), rest[:, None, :], axis=2)
+    weight = at_places(transforms.of_others(), rest)
     np.maximum(weight, 0.0, out=weight)
     weight *= windows.value
     completion = weight.sum(axis=2)
@@ -127,6 +125,13 @@ def fixed_totals(windows: Windows, totals: Counts, slope: float, depth: float) -
             error[row] = 1e-12
         weight /= completion[:, :, None]
         return FixedTotals(windows.low, weight, error + windows.tail / least)
+
+
+def at_places(values: Floats, places: Counts) -> Floats:
+    """For every group and cell the values at the places of the group."""
+    groups, k, length = values.shape
+    rows = (np.arange(groups * k) * length).reshape(groups, k, 1)
+    return np.asarray(np.take(values.ravel(), rows + places[:, None, :]))
 
 
 def _directly(windows: Windows, row: int, start: int) -> tuple[Floats, float]:
@@ -161,12 +166,12 @@ class FreeTotals:
     transforms: Transforms
 
     @staticmethod
-    def of(windows: Windows, slope: float, depth: float) -> "FreeTotals":
+    def of(windows: Windows, fall: Floats, depth: float) -> "FreeTotals":
         """Long enough that what is beyond the stretch has a tilted probability of at most e^-depth on either side."""
         mean, _ = windows.moments
         centre, lowest = np.rint(mean.sum(axis=1)).astype(np.int64), windows.low.sum(axis=1)
         span = windows.low.shape[1] * (windows.width - 1) + 1
-        bounds = TotalBounds.of(windows, centre, slope)
+        bounds = TotalBounds.of(windows, centre, fall)
         half = int(np.ceil(bounds.distance(depth).max())) + 1
         length = next_fast_len(min(2 * half + windows.width, span) + 1, real=True)
         first = lowest if length >= span else np.maximum(lowest, centre - length // 2)

@@ -19,6 +19,10 @@ _CLOSE = 0.5
 """How far the mean total may be from its target, in standard deviations."""
 _SLACK = 1e-6
 _STEEPEST = 60.0
+_GENTLE = 0.2
+"""The steepest tilt of a total near 0, in parts of the slope of the noise."""
+_NEAR = 6.0
+"""How near, in standard deviations."""
 
 LogSlope = Callable[[Floats, Counts], tuple[Floats, Floats]]
 """The first and second derivative of ln h at a total, for the groups of these indices."""
@@ -70,21 +74,28 @@ def balanced_tilts(cells: Cells, sizes: Counts) -> Floats:
     return tilt
 
 
-def matched_tilts(cells: Cells, log_slope: LogSlope) -> Floats:
-    """The tilts that are the slope of ln h at the mean total that they give: near them the posterior of the total is that of the noise."""
+def matched_tilts(cells: Cells, log_slope: LogSlope, shared: float = 0.0) -> Floats:
+    """The tilts that are the slope of ln h at the mean total that they give: near them the posterior of the total is that of the noise.
+
+    `shared` is the tilt of all groups, which is part of ln h. Where a total is near 0 the slope changes fast: a tilt that is right there
+    would lose the larger totals, and next to none has all of them.
+    """
     everything = np.arange(len(cells))
     start = np.where(cells.top > 0, cells.z, 0).sum(axis=1).astype(np.float64)
-    highest = 0.5 * cells.slope
+    highest = max(0.5 * cells.slope, min(shared, 0.9 * cells.slope))
     tilt = np.minimum(log_slope(np.maximum(start, 0.5), everything)[0], highest)
+    gentle = np.clip(tilt - shared, -_GENTLE * cells.slope, _GENTLE * cells.slope) + shared
+    near = np.zeros(len(cells), dtype=np.bool_)
     open_ = everything
     for _ in range(_ROUNDS // 10):
         mean, variance = total_moments(cells.rows(open_), tilt[open_])
+        near[open_] = mean < _NEAR * np.sqrt(variance)
         slope, curvature = log_slope(np.maximum(mean, 0.5), open_)
         excess = tilt[open_] - slope
-        wrong = np.abs(excess) * np.sqrt(variance) > _CLOSE
+        wrong = (np.abs(excess) * np.sqrt(variance) > _CLOSE) & ~near[open_]
         new = tilt[open_] - excess / np.clip(1.0 - curvature * variance, 0.3, 10.0)
         open_ = open_[wrong]
         if not open_.size:
             break
         tilt[open_] = np.minimum(new[wrong], highest)
-    return tilt
+    return np.where(near, np.minimum(gentle, highest), tilt)

@@ -13,18 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaincc
+from scipy.special import betainc
 
 from discreet.arrays import Counts, Floats
 from discreet.inference.quantile_search import matched_logits, probability, quantiles
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.dirichlet import log_density
 from discreet.numerics.divergences import log_ratio_excess
-from discreet.numerics.incomplete_beta import beta_cdf, beta_survival
+from discreet.numerics.incomplete_beta import beta_cdf
 
 _SYMMETRIC = 1e3
 """From here on SciPy's incomplete beta function of equal parameters is not used."""
 _NOTHING = 1e-300
+_TERMS = 12
+"""How many terms of an incomplete beta function in a tail are tried before it is computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +55,7 @@ class BetaLines:
         """The points with probability `tail` below and above them, and how far the probability beyond either is from that at most."""
         if not len(self):
             return np.empty(0), np.empty(0), np.empty(0)
-        sums = _Polynomials(self)
+        sums = _Polynomials(self, 1e-3 * precision * tail)
         found = []
         for upper, guess in zip((False, True), matched_logits(*self.moments(), tail), strict=True):
             logit, error = quantiles(sums.above if upper else sums.below, guess, tail, upper, precision)
@@ -75,19 +77,21 @@ class BetaLines:
 class _Polynomials:
     """The coefficients of F, of 1 - F and of the density, relative to the components in the middle, counts on the first axis."""
 
-    def __init__(self, lines: BetaLines) -> None:
+    def __init__(self, lines: BetaLines, negligible: float) -> None:
         a, b, width = lines.a, lines.b, lines.weight.shape[1]
         last = np.minimum(lines.first + width - 1, lines.n)
-        place = np.minimum(np.rint(lines.weight @ np.arange(width)).astype(np.int64), last - lines.first)
-        middle = lines.first + place
+        self.end = last - lines.first
+        self.place = np.minimum(np.rint(lines.weight @ np.arange(width)).astype(np.int64), self.end)
+        middle = lines.first + self.place
         alpha, beta = a + middle, b + (lines.n - middle)
-        self.parameters, self.odds = np.stack([alpha, beta]), np.log(alpha / beta)
+        self.parameters, self.log_odds = np.stack([alpha, beta]), np.log(alpha / beta)
         self.means = self.parameters / (alpha + beta)
         density = log_density(self.parameters.T, self.means.T, alpha + beta, self.means.T)
         self.known = density + np.log(self.means).sum(axis=0) - np.log(alpha)
-        self.shift = -place.astype(np.float64)
         self.first, self.last = (a + lines.first, b + (lines.n - lines.first)), (a + last, b + (lines.n - last))
-        relative = _relative_terms(*self.first, alpha / beta, place, width)
+        self.negligible = negligible
+        relative = _relative_terms(*self.first, alpha / beta, self.place, width)
+        self.relative_ends = relative[0].copy(), np.take_along_axis(relative, self.end[None], axis=0)[0]
         weight = np.ascontiguousarray(lines.weight.T)
         self.density = weight * relative
         self.density *= self.first[0] + np.arange(width, dtype=np.float64)[:, None]
@@ -97,30 +101,57 @@ class _Polynomials:
             sums += row
             np.multiply(sums, relative[j], out=self.lower[j])
             np.multiply(1.0 - sums, relative[j], out=self.upper[j])
-        end = last - lines.first
-        for j in range(int(end.min()), width):  # a last count has no term of its own, and counts beyond the total have no Beta
-            self.lower[j, end <= j] = self.upper[j, end <= j] = 0.0
+        for j in range(int(self.end.min()), width):  # a last count has no term of its own, and counts beyond the total have no Beta
+            self.lower[j, self.end <= j] = self.upper[j, self.end <= j] = 0.0
 
     def below(self, chosen: NDArray[np.int64] | slice, logit: Floats) -> tuple[Floats, Floats]:
         """F and its derivative by the logit."""
+        log_middle, step, point = self._middle(chosen, logit)
         a, b = (parameter[chosen] for parameter in self.last)
-        return self._summed(incomplete_beta(betainc, beta_cdf, a, b, probability(logit)), self.lower, chosen, logit)
+        with np.errstate(over="ignore", invalid="ignore"):
+            term = self.relative_ends[1][chosen] * np.exp(log_middle + (self.end - self.place)[chosen] * step)
+        end = self._summed_up(a, b, np.exp(logit), point[0], term)
+        return self._with_terms(end, self.lower, chosen, log_middle, step, point)
 
     def above(self, chosen: NDArray[np.int64] | slice, logit: Floats) -> tuple[Floats, Floats]:
         """1 - F and the derivative of F by the logit."""
+        log_middle, step, point = self._middle(chosen, logit)
         a, b = (parameter[chosen] for parameter in self.first)
-        return self._summed(incomplete_beta(betaincc, beta_survival, a, b, probability(logit)), self.upper, chosen, logit)
+        with np.errstate(over="ignore", invalid="ignore"):
+            term = self.relative_ends[0][chosen] * np.exp(log_middle - self.place[chosen] * step - logit) * (a / b)
+        end = self._summed_up(b, a, np.exp(-logit), point[1], term)
+        return self._with_terms(end, self.upper, chosen, log_middle, step, point)
 
-    def _summed(self, end: Floats, coefficients: Floats, chosen: NDArray[np.int64] | slice, logit: Floats) -> tuple[Floats, Floats]:
-        step = logit - self.odds[chosen]
-        sums = _horner(coefficients[:, chosen], self.density[:, chosen], np.exp(step))
+    def _middle(self, chosen: NDArray[np.int64] | slice, logit: Floats) -> tuple[Floats, Floats, Floats]:
+        """ln d of the middle count, the logarithm of the odds relative to the mean's there, and the point and 1 less it."""
         means = self.means[:, chosen]
         point = np.stack([probability(logit), probability(-logit)])
         excess = log_ratio_excess((point - means) / means, point / means)
-        log_term = self.known[chosen] + (self.parameters[:, chosen] * excess).sum(axis=0) - np.log(point[1])
+        log_middle = self.known[chosen] + (self.parameters[:, chosen] * excess).sum(axis=0) - np.log(point[1])
+        return log_middle, logit - self.log_odds[chosen], point
+
+    def _with_terms(
+        self, end: Floats, coefficients: Floats, chosen: NDArray[np.int64] | slice, log_middle: Floats, step: Floats, point: Floats
+    ) -> tuple[Floats, Floats]:
+        sums = _horner(coefficients[:, chosen], self.density[:, chosen], np.exp(step))
         with np.errstate(over="ignore", invalid="ignore"):
-            scale = np.exp(log_term + self.shift[chosen] * step)
+            scale = np.exp(log_middle - self.place[chosen] * step)
             return end + scale * sums[0], scale * point[1] * sums[1]
+
+    def _summed_up(self, a: Floats, b: Floats, odds: Floats, t: Floats, term: Floats) -> Floats:
+        """I_t(a, b), whose first term is d: a few terms where what they leave out is negligible, else the incomplete beta function."""
+        total, product = np.ones_like(term), np.ones_like(term)
+        for j in range(1, _TERMS + 1):
+            product *= odds * ((b - j) / (a + j))
+            total += product
+        ratio = odds * ((b - _TERMS - 1.0) / (a + _TERMS + 1.0))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            left = term * product * ratio
+            result = term * total
+            long = np.nonzero(~((b > _TERMS + 1.0) & (ratio < 1.0) & (left <= self.negligible * (1.0 - ratio))))[0]
+        if long.size:
+            result[long] = incomplete_beta(betainc, beta_cdf, a[long], b[long], t[long])
+        return result
 
 
 def _relative_terms(a: Floats, b: Floats, odds: Floats, place: Counts, width: int) -> Floats:
