@@ -13,17 +13,20 @@ from numpy.typing import NDArray
 from discreet.arrays import Counts, Floats
 from discreet.inference.count_windows import batches, ranges, windows
 from discreet.inference.group_sums import FreeTotals
-from discreet.inference.group_tables import PRECISION, TRIMMED, GroupSummaries, Table
+from discreet.inference.group_tables import GroupSummaries, Table, precision
 from discreet.inference.group_tilts import check_widths
 from discreet.inference.plane_quantiles import BetaPlanes
 
 LogWeight = Callable[[Counts, NDArray[np.int64]], Floats]
 """ln h of totals, a row for each of the groups of these indices."""
 
-_HELD = 1 << 17
+_HELD = 1 << 19
 """Weights of counts and rests that are held at once."""
-_SEEN, _NOTHING = 2e-8, 1e-14
-"""Probability of what was trimmed from which on it is looked at after all, and what may be trimmed then."""
+_TRIMMED, _SEEN, _NOTHING = 1e-8, 2e-7, 1e-14
+"""What is trimmed of the laws of counts and rests, the probability from which on it is looked at after all, and what is trimmed then."""
+_FARTHEST = 2**50
+_ALIKE = 0.8
+"""Where tilts are this much alike, one set of rates bounds the totals of all groups of a batch."""
 _FARTHER = np.concatenate([[0], 4 ** np.arange(0, 20)])
 """How far beyond the totals that are looked at ln h is sampled for a bound on what is left out."""
 
@@ -64,14 +67,18 @@ def weighted_totals(table: Table, tilt: Floats, log_weight: LogWeight, depth: fl
     for rows in batches((high - low).max(axis=1) + 1, 2 * low.shape[1]):
         part = table.rows(rows)
         laws = windows(part.cells, tilt[rows], low[rows], high[rows], depth)
-        yield _weighted(rows, part, FreeTotals.of(laws, table.cells.slope - tilt[rows], depth), tilt[rows], log_weight)
+        fall = table.cells.slope - tilt[rows]
+        least = float(fall.min())
+        found = FreeTotals.of(laws, least if least > _ALIKE * float(fall.max()) else fall, depth)
+        yield _weighted(rows, part, found, tilt[rows], log_weight)
 
 
 def _weighted(rows: NDArray[np.int64], part: Table, found: FreeTotals, tilt: Floats, log_weight: LogWeight) -> WeightedTotals:
     totals = found.totals
+    highest = np.minimum(part.cells.top, _FARTHEST).sum(axis=1, keepdims=True)
 
     def log_factor(n: Counts) -> Floats:
-        return log_weight(n, rows) - tilt[:, None] * (n - found.centre[:, None])
+        return np.where(n <= highest, log_weight(n, rows) - tilt[:, None] * (n - found.centre[:, None]), -np.inf)
 
     seen = found.law > 0.0
     logs = np.where(seen, log_factor(totals), -np.inf)
@@ -89,7 +96,7 @@ def _weighted(rows: NDArray[np.int64], part: Table, found: FreeTotals, tilt: Flo
 def _log_outside(found: FreeTotals, seen: NDArray[np.bool_], log_factor: Callable[[Counts], Floats]) -> Floats:
     """Bound on the logarithm of the weight of totals beyond those that are seen: e^{-δ|n - centre|} times the factor, and ln E e^{δ...}.
 
-    The factor's largest values beyond a place are looked for at samples.
+    There is none where the factor is 0. Its largest values beyond a place are looked for at samples.
     """
     length, bounds = seen.shape[1], found.bounds
     last = found.first + length - 1 - np.argmax(seen[:, ::-1], axis=1)
@@ -113,8 +120,8 @@ def summarise(batch: WeightedTotals, tail: float, result: GroupSummaries) -> Non
     to = batch.rows[group], cell
     result.mean[to], result.std[to] = mean[group, cell], np.sqrt(variance[group, cell])
     rests = _Rests(batch)
-    for tail_left in (TRIMMED, _NOTHING):
-        left = _intervals(batch, rests, (group, cell), (mean[group, cell], variance[group, cell]), tail, tail_left, result)
+    for trim in (_TRIMMED, _NOTHING):
+        left = _intervals(batch, rests, (group, cell), (mean[group, cell], variance[group, cell]), tail, trim, result)
         if not left.any():
             return
         group, cell = group[left], cell[left]
@@ -145,7 +152,7 @@ def _intervals(
         planes = BetaPlanes(weight, *begin, batch.part.cells.a[g, c], batch.part.rest[g, c])
         here = batch.rows[g], c
         dropped = np.abs(1.0 - whole / batch.weight[g])
-        result.low[here], result.high[here], wrong = planes.interval(moments[0][part], moments[1][part], tail, PRECISION)
+        result.low[here], result.high[here], wrong = planes.interval(moments[0][part], moments[1][part], tail, precision(tail))
         result.error[here] = np.minimum(wrong + dropped + batch.omitted[g], 1.0)
         left[part] = dropped > _SEEN
     return left

@@ -126,13 +126,10 @@ class _PublicTotal:
     def summaries(self, tail: float) -> GroupSummaries:
         if not len(self.table):
             return known(self.table)
-        self._balance()
-        parts = each_block(self.table, lambda block: self._contributions(block, DEPTH))
-        found, left = sum((part[0] for part in parts[1:]), parts[0][0]), float(sum(part[1] for part in parts))
-        frequencies = Frequencies.of(found, self.total, self.slope)
-        spectra = each_block(self.table, lambda block: self._log_spectra(block, frequencies))
-        log_whole = np.sum(spectra, axis=0)
-        offset = self.total - found.centre
+        frequencies = Frequencies.of(self._balanced(), self.total, self.slope)
+        parts = each_block(self.table, lambda block: self._spectra(block, frequencies))
+        log_whole, centre = np.sum([part[0] for part in parts], axis=0), sum(part[1] for part in parts)
+        offset, left = self.total - centre, sum(part[2] for part in parts)
 
         def summaries(block: Table) -> GroupSummaries:
             result = known(block)
@@ -148,19 +145,20 @@ class _PublicTotal:
 
         return joined(self.table, each_block(self.table, summaries))
 
-    def _balance(self) -> None:
-        """Find the tilt: Newton's method inside a bracket."""
+    def _balanced(self) -> Contributions:
+        """Find the tilt, by Newton's method inside a bracket; and what all groups add to the total under it."""
         low, high = -np.inf, np.inf
         for _ in range(_ROUNDS):
-            parts = each_block(self.table, lambda block: self._contributions(block, _COARSE)[0])
+            parts = each_block(self.table, self._contributions)
             found = sum(parts[1:], parts[0])
             excess = found.mean - self.total
             if abs(excess) <= _CLOSE * np.sqrt(found.variance) + 1e-6:
-                return
+                break
             low, high = (self.tilt, high) if excess < 0.0 else (low, self.tilt)
             new = self.tilt - excess / max(found.variance, 1e-12)
             new = float(np.clip(new, self.tilt - self.slope, self.tilt + self.slope))
             self.tilt = new if low < new < high else 0.5 * (low + high)
+        return found
 
     def _batches(self, block: Table, depth: float) -> Iterator[WeightedTotals]:
         total, shares = block.prior_total, block.shares
@@ -175,13 +173,19 @@ class _PublicTotal:
 
         yield from weighted_totals(block, matched_tilts(block.cells, log_slope, self.tilt), log_weight, depth)
 
-    def _contributions(self, block: Table, depth: float) -> tuple[Contributions, float]:
-        """What the groups of a block add to the total, and the probability that is left out of their laws."""
-        found, left = [], 0.0
-        for batch in self._batches(block, depth):
-            found.append(contributions(batch.law, batch.found.first, batch.part.multiplicity, self.slope))
-            left += float(batch.part.multiplicity @ batch.omitted)
-        return sum(found[1:], found[0]), left
+    def _contributions(self, block: Table) -> Contributions:
+        """What the groups of a block add to the total, from windows that are a little short."""
+        each = [
+            contributions(batch.law, batch.found.first, batch.part.multiplicity, self.slope) for batch in self._batches(block, _COARSE)
+        ]
+        return sum(each[1:], each[0])
 
-    def _log_spectra(self, block: Table, frequencies: Frequencies) -> NDArray[np.complex128]:
-        return np.sum([batch.part.multiplicity @ frequencies.log_spectra(batch.law) for batch in self._batches(block, DEPTH)], axis=0)
+    def _spectra(self, block: Table, frequencies: Frequencies) -> tuple[NDArray[np.complex128], int, float]:
+        """The logarithm of the product of all groups' transforms; the sum of the middles of their windows; and what was left out."""
+        log_product, centre, left = np.zeros(frequencies.count, dtype=np.complex128), 0, 0.0
+        for batch in self._batches(block, DEPTH):
+            many, law = batch.part.multiplicity, batch.law
+            log_product += many @ frequencies.log_spectra(law)
+            centre += int((many * (batch.found.first + law.shape[1] // 2)).sum())
+            left += float(many @ batch.omitted)
+        return log_product, centre, left

@@ -166,7 +166,7 @@ class FreeTotals:
     transforms: Transforms
 
     @staticmethod
-    def of(windows: Windows, fall: Floats, depth: float) -> "FreeTotals":
+    def of(windows: Windows, fall: float | Floats, depth: float) -> "FreeTotals":
         """Long enough that what is beyond the stretch has a tilted probability of at most e^-depth on either side."""
         mean, _ = windows.moments
         centre, lowest = np.rint(mean.sum(axis=1)).astype(np.int64), windows.low.sum(axis=1)

@@ -18,8 +18,8 @@ DEPTH = 30.0
 """Windows hold all but e^-30 of a tilted law, nearly."""
 TRIMMED = 1e-9
 """Probability that quantiles leave out at either end of a window."""
-PRECISION = 1e-6
-"""How exactly quantiles are found: relative to the probability beyond them."""
+_PRECISION, _RELATIVE = 4e-7, 1e-5
+"""How exactly quantiles are found: in probability, and relative to the probability beyond them."""
 Result = TypeVar("Result")
 
 _BLOCK = 1 << 13
@@ -139,6 +139,11 @@ def joined(table: Table, parts: list[GroupSummaries]) -> GroupSummaries:
         return known(table)
     names = ("mean", "std", "low", "high", "error")
     return GroupSummaries(*(np.concatenate([getattr(part, name) for part in parts])[table.inverse] for name in names))
+
+
+def precision(tail: float) -> float:
+    """How exactly the probability beyond a quantile is to be `tail`, relative to it."""
+    return min(_RELATIVE, _PRECISION / tail)
 
 
 def known(table: Table) -> GroupSummaries:

@@ -25,6 +25,9 @@ from discreet.model.dirichlet import log_density
 from discreet.numerics.divergences import log_ratio_excess
 from discreet.numerics.incomplete_beta import beta_cdf
 
+_LARGEST = 500.0
+"""Logarithms of what is kept apart stay below this."""
+
 
 @dataclass(frozen=True, eq=False)
 class BetaPlanes:
@@ -66,7 +69,10 @@ class BetaPlanes:
 
 
 class _Matrices:
-    """The factors of all terms of F, above those of the density, for each mixture a matrix of counts by rests."""
+    """The factors of all terms of F, above those of the density, for each mixture a matrix of counts by rests.
+
+    Where floats hold them, what depends on the count alone and on the rest alone is kept apart.
+    """
 
     def __init__(self, planes: BetaPlanes) -> None:
         weight = planes.weight
@@ -81,17 +87,23 @@ class _Matrices:
         density = log_density(self.parameters.T, self.means.T, alpha + beta, self.means.T)
         self.known = density + np.log(self.means).sum(axis=0) - np.log(alpha)
         self.end = (a + (counts - 1), b)
+        self.alpha = a[:, None] + x
+        of_both, self.of_count, self.of_rest = _log_terms(a, b, alpha, beta, self.place, counts, rests)
+        terms = np.lib.stride_tricks.sliding_window_view(of_both, rests, axis=1)
+        if max(float(of_both.max()), float(self.of_count.max()), float(self.of_rest.max())) < _LARGEST:
+            terms = np.lib.stride_tricks.sliding_window_view(np.exp(of_both), rests, axis=1)
+        else:
+            terms = np.exp(terms - self.of_rest[:, None, :] - self.of_count[:, :, None])
+            self.of_count, self.of_rest = np.zeros_like(self.of_count), np.zeros_like(self.of_rest)
         self.matrix = np.empty((len(weight), 2 * counts, rests))
-        terms = np.exp(_log_terms(a, b, alpha, beta, self.place, counts, rests))
-        lower, density_part = self.matrix[:, :counts], self.matrix[:, counts:]
+        lower = self.matrix[:, :counts]
         lower[:, 0] = weight[:, 0]
         for j in range(1, counts - 1):
             np.add(lower[:, j - 1], weight[:, j], out=lower[:, j])
         beyond = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1] - rows
         lower[:, counts - 1] = np.maximum(beyond, 0.0) * ((a + counts - 1.0)[:, None] / (b[:, None] + r))
         lower *= terms
-        np.multiply(weight, terms, out=density_part)
-        density_part *= (a[:, None] + x)[:, :, None]
+        np.multiply(weight, terms, out=self.matrix[:, counts:])
 
     def below(self, chosen: NDArray[np.int64] | slice, logit: Floats) -> tuple[Floats, Floats]:
         """F and its derivative by the logit."""
@@ -100,14 +112,15 @@ class _Matrices:
         counts, rests = matrix.shape[1] // 2, matrix.shape[2]
         step_x, step_r = np.log(point) - np.log(means)
         with np.errstate(over="ignore", invalid="ignore"):
-            of_rest = np.exp(step_r[:, None] * (np.arange(rests) - self.place[1][chosen][:, None]))
-            of_count = np.exp(step_x[:, None] * (np.arange(counts) - self.place[0][chosen][:, None]))
-            inner = (matrix @ of_rest[:, :, None])[:, :, 0].reshape(-1, 2, counts)
-            sums = (inner @ of_count[:, :, None])[:, :, 0]
+            of_rest = np.exp(step_r[:, None] * (np.arange(rests) - self.place[1][chosen][:, None]) - self.of_rest[chosen])
+            of_count = np.exp(step_x[:, None] * (np.arange(counts) - self.place[0][chosen][:, None]) - self.of_count[chosen])
+            inner = (matrix @ of_rest[:, :, None])[:, :, 0]
+            lower = (inner[:, :counts] * of_count).sum(axis=1)
+            density = (inner[:, counts:] * of_count * self.alpha[chosen]).sum(axis=1)
             excess = log_ratio_excess((point - means) / means, point / means)
             scale = np.exp(self.known[chosen] + (self.parameters[:, chosen] * excess).sum(axis=0))
             end = incomplete_beta(betainc, beta_cdf, self.end[0][chosen], self.end[1][chosen], point[0])
-            return end + scale * sums[:, 0], scale * sums[:, 1]
+            return end + scale * lower, scale * density
 
     def above(self, chosen: NDArray[np.int64] | slice, logit: Floats) -> tuple[Floats, Floats]:
         """1 - F and the derivative of F by the logit."""
@@ -115,15 +128,14 @@ class _Matrices:
         return 1.0 - mass, density
 
 
-def _log_terms(a: Floats, b: Floats, alpha: Floats, beta: Floats, place: tuple[Floats, Floats], counts: int, rests: int) -> Floats:
-    """ln e of all counts and rests where t is α/(α + β), relative to the term of one place."""
+def _log_terms(
+    a: Floats, b: Floats, alpha: Floats, beta: Floats, place: tuple[Floats, Floats], counts: int, rests: int
+) -> tuple[Floats, Floats, Floats]:
+    """The parts of ln e where t is α/(α + β), relative to the term of one place: of x + r, and what x and r take away from it."""
+    of_both = _sums_from(np.log(((a + b)[:, None] + np.arange(counts + rests - 2.0)) / (alpha + beta)[:, None]), place[0] + place[1])
     of_count = _sums_from(np.log((a[:, None] + np.arange(1.0, counts)) / alpha[:, None]), place[0])
     of_rest = _sums_from(np.log((b[:, None] + np.arange(rests - 1.0)) / beta[:, None]), place[1])
-    of_both = _sums_from(np.log(((a + b)[:, None] + np.arange(counts + rests - 2.0)) / (alpha + beta)[:, None]), place[0] + place[1])
-    views = np.lib.stride_tricks.sliding_window_view(of_both, rests, axis=1)
-    result = views - of_rest[:, None, :]
-    result -= of_count[:, :, None]
-    return np.asarray(result)
+    return of_both, of_count, of_rest
 
 
 def _sums_from(steps: Floats, place: Floats) -> Floats:

@@ -4,7 +4,7 @@ import numpy as np
 
 from discreet.inference.count_windows import batches, ranges, windows
 from discreet.inference.group_sums import fixed_totals
-from discreet.inference.group_tables import DEPTH, PRECISION, TRIMMED, GroupSummaries, Table, known, trimmed
+from discreet.inference.group_tables import DEPTH, TRIMMED, GroupSummaries, Table, known, precision, trimmed
 from discreet.inference.group_tilts import balanced_tilts, check_widths
 from discreet.inference.line_quantiles import BetaLines
 
@@ -30,6 +30,6 @@ def of_public_sizes(table: Table, tail: float) -> GroupSummaries:
         result.mean[to], result.std[to] = mean, np.sqrt(variance)
         start, weight, dropped = trimmed(lines.weight, TRIMMED)
         short = BetaLines(weight, lines.first + start, lines.n, lines.a, lines.b)
-        result.low[to], result.high[to], wrong = short.interval(tail, PRECISION)
+        result.low[to], result.high[to], wrong = short.interval(tail, precision(tail))
         result.error[to] = wrong + dropped + law.omitted[group]
     return result
