@@ -46,12 +46,16 @@ class WeightedTotals:
     """The sum of the law of the total times the factor."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weight", (self.factor * self.found.law).sum(axis=1))
+        weight = (self.factor * self.found.law).sum(axis=1)
+        object.__setattr__(self, "weight", weight)
+        object.__setattr__(self, "omitted", np.where(weight > 0.0, self.omitted, 1.0))
 
     @property
     def law(self) -> Floats:
-        """The posterior law of each group's total."""
-        return np.asarray(self.factor * self.found.law / self.weight[:, None])
+        """The posterior law of each group's total; its law without a weight where floats do not hold the weights, and all is left out."""
+        held = self.weight > 0.0
+        weighted = np.where(held[:, None], self.factor, 1.0) * self.found.law
+        return np.asarray(weighted / weighted.sum(axis=1, keepdims=True))
 
     def times(self, others: Floats, omitted: float) -> "WeightedTotals":
         """With totals weighted by one more factor, whose error is given."""
@@ -151,7 +155,7 @@ def _intervals(
         begin = batch.found.windows.low[g, c] + first[part], rests.first[g, c] + least[part]
         planes = BetaPlanes(weight, *begin, batch.part.cells.a[g, c], batch.part.rest[g, c])
         here = batch.rows[g], c
-        dropped = np.abs(1.0 - whole / batch.weight[g])
+        dropped = np.where(whole > 0.0, np.abs(1.0 - whole / np.maximum(batch.weight[g], 1e-300)), 1.0)
         result.low[here], result.high[here], wrong = planes.interval(moments[0][part], moments[1][part], tail, precision(tail))
         result.error[here] = np.minimum(wrong + dropped + batch.omitted[g], 1.0)
         left[part] = dropped > _SEEN
@@ -159,19 +163,22 @@ def _intervals(
 
 
 def _moments(batch: WeightedTotals) -> tuple[Floats, Floats]:
-    """The mean and the variance of all probabilities: E (a + x)/(A + n), and E of the second moment given x and n, less the square."""
+    """The mean and the variance of all probabilities: of m = (a + x)/(A + n), and of the Betas with these means around them.
+
+    Both are sums over totals of what is left of m once the mean is taken away, so that large counts lose nothing.
+    """
     found, part = batch.found, batch.part
-    total = part.prior_total[:, None] + found.totals
-    once = batch.factor / (batch.weight[:, None] * total)
-    twice = once / (total + 1.0)
-    first, second = found.count_sums()
-    alpha = part.cells.a + found.windows.low
-    of_first, of_second = (np.matmul(sums, weight[:, :, None])[:, :, 0] for sums, weight in ((first, once), (second, twice)))
-    mixed = np.matmul(first, twice[:, :, None])[:, :, 0]
-    plain, plain_twice = ((weight * found.law).sum(axis=1)[:, None] for weight in (once, twice))
-    mean = alpha * plain + of_first
-    square = alpha * (alpha + 1.0) * plain_twice + (2.0 * alpha + 1.0) * mixed + of_second
-    return mean, np.maximum(square - mean * mean, 0.0)
+    total = (part.prior_total[:, None] + found.totals)[:, None, :]
+    law, (first, second) = found.law[:, None, :], found.count_sums()
+    chance = (batch.factor / np.where(batch.weight > 0.0, batch.weight, 1.0)[:, None])[:, None, :]
+    alpha = (part.cells.a + found.windows.low)[:, :, None]
+    mean = (chance * (alpha * law + first) / total).sum(axis=2)
+    c = mean[:, :, None]
+    away = alpha - c * total
+    once = chance * (away * law + first) / total
+    twice = chance * ((away * away) * law + (2.0 * away) * first + second) / total**2
+    within = ((c * (1.0 - c)) * (chance * law) + (1.0 - 2.0 * c) * once - twice) / (total + 1.0)
+    return mean, np.maximum((within + twice).sum(axis=2), 0.0)
 
 
 class _Rests:

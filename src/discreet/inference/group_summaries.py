@@ -18,12 +18,18 @@ from discreet.inference.free_sizes import WeightedTotals, summarise, weighted_to
 from discreet.inference.group_tables import DEPTH, GroupSummaries, Table, each_block, joined, known, table_of
 from discreet.inference.group_tilts import matched_tilts
 from discreet.inference.leave_one_out import Contributions, Frequencies, contributions, relative_error
+from discreet.inference.private_totals import counts_of_any_total
 from discreet.inference.public_sizes import of_public_sizes
+from discreet.mechanisms.lattice import GeometricNoise
 from discreet.model.size_priors import SizePrior, size_prior_of
 
 _COARSE = 14.0
 _ROUNDS = 60
 _CLOSE = 0.5
+_HARD = 1e-7
+"""Probability left out from which on a group is looked at by itself."""
+_PRECISE = 1e-9
+"""What quantiles of a single release are exact to, in probability."""
 
 
 def group_summaries(
@@ -91,9 +97,26 @@ def _private_sizes(table: Table, prior: SizePrior, tail: float) -> GroupSummarie
         result = known(block)
         for batch in weighted_totals(block, matched_tilts(block.cells, log_slope), log_weight, DEPTH):
             summarise(batch, tail, result)
+            for row in batch.rows[batch.omitted > _HARD].tolist():
+                _one_group(block, row, prior, tail, result)
         return result
 
     return joined(table, each_block(table, summaries))
+
+
+def _one_group(table: Table, row: int, prior: SizePrior, tail: float, result: GroupSummaries) -> None:
+    """Summaries of a group whose total one tilt cannot hold, as for a single release."""
+    held = np.nonzero(table.open[row])[0]
+    if not held.size:
+        return
+    cells = table.cells
+    noise, raw = GeometricNoise(len(held), cells.slope), tuple(cells.z[row, held].tolist())
+    counts = counts_of_any_total(cells.a[row, held], noise, raw, prior)
+    for i, cell in enumerate(held.tolist()):
+        law = counts.probability_law(i, float(cells.a[row, cell]), float(table.rest[row, cell]), cell)
+        result.mean[row, cell], result.std[row, cell] = law.mean(), law.std()
+        result.low[row, cell], result.high[row, cell] = law.interval(1.0 - 2.0 * tail)
+        result.error[row, cell] = law.omitted + _PRECISE
 
 
 def _rises(table: Table) -> RiseTable:
@@ -175,9 +198,7 @@ class _PublicTotal:
 
     def _contributions(self, block: Table) -> Contributions:
         """What the groups of a block add to the total, from windows that are a little short."""
-        each = [
-            contributions(batch.law, batch.found.first, batch.part.multiplicity, self.slope) for batch in self._batches(block, _COARSE)
-        ]
+        each = [contributions(batch.law, batch.found.first, batch.part.multiplicity, self.slope) for batch in self._batches(block, _COARSE)]
         return sum(each[1:], each[0])
 
     def _spectra(self, block: Table, frequencies: Frequencies) -> tuple[NDArray[np.complex128], int, float]:

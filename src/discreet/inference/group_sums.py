@@ -88,8 +88,8 @@ class Transforms:
         return np.fft.irfft(self.others, self.length)
 
     def rounding(self) -> float:
-        """Absolute error of the probabilities."""
-        return _ROUNDING * (4.0 * float(np.log2(self.length)) + self.each.shape[1])
+        """Absolute error of the probabilities; products of k factors have a relative error of k roundings on top."""
+        return _ROUNDING * 2.0 * float(np.log2(self.length))
 
 
 # --- a public total ---------------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def fixed_totals(windows: Windows, totals: Counts, slope: float, depth: float) -
     completion = weight.sum(axis=2)
     least = completion.min(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = (transforms.rounding() + 2.0 * np.exp(-depth)) / least
+        error = (transforms.rounding() + 2.0 * np.exp(-depth)) / least + _ROUNDING * weight.shape[1]
         hard = np.nonzero(~(error < _DIRECT))[0]
         for row in hard:
             weight[row], least[row] = _directly(windows, int(row), int(start[row]))

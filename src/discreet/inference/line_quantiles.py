@@ -46,7 +46,7 @@ class BetaLines:
         """The mean and the variance of each: that within the components and that of their means."""
         j = np.arange(self.weight.shape[1], dtype=np.float64)
         step = self.weight @ j
-        spread = np.maximum(self.weight @ (j * j) - step * step, 0.0)
+        spread = np.einsum("ij,ij->i", self.weight, (j - step[:, None]) ** 2)
         total = self.a + self.b + self.n
         mine, others = self.a + (self.first + step), self.b + (self.n - self.first - step)
         return mine / total, (mine * others / total + spread) / (total * (total + 1.0))

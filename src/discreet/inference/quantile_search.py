@@ -30,7 +30,7 @@ def quantiles(evaluate: Evaluate, guess: Floats, tail: float, upper: bool, preci
     `tail` is at most ½. What is not within `precision` times the tail after all rounds has an error that says so.
     """
     sign = -1.0 if upper else 1.0
-    u = np.clip(guess, _LOWEST + 1.0, _HIGHEST - 1.0)
+    u = np.clip(np.where(np.isfinite(guess), guess, 0.0), _LOWEST + 1.0, _HIGHEST - 1.0)
     low, high = np.full_like(u, _LOWEST), np.full_like(u, _HIGHEST)
     error = np.full_like(u, np.inf)
     open_: NDArray[np.int64] | slice = slice(None)
@@ -79,7 +79,9 @@ def matched_logits(mean: Floats, variance: Floats, tail: float) -> tuple[Floats,
     centre, third = mine[0] - other[0], mine[2] - other[2]
     square, fourth = mine[1] + other[1], mine[3] + other[3]
     deviation = np.sqrt(square)
-    skew, excess, z = third / (square * deviation), fourth / square**2, -float(ndtri(tail))
+    z = -float(ndtri(tail))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        skew, excess = third / (square * deviation), fourth / square**2
     odd = z + (z**3 - 3.0 * z) / 24.0 * excess - (2.0 * z**3 - 5.0 * z) / 36.0 * skew**2
     even = (z * z - 1.0) / 6.0 * skew
     low, high = centre + deviation * (even - odd), centre + deviation * (even + odd)
