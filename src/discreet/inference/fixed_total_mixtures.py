@@ -1,16 +1,21 @@
 """One category's probability where the total is public: a mixture of Betas over its counts, shortened where there are many."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from discreet.arrays import Counts, Floats
+from discreet.inference.count_windows import batches
+from discreet.inference.line_quantiles import BetaLines
 from discreet.inference.runs import Run
 from discreet.model.beta_mixtures import BetaMixture
 
 _NEGLIGIBLE = 1e-17
 """Components with less weight than this, relative to the largest, are left out."""
 _MOST_COMPONENTS = 1024
+_EXACT = 1e-12
+"""How exactly quantiles are found, relative to the probability beyond them."""
 _BLOCKS_PER_DEVIATION = 8.0
 """Longer mixtures are shortened in blocks of an eighth of a component's standard deviation: an error below 1e-10."""
 
@@ -19,6 +24,44 @@ def probability_law(counts: Run, n: int, a: float, b: float, label: Hashable, om
     """The mixture of Beta(a + x, b + n - x) over the law of the count x; `omitted` is what that law leaves out."""
     x, weight, dropped = _shortened(counts, a, b, n)
     return BetaMixture(weight, a + x, b + (n - x), label, min(1.0, omitted + dropped))
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryLines:
+    """The probabilities of all categories whose mixtures are short, in batches of similar length."""
+
+    batches: list[tuple[Counts, BetaLines]]
+    """Indices of categories, and their mixtures."""
+    others: list[int]
+    """The categories whose mixtures are long."""
+
+    @staticmethod
+    def of(runs: Sequence[Run], n: int, a: Floats, b: Floats) -> "CategoryLines":
+        """The mixtures of Beta(a + x, b + n - x) over the laws of the categories' counts."""
+        kept = [np.nonzero(run.value > _NEGLIGIBLE * float(run.value.max()))[0] for run in runs]
+        width = np.array([int(held[-1] - held[0]) + 1 for held in kept])
+        found = []
+        for rows in batches(width, 1):
+            rows = rows[width[rows] <= _MOST_COMPONENTS]
+            if not rows.size:
+                continue
+            weight = np.zeros((rows.size, int(width[rows].max())))
+            for row, i in zip(weight, rows.tolist(), strict=True):
+                part = runs[i].value[kept[i][0] : kept[i][-1] + 1]
+                row[: len(part)] = part / part.sum()
+            first = np.array([runs[i].low + int(kept[i][0]) for i in rows.tolist()])
+            found.append((rows, BetaLines(weight, first, np.full(rows.size, n), a[rows], b[rows])))
+        return CategoryLines(found, np.nonzero(width > _MOST_COMPONENTS)[0].tolist())
+
+    def moments(self, mean: Floats, variance: Floats) -> None:
+        """Write the means and variances of the categories with short mixtures."""
+        for rows, lines in self.batches:
+            mean[rows], variance[rows] = lines.moments()
+
+    def intervals(self, ends: Floats, mass: float) -> None:
+        """Write the intervals of the categories with short mixtures."""
+        for rows, lines in self.batches:
+            ends[rows, 0], ends[rows, 1], _ = lines.interval(0.5 * (1.0 - mass), _EXACT)
 
 
 def _shortened(run: Run, a: float, b: float, n: int) -> tuple[Floats, Floats, float]:

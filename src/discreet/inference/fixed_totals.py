@@ -19,6 +19,8 @@ from scipy.special import logsumexp
 from discreet import limits
 from discreet.arrays import Floats
 from discreet.errors import TooLargeError
+from discreet.inference.count_windows import Cells, RiseTable
+from discreet.inference.group_tilts import balanced_tilts
 from discreet.inference.runs import Run
 from discreet.numerics.gamma import log_rising
 from discreet.numerics.sum_rules import panel_nodes
@@ -28,6 +30,8 @@ LogFactor = Callable[[int, Floats], Floats]
 """The log likelihood's part of one category, as a function of its count."""
 
 _NODE_ROOM = 1.05
+_CLOSE = 0.6
+"""How far from n the means may add up to, in standard deviations of the total."""
 _DENSE = 4096
 """Up to this many records every count is a node."""
 
@@ -91,6 +95,10 @@ class _Law:
 
     def mean(self) -> float:
         return float(np.exp(self.log_mass - self.log_total) @ self.x)
+
+    def variance(self) -> float:
+        mass = np.exp(self.log_mass - self.log_total)
+        return float(mass @ (self.x - self.mean()) ** 2)
 
     def peak(self) -> float:
         """The highest probability of any one count."""
@@ -200,8 +208,24 @@ def _balanced(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: Lo
 
     categories = [category(i) for i in range(len(a))]
 
-    def excess(rate: float) -> float:
-        return sum(c.tilted(rate).mean() for c in categories) - n
+    rate = _close_tilt(a, n, centres, slopes)
+    laws = [c.tilted(rate) for c in categories]
+    means = [law.mean() for law in laws]
+    if abs(sum(means) - n) > _CLOSE * sum(law.variance() for law in laws) ** 0.5:
 
-    rate = balancing_tilt(excess, 1.0 / n, xtol=1e-4 / n, rtol=1e-10)
-    return [replace(c, reference=_reference(c.tilted(rate).mean())).tilted(rate) for c in categories]
+        def excess(rate: float) -> float:
+            return sum(c.tilted(rate).mean() for c in categories) - n
+
+        rate = balancing_tilt(excess, 1.0 / n, xtol=1e-4 / n, rtol=1e-10)
+        means = [c.tilted(rate).mean() for c in categories]
+    return [replace(c, reference=_reference(mean)).tilted(rate) for c, mean in zip(categories, means, strict=True)]
+
+
+def _close_tilt(a: Floats, n: int, centres: Floats, slopes: Floats) -> float:
+    """A tilt that is good for noise that falls with these slopes from its centre on; 0 where some count carries no noise."""
+    if not (slopes == slopes[0]).all() or slopes[0] == 0.0:
+        return 0.0
+    top = np.full((1, len(a)), n)
+    z = np.clip(np.rint(centres), 0, n).astype(np.int64)[None]
+    cells = Cells(z, a[None], float(slopes[0]), top, RiseTable(a, min(n, _DENSE)))
+    return float(balanced_tilts(cells, np.array([n]))[0])

@@ -17,6 +17,7 @@ import numpy as np
 
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
+from discreet.inference.fixed_total_mixtures import CategoryLines
 from discreet.inference.private_totals import CountsOfAnyTotal, counts_of_any_total, noise_of_any_total
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.true_counts import LatentCounts, latent_counts
@@ -104,20 +105,46 @@ class NoiseAware:
     def _marginals(self) -> list[BetaMixture]:
         return [self._marginal(i) for i in range(self.prior.k)]
 
+    @cached_property
+    def _lines(self) -> CategoryLines | None:
+        """The probabilities of all categories as arrays, where n is public."""
+        if self.n is None or isinstance(self.counts, CountsOfAnyTotal):
+            return None
+        total = self.prior.exact_total
+        a, b = (np.array([float(one) for one in exact]) for exact in (self.prior.exact, [total - one for one in self.prior.exact]))
+        return CategoryLines.of([self.counts.marginal(i) for i in range(self.prior.k)], self.n, a, b)
+
+    @cached_property
+    def _moments(self) -> tuple[Floats, Floats]:
+        """The means and variances of all categories."""
+        mean, variance = np.empty(self.prior.k), np.empty(self.prior.k)
+        if self._lines is not None:
+            self._lines.moments(mean, variance)
+        for i in range(self.prior.k) if self._lines is None else self._lines.others:
+            mean[i], variance[i] = self._marginal(i).mean(), self._marginal(i).var()
+        return mean, variance
+
     def mean(self) -> Floats:
         """Expected probability of each category."""
-        return np.array([m.mean() for m in self._marginals()])
+        return self._moments[0].copy()
 
     def var(self) -> Floats:
         """Variance of each category's probability."""
-        return np.array([m.var() for m in self._marginals()])
+        return self._moments[1].copy()
 
     def std(self) -> Floats:
-        return np.array([m.std() for m in self._marginals()])
+        return np.sqrt(self._moments[1])
 
     def interval(self, mass: float = 0.95) -> Floats:
         """Equal-tailed intervals that each hold this much probability: one row (low, high) for each category."""
-        return np.array([m.interval(mass) for m in self._marginals()])
+        if not 0.0 < mass < 1.0:
+            raise InvalidInputError(f"mass must lie strictly between 0 and 1, got {mass}")
+        ends = np.empty((self.prior.k, 2))
+        if self._lines is not None:
+            self._lines.intervals(ends, mass)
+        for i in range(self.prior.k) if self._lines is None else self._lines.others:
+            ends[i] = self._marginal(i).interval(mass)
+        return ends
 
     # --- draws --------------------------------------------------------------------------------------------------------
 

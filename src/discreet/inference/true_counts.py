@@ -25,6 +25,7 @@ from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.fixed_totals import Tilted, check_windows, tilt
 from discreet.inference.runs import Run, completed, convolve, inverse, values_at
 from discreet.inference.size_posterior import SizePosterior
+from discreet.inference.transformed_counts import transformed_marginals
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import clamp_outcomes
@@ -138,8 +139,14 @@ class ConvolvedCounts:
         return messages[::-1]
 
     @cached_property
+    def _transformed(self) -> tuple[list[Run], float] | None:
+        return transformed_marginals(self.laws)
+
+    @cached_property
     def _completion(self) -> float:
         """P_λ(Σ X = n)."""
+        if self._transformed is not None:
+            return self._transformed[1]
         return float(self._totals[1].value @ self._completing.value)
 
     @property
@@ -152,6 +159,8 @@ class ConvolvedCounts:
         return self.laws.outside / self.acceptance
 
     def marginal(self, category: int) -> Run:
+        if self._transformed is not None:
+            return self._transformed[0][category]
         if category != self.laws.pivot:
             return self._marginals[category]
         end = self._totals[1]

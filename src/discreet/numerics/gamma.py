@@ -36,18 +36,18 @@ def log_rising(a: float, x: Floats, reference: float) -> Floats:
     For a large a they are Bregman divergences of ln Γ and a line, which takes longer.
     """
     if a <= _FEW:
-        return np.asarray(_log_rise(a, x) - _log_rise(a, np.array([reference])))
+        return np.asarray(log_rise(a, x) - log_rise(a, np.array([reference])))
     step = x - reference
     above, below = a + reference, 1.0 + reference
     line = float(digamma(above) - digamma(below))
     return np.asarray(bregman(a + x, above, step) - bregman(1.0 + x, below, step) + line * step)
 
 
-def _log_rise(a: float, x: Floats) -> Floats:
-    """ln Γ(a + x)/x! to an error of about 1e-16 · |a - 1| ln x, by Stirling's formula but for small x."""
-    if a == 1.0:
+def log_rise(a: float | Floats, x: Floats) -> Floats:
+    """ln Γ(a + x)/x! to an error of about 1e-16 · |a - 1| ln x, by Stirling's formula but for small x; for one a or for an array of them."""
+    if np.all(np.equal(a, 1.0)):
         return np.zeros_like(x)
-    large = x + min(a, 1.0) >= STIRLING_FROM
+    large = x + np.minimum(a, 1.0) >= STIRLING_FROM
     far = np.where(large, x, STIRLING_FROM)
     series = (far + 0.5) * np.log1p((a - 1.0) / (1.0 + far)) + (a - 1.0) * (np.log(a + far) - 1.0)
     series += _remainder(a + far) - _remainder(1.0 + far)

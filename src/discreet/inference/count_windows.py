@@ -1,0 +1,195 @@
+"""Windows of many cells at once: where each true count has its mass under a tilt, and its tilted law there (docs/inference.md).
+
+The factor of one cell is `g(x) = e^{-s|z - x|} Γ(a + x)/x!`. For a prior parameter of at least 1 its logarithm is concave; below 1 it is
+convex on either side of z, so that it is largest at 0, at z or at the last count. In both cases the counts whose log factor is within
+`depth` of the largest lie between two places that bisection finds. Arrays have the groups on the first axis and the cells of a group on
+the second; a cell that is not possible has 0 as its only count.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import Counts, Floats
+from discreet.numerics.gamma import log_rise
+
+_TABLED = 1 << 21
+"""Logarithms that are looked up: of all prior parameters that differ, together."""
+UNBOUNDED = 2**60
+_HELD = 1 << 18
+"""Numbers in one array of a batch: small enough for a processor's cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The factors of the cells of some groups."""
+
+    z: Counts
+    """Noisy counts, none below 0 or above `top`: beyond these the likelihood changes by a constant."""
+    a: Floats
+    slope: float
+    top: Counts
+    """The largest possible count of each cell; 0 where the cell is not possible."""
+    table: "RiseTable"
+
+    def __len__(self) -> int:
+        return len(self.z)
+
+    def rows(self, chosen: NDArray[np.int64] | slice) -> "Cells":
+        """The same for some of the groups."""
+        return Cells(self.z[chosen], self.a[chosen], self.slope, self.top[chosen], self.table)
+
+    def log_factor(self, x: Counts, tilt: Floats) -> Floats:
+        """ln g(x) e^{tilt x} for one count of each cell."""
+        return np.asarray(self.table(self.a, x) - self.slope * np.abs(x - self.z) + tilt[:, None] * x)
+
+
+class RiseTable:
+    """ln Γ(a + x)/x!, looked up where few parameters occur and counts are not large."""
+
+    def __init__(self, a: Floats, last: int) -> None:
+        self._known = np.unique(a)
+        self.flat = bool((self._known == 1.0).all())
+        self._length = 0 if self.flat else min(last + 1, _TABLED // len(self._known))
+        if self._length < min(last + 1, 4096):
+            self._length = 0
+        x = np.arange(self._length, dtype=np.float64)
+        self._values = np.concatenate([log_rise(float(one), x) for one in self._known]) if self._length else np.empty(0)
+
+    def __call__(self, a: Floats, x: Counts) -> Floats:
+        if self.flat:
+            return np.zeros(np.broadcast_shapes(a.shape, x.shape))
+        if not self._length or (x.size and int(x.max()) >= self._length):
+            return log_rise(a, x.astype(np.float64))
+        if len(self._known) == 1:
+            return self._values[x]
+        return self._values[np.searchsorted(self._known, a) * self._length + x]
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Tilted laws of the cells of some groups on windows of one width, each adding up to 1."""
+
+    low: Counts
+    value: Floats
+    """Groups, cells, counts from `low` on."""
+    tail: Floats
+    """For each group, a bound on the tilted probability that some count is outside its window."""
+
+    @property
+    def width(self) -> int:
+        return int(self.value.shape[2])
+
+    @cached_property
+    def moments(self) -> tuple[Floats, Floats]:
+        """The mean and the variance of each count."""
+        j = np.arange(self.width, dtype=np.float64)
+        first = self.value @ j
+        spread = self.value @ (j * j) - first * first
+        return self.low + first, np.maximum(spread, 0.0)
+
+
+def ranges(cells: Cells, tilt: Floats, depth: float) -> tuple[Counts, Counts]:
+    """The first and the last count of each cell whose log factor is within `depth` of the cell's largest."""
+    candidates = _peaks(cells, tilt)
+    top = _last_counts(cells, tilt, depth, candidates)
+    places = np.stack([*candidates, top])
+    heights = np.stack([cells.log_factor(x, tilt) for x in places])
+    floor = heights.max(axis=0) - depth
+    held = heights >= floor
+    first = np.where(held, places, UNBOUNDED).min(axis=0)
+    last = np.where(held, places, -1).max(axis=0)
+    zero = np.zeros_like(top)
+    low = np.where(cells.log_factor(zero, tilt) >= floor, 0, _bisected(cells, tilt, floor, zero, first))
+    high = np.where(cells.log_factor(top, tilt) >= floor, top, _bisected(cells, tilt, floor, top, last))
+    return low, high
+
+
+def _peaks(cells: Cells, tilt: Floats) -> list[Counts]:
+    """Places where a factor may be largest; `ψ(a + x) - ψ(1 + x) = fall` with ψ(y) = ln(y - ½) nearly where it is smooth."""
+    found = [np.zeros_like(cells.z), cells.z]
+    for side in (-cells.slope, cells.slope):
+        fall = np.clip(-(tilt[:, None] + side), 1e-12, 700.0)
+        smooth = np.clip((cells.a - 1.0) / np.expm1(fall) - 0.5, 0.0, cells.top)
+        smooth = np.where(side < 0.0, np.maximum(smooth, cells.z), np.minimum(smooth, cells.z))
+        found.append(np.minimum(np.rint(smooth).astype(np.int64), cells.top))
+    return found
+
+
+def _last_counts(cells: Cells, tilt: Floats, depth: float, candidates: list[Counts]) -> Counts:
+    """A count of each cell beyond which there is nothing to be found: the largest possible one, or one where the factor is negligible."""
+    heights = [cells.log_factor(x, tilt) for x in candidates]
+    best, start = np.max(heights, axis=0), np.max(candidates, axis=0)
+    fall = np.maximum(cells.slope - tilt, 1e-3 * cells.slope)[:, None]
+    step = np.ceil(depth / fall).astype(np.int64) + 1
+    top = np.minimum(start + step, cells.top)
+    while True:
+        short = (top < cells.top) & (cells.log_factor(top, tilt) >= best - depth)
+        if not short.any():
+            return top
+        step = np.minimum(np.where(short, 2 * step, step), UNBOUNDED)
+        top = np.minimum(start + step, cells.top)
+
+
+def _bisected(cells: Cells, tilt: Floats, floor: Floats, outside: Counts, inside: Counts) -> Counts:
+    """The count next to the outside that is still above the floor, between one that is not and one that is."""
+    out, into = outside.copy(), inside.copy()
+    while (np.abs(into - out) > 1).any():
+        middle = (out + into) // 2
+        above = cells.log_factor(middle, tilt) >= floor
+        into, out = np.where(above, middle, into), np.where(above, out, middle)
+    return into
+
+
+def windows(cells: Cells, tilt: Floats, low: Counts, high: Counts, depth: float) -> Windows:
+    """The tilted laws on windows as wide as the widest of these ranges."""
+    width = int((high - low).max()) + 1
+    away = (low - cells.z)[:, :, None] + np.arange(width, dtype=np.float64)
+    log_value = np.abs(away)
+    log_value *= -cells.slope
+    if tilt.any():
+        away *= tilt[:, None, None]
+        log_value += away
+    if not cells.table.flat:
+        x = np.minimum(low[:, :, None] + np.arange(width), cells.top[:, :, None])
+        log_value += cells.table(cells.a[:, :, None], x)
+    past = cells.top - low
+    for j in range(int(past.min(initial=width)) + 1, width):
+        log_value[:, :, j][past < j] = -np.inf
+    log_value -= log_value.max(axis=2, keepdims=True)
+    value = np.exp(log_value, out=log_value)
+    total = value.sum(axis=2)
+    value /= total[:, :, None]
+    return Windows(low, value, _tails(cells, tilt, low, low + width - 1, depth, total))
+
+
+def _tails(cells: Cells, tilt: Floats, low: Counts, high: Counts, depth: float, total: Floats) -> Floats:
+    """Bounds on what lies outside: every term is below the floor, and terms fall at least as fast as a geometric series.
+
+    Above the window that is the rate `slope - tilt`, or that of its last step where the logarithm is concave. Below it the rate of the
+    first step does for a concave logarithm; a convex one is below the floor at all places, of which there are `low`.
+    """
+    floor = np.exp(-depth) / total
+    inner = cells.log_factor(np.minimum(high, cells.top), tilt) - cells.log_factor(np.clip(high - 1, 0, cells.top), tilt)
+    rate = np.where(cells.a >= 1.0, -inner, cells.slope - tilt[:, None])
+    beyond = np.maximum(cells.top - high, 0).astype(np.float64)
+    above = np.minimum(beyond, 1.0 / -np.expm1(-np.maximum(rate, 1e-9)))
+    first = cells.log_factor(np.minimum(low + 1, cells.top), tilt) - cells.log_factor(low, tilt)
+    concave = (cells.a >= 1.0) & (first > 0.0)
+    below = np.where(concave, np.minimum(low, 1.0 / -np.expm1(-np.maximum(first, 1e-9))), low)
+    return np.asarray((floor * (above + below)).sum(axis=1))
+
+
+def batches(width: Counts, per_group: int) -> Iterator[NDArray[np.int64]]:
+    """Indices of groups in order of their width, so many at a time that arrays of `per_group` times the widest stay small."""
+    order = np.argsort(width, kind="stable")
+    start = 0
+    while start < len(order):
+        end = start + max(1, _HELD // (per_group * int(width[order[start]])))
+        fits = max(1, _HELD // (per_group * int(width[order[min(end, len(order)) - 1]])))
+        end = min(len(order), start + fits)
+        yield order[start:end]
+        start = end

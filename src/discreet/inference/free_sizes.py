@@ -1,0 +1,226 @@
+"""Posteriors of many groups whose sizes have weights of their own: the total of a group's counts is not fixed (docs/inference.md).
+
+The weight of counts x of a group is `Π_i g_i(x_i) · h(n)`, n = Σx. Under a tilt that is the slope of ln h where the posterior of n is, the
+law of n is that of independent counts times a factor that hardly changes, and one transform has all of it.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import Counts, Floats
+from discreet.inference.count_windows import batches, ranges, windows
+from discreet.inference.group_sums import FreeTotals
+from discreet.inference.group_tables import GroupSummaries, Table, precision
+from discreet.inference.group_tilts import check_widths
+from discreet.inference.plane_quantiles import BetaPlanes
+
+LogWeight = Callable[[Counts, NDArray[np.int64]], Floats]
+"""ln h of totals, a row for each of the groups of these indices."""
+
+_HELD = 1 << 19
+"""Weights of counts and rests that are held at once."""
+_TRIMMED, _SEEN, _NOTHING = 1e-8, 2e-7, 1e-14
+"""What is trimmed of the laws of counts and rests, the probability from which on it is looked at after all, and what is trimmed then."""
+_FARTHEST = 2**50
+_ALIKE = 0.8
+"""Where tilts are this much alike, one set of rates bounds the totals of all groups of a batch."""
+_FARTHER = np.concatenate([[0], 4 ** np.arange(0, 20)])
+"""How far beyond the totals that are looked at ln h is sampled for a bound on what is left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedTotals:
+    """Groups of a batch: the tilted laws of their counts and totals, and the weight of each total relative to the largest."""
+
+    rows: NDArray[np.int64]
+    part: Table
+    found: FreeTotals
+    factor: Floats
+    """What the tilted law of the total is multiplied with, on its stretch; 0 where that law is not told from 0."""
+    omitted: Floats
+    """Bound on the part of each group's weight that is left out."""
+    weight: Floats = field(init=False)
+    """The sum of the law of the total times the factor."""
+
+    def __post_init__(self) -> None:
+        weight = (self.factor * self.found.law).sum(axis=1)
+        object.__setattr__(self, "weight", weight)
+        object.__setattr__(self, "omitted", np.where(weight > 0.0, self.omitted, 1.0))
+
+    @property
+    def law(self) -> Floats:
+        """The posterior law of each group's total; its law without a weight where floats do not hold the weights, and all is left out."""
+        held = self.weight > 0.0
+        weighted = np.where(held[:, None], self.factor, 1.0) * self.found.law
+        return np.asarray(weighted / weighted.sum(axis=1, keepdims=True))
+
+    def times(self, others: Floats, omitted: float) -> "WeightedTotals":
+        """With totals weighted by one more factor, whose error is given."""
+        factor = self.factor * others
+        factor /= np.maximum(factor.max(axis=1, keepdims=True), 1e-300)
+        return WeightedTotals(self.rows, self.part, self.found, factor, self.omitted + omitted)
+
+
+def weighted_totals(table: Table, tilt: Floats, log_weight: LogWeight, depth: float) -> Iterator[WeightedTotals]:
+    """All groups of a table in batches of similar width; `tilt` is about the slope of the log weight at the group's total."""
+    low, high = ranges(table.cells, tilt, depth)
+    check_widths(high - low)
+    for rows in batches((high - low).max(axis=1) + 1, 2 * low.shape[1]):
+        part = table.rows(rows)
+        laws = windows(part.cells, tilt[rows], low[rows], high[rows], depth)
+        fall = table.cells.slope - tilt[rows]
+        least = float(fall.min())
+        found = FreeTotals.of(laws, least if least > _ALIKE * float(fall.max()) else fall, depth)
+        yield _weighted(rows, part, found, tilt[rows], log_weight)
+
+
+def _weighted(rows: NDArray[np.int64], part: Table, found: FreeTotals, tilt: Floats, log_weight: LogWeight) -> WeightedTotals:
+    totals = found.totals
+    highest = np.minimum(part.cells.top, _FARTHEST).sum(axis=1, keepdims=True)
+
+    def log_factor(n: Counts) -> Floats:
+        return np.where(n <= highest, log_weight(n, rows) - tilt[:, None] * (n - found.centre[:, None]), -np.inf)
+
+    seen = found.law > 0.0
+    logs = np.where(seen, log_factor(totals), -np.inf)
+    best = logs.max(axis=1)
+    safe = np.where(np.isfinite(best), best, 0.0)
+    factor = np.exp(logs - safe[:, None])
+    weight = (factor * found.law).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        outside = np.exp(np.minimum(_log_outside(found, seen, log_factor) - safe, 50.0))
+        rounding = found.transforms.rounding() * factor.sum(axis=1)
+        omitted = (outside + rounding + found.windows.tail) / weight
+    return WeightedTotals(rows, part, found, factor, np.where(np.isfinite(omitted), np.minimum(omitted, 1.0), 1.0))
+
+
+def _log_outside(found: FreeTotals, seen: NDArray[np.bool_], log_factor: Callable[[Counts], Floats]) -> Floats:
+    """Bound on the logarithm of the weight of totals beyond those that are seen: e^{-δ|n - centre|} times the factor, and ln E e^{δ...}.
+
+    There is none where the factor is 0. Its largest values beyond a place are looked for at samples.
+    """
+    length, bounds = seen.shape[1], found.bounds
+    last = found.first + length - 1 - np.argmax(seen[:, ::-1], axis=1)
+    first = found.first + np.argmax(seen, axis=1)
+    logs = []
+    for n, log_mean in ((last[:, None] + 1 + _FARTHER, bounds.above), (first[:, None] - 1 - _FARTHER, bounds.below)):
+        value = np.where(n >= 0, log_factor(np.maximum(n, 0)), -np.inf)
+        away = np.abs(n - found.centre[:, None])
+        each = (value[:, :, None] - away[:, :, None] * bounds.rates[:, None, :]).max(axis=1) + log_mean
+        logs.append(each.min(axis=1))
+    return np.logaddexp(logs[0], logs[1])
+
+
+# --- summaries --------------------------------------------------------------------------------------------------------
+
+
+def summarise(batch: WeightedTotals, tail: float, result: GroupSummaries) -> None:
+    """Write means, standard deviations and intervals of a batch into the arrays of all groups."""
+    mean, variance = _moments(batch)
+    group, cell = np.nonzero(batch.part.open)
+    to = batch.rows[group], cell
+    result.mean[to], result.std[to] = mean[group, cell], np.sqrt(variance[group, cell])
+    rests = _Rests(batch)
+    for trim in (_TRIMMED, _NOTHING):
+        left = _intervals(batch, rests, (group, cell), (mean[group, cell], variance[group, cell]), tail, trim, result)
+        if not left.any():
+            return
+        group, cell = group[left], cell[left]
+
+
+def _intervals(
+    batch: WeightedTotals,
+    rests: "_Rests",
+    cells: tuple[Counts, Counts],
+    moments: tuple[Floats, Floats],
+    tail: float,
+    trim: float,
+    result: GroupSummaries,
+) -> NDArray[np.bool_]:
+    """Write the intervals of some cells; and which of them need counts that were trimmed, by their law without the weight of the total."""
+    group, cell = cells
+    first, counts = _ends(batch.found.windows.value[group, cell], trim)
+    least, width = _ends(rests.value[group, cell], trim)
+    left = np.zeros(len(group), dtype=np.bool_)
+    step = max(1, _HELD // (counts * width))
+    for start in range(0, len(group), step):
+        part = slice(start, start + step)
+        g, c = group[part], cell[part]
+        weight = _pairs(batch, rests, g, c, (first[part], counts), (least[part], width))
+        whole = weight.sum(axis=(1, 2))
+        weight /= np.where(whole > 0.0, whole, 1.0)[:, None, None]
+        begin = batch.found.windows.low[g, c] + first[part], rests.first[g, c] + least[part]
+        planes = BetaPlanes(weight, *begin, batch.part.cells.a[g, c], batch.part.rest[g, c])
+        here = batch.rows[g], c
+        dropped = np.where(whole > 0.0, np.abs(1.0 - whole / np.maximum(batch.weight[g], 1e-300)), 1.0)
+        result.low[here], result.high[here], wrong = planes.interval(moments[0][part], moments[1][part], tail, precision(tail))
+        result.error[here] = np.minimum(wrong + dropped + batch.omitted[g], 1.0)
+        left[part] = dropped > _SEEN
+    return left
+
+
+def _moments(batch: WeightedTotals) -> tuple[Floats, Floats]:
+    """The mean and the variance of all probabilities: of m = (a + x)/(A + n), and of the Betas with these means around them.
+
+    Both are sums over totals of what is left of m once the mean is taken away, so that large counts lose nothing.
+    """
+    found, part = batch.found, batch.part
+    total = (part.prior_total[:, None] + found.totals)[:, None, :]
+    law, (first, second) = found.law[:, None, :], found.count_sums()
+    chance = (batch.factor / np.where(batch.weight > 0.0, batch.weight, 1.0)[:, None])[:, None, :]
+    alpha = (part.cells.a + found.windows.low)[:, :, None]
+    mean = (chance * (alpha * law + first) / total).sum(axis=2)
+    c = mean[:, :, None]
+    away = alpha - c * total
+    once = chance * (away * law + first) / total
+    twice = chance * ((away * away) * law + (2.0 * away) * first + second) / total**2
+    within = ((c * (1.0 - c)) * (chance * law) + (1.0 - 2.0 * c) * once - twice) / (total + 1.0)
+    return mean, np.maximum((within + twice).sum(axis=2), 0.0)
+
+
+class _Rests:
+    """The tilted law of the total of all other cells, for every cell, on a stretch of one length."""
+
+    def __init__(self, batch: WeightedTotals) -> None:
+        found = batch.found
+        laws, length = found.windows, found.transforms.length
+        value = np.maximum(found.transforms.of_others(), 0.0)
+        lowest = laws.low.sum(axis=1, keepdims=True) - laws.low
+        span = (laws.low.shape[1] - 1) * (laws.width - 1) + 1
+        if length < span:
+            mean = laws.moments[0]
+            middle = np.rint(mean.sum(axis=1, keepdims=True) - mean).astype(np.int64)
+            self.first = np.maximum(lowest, middle - length // 2)
+            places = (self.first - lowest)[:, :, None] + np.arange(length)
+            value = np.take_along_axis(value, places % length, axis=2)
+        else:
+            self.first = lowest
+        self.value = value
+
+
+def _ends(law: Floats, trim: float) -> tuple[Counts, int]:
+    """Where each law's window without negligible ends begins, and one width for all of them."""
+    sums = np.cumsum(law, axis=1)
+    first = (sums <= trim * sums[:, -1:]).sum(axis=1)
+    last = (sums < (1.0 - trim) * sums[:, -1:]).sum(axis=1)
+    width = int((last - first).max(initial=0)) + 1
+    return np.clip(first, 0, law.shape[1] - width), width
+
+
+def _pairs(batch: WeightedTotals, rests: _Rests, g: Counts, c: Counts, of_count: tuple[Counts, int], of_rest: tuple[Counts, int]) -> Floats:
+    """The weights of all counts and rests of some cells, relative to the weight of the group."""
+    found = batch.found
+    (x, counts), (r, width) = of_count, of_rest
+    count_law = np.take_along_axis(found.windows.value[g, c], x[:, None] + np.arange(counts), axis=1)
+    rest_law = np.take_along_axis(rests.value[g, c], r[:, None] + np.arange(width), axis=1)
+    start = found.windows.low[g, c] + x + rests.first[g, c] + r - found.first[g]
+    places = start[:, None] + np.arange(counts + width - 1)
+    length = batch.factor.shape[1]
+    inside = (places >= 0) & (places < length)
+    factor = np.where(inside, batch.factor[g[:, None], np.clip(places, 0, length - 1)], 0.0)
+    weight = np.lib.stride_tricks.sliding_window_view(factor, width, axis=1) * rest_law[:, None, :]
+    weight *= count_law[:, :, None]
+    return np.asarray(weight)

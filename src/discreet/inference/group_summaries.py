@@ -1,0 +1,212 @@
+"""Posteriors of many groups at once: means, standard deviations and intervals of all their probabilities (docs/inference.md).
+
+Arrays without labels: groups on the first axis, categories on the second. Three promises say what is public: the size of every group, the
+total of all groups, or nothing. Groups are gone through in blocks, so that memory is bounded and cost is linear in the cells.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import digamma, polygamma
+
+from discreet import limits
+from discreet.arrays import Counts, Floats
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.inference.count_windows import UNBOUNDED, RiseTable
+from discreet.inference.free_sizes import WeightedTotals, summarise, weighted_totals
+from discreet.inference.group_tables import DEPTH, GroupSummaries, Table, each_block, joined, known, table_of
+from discreet.inference.group_tilts import matched_tilts
+from discreet.inference.leave_one_out import Contributions, Frequencies, contributions, relative_error
+from discreet.inference.private_totals import counts_of_any_total
+from discreet.inference.public_sizes import of_public_sizes
+from discreet.mechanisms.lattice import GeometricNoise
+from discreet.model.size_priors import SizePrior, size_prior_of
+
+_COARSE = 14.0
+_ROUNDS = 60
+_CLOSE = 0.5
+_HARD = 1e-7
+"""Probability left out from which on a group is looked at by itself."""
+_PRECISE = 1e-9
+"""What quantiles of a single release are exact to, in probability."""
+
+
+def group_summaries(
+    z: Counts,
+    a: Floats,
+    slope: float,
+    *,
+    sizes: Counts | None = None,
+    total: int | None = None,
+    shares: ArrayLike = 1.0,
+    size_prior: SizePrior | None = None,
+    possible: NDArray[np.bool_] | None = None,
+    mass: float = 0.95,
+) -> GroupSummaries:
+    """Means, standard deviations and equal-tailed intervals of the probabilities of all categories in all groups.
+
+    Args:
+        z: The noisy counts, one row for each group.
+        a: The prior parameters, one for each category, or a row of them for each group.
+        slope: How fast the log likelihood falls on either side of a noisy count.
+        sizes: The size of every group, if they are public.
+        total: The total of all groups, if that is public and the sizes are not.
+        shares: Where the total is public, the prior parameters of the groups' shares of it: one for all, or one for each.
+        size_prior: Where nothing is public, what is believed about the size of a group; flat if left out.
+        possible: Which categories can occur in which group; all if left out. Others have probability 0.
+        mass: How much probability intervals hold.
+    """
+    if not 0.0 < mass < 1.0:
+        raise InvalidInputError(f"mass must lie strictly between 0 and 1, got {mass}")
+    z, prior = np.asarray(z, dtype=np.int64), np.asarray(a, dtype=np.float64)
+    if z.size and int(z.max()) > limits.COUNT:
+        raise TooLargeError("a noisy count is beyond 2**53, where no posterior is computed; less noise (a larger epsilon) avoids that")
+    tail = 0.5 * (1.0 - mass)
+    if sizes is not None:
+        sizes = np.asarray(sizes, dtype=np.int64)
+        table = table_of(z, prior, slope, possible, sizes, sizes)
+        return joined(table, each_block(table, lambda block: of_public_sizes(block, tail)))
+    if total is None:
+        table = table_of(z, prior, slope, possible, np.full(len(z), UNBOUNDED), None)
+        return _private_sizes(table, size_prior_of("flat") if size_prior is None else size_prior, tail)
+    top = np.full(len(z), int(total))
+    table = table_of(z, prior, slope, possible, top, shares=np.atleast_1d(np.asarray(shares, dtype=np.float64)))
+    return _PublicTotal(table, int(total)).summaries(tail)
+
+
+# --- nothing public ---------------------------------------------------------------------------------------------------
+
+
+def _private_sizes(table: Table, prior: SizePrior, tail: float) -> GroupSummaries:
+    rises = _rises(table)
+
+    def summaries(block: Table) -> GroupSummaries:
+        total = block.prior_total
+
+        def log_weight(n: Counts, rows: NDArray[np.int64]) -> Floats:
+            return prior(n.astype(np.float64).ravel()).reshape(n.shape) - rises(total[rows][:, None], n)
+
+        def log_slope(n: Floats, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
+            whole = np.rint(n)
+            with np.errstate(invalid="ignore"):
+                step = prior(whole + 1.0) - prior(whole)
+            first, second = _slopes(1.0, total[rows], n)
+            return first + np.where(np.isfinite(step), step, 0.0), second
+
+        result = known(block)
+        for batch in weighted_totals(block, matched_tilts(block.cells, log_slope), log_weight, DEPTH):
+            summarise(batch, tail, result)
+            for row in batch.rows[batch.omitted > _HARD].tolist():
+                _one_group(block, row, prior, tail, result)
+        return result
+
+    return joined(table, each_block(table, summaries))
+
+
+def _one_group(table: Table, row: int, prior: SizePrior, tail: float, result: GroupSummaries) -> None:
+    """Summaries of a group whose total one tilt cannot hold, as for a single release."""
+    held = np.nonzero(table.open[row])[0]
+    if not held.size:
+        return
+    cells = table.cells
+    noise, raw = GeometricNoise(len(held), cells.slope), tuple(cells.z[row, held].tolist())
+    counts = counts_of_any_total(cells.a[row, held], noise, raw, prior)
+    for i, cell in enumerate(held.tolist()):
+        law = counts.probability_law(i, float(cells.a[row, cell]), float(table.rest[row, cell]), cell)
+        result.mean[row, cell], result.std[row, cell] = law.mean(), law.std()
+        result.low[row, cell], result.high[row, cell] = law.interval(1.0 - 2.0 * tail)
+        result.error[row, cell] = law.omitted + _PRECISE
+
+
+def _rises(table: Table) -> RiseTable:
+    """ln Γ(A + n)/n! for the sums A of the prior parameters."""
+    likely = table.cells.z.sum(axis=1).max(initial=0) + 400.0 * (1.0 + table.cells.z.shape[1] ** 0.5) / table.cells.slope
+    return RiseTable(table.prior_total, int(min(likely, 2.0**40)))
+
+
+def _slopes(b: Floats | float, total: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """The first and the second derivative of ln Γ(b + n)/Γ(A + n)."""
+    first = digamma(b + n) - digamma(total + n)
+    return np.asarray(first), np.asarray(polygamma(1, b + n) - polygamma(1, total + n))
+
+
+# --- the total public -------------------------------------------------------------------------------------------------
+
+
+class _PublicTotal:
+    """All groups under one tilt, with which they have the public total on average.
+
+    The law of a group's size under the tilt is needed again and again, and is computed anew each time instead of being held.
+    """
+
+    def __init__(self, table: Table, total: int) -> None:
+        self.table, self.total, self.slope = table, total, table.cells.slope
+        self.rises = _rises(table)
+        self.share_rises = RiseTable(table.shares, int(min(total, 2**20)))
+        self.tilt = 0.0
+
+    def summaries(self, tail: float) -> GroupSummaries:
+        if not len(self.table):
+            return known(self.table)
+        frequencies = Frequencies.of(self._balanced(), self.total, self.slope)
+        parts = each_block(self.table, lambda block: self._spectra(block, frequencies))
+        log_whole, centre = np.sum([part[0] for part in parts], axis=0), sum(part[1] for part in parts)
+        offset, left = self.total - centre, sum(part[2] for part in parts)
+
+        def summaries(block: Table) -> GroupSummaries:
+            result = known(block)
+            for batch in self._batches(block, DEPTH):
+                law = batch.law
+                others = frequencies.others(law, log_whole, offset)
+                completion = (law * others).sum(axis=1)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    more = np.nan_to_num(left * others.max(axis=1) / completion, nan=1.0, posinf=1.0)
+                error = relative_error(frequencies, float(completion.min())) + float(more.max())
+                summarise(batch.times(others, error), tail, result)
+            return result
+
+        return joined(self.table, each_block(self.table, summaries))
+
+    def _balanced(self) -> Contributions:
+        """Find the tilt, by Newton's method inside a bracket; and what all groups add to the total under it."""
+        low, high = -np.inf, np.inf
+        for _ in range(_ROUNDS):
+            parts = each_block(self.table, self._contributions)
+            found = sum(parts[1:], parts[0])
+            excess = found.mean - self.total
+            if abs(excess) <= _CLOSE * np.sqrt(found.variance) + 1e-6:
+                break
+            low, high = (self.tilt, high) if excess < 0.0 else (low, self.tilt)
+            new = self.tilt - excess / max(found.variance, 1e-12)
+            new = float(np.clip(new, self.tilt - self.slope, self.tilt + self.slope))
+            self.tilt = new if low < new < high else 0.5 * (low + high)
+        return found
+
+    def _batches(self, block: Table, depth: float) -> Iterator[WeightedTotals]:
+        total, shares = block.prior_total, block.shares
+
+        def log_weight(n: Counts, rows: NDArray[np.int64]) -> Floats:
+            logs = self.share_rises(shares[rows][:, None], np.minimum(n, self.total)) - self.rises(total[rows][:, None], n) + self.tilt * n
+            return np.where(n <= self.total, logs, -np.inf)
+
+        def log_slope(n: Floats, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
+            first, second = _slopes(shares[rows], total[rows], n)
+            return first + self.tilt, second
+
+        yield from weighted_totals(block, matched_tilts(block.cells, log_slope, self.tilt), log_weight, depth)
+
+    def _contributions(self, block: Table) -> Contributions:
+        """What the groups of a block add to the total, from windows that are a little short."""
+        each = [contributions(batch.law, batch.found.first, batch.part.multiplicity, self.slope) for batch in self._batches(block, _COARSE)]
+        return sum(each[1:], each[0])
+
+    def _spectra(self, block: Table, frequencies: Frequencies) -> tuple[NDArray[np.complex128], int, float]:
+        """The logarithm of the product of all groups' transforms; the sum of the middles of their windows; and what was left out."""
+        log_product, centre, left = np.zeros(frequencies.count, dtype=np.complex128), 0, 0.0
+        for batch in self._batches(block, DEPTH):
+            many, law = batch.part.multiplicity, batch.law
+            log_product += many @ frequencies.log_spectra(law)
+            centre += int((many * (batch.found.first + law.shape[1] // 2)).sum())
+            left += float(many @ batch.omitted)
+        return log_product, centre, left

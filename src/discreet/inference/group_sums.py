@@ -1,0 +1,210 @@
+"""Totals of the cells of many groups at once, by Fourier transforms of tilted windows (docs/inference.md, "Many groups at once").
+
+A transform of length L adds up totals that differ by multiples of L. For any δ the tilted probability of a total that is D or more above
+a place c is at most `e^{-δD} Π_i E e^{δ(X_i - ...)}`, which says how long a transform must be and what it can be wrong by. Its rounding
+errors are those of floats of size 1, so that probabilities have an absolute error, which is divided by the probability of the total.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import next_fast_len
+
+from discreet.arrays import Counts, Floats
+from discreet.inference.count_windows import Windows
+
+Spectra = NDArray[np.complex128]
+
+_RATES = np.geomspace(0.02, 0.8, 8)
+"""Tilts that totals are bounded with, in parts of how fast the laws of counts fall."""
+_ROUNDING = 2.0**-52
+_DIRECT = 1e-10
+"""Relative error of a transform from which on a group's windows are convolved directly, to a relative error of 1e-12."""
+_VISIBLE = 1e-13
+"""Probabilities of totals below this part of the largest are not told from the rounding errors of a transform."""
+
+
+@dataclass(frozen=True, eq=False)
+class TotalBounds:
+    """For each group and each of several rates δ, ln E e^{δ(S - centre)} and ln E e^{-δ(S - centre)}, S the tilted total."""
+
+    rates: Floats
+    above: Floats
+    below: Floats
+
+    @staticmethod
+    def of(windows: Windows, centre: Counts, fall: float | Floats) -> "TotalBounds":
+        """The bounds around a centre of each group; `fall` is how fast the tilted laws fall beyond their windows, for all or for each."""
+        half = 0.5 * (windows.width - 1)
+        rates = np.minimum(np.multiply.outer(fall, _RATES), 600.0 / max(half, 1.0))
+        steps = (np.arange(windows.width) - half)[:, None] * rates[..., None, :]
+        shift = (windows.low.sum(axis=1) + half * windows.low.shape[1] - centre)[:, None]
+        above, below = (np.log(windows.value @ np.exp(sign * steps)).sum(axis=1) + sign * rates * shift for sign in (1.0, -1.0))
+        return TotalBounds(np.broadcast_to(rates, above.shape), above, below)
+
+    def distance(self, depth: float) -> Floats:
+        """How far from its centre each total is with a probability of at most e^-depth on either side."""
+        return np.asarray((np.maximum(self.above, self.below) + depth).clip(0.0) / self.rates).min(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Transforms:
+    """The transforms of the tilted laws of all cells."""
+
+    windows: Windows
+    length: int
+
+    @cached_property
+    def each(self) -> Spectra:
+        return np.fft.rfft(self.windows.value, self.length)
+
+    @cached_property
+    def _products(self) -> tuple[Spectra, Spectra]:
+        """For each cell the product of all others', and the product of all."""
+        k = self.each.shape[1]
+        others = np.empty_like(self.each)
+        product = np.ones_like(self.each[:, 0])
+        for i in range(k):
+            others[:, i] = product
+            product = product * self.each[:, i]
+        after = np.ones_like(product)
+        for i in range(k - 1, 0, -1):
+            after = after * self.each[:, i]
+            others[:, i - 1] *= after
+        return others, product
+
+    @property
+    def others(self) -> Spectra:
+        return self._products[0]
+
+    @property
+    def whole(self) -> Spectra:
+        return self._products[1]
+
+    def of_others(self) -> Floats:
+        """For each cell the law of the total of all others, from the sum of their first counts on, modulo the length."""
+        return np.fft.irfft(self.others, self.length)
+
+    def rounding(self) -> float:
+        """Absolute error of the probabilities; products of k factors have a relative error of k roundings on top."""
+        return _ROUNDING * 2.0 * float(np.log2(self.length))
+
+
+# --- a public total ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class FixedTotals:
+    """The posterior law of each cell's count given the total of its group, on the windows; and the probability left out at most."""
+
+    low: Counts
+    weight: Floats
+    omitted: Floats
+
+
+def fixed_totals(windows: Windows, totals: Counts, slope: float, depth: float) -> FixedTotals:
+    """The law of each count given that the counts of each group add up to its total."""
+    start = totals - windows.low.sum(axis=1)
+    span = windows.low.shape[1] * (windows.width - 1)
+    reach = np.minimum(TotalBounds.of(windows, totals, slope).distance(depth), np.maximum(start, span - start) + 1.0)
+    transforms = Transforms(windows, next_fast_len(max(int(np.ceil(reach.max())) + 1, windows.width), real=True))
+    rest = (start[:, None] - np.arange(windows.width)) % transforms.length
+    weight = at_places(transforms.of_others(), rest)
+    np.maximum(weight, 0.0, out=weight)
+    weight *= windows.value
+    completion = weight.sum(axis=2)
+    least = completion.min(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = (transforms.rounding() + 2.0 * np.exp(-depth)) / least + _ROUNDING * weight.shape[1]
+        hard = np.nonzero(~(error < _DIRECT))[0]
+        for row in hard:
+            weight[row], least[row] = _directly(windows, int(row), int(start[row]))
+            completion[row] = weight[row].sum(axis=1)
+            error[row] = 1e-12
+        weight /= completion[:, :, None]
+        return FixedTotals(windows.low, weight, error + windows.tail / least)
+
+
+def at_places(values: Floats, places: Counts) -> Floats:
+    """For every group and cell the values at the places of the group."""
+    groups, k, length = values.shape
+    rows = (np.arange(groups * k) * length).reshape(groups, k, 1)
+    return np.asarray(np.take(values.ravel(), rows + places[:, None, :]))
+
+
+def _directly(windows: Windows, row: int, start: int) -> tuple[Floats, float]:
+    """The weights of one group's counts by convolutions of positive numbers, which lose nothing, and the probability of the total."""
+    value = windows.value[row]
+    k, width = value.shape
+    before, after = [np.ones(1)], [np.ones(1)]
+    for i in range(k - 1):
+        before.append(np.convolve(before[-1], value[i])[: max(start + 1, 1)])
+        after.append(np.convolve(after[-1], value[k - 1 - i])[: max(start + 1, 1)])
+    weight = np.zeros_like(value)
+    for i in range(k):
+        others = np.convolve(before[i], after[k - 1 - i])
+        rest = start - np.arange(width)
+        held = (rest >= 0) & (rest < len(others))
+        weight[i, held] = value[i, held] * others[rest[held]]
+    return weight, float(weight[0].sum())
+
+
+# --- totals with a weight of their own --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class FreeTotals:
+    """The tilted law of each group's total, on a stretch of consecutive totals of one length."""
+
+    windows: Windows
+    bounds: TotalBounds
+    centre: Counts
+    first: Counts
+    """The first total of each group."""
+    transforms: Transforms
+
+    @staticmethod
+    def of(windows: Windows, fall: float | Floats, depth: float) -> "FreeTotals":
+        """Long enough that what is beyond the stretch has a tilted probability of at most e^-depth on either side."""
+        mean, _ = windows.moments
+        centre, lowest = np.rint(mean.sum(axis=1)).astype(np.int64), windows.low.sum(axis=1)
+        span = windows.low.shape[1] * (windows.width - 1) + 1
+        bounds = TotalBounds.of(windows, centre, fall)
+        half = int(np.ceil(bounds.distance(depth).max())) + 1
+        length = next_fast_len(min(2 * half + windows.width, span) + 1, real=True)
+        first = lowest if length >= span else np.maximum(lowest, centre - length // 2)
+        return FreeTotals(windows, bounds, centre, first, Transforms(windows, length))
+
+    @property
+    def totals(self) -> Counts:
+        """All totals of every group."""
+        return np.asarray(self.first[:, None] + np.arange(self.transforms.length))
+
+    @cached_property
+    def _turns(self) -> Spectra:
+        """What makes the first total the first entry of a transform back."""
+        length = self.transforms.length
+        unit = np.exp(2j * np.pi * np.arange(length) / length)
+        shift = (self.first - self.windows.low.sum(axis=1))[:, None]
+        return unit[(shift * np.arange(length // 2 + 1)) % length]
+
+    @cached_property
+    def law(self) -> Floats:
+        """The tilted probability of every total; 0 where it is not told from rounding errors."""
+        found = np.fft.irfft(self.transforms.whole * self._turns, self.transforms.length)
+        floor = _VISIBLE * found.max(axis=1, keepdims=True)
+        found[found < floor] = 0.0
+        return found
+
+    def count_sums(self) -> tuple[Floats, Floats]:
+        """For every cell and total n, Σ_j j P(X = low + j, S = n) and the same with j²."""
+        j = np.arange(self.windows.width, dtype=np.float64)
+        found = []
+        for power in (j, j * j):
+            spectra = np.fft.rfft(self.windows.value * power, self.transforms.length)
+            spectra *= self.transforms.others
+            spectra *= self._turns[:, None, :]
+            found.append(np.fft.irfft(spectra, self.transforms.length))
+        return found[0], found[1]

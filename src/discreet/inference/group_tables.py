@@ -1,0 +1,166 @@
+"""Noisy counts of many groups as arrays, and how they are gone through: in blocks, and groups that do not differ once.
+
+Groups are on the first axis and categories on the second; there are no labels here.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import Counts, Floats
+from discreet.inference.count_windows import Cells, RiseTable
+
+DEPTH = 30.0
+"""Windows hold all but e^-30 of a tilted law, nearly."""
+TRIMMED = 1e-9
+"""Probability that quantiles leave out at either end of a window."""
+_PRECISION, _RELATIVE = 4e-7, 1e-5
+"""How exactly quantiles are found: in probability, and relative to the probability beyond them."""
+Result = TypeVar("Result")
+
+_BLOCK = 1 << 13
+"""Rows that are worked on together."""
+_THREADS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSummaries:
+    """What is known about the probability of every category in every group; 0 where it is not possible."""
+
+    mean: Floats
+    std: Floats
+    low: Floats
+    high: Floats
+    """The ends of the equal-tailed interval."""
+    error: Floats
+    """Bound on how far the probabilities below `low` and above `high` are from what the interval is to leave out on each side."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Noisy counts with all that is public about them, made regular: one row for each group that differs."""
+
+    cells: Cells
+    possible: NDArray[np.bool_]
+    rest: Floats
+    """The prior parameters of all other possible categories of the group, added up."""
+    sizes: Counts | None
+    """The size of each group, if it is public."""
+    shares: Floats
+    """The prior parameter of each group's share of a public total."""
+    multiplicity: Counts
+    """How many groups each row stands for."""
+    inverse: NDArray[np.int64] | slice
+    """Which row stands for each group."""
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    @property
+    def open(self) -> NDArray[np.bool_]:
+        """The cells whose probability is not known to be 0 or 1."""
+        return self.possible & (self.rest > 0.0)
+
+    @property
+    def prior_total(self) -> Floats:
+        """The prior parameters of each group's possible categories, added up; 1 for a group that has none, which must be empty."""
+        total = np.where(self.possible, self.cells.a, 0.0).sum(axis=1)
+        return np.where(self.possible.any(axis=1), total, 1.0)
+
+    def rows(self, chosen: NDArray[np.int64] | slice) -> "Table":
+        """Some of the rows."""
+        sizes = None if self.sizes is None else self.sizes[chosen]
+        shares, many = self.shares[chosen], self.multiplicity[chosen]
+        return Table(self.cells.rows(chosen), self.possible[chosen], self.rest[chosen], sizes, shares, many, slice(None))
+
+
+def table_of(
+    z: Counts,
+    a: Floats,
+    slope: float,
+    possible: NDArray[np.bool_] | None,
+    top: Counts,
+    sizes: Counts | None = None,
+    shares: Floats | None = None,
+) -> Table:
+    """The rows of a table; `top` is the largest possible count of each group's cells."""
+    groups, k = z.shape
+    allowed = np.ones((groups, k), dtype=np.bool_) if possible is None else np.asarray(possible, dtype=np.bool_)
+    highest = np.where(allowed, top[:, None], 0)
+    centres = np.clip(z, 0, highest)
+    share = np.ones(1) if shares is None else shares
+    keys = [*centres.T, *([] if sizes is None else [sizes]), *([] if possible is None else allowed.T.astype(np.int64))]
+    chosen, inverse, multiplicity = _distinct(keys) if groups and a.ndim == 1 and share.size == 1 else _all(groups)
+    prior, share = np.broadcast_to(a, (groups, k))[chosen], np.broadcast_to(share, groups)[chosen]
+    allowed, centres, highest = allowed[chosen], centres[chosen], highest[chosen]
+    rest = np.where(allowed, prior, 0.0) @ (1.0 - np.eye(k))
+    last = int(min(highest.max(initial=0), centres.max(initial=0) + 200.0 / slope))
+    cells = Cells(centres, prior, slope, highest, RiseTable(a, last))
+    return Table(cells, allowed, rest, None if sizes is None else sizes[chosen], share, multiplicity, inverse)
+
+
+def _all(groups: int) -> tuple[NDArray[np.int64] | slice, NDArray[np.int64] | slice, Counts]:
+    return slice(None), slice(None), np.ones(groups, dtype=np.int64)
+
+
+def _distinct(keys: list[Counts]) -> tuple[NDArray[np.int64] | slice, NDArray[np.int64] | slice, Counts]:
+    """Rows that differ, which of them each group is, and how many groups each is; all rows if their keys do not fit into an integer."""
+    groups, code, size = len(keys[0]), np.zeros(len(keys[0]), dtype=np.int64), 1
+    for key in keys:
+        span = int(key.max(initial=0)) + 1
+        size *= span
+        if size >= 2**62:
+            return _all(groups)
+        code = code * span + key
+    _, chosen, inverse, multiplicity = np.unique(code, return_index=True, return_inverse=True, return_counts=True)
+    if len(chosen) > _MOSTLY * groups:
+        return _all(groups)
+    return chosen, inverse, multiplicity
+
+
+_MOSTLY = 0.95
+"""Where more than this part of the groups differ they are all computed."""
+
+
+def each_block(table: Table, work: Callable[[Table], Result]) -> list[Result]:
+    """What `work` gives for blocks of rows, in order; two are worked on at a time."""
+    parts = [table.rows(slice(start, start + _BLOCK)) for start in range(0, len(table), _BLOCK)]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return list(pool.map(work, parts))
+
+
+def joined(table: Table, parts: list[GroupSummaries]) -> GroupSummaries:
+    """The summaries of all groups from those of the blocks of rows."""
+    if not parts:
+        return known(table)
+    names = ("mean", "std", "low", "high", "error")
+    return GroupSummaries(*(np.concatenate([getattr(part, name) for part in parts])[table.inverse] for name in names))
+
+
+def precision(tail: float) -> float:
+    """How exactly the probability beyond a quantile is to be `tail`, relative to it."""
+    return min(_RELATIVE, _PRECISION / tail)
+
+
+def known(table: Table) -> GroupSummaries:
+    """Summaries with 1 for a category that is the only possible one, and 0 elsewhere."""
+    sure = np.where(table.possible & ~(table.rest > 0.0), 1.0, 0.0)
+    return GroupSummaries(sure, np.zeros_like(sure), sure.copy(), sure.copy(), np.zeros_like(sure))
+
+
+def trimmed(weight: Floats, tail: float) -> tuple[Counts, Floats, Floats]:
+    """Rows of weights without what holds less than `tail` at either end, all of one length: where they begin, they, and what was left out."""
+    sums = np.cumsum(weight, axis=1)
+    whole = sums[:, -1:]
+    first = (sums <= tail * whole).sum(axis=1)
+    last = (sums < (1.0 - tail) * whole).sum(axis=1)
+    width = int((last - first).max(initial=0)) + 1
+    start = np.clip(first, 0, weight.shape[1] - width)
+    index = start[:, None] + np.arange(width)
+    kept = np.take_along_axis(weight, index, axis=1)
+    mass = kept.sum(axis=1, keepdims=True)
+    return start, kept / mass, np.maximum(1.0 - (mass / whole)[:, 0], 0.0)

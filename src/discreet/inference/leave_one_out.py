@@ -1,0 +1,179 @@
+"""For every group, the law of the total of all other groups, without a convolution for each (docs/inference.md, "Many groups at once").
+
+Under a tilt that gives all groups together the public total N on average, the law of the total of all but one is a sum over frequencies,
+
+    P(Σ_{h ≠ g} U_h = m)  =  1/L Σ_j Φ(ω_j)/φ_g(ω_j) e^{-i ω_j m} ,    Φ = Π_h φ_h ,  ω_j = 2πj/L ,
+
+for any period L that the total does not leave. The more groups there are, the faster Φ falls, so that few frequencies are left. What the
+others add up to at most is known: with `q_d = Σ_u min(V(u), V(u + d))`, the mass of a law that can be paired at distance d,
+`|φ(ω)| <= 1 - q_d (1 - |cos(dω/2)|)`, so that `|Φ(ω)| <= exp(-(1 - |cos(dω/2)|) Σ_g q_d)` for every d.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import limits
+from discreet.arrays import Counts, Floats
+from discreet.errors import TooLargeError
+
+DEPTH = 36.0
+"""All but e^-36 of the law of the total lies within a period."""
+_DISTANCES = 2 ** np.arange(9)
+_RATES = np.geomspace(1e-4, 0.6, 24)
+_NEGLIGIBLE = 1e-19
+"""What frequencies may add up to that are left out, relative to the largest probability of a total."""
+_TINY = 1e-280
+_ROUNDING = 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """What some groups add to the law of the total: sums over groups, so that those of several blocks can be added."""
+
+    centre: int
+    """The sum of the middles of their windows."""
+    mean: float
+    variance: float
+    above: Floats
+    """Sums of ln E e^{δ(U - middle)} for several rates δ, and of ln E e^{-δ(U - middle)}."""
+    below: Floats
+    overlap: Floats
+    """Sums of the mass that can be paired at several distances."""
+
+    def __add__(self, other: "Contributions") -> "Contributions":
+        names = ("centre", "mean", "variance", "above", "below", "overlap")
+        return Contributions(*(getattr(self, name) + getattr(other, name) for name in names))
+
+
+def rates(slope: float) -> Floats:
+    """The rates with which totals are bounded where noise falls with this slope."""
+    return np.asarray(slope * _RATES)
+
+
+def contributions(law: Floats, first: Counts, multiplicity: Counts, slope: float) -> Contributions:
+    """Of laws on windows of one width that begin at `first`, each for so many groups."""
+    width = law.shape[1]
+    middle = width // 2
+    away = np.arange(width, dtype=np.float64) - middle
+    many = multiplicity.astype(np.float64)
+    mean, square = law @ away, law @ (away * away)
+    bounded = np.minimum(rates(slope), 600.0 / max(middle, 1))
+    above, below = (many @ np.log(law @ np.exp(sign * away[:, None] * bounded)) for sign in (1.0, -1.0))
+    overlap = [float(many @ np.minimum(law[:, d:], law[:, :-d]).sum(axis=1)) if d < width else 0.0 for d in _DISTANCES.tolist()]
+    centre = int((multiplicity * (first + middle)).sum())
+    return Contributions(centre, centre + float(many @ mean), float(many @ (square - mean**2)), above, below, np.array(overlap))
+
+
+@dataclass(frozen=True, eq=False)
+class Frequencies:
+    """The frequencies at which transforms are taken, and what the others could change in a probability."""
+
+    period: int
+    count: int
+    error: float
+
+    @staticmethod
+    def of(found: Contributions, total: int, slope: float) -> "Frequencies":
+        """A period that the total does not leave, and all frequencies that matter."""
+        rate = rates(slope)
+        shift = rate * float(found.centre - total)
+        bound = np.maximum(found.above + shift, found.below - shift)
+        period = int(np.ceil(((bound + DEPTH) / rate).clip(1.0).min())) + 1
+        if period > limits.WINDOW_CONVOLUTIONS:
+            raise TooLargeError(f"the noise spreads the total of all groups over {period:,} values: too many")
+        omega = 2.0 * np.pi / period * np.arange(period // 2 + 1)
+        log_size = np.zeros_like(omega)
+        for distance, mass in zip(_DISTANCES.tolist(), found.overlap.tolist(), strict=True):
+            log_size = np.minimum(log_size, -max(mass - 1.0, 0.0) * (1.0 - np.abs(np.cos(0.5 * distance * omega))))
+        left = 2.0 / period * np.cumsum(np.exp(log_size)[::-1])[::-1]
+        peak = 1.0 / np.sqrt(2.0 * np.pi * max(found.variance, 1.0))
+        count = max(int((left > _NEGLIGIBLE * peak).sum()), 1)
+        return Frequencies(period, count, float(left[count]) if count < len(left) else 0.0)
+
+    @property
+    def omega(self) -> Floats:
+        return np.asarray(2.0 * np.pi / self.period * np.arange(self.count))
+
+    @property
+    def weights(self) -> Floats:
+        """How often each counts: those but the first, and but the last of an even period, stand for their negatives too."""
+        found = np.full(self.count, 2.0)
+        found[0] = 1.0
+        if self.period % 2 == 0 and self.count == self.period // 2 + 1:
+            found[-1] = 1.0
+        return found / self.period
+
+    def _turns(self, width: int) -> NDArray[np.complex128]:
+        away = np.arange(width) - width // 2
+        return np.exp(2j * np.pi / self.period * ((away[:, None] * np.arange(self.count)) % self.period))
+
+    def log_spectra(self, law: Floats) -> NDArray[np.complex128]:
+        """ln φ of each law, about the middle of its window."""
+        turns = self._turns(law.shape[1])
+        spectra = law @ turns.real + 1j * (law @ turns.imag)
+        return np.asarray(np.log(np.where(np.abs(spectra) > _TINY, spectra, _TINY)))
+
+    def others(self, law: Floats, log_whole: NDArray[np.complex128], offset: int) -> Floats:
+        """For each law and place u of its window, the probability that all other groups add up to the total less u.
+
+        `log_whole` is the sum of all groups' `log_spectra`, and `offset` the total less the sum of their middles.
+        """
+        places = (
+            (offset * np.arange(self.count, dtype=object)) % self.period
+            if abs(offset) > 2**31
+            else (offset * np.arange(self.count) % self.period)
+        )
+        turn = np.exp(-2j * np.pi / self.period * np.asarray(places, dtype=np.float64))
+        spectra = np.exp(log_whole - self.log_spectra(law)) * (self.weights * turn)
+        turns = self._turns(law.shape[1]).T
+        return np.maximum(spectra.real @ turns.real - spectra.imag @ turns.imag, 0.0)
+
+
+def leave_one_out(log_weight: Floats, first: Counts, total: int, slope: float) -> tuple[Floats, float]:
+    """For every group and every u of its window, ln Σ Π_h V_h(u_h) over all u_h of the other groups that add up to `total` less u.
+
+    Args:
+        log_weight: ln V of every group, on windows of one width; -inf for no weight.
+        first: The first u of each window.
+        total: What all groups add up to.
+        slope: How fast the laws fall at most, nearly: with what rates totals are bounded.
+
+    Returns:
+        The logarithms, up to one constant for each group, -inf where there is nothing; and a bound on how far the law of a group's u
+        that follows from them can be off, in probability.
+    """
+    u = first[:, None] + np.arange(log_weight.shape[1])
+    tilt = 0.0
+    low, high = -np.inf, np.inf
+    once = np.ones(len(first), dtype=np.int64)
+    for _ in range(200):
+        law = _normalised(log_weight + tilt * (u - first[:, None]))
+        found = contributions(law, first, once, slope)
+        excess = found.mean - total
+        if abs(excess) <= 0.5 * np.sqrt(found.variance) + 1e-6:
+            break
+        low, high = (tilt, high) if excess < 0.0 else (low, tilt)
+        new = tilt - excess / max(found.variance, 1e-12)
+        new = float(np.clip(new, tilt - 8.0 * slope, tilt + 8.0 * slope))
+        tilt = new if low < new < high else 0.5 * (low + high)
+    frequencies = Frequencies.of(found, total, slope)
+    log_whole = frequencies.log_spectra(law).sum(axis=0)
+    others = frequencies.others(law, log_whole, total - found.centre)
+    completion = float((law * others).sum(axis=1).min())
+    with np.errstate(divide="ignore"):
+        error = relative_error(frequencies, completion)
+        return np.log(others) + tilt * u, error
+
+
+def _normalised(log_law: Floats) -> Floats:
+    law = np.exp(log_law - log_law.max(axis=1, keepdims=True))
+    return np.asarray(law / law.sum(axis=1, keepdims=True))
+
+
+def relative_error(frequencies: Frequencies, completion: float) -> float:
+    """What the period, the frequencies left out and rounding can change, where the total has the probability `completion`."""
+    if not completion > 0.0:
+        return 1.0
+    return min(1.0, _ROUNDING * (8.0 + frequencies.count) + (frequencies.error + 2.0 * float(np.exp(-DEPTH)) + 1e-16) / completion)

@@ -1,0 +1,35 @@
+"""Posteriors of many groups whose sizes are public: the counts of each group add up to its size (docs/inference.md)."""
+
+import numpy as np
+
+from discreet.inference.count_windows import batches, ranges, windows
+from discreet.inference.group_sums import fixed_totals
+from discreet.inference.group_tables import DEPTH, TRIMMED, GroupSummaries, Table, known, precision, trimmed
+from discreet.inference.group_tilts import balanced_tilts, check_widths
+from discreet.inference.line_quantiles import BetaLines
+
+
+def of_public_sizes(table: Table, tail: float) -> GroupSummaries:
+    """Summaries of all rows, with intervals that leave out `tail` on either side."""
+    cells, sizes = table.cells, table.sizes
+    assert sizes is not None
+    result = known(table)
+    tilt = balanced_tilts(cells, sizes)
+    low, high = ranges(cells, tilt, DEPTH)
+    check_widths(high - low)
+    for rows in batches((high - low).max(axis=1) + 1, low.shape[1]):
+        part = table.rows(rows)
+        found = windows(part.cells, tilt[rows], low[rows], high[rows], DEPTH)
+        law = fixed_totals(found, sizes[rows], cells.slope, DEPTH)
+        group, cell = np.nonzero(part.open)
+        to = rows[group], cell
+        lines = BetaLines(
+            law.weight[group, cell], law.low[group, cell], sizes[rows][group], part.cells.a[group, cell], part.rest[group, cell]
+        )
+        mean, variance = lines.moments()
+        result.mean[to], result.std[to] = mean, np.sqrt(variance)
+        start, weight, dropped = trimmed(lines.weight, TRIMMED)
+        short = BetaLines(weight, lines.first + start, lines.n, lines.a, lines.b)
+        result.low[to], result.high[to], wrong = short.interval(tail, precision(tail))
+        result.error[to] = wrong + dropped + law.omitted[group]
+    return result

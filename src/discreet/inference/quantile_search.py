@@ -1,0 +1,121 @@
+"""Quantiles of many distributions on (0, 1) at once: Newton's method for whole arrays, on the logit scale, with a check at the end.
+
+Where the distribution function F is within reach of its target p the step is Newton's for `Φ^{-1}(F)`, which is nearly a straight line in
+the logit; elsewhere for ln F (ln (1 - F) above the median), which is one in the tails. Every step stays inside a bracket that only shrinks.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, gammaln, ndtri
+
+from discreet.arrays import Floats
+
+Evaluate = Callable[[NDArray[np.int64] | slice, Floats], tuple[Floats, Floats]]
+"""For chosen distributions and one logit for each: the probability of what lies on the side of the quantile, and the density."""
+
+_LOWEST, _HIGHEST = -708.0, 36.8
+"""Logits of the smallest normal float and of the largest one below 1."""
+_NEAR = 1.5
+_ROUNDS = 40
+_ROOT = float(np.sqrt(2.0 * np.pi))
+_SHIFT = 4
+"""How far arguments of polygamma functions are moved up before their asymptotic series is used."""
+
+
+def quantiles(evaluate: Evaluate, guess: Floats, tail: float, upper: bool, precision: float) -> tuple[Floats, Floats]:
+    """For each distribution the logit with this much probability below it (above it, if `upper`), and how far off that probability is.
+
+    `tail` is at most ½. What is not within `precision` times the tail after all rounds has an error that says so.
+    """
+    sign = -1.0 if upper else 1.0
+    u = np.clip(np.where(np.isfinite(guess), guess, 0.0), _LOWEST + 1.0, _HIGHEST - 1.0)
+    low, high = np.full_like(u, _LOWEST), np.full_like(u, _HIGHEST)
+    error = np.full_like(u, np.inf)
+    open_: NDArray[np.int64] | slice = slice(None)
+    for _ in range(_ROUNDS):
+        at = u[open_]
+        mass, density = evaluate(open_, at)
+        with np.errstate(invalid="ignore"):
+            excess = sign * (mass - tail)
+        error[open_] = np.where(np.isfinite(excess), np.abs(excess), np.inf)
+        wrong = np.nonzero(~(np.abs(excess) <= precision * tail))[0]
+        if not wrong.size:
+            break
+        low[open_], high[open_] = np.where(excess <= 0.0, at, low[open_]), np.where(excess >= 0.0, at, high[open_])
+        indices = wrong if isinstance(open_, slice) else open_[wrong]
+        new = at[wrong] + sign * _step(mass[wrong], density[wrong], tail)
+        inside = (new > low[indices]) & (new < high[indices])
+        u[indices] = np.where(inside, new, 0.5 * (low[indices] + high[indices]))
+        if not isinstance(open_, slice) or wrong.size < _FEWER * u.size:
+            open_ = indices
+    return u, error
+
+
+_FEWER = 0.7
+"""Once less than this part is wrong the others are left alone."""
+
+
+def _step(mass: Floats, density: Floats, tail: float) -> Floats:
+    """How far towards the middle of the distribution the quantile is."""
+    target = float(ndtri(tail))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        probit = ndtri(mass)
+        near = (target - probit) * np.exp(-0.5 * probit * probit) / (_ROOT * density)
+        far = (np.log(tail) - np.log(mass)) * mass / density
+        return np.where(np.abs(target - probit) < _NEAR, near, far)
+
+
+def matched_logits(mean: Floats, variance: Floats, tail: float) -> tuple[Floats, Floats]:
+    """Nearly the logits of two quantiles, which leave out `tail` on either side, of the one Beta with this mean and variance.
+
+    By Cornish and Fisher's expansion, or a power of the probability where a parameter is below 1. The cumulants of the logit of a
+    Beta(α, β) are differences and sums of polygamma functions of α and β.
+    """
+    total = np.maximum(mean * (1.0 - mean) / np.maximum(variance, 1e-300) - 1.0, 1e-3)
+    alpha, beta = np.maximum(mean * total, 1e-3), np.maximum((1.0 - mean) * total, 1e-3)
+    mine, other = _polygammas(alpha), _polygammas(beta)
+    centre, third = mine[0] - other[0], mine[2] - other[2]
+    square, fourth = mine[1] + other[1], mine[3] + other[3]
+    deviation = np.sqrt(square)
+    z = -float(ndtri(tail))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        skew, excess = third / (square * deviation), fourth / square**2
+    odd = z + (z**3 - 3.0 * z) / 24.0 * excess - (2.0 * z**3 - 5.0 * z) / 36.0 * skew**2
+    even = (z * z - 1.0) / 6.0 * skew
+    low, high = centre + deviation * (even - odd), centre + deviation * (even + odd)
+    for side, parameter, sign in ((low, alpha, 1.0), (high, beta, -1.0)):
+        few = np.nonzero(parameter < 1.0)[0]
+        if few.size:
+            small, both = parameter[few], (alpha + beta)[few]
+            log_beta = gammaln(small) + gammaln(both - small) - gammaln(both)
+            power = (np.log(tail) + np.log(small) + log_beta) / small
+            side[few] = sign * np.minimum(power, sign * side[few])
+    return low, high
+
+
+def _polygammas(z: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """ψ, ψ', ψ'' and ψ''' to a few digits."""
+    sums = [np.zeros_like(z) for _ in range(4)]
+    for shift in range(_SHIFT):
+        inverse = 1.0 / (z + shift)
+        power = inverse
+        for order, factor in enumerate((-1.0, 1.0, -2.0, 6.0)):
+            sums[order] += factor * power
+            power = power * inverse
+    far = z + float(_SHIFT)
+    inverse = 1.0 / far
+    series = (
+        np.log(far) - inverse * (0.5 + inverse / 12.0),
+        inverse * (1.0 + inverse * (0.5 + inverse / 6.0)),
+        -(inverse**2) * (1.0 + inverse * (1.0 + 0.5 * inverse)),
+        inverse**3 * (2.0 + inverse * (3.0 + 2.0 * inverse)),
+    )
+    first, second, third, fourth = (head + tail for head, tail in zip(sums, series, strict=True))
+    return first, second, third, fourth
+
+
+def probability(logit: Floats) -> Floats:
+    """The probability with this logit."""
+    return np.asarray(expit(logit))
