@@ -140,3 +140,7 @@ MIXTURE_CELLS = 1 << 23
 """Pairs of a count and a total in the law of one category's probability where n is private: 64 MB, some ten times."""
 SIZE_WEIGHTS = 1 << 24
 """Longest array of log weights of a private n."""
+CONTRAST_CELLS = 1 << 28
+"""Densities of components on panels that the exact law of a contrast is computed from: some seconds."""
+CONTRAST_COUPLING = 1 << 24
+"""Pairs of the sizes of two groups that a public total couples: 128 MB, and a second."""
