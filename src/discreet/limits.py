@@ -142,5 +142,5 @@ SIZE_WEIGHTS = 1 << 24
 """Longest array of log weights of a private n."""
 CONTRAST_CELLS = 1 << 28
 """Densities of components on panels that the exact law of a contrast is computed from: some seconds."""
-CONTRAST_COUPLING = 1 << 24
-"""Pairs of the sizes of two groups that a public total couples: 128 MB, and a second."""
+CONTRAST_PAIRS = 1 << 24
+"""Pairs of counts of two categories, or of sizes of two groups, whose weights are held for a contrast: 128 MB, a few times."""

@@ -20,7 +20,7 @@ from discreet.inference.runs import Run
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import Block
 from discreet.model.dirichlet import equal_tailed
-from discreet.model.log_odds import BetaFamily, JointLaw, PanelLaws, check_pairs, joined_density, panel_edges, product_law, short_law
+from discreet.model.log_odds import BetaFamily, JointLaw, PanelLaws, check_nodes, joined_density, panel_edges, product_law, short_law
 from discreet.text import html_table, plain
 from discreet.validation import check_levels
 
@@ -212,10 +212,10 @@ def coupled_contrast(
     tied = np.asarray(coupling, dtype=np.float64)
     if tied.shape != (len(first.block.totals), len(second.block.totals)) or not (np.isfinite(tied) & (tied >= 0.0)).all():
         raise InvalidInputError("coupling must have a finite number of at least 0 for every pair of the two groups' sizes")
-    if tied.size > limits.CONTRAST_COUPLING:
+    if tied.size > limits.CONTRAST_PAIRS:
         raise TooLargeError(
             f"a public total ties {tied.size:,} pairs of sizes of these two groups, and contrasts are exact up to "
-            f"{limits.CONTRAST_COUPLING:,}: compare draws instead"
+            f"{limits.CONTRAST_PAIRS:,}: compare draws instead"
         )
     mass = float(families[0].masses @ tied @ families[1].masses)
     if not mass > 0.0:
@@ -223,7 +223,7 @@ def coupled_contrast(
 
     def build(finer: float) -> JointLaw:
         edges = panel_edges(families[:1], finer), panel_edges(families[1:], finer)
-        check_pairs(edges)
+        check_nodes(edges)
         mine, other = (f.on(e).reshape(-1, len(f.rows)) for f, e in zip(families, edges, strict=True))
         return short_law(mine @ tied @ other.T / mass, edges)
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv, betaln, expit, log_expit, logit
 
 from discreet import limits
-from discreet.arrays import Floats
+from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.model.dirichlet import log_density
 
@@ -24,8 +24,12 @@ _NODES = 20
 _POINTS, _WEIGHTS = leggauss(_NODES)
 _HALF_PANEL = 1.25
 """Half the length of a panel in standard deviations of a component: the polynomial through the nodes is then good to 1e-13."""
-_WIDEST = 0.75
-"""Half the length of the longest panel, but for the far tails: θ/(1-θ) grows by e^{1.5} there, which 20 nodes follow to 1e-14."""
+_CROWDED = 2.8
+"""Expected counts from which on that holds. With fewer, densities are smoother, and panels grow with the fourth root."""
+_WIDEST = 2.5
+"""Half the length of the longest panel, but for the far tails."""
+_STRIDE = 1.5
+"""Longest piece of a panel on which one rule integrates: θ/(1-θ) grows by e^{1.5} there, which 20 nodes follow to 1e-14."""
 _FAR = 80.0
 """Beyond the logarithm of all records and this, log densities are straight lines."""
 _FAR_HALF = 1.5
@@ -38,11 +42,13 @@ _NEGLIGIBLE = 1e-18
 """Weight of components, relative to all, that do not matter for where panels are."""
 _DEPTH = 80.0
 """How far below the largest of its row, in logarithms, a term must be in the middle of a panel to be left out there."""
+_APART = 100.0
+"""By how much, in logarithms, the largest columns of rows that are computed together may change differently over half a panel."""
 _LARGEST = 600.0
 """No factor's logarithm is larger; one that would be belongs to a panel that is too long, which its last coefficients tell."""
 _HELD = 8 * _NODES
 """How much a row on a panel counts against a density: its values at the nodes are held."""
-_PAIR = 16
+_PAIR = 8
 """The same for a pair of nodes."""
 _RESIDUE = 1e-14
 """Probability that a joint law may lose when it is written as a short sum of products."""
@@ -81,8 +87,9 @@ class BetaFamily:
         """For each row Σ_j weight · E[θ^i (1-θ)^j], for whole numbers of either sign; infinite where a component's is."""
         a, b = self._parameters[..., 0], self._parameters[..., 1]
         value = _rising(a, i) * _rising(b, j) / _rising(a + b, i + j)
-        finite = (a + i > 0.0) & (b + j > 0.0)
-        return cast(Floats, np.where(self.weights > 0.0, self.weights * np.where(finite, value, np.inf), 0.0).sum(axis=1))
+        value[(a + i <= 0.0) | (b + j <= 0.0)] = np.inf
+        held = self.weights > 0.0
+        return cast(Floats, np.multiply(self.weights, value, out=np.zeros_like(value), where=held).sum(axis=1))
 
     @property
     def least(self) -> Floats:
@@ -117,7 +124,8 @@ class BetaFamily:
         least, _, total = self._extremes
         if abs(y) > self.far:
             return max(_WIDEST, _FAR_HALF / float(least[0] if y < 0.0 else least[1]))
-        return min(_WIDEST, _HALF_PANEL / float(np.sqrt(total * expit(y) * expit(-y))))
+        expected = total * float(expit(y) * expit(-y))
+        return min(_WIDEST, _HALF_PANEL / max(expected, (expected * _CROWDED) ** 0.5) ** 0.5)
 
     # --- densities ----------------------------------------------------------------------------------------------------
 
@@ -148,16 +156,26 @@ class BetaFamily:
         centre, log_reference = self._reference
         to_middle = _changes(centre, np.array([middle - centre]))[0]
         log_middle = log_reference + (self.rows @ to_middle)[:, None] + self.columns @ to_middle
-        column = int(np.argmax(log_middle)) % log_middle.shape[1]
-        top = log_middle.max(axis=1)
+        best = np.argmax(log_middle, axis=1)
+        top = log_middle[np.arange(len(best)), best]
         top[top == -np.inf] = 0.0
         log_middle -= top[:, None]
-        used = (log_middle > -_DEPTH).any(axis=0)
-        terms = np.zeros((len(top), int(used.sum())))
-        np.exp(log_middle[:, used], out=terms, where=log_middle[:, used] > -2.0 * _DEPTH)
         changes = _changes(middle, half * _POINTS).T
+        # A factor of the column is relative to a column that is the largest of its row, or of one that changes nearly as much.
+        alike = np.floor((self.columns @ changes[:, [0, -1]])[best] / _APART)
+        result = np.empty((_NODES, len(best)))
+        for group in np.unique(alike, axis=0):
+            rows = np.nonzero((alike == group).all(axis=1))[0]
+            result[:, rows] = self._together(rows, int(best[rows[0]]), top[rows], log_middle[rows], changes)
+        return result
+
+    def _together(self, rows: Counts, column: int, top: Floats, log_terms: Floats, changes: Floats) -> Floats:
+        """Densities of some rows at all nodes, from terms in the middle relative to the largest of each row."""
+        used = (log_terms > -_DEPTH).any(axis=0)
+        terms = np.zeros((len(rows), int(used.sum())))
+        np.exp(log_terms[:, used], out=terms, where=log_terms[:, used] > -2.0 * _DEPTH)
         of_column = np.exp(np.minimum((self.columns[used] - self.columns[column]) @ changes, _LARGEST))
-        of_row = np.exp(np.minimum(top[:, None] + (self.rows + self.columns[column]) @ changes, _LARGEST))
+        of_row = np.exp(np.minimum(top[:, None] + (self.rows[rows] + self.columns[column]) @ changes, _LARGEST))
         return cast(Floats, (of_row * (terms @ of_column)).T)
 
 
@@ -230,6 +248,14 @@ class PanelLaws:
     @cached_property
     def node_weights(self) -> Floats:
         return self._half[:, None] * _WEIGHTS
+
+    @cached_property
+    def strides(self) -> Floats:
+        """The ends of panels, and places between them where these are long; far out they may be, since nothing happens there."""
+        pieces = np.where(self._half <= _WIDEST, np.ceil(2.0 * self._half / _STRIDE), 1.0).astype(np.int64)
+        start, step = np.repeat(self.edges[:-1], pieces), np.repeat(2.0 * self._half / pieces, pieces)
+        within = np.arange(len(start)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        return np.append(start + step * within, self.edges[-1])
 
     def integral(self, factor: ArrayLike = 1.0) -> Floats:
         """Of every function times a factor, which has a value for each panel and node."""
@@ -315,7 +341,7 @@ class JointLaw:
             kinks: more places for panels to end.
         """
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            ends = np.concatenate([self.second.edges, inverse(self.first.edges), np.array(kinks, dtype=np.float64)])
+            ends = np.concatenate([self.second.strides, inverse(self.first.strides), np.array(kinks, dtype=np.float64)])
         ends = ends[(ends >= self.second.edges[0]) & (ends <= self.second.edges[-1])]
         edges = np.unique(ends)
         half = 0.5 * np.diff(edges)
@@ -331,7 +357,13 @@ def product_law(first: Floats, second: Floats, edges: tuple[Floats, Floats]) -> 
     return JointLaw(PanelLaws(edges[0], first[..., None]), PanelLaws(edges[1], second[..., None]))
 
 
-def check_pairs(edges: tuple[Floats, Floats]) -> None:
+def single_law(density: Floats, edges: Floats) -> JointLaw:
+    """The law of one log-odds, as the second of two of which the first means nothing."""
+    nothing = PanelLaws(np.array([0.0, 1.0]), np.ones((1, _NODES, 1)))
+    return JointLaw(nothing, PanelLaws(edges, density[..., None]))
+
+
+def check_nodes(edges: tuple[Floats, Floats]) -> None:
     """Refuse panels with too many pairs of nodes."""
     _check_work(_PAIR * _NODES**2 * len(edges[0]) * len(edges[1]))
 
@@ -354,11 +386,12 @@ def short_law(density: Floats, edges: tuple[Floats, Floats]) -> JointLaw:
 
 def _eliminated(left: Floats, enough: float) -> Iterator[tuple[Floats, Floats]]:
     """Columns and rows whose products add up to a matrix, which is used up."""
+    size = np.empty_like(left)
     for _ in range(min(left.shape)):
-        pivot = np.abs(left)
-        if float(pivot.sum()) <= enough:
+        np.abs(left, out=size)
+        if float(size.sum()) <= enough:
             return
-        row, column = divmod(int(np.argmax(pivot)), left.shape[1])
+        row, column = divmod(int(np.argmax(size)), left.shape[1])
         term = left[:, column].copy(), left[row] / left[row, column]
         yield term
-        left -= np.outer(*term)
+        left -= np.outer(*term, out=size)
