@@ -229,7 +229,7 @@ def _of_many(pair: _Pair, names: tuple[Hashable, Hashable], omitted: float) -> C
 
 
 def _difference_below(law: JointLaw, t: float) -> float:
-    """P(s (2v - 1) <= t) for t >= 0: v is at most 1/2 or s at most t/(2v - 1). Below 0 it is the other way round, with a and b exchanged."""
+    """P(s (2v - 1) <= t). For t >= 0, v is at most 1/2 or s at most t/(2v - 1); for t < 0 a and b are exchanged."""
     side, size = (1.0 if t >= 0.0 else -1.0), abs(t)
 
     def boundary(y: Floats) -> Floats:

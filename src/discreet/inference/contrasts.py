@@ -20,7 +20,7 @@ from discreet.inference.runs import Run
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import Block
 from discreet.model.dirichlet import equal_tailed
-from discreet.model.log_odds import BetaFamily, JointLaw, PanelLaws, check_nodes, joined_density, panel_edges, product_law, short_law
+from discreet.model.log_odds import BetaFamily, JointLaw, check_nodes, joined_density, panel_edges, product_law, short_law
 from discreet.text import html_table, plain
 from discreet.validation import check_levels
 
@@ -30,6 +30,8 @@ _FINER = (1.0, 2.0, 4.0)
 """What the lengths of panels are divided by until they are good."""
 _STEP = 1e-15
 """How closely quantiles are searched for, on the scale of the difference or of the logarithm of a ratio."""
+_ROUNDING = 1e-14
+"""Differences of probabilities that a search does not follow."""
 _SUDDEN = 1e-13
 """Below this a difference bends the boundary between panels that are long."""
 
@@ -95,7 +97,12 @@ class Quantity:
             return low
         if self.below(high) <= q:
             return high
-        return float(brentq(lambda x: self.below(x) - q, low, high, xtol=_STEP, rtol=4.0 * np.finfo(float).eps))
+
+        def excess(x: float) -> float:
+            found = self.below(x) - q
+            return found if abs(found) > _ROUNDING else 0.0
+
+        return float(brentq(excess, low, high, xtol=_STEP, rtol=4.0 * np.finfo(float).eps))
 
     def interval(self, mass: float = 0.95) -> tuple[float, float]:
         """The equal-tailed interval that holds this much probability."""
@@ -289,10 +296,8 @@ def moved(y: Floats, log_factor: float) -> Floats:
 def scaled(y: Floats, log_factor: float) -> Floats:
     """Log-odds after θ is multiplied by e^{log_factor}: infinite where that is 1 or more."""
     log_product = log_factor + log_expit(y)
-    if abs(log_factor) > 1.0:
-        rest = -np.expm1(np.minimum(log_product, 0.0))
-    else:
-        rest = expit(-y) - np.expm1(log_factor) * expit(y)
+    near = abs(log_factor) <= 1.0  # then 1 - tθ = (1 - θ) - (t - 1)θ keeps what 1 - θ has
+    rest = expit(-y) - np.expm1(log_factor) * expit(y) if near else -np.expm1(np.minimum(log_product, 0.0))
     return np.where(rest > 0.0, log_product - np.log(np.where(rest > 0.0, rest, 1.0)), np.inf) if log_factor else y
 
 

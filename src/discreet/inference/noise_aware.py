@@ -171,9 +171,7 @@ class NoiseAware:
             rows = min(batch, size - start)
             holds = np.asarray(event(self.sample(rows, generator)))
             if holds.shape != (rows,) or holds.dtype != np.bool_:
-                raise InvalidInputError(
-                    "event must give one True or False for each row of draws, as lambda theta: theta[:, 0] > theta[:, 1]"
-                )
+                raise InvalidInputError("event must give one True or False for each row of draws, as theta[:, 0] > theta[:, 1] does")
             hits += int(holds.sum())
         smoothed = (hits + 1.0) / (size + 2.0)
         return Estimate(hits / size, float(np.sqrt(smoothed * (1.0 - smoothed) / size)))

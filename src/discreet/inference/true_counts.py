@@ -223,7 +223,8 @@ LatentCounts = ListedCounts | ConvolvedCounts
 
 `work` is how many numbers the marginals of all categories are computed from, `omitted` an upper bound on the probability that is left
 out; `marginal(category)` has the probabilities of one category's count, `probability_law(category, a, b, label)` the distribution of its
-probability, Beta(a + x, b + n - x) over the counts x; `pairs(first, second)` has the joint law of two counts; `size` is the law of n, and `sample(size, rng)` draws counts, one a row.
+probability, Beta(a + x, b + n - x) over the counts x, and `pairs(first, second)` the joint law of two counts; `size` is the law of n, and
+`sample(size, rng)` draws counts, one a row.
 """
 
 

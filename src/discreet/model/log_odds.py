@@ -86,7 +86,8 @@ class BetaFamily:
     def moments(self, i: int, j: int) -> Floats:
         """For each row Σ_j weight · E[θ^i (1-θ)^j], for whole numbers of either sign; infinite where a component's is."""
         a, b = self._parameters[..., 0], self._parameters[..., 1]
-        value = _rising(a, i) * _rising(b, j) / _rising(a + b, i + j)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = _rising(a, i) * _rising(b, j) / _rising(a + b, i + j)
         value[(a + i <= 0.0) | (b + j <= 0.0)] = np.inf
         held = self.weights > 0.0
         return cast(Floats, np.multiply(self.weights, value, out=np.zeros_like(value), where=held).sum(axis=1))
@@ -184,8 +185,7 @@ def _rising(value: Floats, steps: int) -> Floats:
     result = np.ones_like(value)
     for step in range(min(steps, 0), max(steps, 0)):
         result = result * (value + step)
-    with np.errstate(divide="ignore"):
-        return cast(Floats, result if steps >= 0 else 1.0 / result)
+    return cast(Floats, result if steps >= 0 else 1.0 / result)
 
 
 def _low_end(a: float, b: float) -> float:
@@ -297,10 +297,13 @@ class PanelLaws:
         place = np.clip(y, self.edges[0], self.edges[-1])
         panel = np.clip(np.searchsorted(self.edges, place, side="right") - 1, 0, len(self._half) - 1)
         local = (place - self.edges[panel]) / self._half[panel] - 1.0
-        polynomials = legvander(np.clip(local, -1.0, 1.0), coefficients.shape[1] - 1)
-        if coefficients.shape[2] == 1:
-            return cast(Floats, (polynomials * coefficients[panel, :, 0]).sum(axis=1)[:, None])
-        return np.einsum("nk,nkr->nr", polynomials, coefficients[panel])
+        x = np.clip(local, -1.0, 1.0)[:, None]
+        by_degree = coefficients.swapaxes(0, 1)
+        last = previous = np.zeros(())
+        for k in range(len(by_degree) - 1, -1, -1):  # Clenshaw's recurrence
+            value = by_degree[k][panel] + (2.0 * k + 1.0) / (k + 1.0) * x * last - (k + 1.0) / (k + 2.0) * previous
+            last, previous = value, last
+        return cast(Floats, last)
 
 
 Boundary = Callable[[Floats], Floats]
