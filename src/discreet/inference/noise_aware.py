@@ -164,8 +164,6 @@ class NoiseAware:
         Its standard error is that of a proportion of which one more success and one more failure were seen, so that it is never 0.
         """
         size, generator = check_records(draws, "draws"), np.random.default_rng(rng)
-        if size == 0:
-            raise InvalidInputError("draws must be at least 1")
         batch, hits = max(1, _DRAWN_TOGETHER // self.prior.k), 0
         for start in range(0, size, batch):
             rows = min(batch, size - start)
