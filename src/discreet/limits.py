@@ -152,3 +152,7 @@ MIXTURE_CELLS = 1 << 23
 """Pairs of a count and a total in the law of one category's probability where n is private: 64 MB, some ten times."""
 SIZE_WEIGHTS = 1 << 24
 """Longest array of log weights of a private n."""
+CONTRAST_CELLS = 1 << 28
+"""Densities of components on panels that the exact law of a contrast is computed from: some seconds."""
+CONTRAST_PAIRS = 1 << 24
+"""Pairs of counts of two categories, or of sizes of two groups, whose weights are held for a contrast: 128 MB, a few times."""

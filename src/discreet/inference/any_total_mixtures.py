@@ -14,7 +14,7 @@ import numpy as np
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
-from discreet.inference.runs import values_at
+from discreet.inference.runs import kept, values_at
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import BetaRows, Block
 
@@ -46,25 +46,17 @@ def probability_law(counts: "CountsOfAnyTotal", category: int, a: float, b: floa
             f"the noise leaves {len(n) * (high - low + 1):,} pairs of a count and a total possible; means and intervals are "
             f"computed from up to {limits.MIXTURE_CELLS:,}. Less noise (a larger epsilon) needs fewer"
         )
-    first, last, left = _kept(counts.marginal(category).value, _LEFT_OUT)
+    first, last, left = kept(counts.marginal(category).value, _LEFT_OUT)
     blocks = []
     for block in _blocks(counts, category, n, share, (low + first, low + last)):
         column, tail = block.weights.sum(axis=0), _LEFT_OUT * len(block.totals) / len(n)
         if column.sum() > tail:
-            at, end, more = _kept(column, tail)
+            at, end, more = kept(column, tail)
             blocks.append(Block(block.first + at, block.totals, block.weights[:, at : end + 1]))
             left += more
         else:
             left += float(column.sum())
     return BetaRows(blocks, a, b, label, min(1.0, counts.omitted + dropped + left))
-
-
-def _kept(probability: Floats, tail: float) -> tuple[int, int, float]:
-    """The first and the last index between which all but `tail` at either end is, and what the ends hold."""
-    below, above = np.cumsum(probability), np.cumsum(probability[::-1])
-    first = min(int(np.searchsorted(below, tail, side="right")), len(probability) - 1)
-    last = max(first, len(probability) - 1 - int(np.searchsorted(above, tail, side="right")))
-    return first, last, float(probability[:first].sum() + probability[last + 1 :].sum())
 
 
 def _blocks(counts: "CountsOfAnyTotal", category: int, n: Counts, share: Floats, ends: tuple[int, int]) -> Iterator[Block]:
@@ -99,7 +91,7 @@ def _total_nodes(counts: "CountsOfAnyTotal", category: int) -> tuple[Counts, Flo
     if known is not None:
         return known
     sizes = counts.sizes
-    first, last, dropped = _kept(sizes.value, _LEFT_OUT)
+    first, last, dropped = kept(sizes.value, _LEFT_OUT)
     weight = sizes.value[first : last + 1]
     categories = range(len(counts.reach.windows)) if together else [category]
     probes = np.concatenate([counts.probes(i)[:, first : last + 1] for i in categories])

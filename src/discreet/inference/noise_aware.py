@@ -8,15 +8,18 @@ so that each category's probability is a finite mixture of Betas. Reading a rele
 """
 
 import warnings
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
+from discreet.inference.category_contrasts import category_contrast
+from discreet.inference.contrasts import Contrast
 from discreet.inference.fixed_total_mixtures import CategoryLines
 from discreet.inference.private_totals import CountsOfAnyTotal, counts_of_any_total, noise_of_any_total
 from discreet.inference.size_posterior import SizePosterior
@@ -44,6 +47,25 @@ def noise_aware(release: Release, size_prior: Any = None) -> "NoiseAware":
         prior = size_prior_of("flat" if size_prior is None else size_prior)
         return NoiseAware(release.prior, None, counts_of_any_total(mechanism.prior.concentration, noise, release.raw, prior))
     return NoiseAware(release.prior, mechanism.total, latent_counts(mechanism, release.raw))
+
+
+_DRAWN_TOGETHER = 1 << 22
+"""Probabilities that are drawn at once."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A probability that was estimated from independent draws, and the standard error of that. `float()` gives the value."""
+
+    value: float
+    standard_error: float
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __repr__(self) -> str:
+        decimals = max(0, -int(np.floor(np.log10(self.standard_error))))
+        return f"{self.value:.{decimals}f} ± {self.standard_error:.{decimals}f}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +167,46 @@ class NoiseAware:
         for i in range(self.prior.k) if self._lines is None else self._lines.others:
             ends[i] = self._marginal(i).interval(mass)
         return ends
+
+    # --- questions ----------------------------------------------------------------------------------------------------
+
+    def contrast(self, first: Hashable, second: Hashable) -> Contrast:
+        """How the probabilities of two categories (named by their labels) differ: difference, ratio and odds ratio, exactly.
+
+        Raises:
+            InvalidInputError: a label is not one of the categories, or both are the same.
+            TooLargeError: the noise leaves more pairs of counts possible than are looked at.
+        """
+        i, j = self.prior._index(first), self.prior._index(second)
+        if i == j:
+            raise InvalidInputError(f"a contrast compares two different categories, got {self.categories[i]!r} twice")
+        a, b = self.prior.exact[i], self.prior.exact[j]
+        others = self.prior.exact_total - a - b
+        names = self.categories[i], self.categories[j]
+        return category_contrast(self.counts.pairs(i, j), (float(a), float(b), float(others)), names, self.omitted)
+
+    def probability(
+        self, event: Callable[[Floats], ArrayLike], draws: int = 100_000, rng: np.random.Generator | int | None = None
+    ) -> Estimate:
+        """The probability of anything that can be asked about the probabilities, from independent draws.
+
+        Args:
+            event: takes an array of probabilities, one draw a row and one category a column, and says for each row whether it holds.
+            draws: how many.
+            rng: a seed or generator.
+
+        Its standard error is that of a proportion of which one more success and one more failure were seen, so that it is never 0.
+        """
+        size, generator = check_records(draws, "draws"), np.random.default_rng(rng)
+        batch, hits = max(1, _DRAWN_TOGETHER // self.prior.k), 0
+        for start in range(0, size, batch):
+            rows = min(batch, size - start)
+            holds = np.asarray(event(self.sample(rows, generator)))
+            if holds.shape != (rows,) or holds.dtype != np.bool_:
+                raise InvalidInputError("event must give one True or False for each row of draws, as theta[:, 0] > theta[:, 1] does")
+            hits += int(holds.sum())
+        smoothed = (hits + 1.0) / (size + 2.0)
+        return Estimate(hits / size, float(np.sqrt(smoothed * (1.0 - smoothed) / size)))
 
     # --- draws --------------------------------------------------------------------------------------------------------
 

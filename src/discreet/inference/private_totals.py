@@ -18,6 +18,7 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.inference import true_counts
 from discreet.inference.any_total_mixtures import probability_law
+from discreet.inference.category_contrasts import PairWeights, check_pairs, middle_part, split_weights
 from discreet.inference.runs import Run, Sum, added, completed, inverse, sum_of, values_at
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.tilt_ladder import TAIL, Factors, Reach, reach_of
@@ -265,6 +266,27 @@ class CountsOfAnyTotal:
     def probability_law(self, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
         """The distribution of one category's probability: Beta(a + x, b + n - x) over counts x and totals n."""
         return probability_law(self, category, a, b, label)
+
+    def pairs(self, first: int, second: int) -> list[PairWeights]:
+        """The joint law of two counts and of the total, for each segment of totals."""
+        sizes, scale = middle_part(self.sizes, self.sizes), float(logsumexp(self._log_sizes))
+        found = []
+        for segment in self.segments:
+            factors = [middle_part(segment.windows[i], self.marginal(i)) for i in (first, second)]
+            others = [window for i, window in enumerate(segment.windows) if i not in (first, second)]
+            rest = sum_of(others, segment.floor).run if others else Run(0, np.ones(1))
+            totals = np.arange(factors[0].low + factors[1].low, factors[0].high + factors[1].high + 1)
+            low, high = max(segment.low, sizes.low), min(segment.high, sizes.high)
+            r = np.arange(max(rest.low, low - int(totals[-1])), min(rest.high, high - int(totals[0])) + 1)
+            if not len(r):
+                continue
+            check_pairs(len(totals), max(len(factors[0].value), len(r)))
+            n = totals[:, None] + r
+            held = (n >= low) & (n <= high)
+            log_factor = np.where(held, segment.log_factor[np.where(held, n - segment.low, 0)] - scale, -np.inf)
+            weights = np.exp(log_factor) * values_at(rest, int(r[0]), len(r))
+            found.append(PairWeights(totals, factors[0].low, split_weights(*factors), np.zeros(len(totals), dtype=np.int64), r, weights))
+        return found
 
     @cached_property
     def size(self) -> SizePosterior:

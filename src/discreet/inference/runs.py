@@ -103,3 +103,11 @@ def inverse(weight: Floats, level: Floats) -> Counts:
     cumulative = np.cumsum(weight)
     found = np.searchsorted(cumulative, level * cumulative[-1], side="right")
     return np.asarray(np.minimum(found, len(weight) - 1), dtype=np.int64)
+
+
+def kept(probability: Floats, tail: float) -> tuple[int, int, float]:
+    """The first and the last index between which all but `tail` at either end is, and what the ends hold."""
+    below, above = np.cumsum(probability), np.cumsum(probability[::-1])
+    first = min(int(np.searchsorted(below, tail, side="right")), len(probability) - 1)
+    last = max(first, len(probability) - 1 - int(np.searchsorted(above, tail, side="right")))
+    return first, last, float(probability[:first].sum() + probability[last + 1 :].sum())

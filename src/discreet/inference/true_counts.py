@@ -11,7 +11,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from itertools import accumulate
 from math import isqrt
 
@@ -21,6 +21,7 @@ from scipy.special import logsumexp
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
+from discreet.inference.category_contrasts import PairWeights, check_pairs, middle_part, split_weights
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.fixed_totals import Tilted, check_windows, tilt
 from discreet.inference.runs import Run, completed, convolve, inverse, values_at
@@ -61,6 +62,13 @@ class ListedCounts:
 
     def probability_law(self, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
         return probability_law(self.marginal(category), self.n, a, b, label, self.omitted)
+
+    def pairs(self, first: int, second: int) -> list[PairWeights]:
+        x, total = self.points[:, first], self.points[:, first] + self.points[:, second]
+        check_pairs(int(np.ptp(total) + 1), int(np.ptp(x) + 1))
+        split = np.zeros((int(np.ptp(total)) + 1, int(np.ptp(x)) + 1))
+        np.add.at(split, (total - total.min(), x - x.min()), self.probability)
+        return [PairWeights.of_public_total(self.n, int(total.min()), int(x.min()), split)]
 
     @property
     def size(self) -> SizePosterior:
@@ -169,6 +177,18 @@ class ConvolvedCounts:
     def probability_law(self, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
         return probability_law(self.marginal(category), self.n, a, b, label, self.omitted)
 
+    def pairs(self, first: int, second: int) -> list[PairWeights]:
+        pivot = Run(self.n - self.laws.rest.high, self.laws.rest.value[::-1])
+        factors = [middle_part(self.laws.windows.get(i, pivot), self.marginal(i)) for i in (first, second)]
+        low, size = factors[0].low + factors[1].low, len(factors[0].value) + len(factors[1].value) - 1
+        check_pairs(size, len(factors[0].value))
+        others = reduce(self._added, [i for i in self._order if i not in (first, second)], Run(0, np.ones(1)))
+        if self.laws.pivot in (first, second):
+            weight = values_at(others, self.n - low - size + 1, size)[::-1]
+        else:
+            weight = completed(self.laws.rest, others, Run(low, np.ones(size))).value
+        return [PairWeights.of_public_total(self.n, low, factors[0].low, split_weights(*factors) * weight[:, None])]
+
     @property
     def size(self) -> SizePosterior:
         return SizePosterior(self.n, np.ones(1))
@@ -212,7 +232,8 @@ LatentCounts = ListedCounts | ConvolvedCounts
 
 `work` is how many numbers the marginals of all categories are computed from, `omitted` an upper bound on the probability that is left
 out; `marginal(category)` has the probabilities of one category's count, `probability_law(category, a, b, label)` the distribution of its
-probability, Beta(a + x, b + n - x) over the counts x; `size` is the law of n, and `sample(size, rng)` draws counts, one a row.
+probability, Beta(a + x, b + n - x) over the counts x, and `pairs(first, second)` the joint law of two counts; `size` is the law of n, and
+`sample(size, rng)` draws counts, one a row.
 """
 
 

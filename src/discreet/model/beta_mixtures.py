@@ -16,6 +16,7 @@ from scipy.special import betainc, betaincc, betaincinv, expit, logit, logsumexp
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
 from discreet.model.dirichlet import equal_tailed, log_density
+from discreet.model.log_odds import BetaFamily
 from discreet.numerics.incomplete_beta import beta_cdf, beta_survival
 from discreet.validation import check_levels
 
@@ -169,6 +170,11 @@ class BetaMixture:
     def interval(self, mass: float = 0.95) -> tuple[float, float]:
         """The equal-tailed interval that holds this much probability."""
         return equal_tailed(self.ppf, mass)
+
+    def families(self) -> list[BetaFamily]:
+        """The components in a form whose densities are fast at many points together."""
+        held = self.weight > 0.0
+        return [BetaFamily(self.weight[held][None], np.zeros((1, 2)), np.stack([self.a[held], self.b[held]], axis=-1))]
 
     # --- draws, SciPy, pictures ---------------------------------------------------------------------------------------
 

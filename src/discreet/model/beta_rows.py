@@ -22,6 +22,7 @@ from scipy.special import betainc, betaincc, expit
 from discreet.arrays import Counts, Floats
 from discreet.model.beta_mixtures import BetaMixture, each_component
 from discreet.model.dirichlet import log_density
+from discreet.model.log_odds import BetaFamily
 from discreet.numerics.divergences import log_ratio_excess
 from discreet.numerics.incomplete_beta import beta_cdf, beta_survival
 
@@ -57,6 +58,12 @@ class Block:
     @property
     def highest(self) -> int:
         return int(self.totals.max()) - self.first
+
+    def family(self, a: float, b: float) -> BetaFamily:
+        """The Betas of all rows and columns, a mixture for each row."""
+        rows, columns = np.zeros((len(self.totals), 2)), np.stack([a + self.counts, b - self.counts], axis=-1)
+        rows[:, 1] = self.totals
+        return BetaFamily(self.weights, rows, columns)
 
     def of_difference(self, values: Floats) -> Floats:
         """For every row and column the one of these values that stands for n - x, where they are for `lowest` to `highest`."""
@@ -94,6 +101,9 @@ class BetaRows(BetaMixture):
     @property
     def b(self) -> Floats:
         return self._components[2]
+
+    def families(self) -> list[BetaFamily]:
+        return [block.family(self._table.a, self._table.b) for block in self._table.blocks]
 
     def mean(self) -> float:
         return self._table.mean

@@ -1,0 +1,275 @@
+"""Contrasts of two categories of one distribution, which depend on each other (docs/inference.md).
+
+Given the counts, s = θ_a + θ_b and v = θ_a/(θ_a + θ_b) are independent, Beta(α_a + α_b + u, ...) with u = x_a + x_b and
+Beta(α_a + x_a, α_b + x_b). So p(s, v) = Σ_u f(s; u) g(v; u). The ratio θ_a/θ_b is the odds of v, and for the difference s (2v - 1) and
+the odds ratio it takes one integral over the log-odds of v.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit
+
+from discreet import limits
+from discreet.arrays import Counts, Floats
+from discreet.errors import TooLargeError
+from discreet.inference.contrasts import Contrast, Quantity, raw_moments, resolved
+from discreet.inference.runs import Run, kept, values_at
+from discreet.model.beta_rows import Block
+from discreet.model.log_odds import BetaFamily, JointLaw, check_nodes, joined_density, panel_edges, short_law, single_law
+
+_NEARLY_ONE = 1.0 - 2.0**-53
+_NO_WEIGHT = 1e-20
+"""Weight of counts, relative to all, that is left out of means."""
+_LEFT_OUT = 1e-15
+"""Probability of counts that are left out at either end."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairWeights:
+    """The joint law of two counts x_a and x_b, and of the rest r: the weight of x_a and u = x_a + x_b, times that of r given u."""
+
+    totals: Counts
+    """u, a row for each."""
+    low: int
+    """The first x_a; a column for each from there on."""
+    split: Floats
+    """Weights of u and x_a."""
+    rest_rows: Counts
+    rest_columns: Counts
+    """r is the sum of a part of the row and one of the column."""
+    rest: Floats
+    """Weights of r, for each u."""
+
+    @classmethod
+    def of_public_total(cls, n: int, low_total: int, low: int, split: Floats) -> "PairWeights":
+        """Where n is public r = n - u."""
+        totals = np.arange(low_total, low_total + len(split))
+        return cls(totals, low, split, n - totals, np.zeros(1, dtype=np.int64), np.ones((len(split), 1)))
+
+    def trimmed(self) -> "PairWeights":
+        """Without rows that have nearly no probability, with weights in `rest` that add up to 1, and so those of `split` a law."""
+        given = self.rest.sum(axis=1)
+        weights = self.split * given[:, None]
+        mass = weights.sum(axis=1)
+        used = mass > _LEFT_OUT / len(mass) * float(mass.sum())
+        rest = self.rest[used] / given[used, None]
+        return PairWeights(self.totals[used], self.low, weights[used], self.rest_rows[used], self.rest_columns, rest)
+
+
+def middle_part(factor: Run, law: Run) -> Run:
+    """A factor's values where a law, that of the count, has nearly all its probability."""
+    first, last, _ = kept(law.value, _LEFT_OUT * float(law.value.sum()))
+    return Run(law.low + first, values_at(factor, law.low + first, last - first + 1))
+
+
+def split_weights(first: Run, second: Run) -> Floats:
+    """first(x) second(u - x), a row for each u and a column for each x."""
+    totals = np.arange(first.low + second.low, first.high + second.high + 1)
+    block = Block(first.low, totals, first.value[None])
+    return np.asarray(first.value * block.of_difference(values_at(second, block.lowest, block.highest - block.lowest + 1)))
+
+
+def check_pairs(rows: int, columns: int) -> None:
+    """Refuse counts that are spread too widely."""
+    if rows * columns > limits.CONTRAST_PAIRS:
+        raise TooLargeError(
+            f"the noise leaves {rows * columns:,} pairs of counts of these two categories possible; their contrast is exact up to "
+            f"{limits.CONTRAST_PAIRS:,}. Compare draws instead: sample(), or probability() of what is asked"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """Two categories' joint law, with the prior parameters of the first, of the second and of all others together."""
+
+    parts: list[PairWeights]
+    first: float
+    second: float
+    others: float
+
+    @cached_property
+    def of_split(self) -> list[BetaFamily]:
+        """Laws of v, for each u."""
+        return [Block(p.low, p.totals, p.split).family(self.first, self.second) for p in self.parts]
+
+    @cached_property
+    def of_sum(self) -> list[BetaFamily]:
+        """Laws of s, for each u."""
+        return [self._of_sum(part) for part in self.parts]
+
+    def _of_sum(self, part: PairWeights) -> BetaFamily:
+        rows = np.stack([self.first + self.second + part.totals, part.rest_rows], axis=-1).astype(np.float64)
+        columns = np.stack([np.zeros(len(part.rest_columns)), self.others + part.rest_columns], axis=-1)
+        return BetaFamily(part.rest, rows, columns)
+
+    @cached_property
+    def mass(self) -> float:
+        return float(sum(family.masses.sum() for family in self.of_split))
+
+    def law(self, finer: float) -> JointLaw:
+        """The joint law of the log-odds of s and of v."""
+        edges = panel_edges(self.of_sum, finer), panel_edges(self.of_split, finer)
+        check_nodes(edges)
+        density = sum(self._density(s, v, edges) for s, v in zip(self.of_sum, self.of_split, strict=True))
+        return short_law(np.asarray(density) / self.mass, edges)
+
+    def _density(self, of_sum: BetaFamily, of_split: BetaFamily, edges: tuple[Floats, Floats]) -> Floats:
+        rows = len(of_sum.rows)
+        return np.asarray(of_sum.on(edges[0]).reshape(-1, rows) @ of_split.on(edges[1]).reshape(-1, rows).T)
+
+    def ratio_moment(self, m: int) -> float:
+        """E[(θ_a/θ_b)^m]."""
+        return float(sum(family.moments(m, -m).sum() for family in self.of_split)) / self.mass
+
+    def odds_moment(self, m: int) -> float:
+        """The first or second moment of the odds ratio, from that of each Dirichlet (docs/inference.md)."""
+        used = [part.split > _NO_WEIGHT * self.mass for part in self.parts]
+        terms = sum(int(held.sum()) * part.rest.shape[1] for held, part in zip(used, self.parts, strict=True))
+        if terms > limits.CONTRAST_CELLS:
+            raise TooLargeError(
+                f"the mean of this odds ratio is a sum of {terms:,} terms, done up to {limits.CONTRAST_CELLS:,}. Its median and interval "
+                "need fewer"
+            )
+        return sum(self._odds_terms(m, part, held) for part, held in zip(self.parts, used, strict=True)) / self.mass
+
+    def _odds_terms(self, m: int, part: PairWeights, used: NDArray[np.bool_]) -> float:
+        beside, total = part.rest_rows[:, None] + part.rest_columns + self.others, 0.0
+        for column, rows in enumerate(used.T):
+            q = self.second + (part.totals[rows, None] - (part.low + column))
+            moments = _odds_moment(m, self.first + part.low + column, q, q + beside[rows])
+            total += float(part.split[rows, column] @ (part.rest[rows] * moments).sum(axis=1))
+        return total
+
+
+def _odds_moment(m: int, p: float, q: Floats, rest: Floats) -> Floats:
+    """E of the odds ratio to the power m under Dir(p, q, rest - q), from w = 1 - θ_a ~ Beta(rest, p) and τ = θ_b/w ~ Beta(q, rest - q)."""
+    if m == 1:
+        return p * (rest + p - 1.0) / ((rest - 2.0) * (q - 1.0)) - p / (rest - 1.0)
+    total = rest + p
+    fourth = (total - 1.0) * (total - 2.0) / ((rest - 3.0) * (rest - 4.0) * (q - 1.0) * (q - 2.0))
+    third = (total - 1.0) / ((rest - 2.0) * (rest - 3.0) * (q - 1.0))
+    second = 1.0 / ((rest - 1.0) * (rest - 2.0))
+    return np.asarray(p * (p + 1.0) * (fourth - 2.0 * third + second))
+
+
+def category_contrast(
+    parts: Sequence[PairWeights], prior: tuple[float, float, float], names: tuple[Hashable, Hashable], omitted: float
+) -> Contrast:
+    """Compare two categories of one distribution.
+
+    Args:
+        parts: the joint law of their counts and of all others'.
+        prior: the prior parameters of the first, of the second and of all others together, 0 if there are none.
+        names: of the two categories.
+        omitted: an upper bound on the probability of counts that were left out.
+    """
+    pair = _Pair([part.trimmed() for part in parts], *prior)
+    left_out = omitted + 8.0 * _LEFT_OUT
+    return _of_two(pair, names, left_out) if prior[2] == 0.0 else _of_many(pair, names, left_out)
+
+
+def _of_two(pair: _Pair, names: tuple[Hashable, Hashable], omitted: float) -> Contrast:
+    """There are no others: s = 1, and all contrasts are functions of v."""
+
+    def build(finer: float) -> JointLaw:
+        edges = panel_edges(pair.of_split, finer)
+        return single_law(joined_density(pair.of_split, edges), edges)
+
+    law, error = resolved(build)
+    low, high = (float(end) for end in law.second.edges[[0, -1]])
+    spread = np.tanh(0.5 * law.second.nodes)
+
+    def moments() -> tuple[float, float]:
+        mean = law.mean(second=spread)
+        return mean, float(np.sqrt(law.mean(second=(spread - mean) ** 2)))
+
+    return Contrast(
+        names,
+        Quantity("difference", lambda t: law.second_below(2.0 * np.arctanh(t)), (np.tanh(low / 2), np.tanh(high / 2)), moments, False),
+        Quantity("ratio", law.second_below, (low, high), lambda: raw_moments(pair.ratio_moment, pair.second)),
+        Quantity(
+            "odds ratio",
+            lambda t: law.second_below(0.5 * t),
+            (2.0 * low, 2.0 * high),
+            lambda: raw_moments(lambda m: pair.ratio_moment(2 * m), 0.5 * pair.second),
+        ),
+        1.0 - law.second_below(0.0),
+        min(1.0, error + omitted),
+    )
+
+
+def _of_many(pair: _Pair, names: tuple[Hashable, Hashable], omitted: float) -> Contrast:
+    law, error = resolved(pair.law)
+    low, high = (float(end) for end in law.second.edges[[0, -1]])
+    most = float(expit(law.first.edges[-1]))
+    least = min(pair.second, 0.5 * (pair.second + pair.others))
+    return Contrast(
+        names,
+        Quantity(
+            "difference",
+            lambda t: _difference_below(law, t),
+            (most * min(np.tanh(low / 2), 0.0), most * max(np.tanh(high / 2), 0.0)),
+            lambda: _difference_moments(law),
+            False,
+        ),
+        Quantity("ratio", law.second_below, (low, high), lambda: raw_moments(pair.ratio_moment, pair.second)),
+        Quantity(
+            "odds ratio",
+            lambda t: _odds_below(law, t),
+            (2.0 * min(low, 0.0), 2.0 * max(high, 0.0)),
+            lambda: raw_moments(pair.odds_moment, least),
+        ),
+        1.0 - law.second_below(0.0),
+        min(1.0, error + omitted),
+    )
+
+
+def _difference_below(law: JointLaw, t: float) -> float:
+    """P(s (2v - 1) <= t). For t >= 0, v is at most 1/2 or s at most t/(2v - 1); for t < 0 a and b are exchanged."""
+    side, size = (1.0 if t >= 0.0 else -1.0), abs(t)
+
+    def boundary(y: Floats) -> Floats:
+        spread = np.tanh(0.5 * side * y)
+        sum_, rest = size, spread - size
+        value = np.log(sum_) - np.log(np.where(rest > 0.0, rest, 1.0))
+        return np.where(rest > 0.0, value, np.inf)
+
+    def inverse(y: Floats) -> Floats:
+        return 2.0 * side * np.arctanh(size / expit(y))
+
+    found = law.probability(boundary, inverse, [0.0, side * float(2.0 * np.arctanh(min(size, _NEARLY_ONE)))])
+    return found if side > 0.0 else 1.0 - found
+
+
+def _odds_below(law: JointLaw, t: float) -> float:
+    """P(odds ratio <= e^t). Given v with the odds e^y > 1 it grows from e^y to e^{2y} with s; for t < 0 a and b are exchanged."""
+    side, size = (1.0 if t >= 0.0 else -1.0), abs(t)
+
+    def boundary(y: Floats) -> Floats:
+        z = side * y
+        inside = (2.0 * z > size) & (z < size)
+        z_in = np.where(inside, z, 0.75 * size)
+        value = size - 2.0 * z_in + np.log(-np.expm1(z_in - size)) - log_expit(-z_in) - np.log(-np.expm1(size - 2.0 * z_in))
+        return np.where(inside, value, np.where(z >= size, -np.inf, np.inf))
+
+    def inverse(y: Floats) -> Floats:
+        spread = expit(-y) * -np.expm1(-size)
+        return side * (size + np.log(0.5 * (spread + np.sqrt(spread**2 + 4.0 * np.exp(-size)))))
+
+    found = law.probability(boundary, inverse, [0.0, 0.5 * t, t])
+    return found if side > 0.0 else 1.0 - found
+
+
+def _difference_moments(law: JointLaw) -> tuple[float, float]:
+    """Of s (2v - 1), from distances from the means of both factors."""
+    total, spread = expit(law.first.nodes), np.tanh(0.5 * law.second.nodes)
+    centres = law.mean(first=total), law.mean(second=spread)
+    p, q = total - centres[0], spread - centres[1]
+    tied = law.mean(p, q)
+    square = centres[1] ** 2 * law.mean(first=p**2) + centres[0] ** 2 * law.mean(second=q**2) + law.mean(p**2, q**2)
+    square += 2.0 * (centres[0] * centres[1] * tied + centres[1] * law.mean(p**2, q) + centres[0] * law.mean(p, q**2))
+    return centres[0] * centres[1] + tied, float(np.sqrt(max(square - tied**2, 0.0)))

@@ -1,0 +1,347 @@
+"""Contrasts: what is known about the difference, the ratio and the odds ratio of two probabilities (docs/inference.md).
+
+`independent_contrast` compares two probabilities that nothing ties together, such as those of two groups whose sizes are public, or of
+which nothing is public. `coupled_contrast` compares two groups that a public total ties together. `category_contrasts` compares two
+categories of one distribution.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit, log_expit
+
+from discreet import limits
+from discreet.arrays import Floats
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.inference.runs import Run
+from discreet.model.beta_mixtures import BetaMixture
+from discreet.model.beta_rows import Block
+from discreet.model.dirichlet import equal_tailed
+from discreet.model.log_odds import BetaFamily, JointLaw, check_nodes, joined_density, panel_edges, product_law, short_law
+from discreet.text import html_table, plain
+from discreet.validation import check_levels
+
+_GOOD, _ENOUGH = 1e-12, 1e-10
+"""Errors of probabilities: below the first, panels are not made finer; above the second, the law is refused."""
+_FINER = (1.0, 2.0, 4.0)
+"""What the lengths of panels are divided by until they are good."""
+_STEP = 1e-15
+"""How closely quantiles are searched for, on the scale of the difference or of the logarithm of a ratio."""
+_ROUNDING = 1e-14
+"""Differences of probabilities that a search does not follow."""
+_SUDDEN = 1e-13
+"""Below this a difference bends the boundary between panels that are long."""
+
+Parameters = tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """What is known about one number that two probabilities make: their difference, ratio or odds ratio."""
+
+    name: str
+    below: Callable[[float], float]
+    """The probability of being at most this; of a ratio's logarithm."""
+    ends: tuple[float, float]
+    """What quantiles lie between; of a ratio's logarithm."""
+    moments: Callable[[], tuple[float, float]]
+    """Mean and standard deviation, computed when they are asked for."""
+    logarithmic: bool = True
+
+    @cached_property
+    def _known(self) -> tuple[float, float]:
+        return self.moments()
+
+    def mean(self) -> float:
+        """Expected value. It is infinite if the denominator is so likely to be nearly 0 that there is none."""
+        return self._known[0]
+
+    def std(self) -> float:
+        """Standard deviation; infinite where the mean or the variance is."""
+        return self._known[1]
+
+    def median(self) -> float:
+        """The value that is as likely to be exceeded as not."""
+        return float(self.ppf(0.5))
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        """Probability of being at most x."""
+        points = np.asarray(x, dtype=np.float64)
+        if np.isnan(points).any():
+            raise InvalidInputError("x must be numbers, got NaN")
+        return np.array([self._at_most(point) for point in points.ravel().tolist()]).reshape(points.shape)
+
+    def _at_most(self, x: float) -> float:
+        lowest, highest = (0.0, np.inf) if self.logarithmic else (-1.0, 1.0)
+        if x <= lowest or x >= highest:
+            return float(x >= highest)
+        return self.below(float(np.log(x)) if self.logarithmic else x)
+
+    def ppf(self, q: ArrayLike) -> Floats:
+        """Quantile: the value with probability q at or below it."""
+        levels = check_levels(q)
+        inner = np.array([self._quantile(level) for level in levels.ravel().tolist()]).reshape(levels.shape)
+        with np.errstate(over="ignore"):
+            return np.exp(inner) if self.logarithmic else inner
+
+    def _quantile(self, q: float) -> float:
+        from scipy.optimize import brentq  # slow to load
+
+        low, high = self.ends
+        if q in (0.0, 1.0):
+            return (-np.inf if q == 0.0 else np.inf) if self.logarithmic else 2.0 * q - 1.0
+        if self.below(low) >= q:
+            return low
+        if self.below(high) <= q:
+            return high
+
+        def excess(x: float) -> float:
+            found = self.below(x) - q
+            return found if abs(found) > _ROUNDING else 0.0
+
+        return float(brentq(excess, low, high, xtol=_STEP, rtol=4.0 * np.finfo(float).eps))
+
+    def interval(self, mass: float = 0.95) -> tuple[float, float]:
+        """The equal-tailed interval that holds this much probability."""
+        return equal_tailed(self.ppf, mass)
+
+    def __repr__(self) -> str:
+        return "{}: median {:.4g}, 95 % from {:.4g} to {:.4g}".format(self.name, self.median(), *self.interval(0.95))
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """What is known about how two probabilities θ₁ and θ₂ differ."""
+
+    names: tuple[Hashable, Hashable]
+    difference: Quantity
+    """θ₁ - θ₂."""
+    ratio: Quantity
+    """θ₁/θ₂."""
+    odds_ratio: Quantity
+    """The odds θ₁/(1-θ₁) divided by θ₂/(1-θ₂)."""
+    probability: float
+    """That the first is larger."""
+    error: float
+    """About how much probabilities, those of intervals among them, can be off."""
+
+    @property
+    def _quantities(self) -> Sequence[Quantity]:
+        return self.difference, self.ratio, self.odds_ratio
+
+    @property
+    def _title(self) -> str:
+        return f"{plain(self.names[0])} against {plain(self.names[1])}"
+
+    def __repr__(self) -> str:
+        return f"Contrast({self._title}; {'; '.join(map(repr, self._quantities))}; the first is larger: {self.probability:.4g})"
+
+    def _repr_html_(self) -> str:
+        rows = ((q.name, f"{q.median():.4g}", "{:.4g} to {:.4g}".format(*q.interval(0.95))) for q in self._quantities)
+        caption = f"{self._title}: the first is larger with probability {self.probability:.4g}"
+        return html_table(caption, ("contrast", "median", "95 % interval"), rows)
+
+
+# --- two groups -------------------------------------------------------------------------------------------------------
+
+
+def independent_contrast(
+    first: BetaMixture,
+    second: BetaMixture,
+    names: tuple[Hashable, Hashable] = ("first", "second"),
+    priors: tuple[Parameters, Parameters] | None = None,
+) -> Contrast:
+    """Compare two probabilities that are independent given what was released.
+
+    Args:
+        first: the distribution of θ₁.
+        second: the distribution of θ₂.
+        names: what the two are called where the contrast is shown.
+        priors: the Beta parameters of either before its data, if there are counts that the mixtures leave out as too unlikely. They
+            decide which means are infinite; without them the components do.
+    """
+    sides = [mixture.families() for mixture in (first, second)]
+
+    def build(finer: float) -> JointLaw:
+        edges = panel_edges(sides[0], finer), panel_edges(sides[1], finer)
+        return product_law(joined_density(sides[0], edges[0]), joined_density(sides[1], edges[1]), edges)
+
+    def moment(powers: tuple[Parameters, Parameters]) -> float:
+        mine, other = (_moment(families, *p) for families, p in zip(sides, powers, strict=True))
+        return mine * other
+
+    least = priors or (_least(sides[0]), _least(sides[1]))
+    law, error = resolved(build)
+    return _of_two_groups(names, law, min(1.0, error + first.omitted + second.omitted), least, moment)
+
+
+@dataclass(frozen=True, eq=False)
+class CoupledGroup:
+    """One category of one group, before the group's size is known: what its own noisy counts say.
+
+    `block` has a row for each size u of the group and a column for each count x of the category, with the weight of both: the product
+    of the factors of the category's cell at x and of the group's other cells at u - x, and the factor of the group's share at u. Under
+    Beta(a + x, b + u - x) this is a law of the category's probability for each u.
+    """
+
+    block: Block
+    a: float
+    b: float
+
+
+def size_coupling(first: CoupledGroup, second: CoupledGroup, others: Run, total: int) -> Floats:
+    """K(u₁, u₂) = W(total - u₁ - u₂), from the weights W of the total of all other groups: what a public total ties sizes with."""
+    left = total - first.block.totals[:, None] - second.block.totals
+    held = (left >= others.low) & (left <= others.high)
+    return np.where(held, others.value[np.where(held, left - others.low, 0)], 0.0)
+
+
+def coupled_contrast(
+    first: CoupledGroup,
+    second: CoupledGroup,
+    coupling: Floats,
+    names: tuple[Hashable, Hashable] = ("first", "second"),
+    omitted: float = 0.0,
+) -> Contrast:
+    """Compare two groups whose sizes are tied together: p(θ₁, θ₂) ∝ Σ K(u₁, u₂) f₁(θ₁; u₁) f₂(θ₂; u₂).
+
+    Args:
+        first: the weights of the first group's sizes and counts.
+        second: those of the second group.
+        coupling: K, a row for each size of the first group and a column for each size of the second.
+        names: what the two are called where the contrast is shown.
+        omitted: an upper bound on the probability of sizes and counts that were left out.
+    """
+    families = [group.block.family(group.a, group.b) for group in (first, second)]
+    tied = np.asarray(coupling, dtype=np.float64)
+    if tied.shape != (len(first.block.totals), len(second.block.totals)) or not (np.isfinite(tied) & (tied >= 0.0)).all():
+        raise InvalidInputError("coupling must have a finite number of at least 0 for every pair of the two groups' sizes")
+    if tied.size > limits.CONTRAST_PAIRS:
+        raise TooLargeError(
+            f"a public total ties {tied.size:,} pairs of sizes of these two groups, and contrasts are exact up to "
+            f"{limits.CONTRAST_PAIRS:,}: compare draws instead"
+        )
+    mass = float(families[0].masses @ tied @ families[1].masses)
+    if not mass > 0.0:
+        raise InvalidInputError("at least one pair of sizes must have a weight above 0")
+
+    def build(finer: float) -> JointLaw:
+        edges = panel_edges(families[:1], finer), panel_edges(families[1:], finer)
+        check_nodes(edges)
+        mine, other = (f.on(e).reshape(-1, len(f.rows)) for f, e in zip(families, edges, strict=True))
+        return short_law(mine @ tied @ other.T / mass, edges)
+
+    def moment(powers: tuple[Parameters, Parameters]) -> float:
+        return _coupled(*(f.moments(*map(int, p)) for f, p in zip(families, powers, strict=True)), tied) / mass
+
+    law, error = resolved(build)
+    return _of_two_groups(names, law, min(1.0, error + omitted), ((first.a, first.b), (second.a, second.b)), moment)
+
+
+def resolved(build: Callable[[float], JointLaw]) -> tuple[JointLaw, float]:
+    """The law on panels that are fine enough, and about how much probability it is off."""
+    for finer in _FINER:
+        law = build(finer)
+        error = law.roughness + abs(law.mass - 1.0)
+        if error <= _GOOD or (finer == _FINER[-1] and error <= _ENOUGH):
+            return law, error
+    raise TooLargeError("floats do not hold this contrast to ten digits, as with very many records: compare draws instead")
+
+
+def _of_two_groups(
+    names: tuple[Hashable, Hashable],
+    law: JointLaw,
+    error: float,
+    priors: tuple[Parameters, Parameters],
+    moment: Callable[[tuple[Parameters, Parameters]], float],
+) -> Contrast:
+    (a1, b1), (a2, b2) = (law.first.edges[[0, -1]], law.second.edges[[0, -1]])
+    odds = float(a1 - b2), float(b1 - a2)
+    logs = float(log_expit(a1) - log_expit(b2)), float(log_expit(b1) - log_expit(a2))
+    plain_ends = float(expit(a1) - expit(b2)), float(expit(b1) - expit(a2))
+
+    def ratio_moments() -> tuple[float, float]:
+        return raw_moments(lambda m: moment(((m, 0), (-m, 0))), priors[1][0])
+
+    def odds_moments() -> tuple[float, float]:
+        return raw_moments(lambda m: moment(((m, -m), (-m, m))), min(priors[0][1], priors[1][0]))
+
+    return Contrast(
+        names,
+        Quantity("difference", lambda t: _below(law, shifted, t), plain_ends, lambda: _difference_moments(law), logarithmic=False),
+        Quantity("ratio", lambda t: _below(law, scaled, t), logs, ratio_moments),
+        Quantity("odds ratio", lambda t: _below(law, moved, t), odds, odds_moments),
+        1.0 - _below(law, moved, 0.0),
+        error,
+    )
+
+
+def _below(law: JointLaw, move: Callable[[Floats, float], Floats], t: float) -> float:
+    """The probability that y₁ is at most the moved y₂; moving by -t undoes moving by t."""
+    kinks: Sequence[float] = ()
+    if move is shifted and 0.0 < abs(t) < _SUDDEN:  # the boundary bends where θ₂ is about as small as t
+        around = np.log(abs(t)) + np.arange(-40.0, 41.0)
+        kinks = np.concatenate([around, -around]).tolist()
+    return law.probability(lambda y: move(y, t), lambda y: move(y, -t), kinks)
+
+
+def moved(y: Floats, log_factor: float) -> Floats:
+    """Log-odds after the odds are multiplied by e^{log_factor}."""
+    return y + log_factor
+
+
+def scaled(y: Floats, log_factor: float) -> Floats:
+    """Log-odds after θ is multiplied by e^{log_factor}: infinite where that is 1 or more."""
+    log_product = log_factor + log_expit(y)
+    near = abs(log_factor) <= 1.0  # then 1 - tθ = (1 - θ) - (t - 1)θ keeps what 1 - θ has
+    rest = expit(-y) - np.expm1(log_factor) * expit(y) if near else -np.expm1(np.minimum(log_product, 0.0))
+    return np.where(rest > 0.0, log_product - np.log(np.where(rest > 0.0, rest, 1.0)), np.inf) if log_factor else y
+
+
+def shifted(y: Floats, step: float) -> Floats:
+    """Log-odds after θ is moved by `step`: infinite where that is outside of [0, 1]."""
+    if step == 0.0:
+        return y
+    mine, rest = expit(y) + step, expit(-y) - step
+    value = np.log(np.where(mine > 0.0, mine, 1.0)) - np.log(np.where(rest > 0.0, rest, 1.0))
+    return np.where(mine <= 0.0, -np.inf, np.where(rest <= 0.0, np.inf, value))
+
+
+# --- moments ----------------------------------------------------------------------------------------------------------
+
+
+def raw_moments(moment: Callable[[int], float], least: float) -> tuple[float, float]:
+    """Mean and standard deviation of a ratio from its first two moments; `least` is the power with which the denominator can vanish.
+
+    If the denominator is near 0 as a Beta variable with the parameter `least` is, its m-th negative moment is finite if least > m.
+    """
+    if least <= 1.0:
+        return np.inf, np.inf
+    mean = moment(1)
+    return mean, float(np.sqrt(max(moment(2) - mean**2, 0.0))) if least > 2.0 else np.inf
+
+
+def _difference_moments(law: JointLaw) -> tuple[float, float]:
+    """From both means and from products of the distances from them, which are small where the law is narrow."""
+    theta = expit(law.first.nodes), expit(law.second.nodes)
+    means = law.mean(first=theta[0]), law.mean(second=theta[1])
+    away = theta[0] - means[0], theta[1] - means[1]
+    variance = law.mean(first=away[0] ** 2) + law.mean(second=away[1] ** 2) - 2.0 * law.mean(away[0], away[1])
+    return means[0] - means[1], float(np.sqrt(max(variance, 0.0)))
+
+
+def _least(families: Sequence[BetaFamily]) -> Parameters:
+    found = np.min([family.least for family in families], axis=0)
+    return float(found[0]), float(found[1])
+
+
+def _moment(families: Sequence[BetaFamily], i: float, j: float) -> float:
+    total = sum(float(family.weights.sum()) for family in families)
+    return sum(float(family.moments(int(i), int(j)).sum()) for family in families) / total
+
+
+def _coupled(mine: Floats, other: Floats, tied: Floats) -> float:
+    return float(mine @ tied @ other)

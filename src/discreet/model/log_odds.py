@@ -1,0 +1,400 @@
+"""The law of one or two log-odds on panels: mixtures of Betas as piecewise polynomials, fast to integrate (docs/inference.md).
+
+The log-odds y = ln θ/(1-θ) of a Beta(a, b) variable have the density θ^a (1-θ)^b / B(a, b): smooth on the whole line, with exponential
+tails. On panels of about two standard deviations of the narrowest component it is a polynomial to rounding errors.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+from numpy.polynomial.legendre import leggauss, legvander
+from numpy.typing import ArrayLike
+from scipy.special import betaincinv, betaln, expit, log_expit, logit
+
+from discreet import limits
+from discreet.arrays import Counts, Floats
+from discreet.errors import TooLargeError
+from discreet.model.dirichlet import log_density
+
+_NODES = 20
+"""Gauss-Legendre nodes of a panel."""
+_POINTS, _WEIGHTS = leggauss(_NODES)
+_HALF_PANEL = 1.25
+"""Half the length of a panel in standard deviations of a component: the polynomial through the nodes is then good to 1e-13."""
+_CROWDED = 2.8
+"""Expected counts from which on that holds. With fewer, densities are smoother, and panels grow with the fourth root."""
+_WIDEST = 2.5
+"""Half the length of the longest panel, but for the far tails."""
+_STRIDE = 1.5
+"""Longest piece of a panel on which one rule integrates: θ/(1-θ) grows by e^{1.5} there, which 20 nodes follow to 1e-14."""
+_FAR = 80.0
+"""Beyond the logarithm of all records and this, log densities are straight lines."""
+_FAR_HALF = 1.5
+"""Half the length of a panel out there, in units of the line's slope."""
+_CENTRE = 30.0
+"""The reference of logarithms lies within this, whatever the mean."""
+_TAIL = 1e-16
+"""Probability left out at either end."""
+_NEGLIGIBLE = 1e-18
+"""Weight of components, relative to all, that do not matter for where panels are."""
+_DEPTH = 80.0
+"""How far below the largest of its row, in logarithms, a term must be in the middle of a panel to be left out there."""
+_APART = 100.0
+"""By how much, in logarithms, the largest columns of rows that are computed together may change differently over half a panel."""
+_LARGEST = 600.0
+"""No factor's logarithm is larger; one that would be belongs to a panel that is too long, which its last coefficients tell."""
+_HELD = 8 * _NODES
+"""How much a row on a panel counts against a density: its values at the nodes are held."""
+_PAIR = 8
+"""The same for a pair of nodes."""
+_RESIDUE = 1e-14
+"""Probability that a joint law may lose when it is written as a short sum of products."""
+
+
+def _changes(start: float, step: Floats) -> Floats:
+    """By how much ln θ and ln(1-θ) change if the log-odds go from `start` by each `step`: exact for short steps, where they cancel."""
+    short = np.clip(step, -1.0, 1.0)
+    up = np.where(step == short, -np.log1p(expit(-start) * np.expm1(-short)), log_expit(start + step) - log_expit(start))
+    down = np.where(step == short, -np.log1p(expit(start) * np.expm1(short)), log_expit(-start - step) - log_expit(-start))
+    return np.stack([up, down], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class BetaFamily:
+    """Mixtures of Betas, one for each row: Σ_j weights[i, j] · Beta(rows[i] + columns[j]), where rows and columns hold pairs (a, b).
+
+    Weights need not add up to anything; where one is 0 the parameters may be anything.
+    """
+
+    weights: Floats
+    rows: Floats
+    columns: Floats
+
+    @cached_property
+    def _parameters(self) -> Floats:
+        """Of every cell, (a, b) on the last axis; (1, 1) where there is no weight."""
+        return np.where((self.weights > 0.0)[..., None], self.rows[:, None, :] + self.columns[None, :, :], 1.0)
+
+    @cached_property
+    def masses(self) -> Floats:
+        """The weight of each row."""
+        return cast(Floats, self.weights.sum(axis=1))
+
+    def moments(self, i: int, j: int) -> Floats:
+        """For each row Σ_j weight · E[θ^i (1-θ)^j], for whole numbers of either sign; infinite where a component's is."""
+        a, b = self._parameters[..., 0], self._parameters[..., 1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = _rising(a, i) * _rising(b, j) / _rising(a + b, i + j)
+        value[(a + i <= 0.0) | (b + j <= 0.0)] = np.inf
+        held = self.weights > 0.0
+        return cast(Floats, np.multiply(self.weights, value, out=np.zeros_like(value), where=held).sum(axis=1))
+
+    @property
+    def least(self) -> Floats:
+        """The least a and the least b of all components."""
+        return cast(Floats, self._parameters[self.weights > 0.0].min(axis=0))
+
+    # --- panels -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _extremes(self) -> tuple[Floats, Floats, float]:
+        """The least and the largest a and b of components that matter, and the largest a + b."""
+        held = self.weights > _NEGLIGIBLE * float(self.weights.sum())
+        parameters = self._parameters[held]
+        return parameters.min(axis=0), parameters.max(axis=0), float(parameters.sum(axis=1).max())
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Log-odds outside which every component that matters has nearly nothing.
+
+        Whatever its count, a component is below y with at most the probability that the least a and the largest b give.
+        """
+        least, largest, _ = self._extremes
+        return _low_end(float(least[0]), float(largest[1])), -_low_end(float(least[1]), float(largest[0]))
+
+    @property
+    def far(self) -> float:
+        """Log-odds beyond which, on either side, the density is one exponential."""
+        return float(np.log(self._extremes[2] + 1.0)) + _FAR
+
+    def half_panel(self, y: float) -> float:
+        """Half the length of a panel at these log-odds."""
+        least, _, total = self._extremes
+        if abs(y) > self.far:
+            return max(_WIDEST, _FAR_HALF / float(least[0] if y < 0.0 else least[1]))
+        expected = total * float(expit(y) * expit(-y))
+        return min(_WIDEST, _HALF_PANEL / max(expected, (expected * _CROWDED) ** 0.5) ** 0.5)
+
+    # --- densities ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _reference(self) -> tuple[float, Floats]:
+        """Log-odds in the middle, and the logarithm of every component's density of the log-odds there times its weight."""
+        held = self.weights > 0.0
+        mean = float(self.moments(1, 0).sum() / self.weights.sum())
+        centre = float(np.clip(logit(mean), -_CENTRE, _CENTRE))
+        parameters = self._parameters[held]
+        total = parameters.sum(axis=-1)
+        point = np.array([expit(centre), expit(-centre)])
+        found = np.full(self.weights.shape, -np.inf)
+        found[held] = np.log(self.weights[held]) + log_density(parameters, parameters / total[:, None], total, point) + np.log(point).sum()
+        return centre, found
+
+    def on(self, edges: Floats) -> Floats:
+        """Densities of the log-odds, by panel, node and row.
+
+        Between two points of a panel every log density changes by a part of its row and one of its column, so that the densities at all
+        nodes are products of one matrix, that of the middle, with vectors.
+        """
+        _check_work((len(edges) - 1) * max(self.weights.size, _HELD * len(self.rows)))
+        middle, half = 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
+        return np.stack([self._panel(float(m), float(h)) for m, h in zip(middle, half, strict=True)])
+
+    def _panel(self, middle: float, half: float) -> Floats:
+        centre, log_reference = self._reference
+        to_middle = _changes(centre, np.array([middle - centre]))[0]
+        log_middle = log_reference + (self.rows @ to_middle)[:, None] + self.columns @ to_middle
+        best = np.argmax(log_middle, axis=1)
+        top = log_middle[np.arange(len(best)), best]
+        top[top == -np.inf] = 0.0
+        log_middle -= top[:, None]
+        changes = _changes(middle, half * _POINTS).T
+        # A factor of the column is relative to a column that is the largest of its row, or of one that changes nearly as much.
+        alike = np.floor((self.columns @ changes[:, [0, -1]])[best] / _APART)
+        result = np.empty((_NODES, len(best)))
+        for group in np.unique(alike, axis=0):
+            rows = np.nonzero((alike == group).all(axis=1))[0]
+            result[:, rows] = self._together(rows, int(best[rows[0]]), top[rows], log_middle[rows], changes)
+        return result
+
+    def _together(self, rows: Counts, column: int, top: Floats, log_terms: Floats, changes: Floats) -> Floats:
+        """Densities of some rows at all nodes, from terms in the middle relative to the largest of each row."""
+        used = (log_terms > -_DEPTH).any(axis=0)
+        terms = np.zeros((len(rows), int(used.sum())))
+        np.exp(log_terms[:, used], out=terms, where=log_terms[:, used] > -2.0 * _DEPTH)
+        of_column = np.exp(np.minimum((self.columns[used] - self.columns[column]) @ changes, _LARGEST))
+        of_row = np.exp(np.minimum(top[:, None] + (self.rows[rows] + self.columns[column]) @ changes, _LARGEST))
+        return cast(Floats, (of_row * (terms @ of_column)).T)
+
+
+def _rising(value: Floats, steps: int) -> Floats:
+    """Γ(value + steps)/Γ(value) for a whole number of steps, also a negative one."""
+    result = np.ones_like(value)
+    for step in range(min(steps, 0), max(steps, 0)):
+        result = result * (value + step)
+    return cast(Floats, result if steps >= 0 else 1.0 / result)
+
+
+def _low_end(a: float, b: float) -> float:
+    """Log-odds below which Beta(a, b) has a probability of `_TAIL`; where they are too low for a float, from θ^a / (a B(a, b))."""
+    quantile = float(betaincinv(a, b, _TAIL))
+    if quantile > 1e-300:
+        return float(logit(quantile)) if quantile < 1.0 else -float(np.log(np.finfo(float).eps)) - 1.0
+    return float((np.log(_TAIL) + np.log(a) + betaln(a, b)) / a)
+
+
+def _check_work(cells: int) -> None:
+    if cells > limits.CONTRAST_CELLS:
+        raise TooLargeError(
+            f"the exact law of a contrast would need {cells:,} densities here, computed up to {limits.CONTRAST_CELLS:,}: compare draws "
+            "instead, as from sample(), or use a release with less noise"
+        )
+
+
+def panel_edges(families: Sequence[BetaFamily], finer: float = 1.0) -> Floats:
+    """Ends of panels on which the densities of all these families are nearly polynomials; `finer` divides their lengths."""
+    low, high = min(f.ends[0] for f in families), max(f.ends[1] for f in families)
+    far = max(f.far for f in families)
+
+    def length(y: float) -> float:
+        return 2.0 * min(f.half_panel(y) for f in families) / finer
+
+    edges = [low]
+    while edges[-1] < high:
+        last, step = edges[-1], length(edges[-1])
+        edges.append(min(last + step, -far) if last < -far else last + min(step, length(last + step)))
+        _check_work(len(edges) * sum(f.weights.size for f in families))
+    return np.array(edges)
+
+
+def joined_density(families: Sequence[BetaFamily], edges: Floats) -> Floats:
+    """The density of the mixture of all rows of all families, by panel and node; weights are taken relative to their sum."""
+    total = sum(float(f.weights.sum()) for f in families)
+    return cast(Floats, sum(f.on(edges).sum(axis=-1) for f in families) / total)
+
+
+# --- laws on panels ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class PanelLaws:
+    """Functions of the log-odds on the same panels, by panel, node and function: densities, or terms that densities are sums of."""
+
+    edges: Floats
+    values: Floats
+
+    @cached_property
+    def _half(self) -> Floats:
+        return 0.5 * np.diff(self.edges)
+
+    @cached_property
+    def nodes(self) -> Floats:
+        """By panel and node."""
+        return 0.5 * (self.edges[1:] + self.edges[:-1])[:, None] + self._half[:, None] * _POINTS
+
+    @cached_property
+    def node_weights(self) -> Floats:
+        return self._half[:, None] * _WEIGHTS
+
+    @cached_property
+    def strides(self) -> Floats:
+        """The ends of panels, and places between them where these are long; far out they may be, since nothing happens there."""
+        pieces = np.where(self._half <= _WIDEST, np.ceil(2.0 * self._half / _STRIDE), 1.0).astype(np.int64)
+        start, step = np.repeat(self.edges[:-1], pieces), np.repeat(2.0 * self._half / pieces, pieces)
+        within = np.arange(len(start)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        return np.append(start + step * within, self.edges[-1])
+
+    def integral(self, factor: ArrayLike = 1.0) -> Floats:
+        """Of every function times a factor, which has a value for each panel and node."""
+        return cast(Floats, np.einsum("pm,pmr->r", self.node_weights * factor, self.values))
+
+    @cached_property
+    def _coefficients(self) -> Floats:
+        """Of Legendre polynomials, by panel, degree and function."""
+        to_legendre = legvander(_POINTS, _NODES - 1) * _WEIGHTS[:, None] * (np.arange(_NODES) + 0.5)
+        return np.einsum("mk,pmr->pkr", to_legendre, self.values)
+
+    @cached_property
+    def _integrals(self) -> Floats:
+        """Coefficients of every function's integral from the left end of all panels on, by ∫ P_k = (P_{k+1} - P_{k-1})/(2k+1)."""
+        scaled = self._coefficients * (self._half[:, None] / (2.0 * np.arange(_NODES) + 1.0))[..., None]
+        found = np.zeros((len(scaled), _NODES + 1, scaled.shape[2]))
+        found[:, 1:] += scaled
+        found[:, : _NODES - 1] -= scaled[:, 1:]
+        found[:, 0] += scaled[:, 0]
+        before = np.cumsum(2.0 * self._half[:, None] * self._coefficients[:, 0], axis=0)
+        found[1:, 0] += before[:-1]
+        return found
+
+    def roughness(self) -> Floats:
+        """For every function about how much of its integral the panels do not resolve: their last coefficients."""
+        last = np.abs(self._coefficients[:, -2:]).max(axis=1)
+        return cast(Floats, (self._half[:, None] / _NODES * last).sum(axis=0))
+
+    def at(self, y: Floats) -> Floats:
+        """Every function at points, by point and function; 0 outside of the panels."""
+        inside = (y >= self.edges[0]) & (y <= self.edges[-1])
+        return np.where(inside[:, None], self._evaluated(self._coefficients, y), 0.0)
+
+    def below(self, y: Floats) -> Floats:
+        """Every function's integral up to points, by point and function."""
+        return self._evaluated(self._integrals, y)
+
+    def _evaluated(self, coefficients: Floats, y: Floats) -> Floats:
+        place = np.clip(y, self.edges[0], self.edges[-1])
+        panel = np.clip(np.searchsorted(self.edges, place, side="right") - 1, 0, len(self._half) - 1)
+        local = (place - self.edges[panel]) / self._half[panel] - 1.0
+        x = np.clip(local, -1.0, 1.0)[:, None]
+        by_degree = coefficients.swapaxes(0, 1)
+        last = previous = np.zeros(())
+        for k in range(len(by_degree) - 1, -1, -1):  # Clenshaw's recurrence
+            value = by_degree[k][panel] + (2.0 * k + 1.0) / (k + 1.0) * x * last - (k + 1.0) / (k + 2.0) * previous
+            last, previous = value, last
+        return cast(Floats, last)
+
+
+Boundary = Callable[[Floats], Floats]
+"""For log-odds of one kind, those of the other: a curve in the plane, or its inverse."""
+
+
+@dataclass(frozen=True, eq=False)
+class JointLaw:
+    """The joint law of two log-odds, with the density Σ_r first_r(y₁) second_r(y₂): one term if they are independent."""
+
+    first: PanelLaws
+    second: PanelLaws
+
+    @cached_property
+    def mass(self) -> float:
+        return float(self.first.integral() @ self.second.integral())
+
+    def mean(self, first: ArrayLike = 1.0, second: ArrayLike = 1.0) -> float:
+        """Of the product of two functions, given by their values at the nodes."""
+        return float(self.first.integral(first) @ self.second.integral(second)) / self.mass
+
+    @cached_property
+    def roughness(self) -> float:
+        """About how much probability the panels do not resolve."""
+        sizes = [(np.abs(law.values) * law.node_weights[..., None]).sum(axis=(0, 1)) for law in (self.first, self.second)]
+        return float(self.first.roughness() @ sizes[1] + sizes[0] @ self.second.roughness()) / self.mass
+
+    def second_below(self, y: float) -> float:
+        """P(y₂ <= y)."""
+        return float(np.clip(self.first.integral() @ self.second.below(np.array([y]))[0] / self.mass, 0.0, 1.0))
+
+    def probability(self, boundary: Boundary, inverse: Boundary, kinks: Sequence[float] = ()) -> float:
+        """P(y₁ <= boundary(y₂)): an integral over y₂, on panels that end where those of either law do.
+
+        Args:
+            boundary: monotone between kinks; it may be infinite.
+            inverse: what the ends of the first law's panels are for y₂; NaN and infinite values are left out.
+            kinks: more places for panels to end.
+        """
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ends = np.concatenate([self.second.strides, inverse(self.first.strides), np.array(kinks, dtype=np.float64)])
+        ends = ends[(ends >= self.second.edges[0]) & (ends <= self.second.edges[-1])]
+        edges = np.unique(ends)
+        half = 0.5 * np.diff(edges)
+        y = ((0.5 * (edges[1:] + edges[:-1]))[:, None] + half[:, None] * _POINTS).ravel()
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            below = self.first.below(boundary(y))
+        terms = (half[:, None] * _WEIGHTS).ravel() * np.einsum("nr,nr->n", below, self.second.at(y))
+        return float(np.clip(terms.sum() / self.mass, 0.0, 1.0))
+
+
+def product_law(first: Floats, second: Floats, edges: tuple[Floats, Floats]) -> JointLaw:
+    """The joint law of independent log-odds, from their densities by panel and node."""
+    return JointLaw(PanelLaws(edges[0], first[..., None]), PanelLaws(edges[1], second[..., None]))
+
+
+def single_law(density: Floats, edges: Floats) -> JointLaw:
+    """The law of one log-odds, as the second of two of which the first means nothing."""
+    nothing = PanelLaws(np.array([0.0, 1.0]), np.ones((1, _NODES, 1)))
+    return JointLaw(nothing, PanelLaws(edges, density[..., None]))
+
+
+def check_nodes(edges: tuple[Floats, Floats]) -> None:
+    """Refuse panels with too many pairs of nodes."""
+    _check_work(_PAIR * _NODES**2 * len(edges[0]) * len(edges[1]))
+
+
+def short_law(density: Floats, edges: tuple[Floats, Floats]) -> JointLaw:
+    """The joint law with this density at all pairs of nodes, as a short sum of products.
+
+    Gaussian elimination with complete pivoting on the probabilities that nodes stand for, until what is left adds up to nearly nothing.
+    The density is nearly that of normal variables, for which some ten or twenty terms are enough.
+    """
+    grids = [PanelLaws(e, np.empty((len(e) - 1, _NODES, 0))) for e in edges]
+    weights = [grid.node_weights.ravel() for grid in grids]
+    left = density * weights[0][:, None] * weights[1]
+    enough = _RESIDUE * float(left.sum())
+    terms = list(_eliminated(left, enough))
+    values = [np.stack([term[side] for term in terms], axis=-1) / weights[side][:, None] for side in (0, 1)]
+    laws = [PanelLaws(e, v.reshape(len(e) - 1, _NODES, len(terms))) for e, v in zip(edges, values, strict=True)]
+    return JointLaw(laws[0], laws[1])
+
+
+def _eliminated(left: Floats, enough: float) -> Iterator[tuple[Floats, Floats]]:
+    """Columns and rows whose products add up to a matrix, which is used up."""
+    size = np.empty_like(left)
+    for _ in range(min(left.shape)):
+        np.abs(left, out=size)
+        if float(size.sum()) <= enough:
+            return
+        row, column = divmod(int(np.argmax(size)), left.shape[1])
+        term = left[:, column].copy(), left[row] / left[row, column]
+        yield term
+        left -= np.outer(*term, out=size)
