@@ -12,8 +12,7 @@ import numpy as np
 import discreet as dc
 from discreet.mechanisms.hellinger import HellingerSmooth
 from discreet.mechanisms.lattice import LatticeGeometric
-from discreet.sampling import SystemBits
-from discreet.sampling.candidates import CandidateSampler
+from discreet.sampling import CandidateSampler, SystemBits
 
 SCORES = 10**6
 # Counts and epsilon for k >= 3: near uniform, in between, and concentrated.

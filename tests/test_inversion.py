@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
 from functools import partial
-from math import ceil, exp, log
+from math import ceil, exp, isqrt, log
 
 import pytest
 from flint import arb, ctx
@@ -196,6 +196,15 @@ def test_the_bits_of_two_categories_say_nothing_and_attempts_take_as_many_each()
     assert taken[2] == {64}
     assert all(bits % (64 * k) == 0 for k in (3, 10) for bits in taken[k])
     assert min(len(taken[3]), len(taken[10])) > 2
+
+
+@pytest.mark.parametrize("k", [3, 10, 100])
+def test_where_noise_is_rare_the_first_attempts_are_kept(k: int) -> None:
+    """A geometric variable that had to be larger than the rest, not only as large, would keep one attempt in e^6: the same law, too late."""
+    for seed in range(20):
+        source = CountedBits(SeededBits(seed))
+        lattice_noise(source, k, Fraction(12))
+        assert source.taken <= 64 * k * 2 * (1 + isqrt(k))
 
 
 def test_tables_do_not_grow_with_the_scale() -> None:

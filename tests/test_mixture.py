@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from itertools import chain
+from math import ceil
 
 import numpy as np
 import pytest
@@ -313,7 +314,7 @@ def test_attempts_succeed_as_often_as_is_proved(world: World) -> None:
 def _excess(target: Target, log_weights: list[float]) -> float:
     """The largest of Σ_M w_M e^{-MD} / max(g, e^-depth), with weights raised to where the sum is nowhere below g, on a grid of its own."""
     with ctx.workprec(200):
-        scale = 200
+        scale = 200 + 2 * ceil(target.depth)  # weights are rounded up to whole units, which are far below e^-depth
         weights = certify(target, log_weights, scale)
         worst = arb(sum(weights)) * arb(2) ** -scale
         for divergence in np.geomspace(target.grid[0], max(60.0, 2 * target.grid[0]), 200).tolist():

@@ -112,6 +112,13 @@ def check_levels(q: ArrayLike) -> NDArray[np.float64]:
     return levels
 
 
+def check_share(value: float, name: str) -> float:
+    """A share of the probability, which must lie strictly between 0 and 1."""
+    if not 0.0 < value < 1.0:
+        raise InvalidInputError(f"{name} must lie strictly between 0 and 1, got {value}")
+    return float(value)
+
+
 def check_concentration(values: Any, name: str = "concentration") -> tuple[Fraction, ...]:
     """Two or more positive numbers, exactly; from 1e-100 to 1e100, because posteriors are computed in floats, with squares of these."""
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray, Iterable)):

@@ -20,7 +20,7 @@ from discreet import limits
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Mechanism
 from discreet.sampling import BitSource, CountedBits, SystemBits
-from discreet.validation import check_delta, check_records
+from discreet.validation import check_delta, check_records, check_share
 
 Draws = NDArray[np.intp]
 
@@ -56,8 +56,7 @@ def audit(
     """
     if not callable(draw):
         raise InvalidInputError(f"draw must be a function of counts and size, such as mechanism.simulate, not {type(draw).__name__}")
-    if not 0.0 < confidence < 1.0:
-        raise InvalidInputError(f"confidence must lie strictly between 0 and 1, got {confidence}")
+    check_share(confidence, "confidence")
     delta = float(check_delta(delta))
     size = check_records(draws, "draws")
     length = np.asarray(draw(first, 1)).size

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.arrays import Counts, Floats
-from discreet.errors import InvalidInputError
+from discreet.validation import check_levels, check_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,17 +50,12 @@ class SizePosterior:
 
     def ppf(self, q: ArrayLike) -> Counts:
         """Quantile: the least n with probability q or more at or below it."""
-        levels = np.asarray(q, dtype=np.float64)
-        if not ((levels >= 0.0) & (levels <= 1.0)).all():
-            raise InvalidInputError("q must lie in [0, 1]")
-        at = np.searchsorted(np.cumsum(self.probability), levels, side="left")
+        at = np.searchsorted(np.cumsum(self.probability), check_levels(q), side="left")
         return np.asarray(self.low + np.minimum(at, len(self.probability) - 1))
 
     def interval(self, mass: float = 0.95) -> tuple[int, int]:
         """The equal-tailed interval of whole numbers: at most (1 - mass)/2 lies below it and as much above, so it holds mass or more."""
-        if not 0.0 < mass < 1.0:
-            raise InvalidInputError(f"mass must lie strictly between 0 and 1, got {mass}")
-        tail = 0.5 * (1.0 - mass)
+        tail = 0.5 * (1.0 - check_share(mass, "mass"))
         below, above = np.cumsum(self.probability), np.cumsum(self.probability[::-1])
         low = int(np.searchsorted(below, tail, side="right"))
         high = len(above) - 1 - int(np.searchsorted(above, tail, side="right"))

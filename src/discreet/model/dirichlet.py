@@ -28,6 +28,7 @@ from discreet.validation import (
     check_levels,
     check_positive,
     check_records,
+    check_share,
     shown,
     spelling,
 )
@@ -156,9 +157,8 @@ def log_density(a: Floats, mean: Floats, total: ArrayLike, points: Floats) -> Fl
 
 def equal_tailed(ppf: Callable[[ArrayLike], Floats], mass: float) -> tuple[float, float]:
     """The interval that holds this much probability, with as much left out on either side, from a quantile function."""
-    if not 0.0 < mass < 1.0:
-        raise InvalidInputError(f"mass must lie strictly between 0 and 1, got {mass}")
-    low, high = ppf([(1.0 - mass) / 2.0, (1.0 + mass) / 2.0])
+    share = check_share(mass, "mass")
+    low, high = ppf([(1.0 - share) / 2.0, (1.0 + share) / 2.0])
     return float(low), float(high)
 
 

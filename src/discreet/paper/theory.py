@@ -25,7 +25,7 @@ from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram, Lapl
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger, kl, renyi
 from discreet.model.sensitivity import local_sensitivity
-from discreet.validation import Number, check_counts, check_positive
+from discreet.validation import Number, check_counts, check_positive, check_share
 
 __all__ = [
     "PAPER_SENSITIVITY",
@@ -386,8 +386,7 @@ def utility_table(prior: Prior, counts: ArrayLike, epsilon: Number, delta: float
     The Hellinger entries are printed as `sqrt(1 - ((n+L)/(n-L))^{L/2})`, which is not a real number for L > 0; the ratio is read the other
     way up, as the derivation needs. The EHD entry takes `L = (n - δn - 1)/2 · e^-ε`, as printed; there is no KL entry for it.
     """
-    if not 0.0 < delta < 1.0:
-        raise InvalidInputError(f"delta must lie strictly between 0 and 1, got {delta}")
+    check_share(delta, "delta")
     world = _world(prior, counts, epsilon)
     n, e = world.n, world.epsilon
     reach = {

@@ -1,7 +1,8 @@
 """Exact random draws: what is released has exactly the law that was proved private (docs/exactness.md)."""
 
+from discreet.sampling.attempts import CandidateSampler
 from discreet.sampling.bits import BitSource, CountedBits, SeededBits, SystemBits
-from discreet.sampling.candidates import CandidateSampler, candidate_sampler, check_drawable, most_seconds
+from discreet.sampling.candidates import candidate_sampler, check_drawable, most_seconds
 from discreet.sampling.lattice import lattice_noise
 from discreet.sampling.listed import Listed
 from discreet.sampling.noise import (

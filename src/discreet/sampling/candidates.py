@@ -2,39 +2,16 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Protocol
 
 from flint import arb
 
-from discreet.sampling.bits import BitSource
+from discreet.sampling.attempts import CandidateSampler
 from discreet.sampling.domination import Target, even_weights
 from discreet.sampling.many_categories import Mixture, check_size, most_megabytes
 from discreet.sampling.two_categories import Envelope
 
 _SECONDS_BEGUN, _SECONDS_A_MEGABYTE = 0.1, 0.05
 """Five times or more of what draws for the worst data were measured to take on a machine of two cores (`python -m benchmarks steady`)."""
-
-
-class CandidateSampler(Protocol):
-    """An exact sampler of candidates for one dataset."""
-
-    @property
-    def least_acceptance(self) -> Fraction:
-        """A lower bound, proved for every dataset, of the probability that an attempt succeeds."""
-        ...
-
-    @property
-    def total_bound(self) -> Fraction:
-        """The mass of the proposal: an attempt succeeds with probability (sum of all weights) / total_bound."""
-        ...
-
-    def attempt(self, source: BitSource) -> tuple[int, ...] | None:
-        """Counts r with probability exp(-c H(x, r)) / total_bound, or None."""
-        ...
-
-    def draw(self, source: BitSource) -> tuple[int, ...]:
-        """Counts r with probability proportional to exp(-c H(x, r)), exactly: attempts until one succeeds."""
-        ...
 
 
 def candidate_sampler(

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
 from discreet.errors import InternalError
+from discreet.sampling.attempts import CandidateSampler
 from discreet.sampling.bits import BitSource, take
 from discreet.sampling.coins import bernoulli, ladder
 from discreet.sampling.weights import Weights
@@ -26,8 +27,8 @@ class WholeNumbers(Protocol):
     def __getitem__(self, index: int, /) -> Any: ...
 
 
-class Listed:
-    """An exact sampler for one dataset: `draw` may be called any number of times."""
+class Listed(CandidateSampler):
+    """An exact sampler for one dataset whose candidates are listed."""
 
     least_acceptance: ClassVar[Fraction] = Fraction(1, 2)
     """The upper ends add up to at most twice the weights, which is checked: in fact they exceed them by a share of 2^-25 or less."""
@@ -52,22 +53,13 @@ class Listed:
         if self._bound < 1 << scale or 2 * width * len(ends) > 1 << scale:
             raise InternalError("the bounds of the weights are too far from them; nothing was released")
 
-    def draw(self, source: BitSource) -> tuple[int, ...]:
-        """One candidate, with probability exactly proportional to its weight."""
-        while True:
-            candidate = self.attempt(source)
-            if candidate is not None:
-                return candidate
-
     def attempt(self, source: BitSource) -> tuple[int, ...] | None:
-        """A candidate r with probability weight(r) / total_bound, or None with what is left of 1."""
         index, certain = self._place(source)
         candidate = self._candidate(index)
         return candidate if certain or self._accepts(source, index, candidate) else None
 
     @property
     def total_bound(self) -> Fraction:
-        """The mass of the proposal. Attempts succeed with probability (sum of all weights) / total_bound, at least `least_acceptance`."""
         return Fraction(self._bound, 1 << self._scale)
 
     def _place(self, source: BitSource) -> tuple[int, bool]:

@@ -26,6 +26,7 @@ from flint import arb, fmpz, fmpz_poly
 from discreet import limits
 from discreet.errors import InternalError, TooLargeError
 from discreet.numerics.balls import gap_ball, working_precision
+from discreet.sampling.attempts import CandidateSampler
 from discreet.sampling.bits import BitSource, uniform
 from discreet.sampling.coins import bernoulli, endpoints, ladder
 from discreet.sampling.domination import FLOOR, Target, certify, even_weights, plan, slowest_powers
@@ -45,8 +46,8 @@ _ROUNDED = 2
 """An entry of `affinities` is above the true value by at most this many units."""
 
 
-class Mixture:
-    """An exact sampler for one dataset: `draw` may be called any number of times."""
+class Mixture(CandidateSampler):
+    """An exact sampler for one dataset with three categories or more."""
 
     least_acceptance: ClassVar[Fraction] = Fraction(1, 18)
     """No dataset, prior, n or rate has a lower one: 17 by the choice of powers, and rounding. The proof is in docs/exactness.md."""
@@ -76,21 +77,12 @@ class Mixture:
         self._shares.append(self._uniform_weight * self._candidates << 2 * self._bits)
         self._bound = sum(self._shares)
 
-    def draw(self, source: BitSource) -> tuple[int, ...]:
-        """One candidate, with probability exactly proportional to its weight."""
-        while True:
-            candidate = self.attempt(source)
-            if candidate is not None:
-                return candidate
-
     def attempt(self, source: BitSource) -> tuple[int, ...] | None:
-        """A candidate r with probability weight(r) / total_bound, or None with what is left of 1."""
         candidate = self._propose(source)
         return candidate if candidate is not None and bernoulli(source, self._acceptances(candidate)) else None
 
     @property
     def total_bound(self) -> Fraction:
-        """The mass of the proposal. Attempts succeed with probability (sum of all weights) / total_bound, at least `least_acceptance`."""
         return Fraction(self._bound, 1 << 3 * self._bits)
 
     def bound(self, candidate: tuple[int, ...]) -> Fraction:

@@ -16,6 +16,7 @@ from flint import arb, ctx
 
 from discreet.errors import InternalError
 from discreet.numerics.balls import ball
+from discreet.sampling.attempts import CandidateSampler
 from discreet.sampling.bits import BitSource, uniform
 from discreet.sampling.coins import bernoulli, endpoints, ladder
 
@@ -36,8 +37,8 @@ class _Block:
     bound: int
 
 
-class Envelope:
-    """An exact sampler for one dataset: `draw` may be called any number of times."""
+class Envelope(CandidateSampler):
+    """An exact sampler for one dataset with two categories."""
 
     least_acceptance: ClassVar[Fraction] = Fraction(12, 25)
     """No dataset, prior, n or rate has a lower one. The proof is in docs/exactness.md."""
@@ -55,22 +56,13 @@ class Envelope:
         self._blocks = self._build()
         self._bound = sum(block.size * block.bound for block in self._blocks)
 
-    def draw(self, source: BitSource) -> tuple[int, ...]:
-        """One candidate (r, n - r), with probability exactly proportional to its weight."""
-        while True:
-            candidate = self.attempt(source)
-            if candidate is not None:
-                return candidate
-
     def attempt(self, source: BitSource) -> tuple[int, ...] | None:
-        """A candidate r with probability weight(r) / total_bound, or None with what is left of 1."""
         position, bound = self._propose(source)
         accepted = bernoulli(source, ladder(partial(self._acceptance, position, bound), self._precision))
         return (position, self._total - position) if accepted else None
 
     @property
     def total_bound(self) -> Fraction:
-        """The mass of the proposal. Attempts succeed with probability (sum of all weights) / total_bound, at least `least_acceptance`."""
         return Fraction(self._bound, 1 << self._scale)
 
     def weight(self, position: int) -> arb:
