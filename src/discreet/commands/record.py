@@ -41,7 +41,7 @@ def print_record(
     """
     aware = _noise_aware(found, mass, slow=slow)
     print_table(_table(found, aware, mass), err=err)
-    print_lines([*before, *_size_line(found, aware, mass), *_lines(found, computed=computed), *after], err=err)
+    print_lines([*before, *_size_line(found, aware, mass), *promise_lines(found, computed=computed), *after], err=err)
 
 
 def promise(guarantee: "Guarantee") -> str:
@@ -126,7 +126,8 @@ def _noise_aware(found: "Release", mass: float, *, slow: bool) -> _NoiseAware:
         return _NoiseAware(reason=error.in_shell)
 
 
-def _lines(found: "Release", *, computed: bool) -> Lines:
+def promise_lines(found: "Release", *, computed: bool) -> Lines:
+    """What a release promises, what that protects and what is public, each in words."""
     claimed = "" if computed or found.guarantee.basis != "computation" else "not verified; the record claims "
     return [
         ("Promise", f"{claimed}{promise(found.guarantee)}"),
