@@ -157,7 +157,7 @@ def _public(found: "Release") -> str:
     context = f"{'' if space.groups is None else 'the groups, '}the categories, the prior and the mechanism"
     if found.n is None:
         return f"{context}; not exactly how many {units} there are"
-    sizes = f" and how many there are in each group by {found.guarantee.neighbours.columns}" if space.relation.within else ""
+    sizes = f" and how many there are in each group by {space.relation.columns}" if space.relation.within else ""
     return f"n = {found.n:,} {units}{sizes}, {context}"
 
 
