@@ -11,15 +11,17 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
+from discreet.errors import BudgetError
 from discreet.ledger.ledger import Ledger
 
 DATASET = "survey"
@@ -29,6 +31,8 @@ AFFORDABLE = 40
 LONGEST_LIFE = 4
 """Times a release takes that a releaser lives at most: some are killed before, some within, some after their first output."""
 HEADER, ROWS = "risk\n", "low\n" * 30 + "high\n" * 20
+TABLE = np.array([[1, 2, 0, 0, 1]] * 200)
+"""A row a group."""
 
 
 def forked(work: Callable[[], None]) -> int:
@@ -42,28 +46,55 @@ def forked(work: Callable[[], None]) -> int:
     return child
 
 
-def release_for_ever(folder: Path, turn: int) -> None:
-    """The command, again and again, each time to an output of its own, until killed or out of budget."""
+def for_ever(release: Callable[[Path], None], folder: Path, turn: int) -> None:
+    """Release again and again, each time to an output of its own, until killed or out of budget."""
     for number in range(1000):
-        done = CliRunner().invoke(app, command(folder, f"{turn}-{number}.json"))
-        if done.exit_code != 0:
-            return
+        release(folder / "out" / f"{turn}-{number}")
 
 
-def command(folder: Path, output: str) -> list[str]:
+def by_command(output: Path) -> None:
+    """A release of the command line."""
+    folder = output.parent.parent
     charged = ["--ledger", str(folder / "ledger.db"), "--dataset", DATASET]
     asked = ["--column", "risk", "--categories", "low,high", "--epsilon", EPSILON]
-    return ["release", str(folder / "survey.csv"), *asked, *charged, "--output", str(folder / "out" / output), "--quiet"]
+    written = ["--output", str(output.with_suffix(".json")), "--quiet"]
+    done = CliRunner().invoke(app, ["release", str(folder / "survey.csv"), *asked, *charged, *written])
+    if done.exit_code != 0:
+        raise BudgetError(done.output)
 
 
-def careless_for_ever(folder: Path, turn: int) -> None:
-    """What the command must not do: draw and write, and charge afterwards."""
-    mechanism, ledger = dc.LatticeGeometric(dc.Dirichlet([1, 1], categories=["low", "high"]), 50, EPSILON), Ledger(folder / "ledger.db")
-    for number in range(1000):
-        output = folder / "out" / f"{turn}-{number}.json"
-        output.with_suffix(".partial").write_text(mechanism.release([30, 20]).to_json())
-        output.with_suffix(".partial").rename(output)
-        ledger.spend(DATASET, mechanism.guarantee)
+def of_a_table(output: Path) -> None:
+    """A release of a table, whose groups have public sizes, and a file of it that is there whole or not at all."""
+    written(output.with_suffix(".npy"), ledger_of(output).release(DATASET, table(), TABLE).raw)
+
+
+def carelessly(output: Path) -> None:
+    """What a release must not do: draw and write, and charge afterwards."""
+    mechanism, ledger = dc.LatticeGeometric(dc.Dirichlet([1, 1], categories=["low", "high"]), 50, EPSILON), ledger_of(output)
+    output.with_suffix(".partial").write_text(mechanism.release([30, 20]).to_json())
+    output.with_suffix(".partial").rename(output.with_suffix(".json"))
+    ledger.spend(DATASET, mechanism.guarantee)
+
+
+def a_table_carelessly(output: Path) -> None:
+    """The same with a table."""
+    ledger = ledger_of(output)
+    written(output.with_suffix(".npy"), table().release(TABLE).raw)
+    ledger.spend(DATASET, table().guarantee)
+
+
+def ledger_of(output: Path) -> Ledger:
+    return Ledger(output.parent.parent / "ledger.db")
+
+
+def written(output: Path, raw: Any) -> None:
+    with output.with_suffix(".partial").open("wb") as file:
+        np.save(file, raw)
+    output.with_suffix(".partial").rename(output)
+
+
+def table() -> dc.LatticeGeometric:
+    return dc.LatticeGeometric(dc.Dirichlet.uniform(5), [4] * len(TABLE), EPSILON, by={"arm": [f"arm {i}" for i in range(len(TABLE))]})
 
 
 @contextmanager
@@ -79,7 +110,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 def until_output(folder: Path, turn: int) -> None:
     """Wait for the first output of a releaser."""
-    while not list((folder / "out").glob(f"{turn}-*.json")):
+    while not [path for path in (folder / "out").glob(f"{turn}-*") if path.suffix != ".partial"]:
         time.sleep(0.001)
 
 
@@ -93,10 +124,16 @@ def outcome(folder: Path) -> dict[str, int]:
     assert spent <= ledger.datasets()[0].total.epsilon
     outputs = [dc.Release.from_json(path.read_text()) for path in (folder / "out").glob("*.json")]
     assert all(output.n == 50 for output in outputs)
-    return {"outputs": len(outputs), "spends": len(ledger.history(DATASET)), "partial": len(list((folder / "out").glob("*.partial")))}
+    tables = [np.load(path) for path in (folder / "out").glob("*.npy")]
+    assert all(table().is_outcome(raw) for raw in tables)
+    return {
+        "outputs": len(outputs) + len(tables),
+        "spends": len(ledger.history(DATASET)),
+        "partial": len(list((folder / "out").glob("*.partial"))),
+    }
 
 
-def kills(location: str, rounds: int, seed: int, *, careless: bool = False) -> dict[str, Any]:
+def kills(location: str, rounds: int, seed: int, *, release: Callable[[Path], None] = by_command, careless: bool = False) -> dict[str, Any]:
     """Kill a releaser at a random instant, many times, and look at what is there after each.
 
     The careless one is killed where it is sure to be found out: after its first output, and before the charge, for which it must wait.
@@ -104,19 +141,17 @@ def kills(location: str, rounds: int, seed: int, *, careless: bool = False) -> d
     folder = Path(location)
     (folder / "out").mkdir()
     (folder / "survey.csv").write_text(HEADER + ROWS)
-    ledger = Ledger(folder / "ledger.db")
-    ledger.create(DATASET, AFFORDABLE * float(EPSILON))
+    opened(folder)
     chance = random.Random(seed)  # noqa: S311 - instants of kills, not secrets
-    life = LONGEST_LIFE * seconds_for_a_release(folder)
-    work = careless_for_ever if careless else release_for_ever
+    life = LONGEST_LIFE * seconds_for_a_release(release, folder)
     seen = {"uncharged": 0, "journals": 0, "within": 0}
     last = outcome(folder)
     for turn in range(rounds):
         if last["spends"] >= AFFORDABLE - 2:  # a budget for the next ones; what was released stays where it is
-            ledger = renewed(folder)
+            renewed(folder)
             last = outcome(folder)
         with locked(folder) if careless else nullcontext():
-            child = forked(partial(work, folder, turn))
+            child = forked(partial(for_ever, release, folder, turn))
             until_output(folder, turn) if careless else time.sleep(chance.uniform(0, life))
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
@@ -128,21 +163,24 @@ def kills(location: str, rounds: int, seed: int, *, careless: bool = False) -> d
     return {**seen, **last}
 
 
-def renewed(folder: Path) -> Ledger:
-    """An empty ledger and an empty folder of outputs, so that the two can be compared again."""
+def renewed(folder: Path) -> None:
+    """Make an empty ledger and an empty folder of outputs, so that the two can be compared again."""
     for path in [*(folder / "out").iterdir(), *folder.glob("ledger.db*")]:
         path.unlink()
-    ledger = Ledger(folder / "ledger.db")
-    ledger.create(DATASET, AFFORDABLE * float(EPSILON))
-    return ledger
+    opened(folder)
 
 
-def seconds_for_a_release(folder: Path) -> float:
-    """How long the command takes here, once all that it needs has been imported (which the releasers then need not do)."""
+def opened(folder: Path) -> None:
+    """Make a ledger whose budget takes tables with public sizes and, as it must, releases with one public total."""
+    Ledger(folder / "ledger.db").create(DATASET, AFFORDABLE * float(EPSILON), within=["arm"])
+
+
+def seconds_for_a_release(release: Callable[[Path], None], folder: Path) -> float:
+    """How long a release takes here, once all that it needs has been imported (which the releasers then need not do)."""
     start = 0.0
     for number in range(2):
         start = time.perf_counter()
-        assert CliRunner().invoke(app, command(folder, f"first-{number}.json")).exit_code == 0
+        release(folder / "out" / f"first-{number}")
     return time.perf_counter() - start
 
 
@@ -152,13 +190,16 @@ def exhaust(location: str) -> dict[str, Any]:
     (folder / "out").mkdir()
     (folder / "survey.csv").write_text(HEADER + ROWS)
     Ledger(folder / "ledger.db").create(DATASET, 3 * float(EPSILON))
-    release_for_ever(folder, 0)
+    with suppress(BudgetError):
+        for_ever(by_command, folder, 0)
     return outcome(folder)
 
 
 MODES: dict[str, Callable[..., dict[str, Any]]] = {
     "kills": kills,
-    "careless": lambda location, rounds, seed: kills(location, rounds, seed, careless=True),
+    "careless": lambda location, rounds, seed: kills(location, rounds, seed, release=carelessly, careless=True),
+    "tables": lambda location, rounds, seed: kills(location, rounds, seed, release=of_a_table),
+    "careless tables": lambda location, rounds, seed: kills(location, rounds, seed, release=a_table_carelessly, careless=True),
     "exhaust": exhaust,
 }
 

@@ -43,6 +43,19 @@ def test_a_releaser_that_charges_afterwards_is_found_out(tmp_path: Path) -> None
     assert faults("careless", tmp_path, 2, 20240607)["uncharged"] == 2
 
 
+@pytest.mark.slow
+def test_no_kill_lets_a_table_out_uncharged(tmp_path: Path) -> None:
+    seen = faults("tables", tmp_path, 100, 20240607)
+    assert seen["uncharged"] == 0
+    assert 0 < seen["outputs"] <= seen["spends"]
+    assert seen["within"] > 0
+
+
+@pytest.mark.slow
+def test_a_table_that_is_charged_afterwards_is_found_out(tmp_path: Path) -> None:
+    assert faults("careless tables", tmp_path, 2, 20240607)["uncharged"] == 2
+
+
 def test_a_budget_pays_for_so_many_outputs_and_no_more(tmp_path: Path) -> None:
     assert faults("exhaust", tmp_path) == {"outputs": 3, "spends": 3, "partial": 0}
 

@@ -201,7 +201,10 @@ def _relation(public: str | None, by: str | None) -> "Relation":
     from discreet.validation import shown
 
     if public == "sizes" and by is not None:
-        return Relation("replace one", tuple(parse_list(by, "--by")))
+        columns = tuple(parse_list(by, "--by"))
+        if not all(columns) or not columns:
+            raise InvalidInputError(f"--by must name one or more columns, separated by commas, such as region,sex; got {shown(by)!r}")
+        return Relation("replace one", columns)
     if public == "sizes":
         raise InvalidInputError("--public sizes needs the columns that the groups are made of, such as --by region,sex")
     if by is not None:

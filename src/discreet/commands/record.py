@@ -44,7 +44,7 @@ def print_record(
 
     aware = _NoiseAware() if isinstance(found, TableRelease) else _noise_aware(found, mass, slow=slow)
     print_table(laid_out(found, mass) if isinstance(found, TableRelease) else _table(found, aware, mass), err=err)
-    print_lines([*before, *_size_line(found, aware, mass), *_lines(found, computed=computed), *after], err=err)
+    print_lines([*before, *_size_line(found, aware, mass), *promise_lines(found, computed=computed), *after], err=err)
 
 
 def promise(guarantee: "Guarantee") -> str:
@@ -134,7 +134,8 @@ def _noise_aware(found: "Release", mass: float, *, slow: bool) -> _NoiseAware:
         return _NoiseAware(reason=error.in_shell)
 
 
-def _lines(found: "Release", *, computed: bool) -> Lines:
+def promise_lines(found: "Release", *, computed: bool) -> Lines:
+    """What a release promises, what that protects and what is public, each in words."""
     claimed = "" if computed or found.guarantee.basis != "computation" else "not verified; the record claims "
     return [
         ("Promise", f"{claimed}{promise(found.guarantee)}"),
@@ -164,7 +165,7 @@ def _public(found: "Release") -> str:
     context = f"{'' if space.groups is None else 'the groups, '}the categories, the prior and the mechanism"
     if found.n is None:
         return f"{context}; not exactly how many {units} there are"
-    sizes = f" and how many there are in each group by {found.guarantee.neighbours.columns}" if space.relation.within else ""
+    sizes = f" and how many there are in each group by {space.relation.columns}" if space.relation.within else ""
     return f"n = {found.n:,} {units}{sizes}, {context}"
 
 
