@@ -108,7 +108,7 @@ class TableWorld:
         """The posterior probability of every table. A step moves two cells by 1 where a total is public, and one otherwise."""
         slope = self.epsilon if self.promise == "nothing" else 0.5 * self.epsilon
         log_weight = self.log_prior - slope * np.abs(self.raw - self.tables).sum(axis=(1, 2))
-        return np.exp(log_weight - logsumexp(log_weight))
+        return np.asarray(np.exp(log_weight - logsumexp(log_weight)))
 
     def open_groups(self) -> Iterator[int]:
         """Groups in which something is to be inferred."""
@@ -143,8 +143,7 @@ class TableWorld:
         return float(max(found))
 
     def _is_uncertain(self, group: int) -> bool:
-        held = self.possible.any(axis=1)
-        return bool(held[group] and held.sum() > 1)
+        return bool(self.possible[group].any()) and sum(bool(row.any()) for row in self.possible) > 1
 
     def _share_difference(self, posterior: Any, group: int) -> float:
         u, b = self.tables[:, group].sum(axis=1), self.shares[group]

@@ -30,6 +30,8 @@ _FLOOR = 1e-26
 _ROUNDS = 60
 """How often a tilt is tried; three are usual."""
 _CLOSE = 1e-6
+_TRANSFORM = 32
+"""What a value of a long sum costs, for each doubling of its length, against a product of a short one."""
 
 
 @dataclass(frozen=True)
@@ -81,23 +83,23 @@ def others(laws: Sequence[Run], total: int) -> tuple[list[Run], float]:
     return list(found.completions(Run(total, np.ones(1)))), found.dropped
 
 
-def check_groups(groups: int, categories: int, slope: float) -> None:
+def check_groups(groups: int, categories: int, total: int, slope: float) -> None:
     """Refuse, by public numbers alone, tables whose groups are too many or whose noise is too wide for the sums over all of them."""
     if groups > limits.GROUPS_CONVOLVED:
         raise TooLargeError(
             f"where only the total is public, posteriors of groups are computed for up to {limits.GROUPS_CONVOLVED:,} groups, and there "
             f"are {groups:,}. Public sizes (n=sizes), or no public total, have them for any number of groups"
         )
-    _check_work(groups, usual_totals(categories, slope))
+    _check_work(groups, min(usual_totals(categories, slope), total + 1))
 
 
 def _check_work(groups: int, cells: int) -> None:
-    """Refuse sums that would take too long: a tree of them, down and up, in which a sum of m groups is √m times as wide as one."""
-    products = 3 * ceil(log2(max(groups, 2))) * groups * cells**2
-    if products > limits.GROUP_PRODUCTS:
+    """Refuse sums that would take too long: on each level of a tree, up and down, three for each pair, √m times as wide for m groups."""
+    products = cells**2 if cells**2 <= limits.DIRECT_CONVOLUTION else _TRANSFORM * cells * ceil(log2(cells))
+    if 3 * ceil(log2(max(groups, 2))) * groups * products > limits.GROUP_PRODUCTS:
         raise TooLargeError(
-            f"the sums over {groups:,} groups, each spread by the noise over about {cells:,} values, are too long for posteriors where only "
-            "the total is public. Less noise (a larger epsilon) or fewer groups need shorter ones"
+            f"the noise spreads the size of each of {groups:,} groups over about {cells:,} values: too many for posteriors where only the "
+            "total is public. Less noise (a larger epsilon) or fewer groups need fewer"
         )
 
 
@@ -128,11 +130,15 @@ def _laws(groups: Sequence[Group], total: int, noise: CellNoise, rate: float) ->
     known: dict[Group, _Law] = {}
     for group in groups:
         if group not in known:
-            prior = SizePrior(lambda u, group=group: group.log_prior(u, rate), total)  # type: ignore[misc]
-            counts = counts_of_any_total(np.array(group.a), noise, group.raw, prior)
-            known[group] = _Law(counts.sizes, counts.omitted)
-            _check_work(len(groups), max(len(law.run.value) for law in known.values()))
+            known[group] = _law(group, total, noise, rate)
+            _check_work(len(groups), len(known[group].run.value))
     return [known[group] for group in groups]
+
+
+def _law(group: Group, total: int, noise: CellNoise, rate: float) -> _Law:
+    prior = SizePrior(lambda u: group.log_prior(u, rate), total)
+    counts = counts_of_any_total(np.array(group.a), noise, group.raw, prior)
+    return _Law(counts.sizes, counts.omitted)
 
 
 def _step(laws: Sequence[_Law], total: int, slope: float) -> float:

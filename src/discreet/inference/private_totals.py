@@ -92,9 +92,9 @@ def usual_totals(k: int, slope: float) -> int:
     return int(min(_USUAL_ROOM * 2.0 * (t + (4.0 * k * t) ** 0.5) / slope, 1e18)) + 1
 
 
-def check_any_total(k: int, slope: float) -> None:
-    """Refuse noise so wide that the total of a usual outcome would have too many values."""
-    t, cells = -float(np.log(TAIL)), usual_totals(k, slope)
+def check_any_total(k: int, slope: float, most: int = limits.COUNT) -> None:
+    """Refuse noise so wide that the total of a usual outcome, which is at most `most`, would have too many values."""
+    t, cells = -float(np.log(TAIL)), min(usual_totals(k, slope), most + 1)
     pairs = _USUAL_NODES * min(int(_USUAL_ROOM * 2.0 * t / slope), cells)
     if pairs > limits.MIXTURE_CELLS:
         raise TooLargeError(

@@ -22,7 +22,7 @@ from discreet.inference.private_totals import CountsOfAnyTotal, check_any_total,
 from discreet.inference.runs import Run
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.true_counts import LatentCounts, ListedCounts, check_posterior, latent_counts
-from discreet.mechanisms import LatticeGeometric
+from discreet.mechanisms import LatticeGeometric, Mechanism
 from discreet.mechanisms.base import Prior
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.cells import Groups, Mask
@@ -33,9 +33,7 @@ from discreet.record.table_release import TableRelease
 
 def table_posterior(release: TableRelease, size_prior: Any = None) -> "TablePosterior":
     """The posteriors of all groups of a release; `size_prior` is what is believed about each group's size where nothing is public."""
-    mechanism = release.mechanism
-    if not isinstance(mechanism, LatticeGeometric):
-        raise RefusedError(f"posteriors of groups are computed for LatticeGeometric, not for {mechanism.title}")
+    mechanism = _lattice(release.mechanism)
     if not mechanism.is_outcome(release.raw):
         raise InvalidInputError(f"raw is not a possible outcome of {mechanism.title} with these parameters")
     if mechanism.table.published != "nothing" and size_prior is not None:
@@ -44,9 +42,15 @@ def table_posterior(release: TableRelease, size_prior: Any = None) -> "TablePost
     return TablePosterior(mechanism, release.raw, size_prior_of("flat" if size_prior is None else size_prior))
 
 
-def check_table_posterior(mechanism: LatticeGeometric) -> None:
+def _lattice(mechanism: Mechanism) -> LatticeGeometric:
+    if not isinstance(mechanism, LatticeGeometric):
+        raise RefusedError(f"posteriors of groups are computed for LatticeGeometric, not for {mechanism.title}")
+    return mechanism
+
+
+def check_table_posterior(mechanism: Mechanism) -> None:
     """Refuse, by public numbers alone, a table whose groups have no posterior that can be computed."""
-    space, slope = mechanism.table, mechanism.noise.slope
+    space, slope = (lattice := _lattice(mechanism)).table, lattice.noise.slope
     possible = space.cells.possible.sum(axis=1)
     if space.sizes is not None:
         sizes = np.array(space.sizes)
@@ -54,9 +58,11 @@ def check_table_posterior(mechanism: LatticeGeometric) -> None:
             largest = int(sizes[possible == categories].max())
             check_posterior(LatticeGeometric(Dirichlet.uniform(categories), largest, mechanism.epsilon))
         return
-    if space.n is not None:
-        check_groups(int((possible > 0).sum()), int(possible.max()), slope)
-    check_any_total(int(possible.max()), slope)
+    if space.n is None:
+        check_any_total(int(possible.max()), slope)
+        return
+    check_groups(int((possible > 0).sum()), int(possible.max()), space.n, slope)
+    check_any_total(int(possible.max()), slope, space.n)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,9 +127,8 @@ class TablePosterior:
         if self._known_size(position) is not None:
             known = 1 if self._possible[position].any() else 0
             raise InvalidInputError(f"the share of group {self.by[position]!r} is {known}, because of the cells that are impossible")
-        size, held = self.size(group), self._possible.any(axis=1)
-        a = self._shares[position]
-        rest = sum((share for share, some in zip(self._shares, held.tolist(), strict=True) if some), Fraction(0)) - a
+        size, a = self.size(group), self._shares[position]
+        rest = sum((share for share, row in zip(self._shares, self._possible, strict=True) if row.any()), -a)
         return probability_law(Run(size.low, size.probability), total, float(a), float(rest), self.by[position], size.omitted)
 
     # --- one group ----------------------------------------------------------------------------------------------------
@@ -161,7 +166,9 @@ class TablePosterior:
         if not allowed:
             raise InvalidInputError(f"nothing can occur in group {group!r}: all of its categories are declared impossible")
         if len(allowed) == 1:
-            raise InvalidInputError(f"in group {group!r} nothing but {allowed[0]!r} can occur: its probability is 1, and nothing is left to infer")
+            raise InvalidInputError(
+                f"in group {group!r} nothing but {allowed[0]!r} can occur: its probability is 1; size(group) has its size"
+            )
         if all(possible):
             return NoiseAware(prior, *self._counts(position, prior))
         restricted = Dirichlet(self._concentrations(position), allowed)
@@ -198,7 +205,7 @@ class TablePosterior:
         space, noise = self.mechanism.table, self.mechanism.noise
         assert space.n is not None  # noqa: S101
         held = np.flatnonzero(self._possible.any(axis=1)).tolist()
-        check_groups(len(held), int(self._possible.sum(axis=1).max()), noise.slope)
+        check_groups(len(held), int(self._possible.sum(axis=1).max()), space.n, noise.slope)
         groups = [Group(tuple(map(float, self._concentrations(i))), self._row(i), float(self._shares[i])) for i in held]
         return dict(zip(held, size_priors(groups, space.n, noise), strict=True))
 

@@ -175,15 +175,15 @@ class Ladder:
 
     @property
     def edges(self) -> Floats:
-        """The totals where neighbouring tangents cross, with the first total before and the last behind them; some may be beyond it."""
+        """The totals where neighbouring tangents cross, with the first total before and the last behind them, which some may be beyond."""
         crossing = np.diff(self.heights) / np.diff(self.rates) + self.reference
         end = float(_LAST_TOTAL if self.last is None else self.last)
-        return np.concatenate([[self.first], np.maximum(np.maximum.accumulate(crossing), self.first), [end]])
+        return np.concatenate([[self.first], np.maximum.accumulate(crossing), [end]])
 
     def whole(self) -> tuple[Floats, Floats]:
         """The first and the last whole total of each rung; the first is beyond the last where there is none."""
         edges = self.edges
-        return np.ceil(edges[:-1]), np.floor(np.minimum(edges[1:], edges[-1]))
+        return np.ceil(np.maximum(edges[:-1], edges[0])), np.floor(np.minimum(edges[1:], edges[-1]))
 
     def gaps(self) -> Floats:
         """By how much the two tangents are above what they leave possible where they cross."""
@@ -296,6 +296,7 @@ def _rungs(ladder: Ladder, prior: SizePrior, log_total: LogTotal) -> tuple[Float
     """
     low, high = ladder.whole()
     some = (low <= high)[:, None]
+    high = np.maximum(high, ladder.first)
     low = np.minimum(low, high)
     means, spread = np.array([(t.mean, t.spread) for t in ladder.tangents]).T
     spikes = [float(prior.highest(int(first), int(last))) for first, last in zip(low, high, strict=True)]
