@@ -260,3 +260,41 @@ def test_leave_one_out_is_the_convolution_of_all_others(groups: int, width: int)
         exact = law[group] * np.where(inside, others[np.clip(rest, 0, len(others) - 1)], 0.0)
         mine = law[group] * np.exp(found[group] - found[group].max())
         assert np.abs(mine / mine.sum() - exact / exact.sum()).sum() < 1e-12
+
+
+# --- single releases --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("k", "n", "epsilon"), [(3, 12, 1.0), (40, 2000, 1.0), (3, 90_000, 0.004), (60, 10**7, 2.0)])
+def test_all_categories_of_a_release_are_its_marginals(k: int, n: int, epsilon: float) -> None:
+    """Few counts that are listed, windows, mixtures that are too long for arrays, and large counts."""
+    rng = np.random.default_rng(k)
+    raw = rng.multinomial(n, rng.dirichlet(np.full(k, 3.0)))
+    raw[:2] += (4, -4)
+    posterior = release_of(dc.LatticeGeometric(dc.Dirichlet([0.7] * k), n=n, epsilon=epsilon), tuple(raw.tolist())).noise_aware()
+    ends, mean, deviation = posterior.interval(0.9), posterior.mean(), posterior.std()
+    for i in {0, 1, k - 1}:
+        law = posterior.marginal(posterior.categories[i])
+        low, high = law.interval(0.9)
+        np.testing.assert_allclose(ends[i] / (1.0 - ends[i]), [low / (1.0 - low), high / (1.0 - high)], rtol=1e-10)
+        np.testing.assert_allclose([mean[i], deviation[i]], [law.mean(), law.std()], rtol=1e-10)
+
+
+@pytest.mark.parametrize("k", [5, 40])
+def test_transforms_are_the_sums_of_all_other_windows(k: int) -> None:
+    """The laws of all counts beside convolutions of all categories' factors over all their counts."""
+    n, epsilon, a = 60, 0.8, 0.6
+    rng = np.random.default_rng(k)
+    raw = rng.multinomial(n, np.full(k, 1.0 / k))
+    posterior = release_of(dc.LatticeGeometric(dc.Dirichlet([a] * k), n=n, epsilon=epsilon), tuple(raw.tolist())).noise_aware()
+    x = np.arange(n + 1.0)
+    factors = [np.exp(gammaln(a + x) - gammaln(1.0 + x) - 0.5 * epsilon * np.abs(z - x)) for z in raw]
+    for i in (0, k - 1):
+        others = np.ones(1)
+        for j, factor in enumerate(factors):
+            if j != i:
+                others = np.convolve(others, factor)[: n + 1]
+                others /= others.max()
+        exact = factors[i] * others[::-1]
+        counts, probability = posterior.count_probabilities(posterior.categories[i])
+        assert np.abs(probability - exact[counts] / exact.sum()).sum() < 1e-11

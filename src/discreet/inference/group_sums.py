@@ -46,7 +46,7 @@ class TotalBounds:
 
     def distance(self, depth: float) -> Floats:
         """How far from its centre each total is with a probability of at most e^-depth on either side."""
-        return np.asarray((np.maximum(self.above, self.below) + depth).clip(0.0) / self.rates).min(axis=1)
+        return np.asarray(((np.maximum(self.above, self.below) + depth).clip(0.0) / self.rates).min(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +188,7 @@ class FreeTotals:
         length = self.transforms.length
         unit = np.exp(2j * np.pi * np.arange(length) / length)
         shift = (self.first - self.windows.low.sum(axis=1))[:, None]
-        return unit[(shift * np.arange(length // 2 + 1)) % length]
+        return np.asarray(unit[(shift * np.arange(length // 2 + 1)) % length])
 
     @cached_property
     def law(self) -> Floats:
