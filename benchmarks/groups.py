@@ -29,8 +29,8 @@ def noisy_table(promise: str, groups: int, seed: int = 1) -> tuple[Any, float, d
     noise = rng.geometric(rest, x.shape) - rng.geometric(rest, x.shape)
     if promise != "nothing public":
         noise[:, -1] -= noise.sum(axis=1)
-    public: dict[str, Any] = {"sizes public": {"sizes": n}, "total public": {"total": int(n.sum())}, "nothing public": {}}[promise]
-    return x + noise, slope, public
+    public: dict[str, dict[str, Any]] = {"sizes public": {"sizes": n}, "total public": {"total": int(n.sum())}, "nothing public": {}}
+    return x + noise, slope, public[promise]
 
 
 def measure(promise: str, groups: int) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """Many groups at once. Oracles: sums over all true counts of small tables, and the exact path for one release at usual sizes."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,8 +34,12 @@ class Table:
     shares: Floats
 
     def summaries(self) -> GroupSummaries:
-        public = {"sizes": {"sizes": self.sizes}, "total": {"total": self.total, "shares": self.shares}, "nothing": {}}[self.promise]
-        return group_summaries(self.z, self.a, self.slope, possible=self.possible, mass=MASS, **public)  # type: ignore[arg-type]
+        public: dict[str, dict[str, Any]] = {
+            "sizes": {"sizes": self.sizes},
+            "total": {"total": self.total, "shares": self.shares},
+            "nothing": {},
+        }
+        return group_summaries(self.z, self.a, self.slope, possible=self.possible, mass=MASS, **public[self.promise])
 
     @property
     def most(self) -> int:
@@ -110,11 +115,11 @@ def _random_table(seed: int, promise: str) -> Table:
     a = np.round(10.0 ** rng.uniform(-1.3, 1.0, k), 3)
     x = rng.integers(0, 5, (groups, k)) * possible
     noise = rng.integers(-4, 5, (groups, k)) * possible
-    blocks = {"sizes": range(groups), "total": [slice(None)], "nothing": []}[promise]
+    blocks = {"sizes": [slice(g, g + 1) for g in range(groups)], "total": [slice(None)], "nothing": []}[promise]
     for block in blocks:
-        cells = np.argwhere(np.atleast_2d(possible[block]))
+        cells = np.argwhere(possible[block])
         if cells.size:
-            np.atleast_2d(noise[block])[tuple(cells[-1])] -= noise[block].sum()
+            noise[block][tuple(cells[-1])] -= noise[block].sum()
     shares = np.round(10.0 ** rng.uniform(-0.5, 0.7, groups), 2)
     return Table(x + noise, a, slope, possible, promise, x.sum(axis=1), int(x.sum()), shares)
 
@@ -207,8 +212,8 @@ def test_groups_do_not_depend_on_their_neighbours(promise: str) -> None:
     sizes, total = np.maximum(z, 0).sum(axis=1), int(z.sum())
     results = []
     for rows in (np.arange(40), order):
-        public = {"sizes": {"sizes": sizes[rows]}, "total": {"total": total}, "nothing": {}}[promise]
-        results.append(group_summaries(z[rows], np.array([1.0, 0.5, 2.0]), 0.8, **public))  # type: ignore[arg-type]
+        public: dict[str, dict[str, Any]] = {"sizes": {"sizes": sizes[rows]}, "total": {"total": total}, "nothing": {}}
+        results.append(group_summaries(z[rows], np.array([1.0, 0.5, 2.0]), 0.8, **public[promise]))
     first, second = results
     np.testing.assert_allclose(first.mean[order], second.mean, atol=1e-11)
     np.testing.assert_allclose(first.high[order], second.high, atol=1e-6)

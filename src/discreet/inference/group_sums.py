@@ -17,12 +17,12 @@ from discreet.inference.count_windows import Windows
 
 Spectra = NDArray[np.complex128]
 
-_RATES = np.geomspace(0.02, 0.8, 8)
+_RATES = np.geomspace(0.02, 0.9, 8)
 """Tilts that totals are bounded with, in parts of how fast the laws of counts fall."""
 _ROUNDING = 2.0**-52
 _DIRECT = 1e-10
 """Relative error of a transform from which on a group's windows are convolved directly, to a relative error of 1e-12."""
-_VISIBLE = 1e-13
+_VISIBLE = 1e-15
 """Probabilities of totals below this part of the largest are not told from the rounding errors of a transform."""
 
 
