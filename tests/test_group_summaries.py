@@ -1,6 +1,7 @@
 """Many groups at once. Oracles: sums over all true counts of small tables, and the exact path for one release at usual sizes."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,8 +34,12 @@ class Table:
     shares: Floats
 
     def summaries(self) -> GroupSummaries:
-        public = {"sizes": {"sizes": self.sizes}, "total": {"total": self.total, "shares": self.shares}, "nothing": {}}[self.promise]
-        return group_summaries(self.z, self.a, self.slope, possible=self.possible, mass=MASS, **public)  # type: ignore[arg-type]
+        public: dict[str, dict[str, Any]] = {
+            "sizes": {"sizes": self.sizes},
+            "total": {"total": self.total, "shares": self.shares},
+            "nothing": {},
+        }
+        return group_summaries(self.z, self.a, self.slope, possible=self.possible, mass=MASS, **public[self.promise])
 
     @property
     def most(self) -> int:
@@ -110,11 +115,11 @@ def _random_table(seed: int, promise: str) -> Table:
     a = np.round(10.0 ** rng.uniform(-1.3, 1.0, k), 3)
     x = rng.integers(0, 5, (groups, k)) * possible
     noise = rng.integers(-4, 5, (groups, k)) * possible
-    blocks = {"sizes": range(groups), "total": [slice(None)], "nothing": []}[promise]
+    blocks = {"sizes": [slice(g, g + 1) for g in range(groups)], "total": [slice(None)], "nothing": []}[promise]
     for block in blocks:
-        cells = np.argwhere(np.atleast_2d(possible[block]))
+        cells = np.argwhere(possible[block])
         if cells.size:
-            np.atleast_2d(noise[block])[tuple(cells[-1])] -= noise[block].sum()
+            noise[block][tuple(cells[-1])] -= noise[block].sum()
     shares = np.round(10.0 ** rng.uniform(-0.5, 0.7, groups), 2)
     return Table(x + noise, a, slope, possible, promise, x.sum(axis=1), int(x.sum()), shares)
 
@@ -207,8 +212,8 @@ def test_groups_do_not_depend_on_their_neighbours(promise: str) -> None:
     sizes, total = np.maximum(z, 0).sum(axis=1), int(z.sum())
     results = []
     for rows in (np.arange(40), order):
-        public = {"sizes": {"sizes": sizes[rows]}, "total": {"total": total}, "nothing": {}}[promise]
-        results.append(group_summaries(z[rows], np.array([1.0, 0.5, 2.0]), 0.8, **public))  # type: ignore[arg-type]
+        public: dict[str, dict[str, Any]] = {"sizes": {"sizes": sizes[rows]}, "total": {"total": total}, "nothing": {}}
+        results.append(group_summaries(z[rows], np.array([1.0, 0.5, 2.0]), 0.8, **public[promise]))
     first, second = results
     np.testing.assert_allclose(first.mean[order], second.mean, atol=1e-11)
     np.testing.assert_allclose(first.high[order], second.high, atol=1e-6)
@@ -260,3 +265,41 @@ def test_leave_one_out_is_the_convolution_of_all_others(groups: int, width: int)
         exact = law[group] * np.where(inside, others[np.clip(rest, 0, len(others) - 1)], 0.0)
         mine = law[group] * np.exp(found[group] - found[group].max())
         assert np.abs(mine / mine.sum() - exact / exact.sum()).sum() < 1e-12
+
+
+# --- single releases --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("k", "n", "epsilon"), [(3, 12, 1.0), (40, 2000, 1.0), (3, 90_000, 0.004), (60, 10**7, 2.0)])
+def test_all_categories_of_a_release_are_its_marginals(k: int, n: int, epsilon: float) -> None:
+    """Few counts that are listed, windows, mixtures that are too long for arrays, and large counts."""
+    rng = np.random.default_rng(k)
+    raw = rng.multinomial(n, rng.dirichlet(np.full(k, 3.0)))
+    raw[:2] += (4, -4)
+    posterior = release_of(dc.LatticeGeometric(dc.Dirichlet([0.7] * k), n=n, epsilon=epsilon), tuple(raw.tolist())).noise_aware()
+    ends, mean, deviation = posterior.interval(0.9), posterior.mean(), posterior.std()
+    for i in {0, 1, k - 1}:
+        law = posterior.marginal(posterior.categories[i])
+        low, high = law.interval(0.9)
+        np.testing.assert_allclose(ends[i] / (1.0 - ends[i]), [low / (1.0 - low), high / (1.0 - high)], rtol=1e-10)
+        np.testing.assert_allclose([mean[i], deviation[i]], [law.mean(), law.std()], rtol=1e-10)
+
+
+@pytest.mark.parametrize("k", [5, 40])
+def test_transforms_are_the_sums_of_all_other_windows(k: int) -> None:
+    """The laws of all counts beside convolutions of all categories' factors over all their counts."""
+    n, epsilon, a = 60, 0.8, 0.6
+    rng = np.random.default_rng(k)
+    raw = rng.multinomial(n, np.full(k, 1.0 / k))
+    posterior = release_of(dc.LatticeGeometric(dc.Dirichlet([a] * k), n=n, epsilon=epsilon), tuple(raw.tolist())).noise_aware()
+    x = np.arange(n + 1.0)
+    factors = [np.exp(gammaln(a + x) - gammaln(1.0 + x) - 0.5 * epsilon * np.abs(z - x)) for z in raw]
+    for i in (0, k - 1):
+        others = np.ones(1)
+        for j, factor in enumerate(factors):
+            if j != i:
+                others = np.convolve(others, factor)[: n + 1]
+                others /= others.max()
+        exact = factors[i] * others[::-1]
+        counts, probability = posterior.count_probabilities(posterior.categories[i])
+        assert np.abs(probability - exact[counts] / exact.sum()).sum() < 1e-11

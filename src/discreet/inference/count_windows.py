@@ -19,7 +19,7 @@ from discreet.numerics.gamma import log_rise
 _TABLED = 1 << 21
 """Logarithms that are looked up: of all prior parameters that differ, together."""
 UNBOUNDED = 2**60
-_HELD = 1 << 18
+_HELD = 1 << 19
 """Numbers in one array of a batch: small enough for a processor's cache."""
 
 
@@ -65,8 +65,8 @@ class RiseTable:
         if not self._length or (x.size and int(x.max()) >= self._length):
             return log_rise(a, x.astype(np.float64))
         if len(self._known) == 1:
-            return self._values[x]
-        return self._values[np.searchsorted(self._known, a) * self._length + x]
+            return np.asarray(self._values[x])
+        return np.asarray(self._values[np.searchsorted(self._known, a) * self._length + x])
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +129,7 @@ def _last_counts(cells: Cells, tilt: Floats, depth: float, candidates: list[Coun
     while True:
         short = (top < cells.top) & (cells.log_factor(top, tilt) >= best - depth)
         if not short.any():
-            return top
+            return np.asarray(top)
         step = np.minimum(np.where(short, 2 * step, step), UNBOUNDED)
         top = np.minimum(start + step, cells.top)
 

@@ -92,7 +92,8 @@ def _weighted(rows: NDArray[np.int64], part: Table, found: FreeTotals, tilt: Flo
     weight = (factor * found.law).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         outside = np.exp(np.minimum(_log_outside(found, seen, log_factor) - safe, 50.0))
-        rounding = found.transforms.rounding() * factor.sum(axis=1)
+        norm = np.sqrt(np.square(found.windows.value).sum(axis=2).max(axis=1))  # transforms have errors of this times that of floats of 1
+        rounding = found.transforms.rounding() * norm * factor.sum(axis=1)
         omitted = (outside + rounding + found.windows.tail) / weight
     return WeightedTotals(rows, part, found, factor, np.where(np.isfinite(omitted), np.minimum(omitted, 1.0), 1.0))
 
@@ -111,7 +112,7 @@ def _log_outside(found: FreeTotals, seen: NDArray[np.bool_], log_factor: Callabl
         away = np.abs(n - found.centre[:, None])
         each = (value[:, :, None] - away[:, :, None] * bounds.rates[:, None, :]).max(axis=1) + log_mean
         logs.append(each.min(axis=1))
-    return np.logaddexp(logs[0], logs[1])
+    return np.asarray(np.logaddexp(logs[0], logs[1]))
 
 
 # --- summaries --------------------------------------------------------------------------------------------------------

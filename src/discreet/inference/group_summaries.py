@@ -23,7 +23,9 @@ from discreet.inference.public_sizes import of_public_sizes
 from discreet.mechanisms.lattice import GeometricNoise
 from discreet.model.size_priors import SizePrior, size_prior_of
 
-_COARSE = 14.0
+_COARSE, _DEEP = 14.0, 34.0
+"""How far down windows reach, in logarithms, where the total is public: while the tilt is looked for, and once it is found. What is left
+out of all groups adds up."""
 _ROUNDS = 60
 _CLOSE = 0.5
 _HARD = 1e-7
@@ -156,7 +158,7 @@ class _PublicTotal:
 
         def summaries(block: Table) -> GroupSummaries:
             result = known(block)
-            for batch in self._batches(block, DEPTH):
+            for batch in self._batches(block, _DEEP):
                 law = batch.law
                 others = frequencies.others(law, log_whole, offset)
                 completion = (law * others).sum(axis=1)
@@ -204,7 +206,7 @@ class _PublicTotal:
     def _spectra(self, block: Table, frequencies: Frequencies) -> tuple[NDArray[np.complex128], int, float]:
         """The logarithm of the product of all groups' transforms; the sum of the middles of their windows; and what was left out."""
         log_product, centre, left = np.zeros(frequencies.count, dtype=np.complex128), 0, 0.0
-        for batch in self._batches(block, DEPTH):
+        for batch in self._batches(block, _DEEP):
             many, law = batch.part.multiplicity, batch.law
             log_product += many @ frequencies.log_spectra(law)
             centre += int((many * (batch.found.first + law.shape[1] // 2)).sum())

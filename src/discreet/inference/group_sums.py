@@ -17,12 +17,12 @@ from discreet.inference.count_windows import Windows
 
 Spectra = NDArray[np.complex128]
 
-_RATES = np.geomspace(0.02, 0.8, 8)
+_RATES = np.geomspace(0.02, 0.9, 8)
 """Tilts that totals are bounded with, in parts of how fast the laws of counts fall."""
 _ROUNDING = 2.0**-52
 _DIRECT = 1e-10
 """Relative error of a transform from which on a group's windows are convolved directly, to a relative error of 1e-12."""
-_VISIBLE = 1e-13
+_VISIBLE = 1e-15
 """Probabilities of totals below this part of the largest are not told from the rounding errors of a transform."""
 
 
@@ -46,7 +46,7 @@ class TotalBounds:
 
     def distance(self, depth: float) -> Floats:
         """How far from its centre each total is with a probability of at most e^-depth on either side."""
-        return np.asarray((np.maximum(self.above, self.below) + depth).clip(0.0) / self.rates).min(axis=1)
+        return np.asarray(((np.maximum(self.above, self.below) + depth).clip(0.0) / self.rates).min(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +188,7 @@ class FreeTotals:
         length = self.transforms.length
         unit = np.exp(2j * np.pi * np.arange(length) / length)
         shift = (self.first - self.windows.low.sum(axis=1))[:, None]
-        return unit[(shift * np.arange(length // 2 + 1)) % length]
+        return np.asarray(unit[(shift * np.arange(length // 2 + 1)) % length])
 
     @cached_property
     def law(self) -> Floats:

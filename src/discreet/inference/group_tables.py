@@ -48,8 +48,8 @@ class Table:
     possible: NDArray[np.bool_]
     rest: Floats
     """The prior parameters of all other possible categories of the group, added up."""
-    sizes: Counts | None
-    """The size of each group, if it is public."""
+    sizes: Counts
+    """The size of each group, if it is public, and else 0."""
     shares: Floats
     """The prior parameter of each group's share of a public total."""
     multiplicity: Counts
@@ -73,7 +73,7 @@ class Table:
 
     def rows(self, chosen: NDArray[np.int64] | slice) -> "Table":
         """Some of the rows."""
-        sizes = None if self.sizes is None else self.sizes[chosen]
+        sizes = self.sizes[chosen]
         shares, many = self.shares[chosen], self.multiplicity[chosen]
         return Table(self.cells.rows(chosen), self.possible[chosen], self.rest[chosen], sizes, shares, many, slice(None))
 
@@ -93,6 +93,7 @@ def table_of(
     highest = np.where(allowed, top[:, None], 0)
     centres = np.clip(z, 0, highest)
     share = np.ones(1) if shares is None else shares
+    size = np.zeros(groups, dtype=np.int64) if sizes is None else sizes
     keys = [*centres.T, *([] if sizes is None else [sizes]), *([] if possible is None else allowed.T.astype(np.int64))]
     chosen, inverse, multiplicity = _distinct(keys) if groups and a.ndim == 1 and share.size == 1 else _all(groups)
     prior, share = np.broadcast_to(a, (groups, k))[chosen], np.broadcast_to(share, groups)[chosen]
@@ -100,7 +101,7 @@ def table_of(
     rest = np.where(allowed, prior, 0.0) @ (1.0 - np.eye(k))
     last = int(min(highest.max(initial=0), centres.max(initial=0) + 200.0 / slope))
     cells = Cells(centres, prior, slope, highest, RiseTable(a, last))
-    return Table(cells, allowed, rest, None if sizes is None else sizes[chosen], share, multiplicity, inverse)
+    return Table(cells, allowed, rest, size[chosen], share, multiplicity, inverse)
 
 
 def _all(groups: int) -> tuple[NDArray[np.int64] | slice, NDArray[np.int64] | slice, Counts]:
@@ -153,7 +154,7 @@ def known(table: Table) -> GroupSummaries:
 
 
 def trimmed(weight: Floats, tail: float) -> tuple[Counts, Floats, Floats]:
-    """Rows of weights without what holds less than `tail` at either end, all of one length: where they begin, they, and what was left out."""
+    """Where rows of weights begin without what holds less than `tail` at either end; these rows, of one length; and what was left out."""
     sums = np.cumsum(weight, axis=1)
     whole = sums[:, -1:]
     first = (sums <= tail * whole).sum(axis=1)

@@ -107,7 +107,7 @@ class Frequencies:
 
     def _turns(self, width: int) -> NDArray[np.complex128]:
         away = np.arange(width) - width // 2
-        return np.exp(2j * np.pi / self.period * ((away[:, None] * np.arange(self.count)) % self.period))
+        return np.asarray(np.exp(2j * np.pi / self.period * ((away[:, None] * np.arange(self.count)) % self.period)))
 
     def log_spectra(self, law: Floats) -> NDArray[np.complex128]:
         """ln φ of each law, about the middle of its window."""
@@ -120,15 +120,11 @@ class Frequencies:
 
         `log_whole` is the sum of all groups' `log_spectra`, and `offset` the total less the sum of their middles.
         """
-        places = (
-            (offset * np.arange(self.count, dtype=object)) % self.period
-            if abs(offset) > 2**31
-            else (offset * np.arange(self.count) % self.period)
-        )
-        turn = np.exp(-2j * np.pi / self.period * np.asarray(places, dtype=np.float64))
+        places = (offset % self.period) * np.arange(self.count) % self.period
+        turn = np.exp(-2j * np.pi / self.period * places)
         spectra = np.exp(log_whole - self.log_spectra(law)) * (self.weights * turn)
         turns = self._turns(law.shape[1]).T
-        return np.maximum(spectra.real @ turns.real - spectra.imag @ turns.imag, 0.0)
+        return np.asarray(np.maximum(spectra.real @ turns.real - spectra.imag @ turns.imag, 0.0))
 
 
 def leave_one_out(log_weight: Floats, first: Counts, total: int, slope: float) -> tuple[Floats, float]:

@@ -62,10 +62,9 @@ class BetaPlanes:
 
     def mixture(self, row: int) -> BetaMixture:
         """One mixture as a distribution."""
-        x, r = np.indices(self.weight.shape[1:])
-        held = self.weight[row] > 0.0
+        x, r = np.nonzero(self.weight[row] > 0.0)
         first, least = self.a[row] + self.first[row], self.b[row] + self.least[row]
-        return BetaMixture(self.weight[row][held], first + x[held], least + r[held])
+        return BetaMixture(self.weight[row][x, r], first + x, least + r)
 
 
 class _Matrices:

@@ -12,7 +12,6 @@ from discreet.inference.line_quantiles import BetaLines
 def of_public_sizes(table: Table, tail: float) -> GroupSummaries:
     """Summaries of all rows, with intervals that leave out `tail` on either side."""
     cells, sizes = table.cells, table.sizes
-    assert sizes is not None
     result = known(table)
     tilt = balanced_tilts(cells, sizes)
     low, high = ranges(cells, tilt, DEPTH)

@@ -44,7 +44,7 @@ def log_rising(a: float, x: Floats, reference: float) -> Floats:
 
 
 def log_rise(a: float | Floats, x: Floats) -> Floats:
-    """ln Γ(a + x)/x! to an error of about 1e-16 · |a - 1| ln x, by Stirling's formula but for small x; for one a or for an array of them."""
+    """ln Γ(a + x)/x! to an error of about 1e-16 · |a - 1| ln x, by Stirling's formula but for small x; `a` may be an array."""
     if np.all(np.equal(a, 1.0)):
         return np.zeros_like(x)
     large = x + np.minimum(a, 1.0) >= STIRLING_FROM

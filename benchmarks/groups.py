@@ -1,0 +1,66 @@
+"""Summaries of many groups of three categories, ε = 1 and sizes of about 300, under all three promises: how they grow with the groups.
+
+Of each call the processor time is shown too, halved, as what two free processors would need: waiting for a busy machine is not held
+against it. Memory is what is added to the process.
+"""
+
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers import megabytes
+from benchmarks.timing import growth, machine, shown, table
+from discreet.inference.group_summaries import group_summaries
+
+SIZES = {"sizes public": (1_000, 10_000, 100_000), "nothing public": (1_000, 10_000), "total public": (1_000, 10_000)}
+"""Groups, by promise."""
+LARGEST = 1_000_000
+"""What the last size is extrapolated to."""
+
+
+def noisy_table(promise: str, groups: int, seed: int = 1) -> tuple[Any, float, dict[str, Any]]:
+    """Noisy counts, the slope of their noise and what is public; the noise is simulated."""
+    rng = np.random.default_rng(seed)
+    slope = 1.0 if promise == "nothing public" else 0.5
+    n = rng.integers(250, 351, groups)
+    x = rng.multinomial(n, rng.dirichlet([2.0, 3.0, 4.0], groups))
+    rest = -np.expm1(-slope)
+    noise = rng.geometric(rest, x.shape) - rng.geometric(rest, x.shape)
+    if promise != "nothing public":
+        noise[:, -1] -= noise.sum(axis=1)
+    public: dict[str, dict[str, Any]] = {"sizes public": {"sizes": n}, "total public": {"total": int(n.sum())}, "nothing public": {}}
+    return x + noise, slope, public[promise]
+
+
+def measure(promise: str, groups: int) -> dict[str, float]:
+    """Seconds, halved processor seconds, memory and the largest bound on an interval's error."""
+    z, slope, public = noisy_table(promise, groups)
+    start, wall, processor = megabytes(), perf_counter(), process_time()
+    found = group_summaries(z, np.ones(3), slope, **public)
+    return {
+        "wall": perf_counter() - wall,
+        "halved": 0.5 * (process_time() - processor),
+        "megabytes": megabytes() - start,
+        "error": float(found.error.max()),
+    }
+
+
+def run() -> str:
+    """A Markdown table."""
+    rows = []
+    for promise, sizes in SIZES.items():
+        measure(promise, 100)
+        found = {groups: measure(promise, groups) for groups in sizes}
+        last = found[sizes[-1]]
+        for groups, each in found.items():
+            rise = growth(found[sizes[0]]["halved"], each["halved"], groups / sizes[0]) if groups > sizes[0] else ""
+            memory = f"{each['megabytes']:,.0f} MB"
+            rows.append([promise, f"{groups:,}", shown(each["wall"]), shown(each["halved"]), rise, memory, f"{each['error']:.1g}"])
+        rows.append([promise, f"{LARGEST:,}", "", f"{shown(last['halved'] * LARGEST / sizes[-1])} (extrapolated)", "", "", ""])
+    head = ["promise", "groups", "wall", "processor time / 2", "growth", "memory", "largest bound"]
+    return f"## Many groups at once\n\nOn {machine()}:\n\n{table(head, rows)}\n"
+
+
+if __name__ == "__main__":
+    print(run())
