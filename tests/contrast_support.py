@@ -21,6 +21,7 @@ POINTS = {
     "ratio": (0.05, 0.5, 0.999, 1.0, 1.3, 4.0, 40.0),
     "odds_ratio": (0.02, 0.5, 0.999, 1.0, 1.3, 4.0, 90.0),
 }
+Value = Callable[[Floats, Floats], Floats]
 leggauss = cache(legendre.leggauss)
 
 
@@ -78,7 +79,7 @@ class Pairs:
         density = np.exp((self.c - 1.0) * np.log(theta)[:, None] + (self.d - 1.0) * np.log1p(-theta)[:, None] - betaln(self.c, self.d))
         return float(weight @ (betainc(self.a, self.b, bound) * density) @ self.weight)
 
-    def mean(self, function: Callable[[Floats, Floats], Floats]) -> float:
+    def mean(self, function: Value) -> float:
         """Of a function of θ₁ and θ₂."""
         x, w = _rule([], self.a, self.b, self.c, self.d)
         first, second = (
@@ -111,7 +112,7 @@ class Simplex:
         inside = betainc(self.p, np.maximum(self.r, 1e-9), bound) if (self.r > 0.0).all() else (bound >= 1.0) * np.ones_like(density)
         return float(weight @ (inside * density) @ self.weight)
 
-    def mean(self, function: Callable[[Floats, Floats], Floats]) -> float:
+    def mean(self, function: Value) -> float:
         """Of a function of θ_a and θ_b, by θ_a and θ_b/(1 - θ_a)."""
         x, w = _rule([], self.p, self.q, self.r)
         first, second = (
@@ -120,3 +121,22 @@ class Simplex:
         )
         values = function(x[:, None], (1.0 - x[:, None]) * x[None])
         return float(((first * self.weight) @ second.T * values).sum())
+
+
+def _difference(x: Floats, y: Floats) -> Floats:
+    return x - y
+
+
+def _ratio(x: Floats, y: Floats) -> Floats:
+    return x / y
+
+
+def _odds_ratio(x: Floats, y: Floats) -> Floats:
+    return np.asarray(x * (1.0 - y) / ((1.0 - x) * y))
+
+
+VALUES: dict[str, Value] = {"difference": _difference, "ratio": _ratio, "odds_ratio": _odds_ratio}
+
+
+def squared(value: Value, x: Floats, y: Floats) -> Floats:
+    return np.asarray(value(x, y) ** 2)

@@ -139,7 +139,7 @@ class _Pair:
     def _odds_terms(self, m: int, part: PairWeights, used: NDArray[np.bool_]) -> float:
         beside, total = part.rest_rows[:, None] + part.rest_columns + self.others, 0.0
         for column, rows in enumerate(used.T):
-            q = self.second + (part.totals[rows, None] - (part.low + column))
+            q = np.asarray(self.second + (part.totals[rows, None] - (part.low + column)), dtype=np.float64)
             moments = _odds_moment(m, self.first + part.low + column, q, q + beside[rows])
             total += float(part.split[rows, column] @ (part.rest[rows] * moments).sum(axis=1))
         return total
@@ -239,7 +239,7 @@ def _difference_below(law: JointLaw, t: float) -> float:
         return np.where(rest > 0.0, value, np.inf)
 
     def inverse(y: Floats) -> Floats:
-        return 2.0 * side * np.arctanh(size / expit(y))
+        return np.asarray(2.0 * side * np.arctanh(size / expit(y)))
 
     found = law.probability(boundary, inverse, [0.0, side * float(2.0 * np.arctanh(min(size, _NEARLY_ONE)))])
     return found if side > 0.0 else 1.0 - found
@@ -258,7 +258,7 @@ def _odds_below(law: JointLaw, t: float) -> float:
 
     def inverse(y: Floats) -> Floats:
         spread = expit(-y) * -np.expm1(-size)
-        return side * (size + np.log(0.5 * (spread + np.sqrt(spread**2 + 4.0 * np.exp(-size)))))
+        return np.asarray(side * (size + np.log(0.5 * (spread + np.sqrt(spread**2 + 4.0 * np.exp(-size))))))
 
     found = law.probability(boundary, inverse, [0.0, 0.5 * t, t])
     return found if side > 0.0 else 1.0 - found

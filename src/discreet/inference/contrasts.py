@@ -36,6 +36,8 @@ _SUDDEN = 1e-13
 """Below this a difference bends the boundary between panels that are long."""
 
 Parameters = tuple[float, float]
+Powers = tuple[tuple[int, int], tuple[int, int]]
+"""Of θ₁, 1-θ₁, θ₂ and 1-θ₂."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +153,7 @@ class Contrast:
 def independent_contrast(
     first: BetaMixture,
     second: BetaMixture,
+    *,
     names: tuple[Hashable, Hashable] = ("first", "second"),
     priors: tuple[Parameters, Parameters] | None = None,
 ) -> Contrast:
@@ -169,7 +172,7 @@ def independent_contrast(
         edges = panel_edges(sides[0], finer), panel_edges(sides[1], finer)
         return product_law(joined_density(sides[0], edges[0]), joined_density(sides[1], edges[1]), edges)
 
-    def moment(powers: tuple[Parameters, Parameters]) -> float:
+    def moment(powers: Powers) -> float:
         mine, other = (_moment(families, *p) for families, p in zip(sides, powers, strict=True))
         return mine * other
 
@@ -203,6 +206,7 @@ def coupled_contrast(
     first: CoupledGroup,
     second: CoupledGroup,
     coupling: Floats,
+    *,
     names: tuple[Hashable, Hashable] = ("first", "second"),
     omitted: float = 0.0,
 ) -> Contrast:
@@ -234,8 +238,9 @@ def coupled_contrast(
         mine, other = (f.on(e).reshape(-1, len(f.rows)) for f, e in zip(families, edges, strict=True))
         return short_law(mine @ tied @ other.T / mass, edges)
 
-    def moment(powers: tuple[Parameters, Parameters]) -> float:
-        return _coupled(*(f.moments(*map(int, p)) for f, p in zip(families, powers, strict=True)), tied) / mass
+    def moment(powers: Powers) -> float:
+        mine, other = (family.moments(*p) for family, p in zip(families, powers, strict=True))
+        return float(mine @ tied @ other) / mass
 
     law, error = resolved(build)
     return _of_two_groups(names, law, min(1.0, error + omitted), ((first.a, first.b), (second.a, second.b)), moment)
@@ -256,7 +261,7 @@ def _of_two_groups(
     law: JointLaw,
     error: float,
     priors: tuple[Parameters, Parameters],
-    moment: Callable[[tuple[Parameters, Parameters]], float],
+    moment: Callable[[Powers], float],
 ) -> Contrast:
     (a1, b1), (a2, b2) = (law.first.edges[[0, -1]], law.second.edges[[0, -1]])
     odds = float(a1 - b2), float(b1 - a2)
@@ -338,10 +343,6 @@ def _least(families: Sequence[BetaFamily]) -> Parameters:
     return float(found[0]), float(found[1])
 
 
-def _moment(families: Sequence[BetaFamily], i: float, j: float) -> float:
+def _moment(families: Sequence[BetaFamily], i: int, j: int) -> float:
     total = sum(float(family.weights.sum()) for family in families)
-    return sum(float(family.moments(int(i), int(j)).sum()) for family in families) / total
-
-
-def _coupled(mine: Floats, other: Floats, tied: Floats) -> float:
-    return float(mine @ tied @ other)
+    return sum(float(family.moments(i, j).sum()) for family in families) / total

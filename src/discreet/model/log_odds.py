@@ -11,7 +11,6 @@ from typing import cast
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss, legvander
-from numpy.typing import ArrayLike
 from scipy.special import betaincinv, betaln, expit, log_expit, logit
 
 from discreet import limits
@@ -126,7 +125,7 @@ class BetaFamily:
         if abs(y) > self.far:
             return max(_WIDEST, _FAR_HALF / float(least[0] if y < 0.0 else least[1]))
         expected = total * float(expit(y) * expit(-y))
-        return min(_WIDEST, _HALF_PANEL / max(expected, (expected * _CROWDED) ** 0.5) ** 0.5)
+        return float(min(_WIDEST, _HALF_PANEL / np.sqrt(max(expected, np.sqrt(expected * _CROWDED)))))
 
     # --- densities ----------------------------------------------------------------------------------------------------
 
@@ -185,14 +184,14 @@ def _rising(value: Floats, steps: int) -> Floats:
     result = np.ones_like(value)
     for step in range(min(steps, 0), max(steps, 0)):
         result = result * (value + step)
-    return cast(Floats, result if steps >= 0 else 1.0 / result)
+    return result if steps >= 0 else 1.0 / result
 
 
 def _low_end(a: float, b: float) -> float:
     """Log-odds below which Beta(a, b) has a probability of `_TAIL`; where they are too low for a float, from θ^a / (a B(a, b))."""
     quantile = float(betaincinv(a, b, _TAIL))
     if quantile > 1e-300:
-        return float(logit(quantile)) if quantile < 1.0 else -float(np.log(np.finfo(float).eps)) - 1.0
+        return float(logit(min(quantile, 1.0 - 2.0**-53)))
     return float((np.log(_TAIL) + np.log(a) + betaln(a, b)) / a)
 
 
@@ -257,15 +256,15 @@ class PanelLaws:
         within = np.arange(len(start)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
         return np.append(start + step * within, self.edges[-1])
 
-    def integral(self, factor: ArrayLike = 1.0) -> Floats:
+    def integral(self, factor: Floats | float = 1.0) -> Floats:
         """Of every function times a factor, which has a value for each panel and node."""
-        return cast(Floats, np.einsum("pm,pmr->r", self.node_weights * factor, self.values))
+        return np.asarray(np.einsum("pm,pmr->r", self.node_weights * factor, self.values))
 
     @cached_property
     def _coefficients(self) -> Floats:
         """Of Legendre polynomials, by panel, degree and function."""
         to_legendre = legvander(_POINTS, _NODES - 1) * _WEIGHTS[:, None] * (np.arange(_NODES) + 0.5)
-        return np.einsum("mk,pmr->pkr", to_legendre, self.values)
+        return np.asarray(np.einsum("mk,pmr->pkr", to_legendre, self.values))
 
     @cached_property
     def _integrals(self) -> Floats:
@@ -321,7 +320,7 @@ class JointLaw:
     def mass(self) -> float:
         return float(self.first.integral() @ self.second.integral())
 
-    def mean(self, first: ArrayLike = 1.0, second: ArrayLike = 1.0) -> float:
+    def mean(self, first: Floats | float = 1.0, second: Floats | float = 1.0) -> float:
         """Of the product of two functions, given by their values at the nodes."""
         return float(self.first.integral(first) @ self.second.integral(second)) / self.mass
 
