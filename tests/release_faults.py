@@ -50,6 +50,12 @@ def release_for_ever(folder: Path, turn: int) -> None:
             return
 
 
+def release_until_the_draw(folder: Path, turn: int) -> None:
+    """The command, killed where it asks for random bits: after the spend and before the output."""
+    os.urandom = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
+    release_for_ever(folder, turn)
+
+
 def command(folder: Path, output: str) -> list[str]:
     charged = ["--ledger", str(folder / "ledger.db"), "--dataset", DATASET]
     asked = ["--column", "risk", "--categories", "low,high", "--epsilon", EPSILON]
@@ -97,7 +103,7 @@ def outcome(folder: Path) -> dict[str, int]:
 
 
 def kills(location: str, rounds: int, seed: int, *, careless: bool = False) -> dict[str, Any]:
-    """Kill a releaser at a random instant, many times, and look at what is there after each.
+    """Kill a releaser at a random instant, many times, and look at what is there after each; every fourth one is killed at its draw.
 
     The careless one is killed where it is sure to be found out: after its first output, and before the charge, for which it must wait.
     """
@@ -115,11 +121,14 @@ def kills(location: str, rounds: int, seed: int, *, careless: bool = False) -> d
         if last["spends"] >= AFFORDABLE - 2:  # a budget for the next ones; what was released stays where it is
             ledger = renewed(folder)
             last = outcome(folder)
-        with locked(folder) if careless else nullcontext():
-            child = forked(partial(work, folder, turn))
-            until_output(folder, turn) if careless else time.sleep(chance.uniform(0, life))
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
+        if not careless and turn % 4 == 3:
+            os.waitpid(forked(partial(release_until_the_draw, folder, turn)), 0)
+        else:
+            with locked(folder) if careless else nullcontext():
+                child = forked(partial(work, folder, turn))
+                until_output(folder, turn) if careless else time.sleep(chance.uniform(0, life))
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
         seen["journals"] += (folder / "ledger.db-journal").exists()
         now = outcome(folder)
         seen["uncharged"] += now["outputs"] > now["spends"]

@@ -418,6 +418,7 @@ def test_the_law_of_n_has_the_verbs_of_a_distribution() -> None:
     low, high = size.interval(0.9)
     assert size.cdf(high) - size.cdf(low - 1) >= 0.9
     assert size.cdf(low - 1) <= 0.05 < size.cdf(low)
+    assert 1 - size.cdf(high) <= 0.05 < 1 - size.cdf(high - 1)
     assert size.ppf([0.0, 0.5, 1.0]).tolist() == [n[0], int(size.ppf(0.5)), n[-1]]
     assert size.cdf([-1, 10**9]).tolist() == pytest.approx([0.0, 1.0])
     assert abs(size.sample(4000, 1).mean() - size.mean()) < 6 * size.std() / np.sqrt(4000)
