@@ -52,6 +52,12 @@ def for_ever(release: Callable[[Path], None], folder: Path, turn: int) -> None:
         release(folder / "out" / f"{turn}-{number}")
 
 
+def until_the_draw(release: Callable[[Path], None], folder: Path, turn: int) -> None:
+    """Release, and be killed where random bits are asked for: after the spend and before the output."""
+    os.urandom = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
+    for_ever(release, folder, turn)
+
+
 def by_command(output: Path) -> None:
     """A release of the command line."""
     folder = output.parent.parent
@@ -134,7 +140,7 @@ def outcome(folder: Path) -> dict[str, int]:
 
 
 def kills(location: str, rounds: int, seed: int, *, release: Callable[[Path], None] = by_command, careless: bool = False) -> dict[str, Any]:
-    """Kill a releaser at a random instant, many times, and look at what is there after each.
+    """Kill a releaser at a random instant, many times, and look at what is there after each; every fourth one is killed at its draw.
 
     The careless one is killed where it is sure to be found out: after its first output, and before the charge, for which it must wait.
     """
@@ -150,11 +156,14 @@ def kills(location: str, rounds: int, seed: int, *, release: Callable[[Path], No
         if last["spends"] >= AFFORDABLE - 2:  # a budget for the next ones; what was released stays where it is
             renewed(folder)
             last = outcome(folder)
-        with locked(folder) if careless else nullcontext():
-            child = forked(partial(for_ever, release, folder, turn))
-            until_output(folder, turn) if careless else time.sleep(chance.uniform(0, life))
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
+        if not careless and turn % 4 == 3:
+            os.waitpid(forked(partial(until_the_draw, release, folder, turn)), 0)
+        else:
+            with locked(folder) if careless else nullcontext():
+                child = forked(partial(for_ever, release, folder, turn))
+                until_output(folder, turn) if careless else time.sleep(chance.uniform(0, life))
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
         seen["journals"] += (folder / "ledger.db-journal").exists()
         now = outcome(folder)
         seen["uncharged"] += now["outputs"] > now["spends"]

@@ -41,6 +41,14 @@ def reference_values() -> Any:
     return json.loads((Path(__file__).parent / "reference" / "values.json").read_text())
 
 
+# --- short and long runs ----------------------------------------------------------------------------------------------
+
+
+def mostly_slow(cases: Iterable[Any], quick: int) -> list[Any]:
+    """Cases for `parametrize`: the first few are in the normal run, and all others in the slow one."""
+    return [case if number < quick else pytest.param(case, marks=pytest.mark.slow) for number, case in enumerate(cases)]
+
+
 # --- lattices and neighbours ------------------------------------------------------------------------------------------
 
 

@@ -37,7 +37,7 @@ def test_false_alarms_are_as_rare_as_stated() -> None:
     claimed, seeds, confidence = 1.0, 200, 0.9
     alarms = 0
     for seed in range(seeds):
-        found = dc.audit(partial(draws, lattice(1), np.random.default_rng(seed)), *NEIGHBOURS, draws=10_000, confidence=confidence)
+        found = dc.audit(partial(draws, lattice(1), np.random.default_rng(seed)), *NEIGHBOURS, draws=2_000, confidence=confidence)
         alarms += found.refutes(claimed)
     assert alarms <= binom.ppf(1 - 1e-4, seeds, 1 - confidence)
 

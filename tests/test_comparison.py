@@ -22,7 +22,7 @@ from discreet.commands.plan import plan as plan_command
 from discreet.commands.progress import progress_bar
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.record.guarantee import NO_GUARANTEE
-from tests.support import lowered
+from tests.support import lowered, mostly_slow
 
 app = typer.Typer()
 app.command("compare")(compare_command)
@@ -104,6 +104,7 @@ def test_a_reason_is_said_once_for_all_rows_it_is_about() -> None:
     assert all((row.error is None) == (row.reason is not None) for row in found.rows)
 
 
+@pytest.mark.slow
 def test_the_default_is_not_the_best_everywhere() -> None:
     """With many categories and few records in each, the total that `LatticeGeometric` keeps is no help."""
     rows = {row.mechanism: row for row in compare(dc.Dirichlet.uniform(45), 100, 1).rows}
@@ -198,11 +199,15 @@ def test_targets_that_are_met_at_once_or_never() -> None:
     assert plan(dc.Beta(1, 1), 0.9, epsilon=5).n == 1
     with pytest.raises(dc.InvalidInputError, match="however large epsilon"):
         plan(dc.Beta(1, 1), 0.01, n=10, mechanism="LaplaceHistogram")  # flooring alone moves a record half of the time
+
+
+@pytest.mark.slow
+def test_a_target_that_an_error_levels_off_above_is_refused() -> None:
     with pytest.raises(dc.InvalidInputError, match="levels off"):
         plan(dc.Beta(1, 1), 0.01, epsilon=1, mechanism="HellingerGlobal")
 
 
-@pytest.mark.parametrize("k", [30, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("k", mostly_slow([15, 30, 1000], 1))
 def test_an_error_that_begins_level_is_followed_until_it_falls(k: int) -> None:
     """With many categories the first thousands of records drown in the noise: the error stays at 1 before it falls."""
     assert plan(dc.Dirichlet.uniform(k), 0.2, epsilon=1).error <= 0.2

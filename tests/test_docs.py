@@ -106,7 +106,11 @@ def walk(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *, spark: bo
             execute(step, str(page), namespace)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+LONG_PAGES = ("accuracy.md",)
+"""What they compute takes long."""
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.name, marks=[pytest.mark.slow] * (page.name in LONG_PAGES)) for page in PAGES])
 def test_every_block_and_command_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     walk(page, tmp_path, monkeypatch, spark=False)
 

@@ -15,7 +15,7 @@ from discreet.sampling import two_categories as module
 from discreet.sampling.coins import ladder
 from discreet.sampling.two_categories import Envelope
 from tests.sampling_support import FALSE_ALARM, POWER, WRONG, Law, World
-from tests.support import reference_hellinger
+from tests.support import mostly_slow, reference_hellinger
 
 QUICK = [
     World(("1", "1"), (3, 7), "1", "smooth"),
@@ -49,7 +49,7 @@ def _check(world: World, size: int) -> bool:
     return powerful
 
 
-@pytest.mark.parametrize("world", QUICK, ids=str)
+@pytest.mark.parametrize("world", mostly_slow(QUICK, 4), ids=str)
 def test_draws_fit_the_law_and_not_a_rate_ten_percent_off(world: World) -> None:
     _check(world, 30_000)
 
@@ -59,7 +59,7 @@ def test_the_test_has_power_in_several_worlds() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world", SLOW, ids=str)
+@pytest.mark.parametrize("world", SLOW[::3], ids=str)
 def test_many_draws_fit_the_law_and_not_a_rate_ten_percent_off(world: World) -> None:
     _check(world, 60_000)
 

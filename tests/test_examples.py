@@ -45,6 +45,7 @@ def test_an_example(name: str, tmp_path: Path) -> None:
         assert "refused: the release needs ε = 0.5 and 'survey' has ε = 0 left of ε = 1; nothing was spent" in text
 
 
+@pytest.mark.slow
 def test_the_demo_and_what_it_says_to_do_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a copy of the folder, because the demo writes beside it; its last words are tried as a reader would."""
     (tmp_path / "examples").mkdir()

@@ -200,7 +200,7 @@ def test_the_bits_of_two_categories_say_nothing_and_attempts_take_as_many_each()
 
 @pytest.mark.parametrize("k", [3, 10, 100])
 def test_where_noise_is_rare_the_first_attempts_are_kept(k: int) -> None:
-    """A geometric variable that had to be larger than the rest, not only as large, would keep one attempt in e^6: the same law, too late."""
+    """If the geometric variable had to be larger than the rest, not as large, it would keep one attempt in e^6: the same law, too late."""
     for seed in range(20):
         source = CountedBits(SeededBits(seed))
         lattice_noise(source, k, Fraction(12))

@@ -21,7 +21,7 @@ from discreet.sampling.coins import ladder
 from discreet.sampling.domination import FLOOR, MOST_EXCESS, Target, certify, plan, slowest_powers
 from discreet.sampling.many_categories import Mixture, _leaves, _Table, affinities
 from tests.sampling_support import FALSE_ALARM, POWER, WRONG, Law, World
-from tests.support import lattice, reference_hellinger
+from tests.support import lattice, mostly_slow, reference_hellinger
 
 ONES = ("1", "1", "1")
 QUICK = [
@@ -72,7 +72,7 @@ def _check(world: World, size: int) -> bool:
     return powerful
 
 
-@pytest.mark.parametrize("world", QUICK + CUT, ids=str)
+@pytest.mark.parametrize("world", mostly_slow(QUICK, 5) + mostly_slow(CUT, 1), ids=str)
 def test_draws_fit_the_law_and_not_a_rate_ten_percent_off(world: World) -> None:
     _check(world, 15_000)
 
@@ -82,7 +82,7 @@ def test_the_test_has_power_in_several_worlds() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world", SLOW, ids=str)
+@pytest.mark.parametrize("world", SLOW[::2], ids=str)
 def test_many_draws_fit_the_law_and_not_a_rate_ten_percent_off(world: World) -> None:
     _check(world, 60_000)
 
@@ -90,7 +90,7 @@ def test_many_draws_fit_the_law_and_not_a_rate_ten_percent_off(world: World) -> 
 # --- structure --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("world", QUICK + CUT + SLOW, ids=str)
+@pytest.mark.parametrize("world", QUICK + CUT + mostly_slow(SLOW, 5), ids=str)
 def test_the_bound_is_above_the_weight_of_every_candidate(world: World) -> None:
     sampler = _sampler(world)
     with ctx.workprec(200):
@@ -105,6 +105,7 @@ def test_the_bound_is_above_the_weight_of_every_candidate(world: World) -> None:
         assert total / ball(claimed) >= 0.9
 
 
+@pytest.mark.slow
 def test_tables_that_end_far_too_early_cost_acceptance_and_not_exactness(monkeypatch: pytest.MonkeyPatch) -> None:
     """What no product form reaches is the uniform form's, whose weight must make up for it; without that the bound would be broken."""
     world = CUT[0]
@@ -303,7 +304,7 @@ def test_attempts_succeed_for_counts_in_a_corner(mechanism: Exponential, counts:
     assert sum(sampler.attempt(source) is not None for _ in range(40)) >= 20
 
 
-@pytest.mark.parametrize("world", QUICK + CUT + SLOW, ids=str)
+@pytest.mark.parametrize("world", QUICK + CUT + mostly_slow(SLOW, 5), ids=str)
 def test_attempts_succeed_as_often_as_is_proved(world: World) -> None:
     sampler = _sampler(world)
     with ctx.workprec(200):
@@ -426,7 +427,7 @@ def _failing(*_: object) -> None:
 def test_a_fit_that_fails_costs_time_and_not_exactness(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scipy.optimize.nnls", _failing)
     for world in (QUICK[1], QUICK[2], QUICK[8]):
-        assert world.law().p_value(draws(_sampler(world), 8000, seed=5)) > FALSE_ALARM
+        assert world.law().p_value(draws(_sampler(world), 4000, seed=5)) > FALSE_ALARM
 
 
 def test_what_does_not_fit_in_memory_is_refused_by_public_numbers_alone() -> None:

@@ -15,6 +15,7 @@ from discreet.arrays import Floats
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.model.datasets import Relation, Space
 from discreet.sampling import SeededBits
+from tests.support import mostly_slow
 
 WORLDS = 200
 PLANTED = (123457, 876543)
@@ -42,7 +43,7 @@ def outcomes(mechanism: dc.LatticeGeometric, counts: tuple[int, ...]) -> list[tu
     return list(product(*[range(x - reach, x + reach + 1) for x in counts]))
 
 
-@pytest.mark.parametrize("seed", range(WORLDS))
+@pytest.mark.parametrize("seed", mostly_slow(range(WORLDS), 60))
 def test_probabilities_and_losses_are_those_of_the_definition(seed: int) -> None:
     mechanism, counts = world(seed)
     epsilon = float(mechanism.epsilon)

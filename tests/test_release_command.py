@@ -209,6 +209,7 @@ def test_the_plot_names_the_variable(release: Invoke, tmp_path: Path) -> None:
     assert "How common is each value of “smoking”?" in (tmp_path / "posterior.svg").read_text()
 
 
+@pytest.mark.slow
 def test_a_picture_of_many_categories_has_a_largest_size(release: Invoke, tmp_path: Path) -> None:
     labels = [LABELS + "".join(f",c{number}" for number in range(more)) for more in (70, 90)]
     for number, categories in enumerate(labels):

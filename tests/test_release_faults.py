@@ -16,7 +16,7 @@ from discreet.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the fault tests fork processes, which this system cannot")
 
-SAMPLE, WHOLE = 8, 300
+SAMPLE, WHOLE = 8, 100
 """Kills in the normal run and in the slow one."""
 SCRIPT = Path(__file__).with_name("release_faults.py")
 
@@ -35,8 +35,7 @@ def test_no_kill_lets_a_release_out_uncharged(tmp_path: Path, rounds: int) -> No
     seen = faults("kills", tmp_path, rounds, 20240607)
     assert seen["uncharged"] == 0
     assert 0 < seen["outputs"] <= seen["spends"]
-    if rounds == WHOLE:
-        assert seen["within"] > 0  # some kills fell between a spend and its output, or the test proves little
+    assert seen["within"] >= rounds // 4  # these kills fell between a spend and its output, or the test proves little
 
 
 def test_a_releaser_that_charges_afterwards_is_found_out(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from tests.support import (
     ball,
     lattice,
     lowered,
+    mostly_slow,
     neighbours,
     reference_hellinger,
     reference_values,
@@ -64,9 +65,10 @@ def _worlds(seed: int, size: int) -> list[tuple[World, Integers, float, float]]:
 # --- against enumeration ----------------------------------------------------------------------------------------------
 
 
-def test_sensitivities_equal_enumeration_on_random_worlds() -> None:
+@pytest.mark.parametrize("size", mostly_slow([120, WORLDS], 1))
+def test_sensitivities_equal_enumeration_on_random_worlds(size: int) -> None:
     """The bar: 500 random (n <= 12, k <= 4, prior in [1e-3, 1e3], gamma, beta). Every dataset is looked at, one is smoothed."""
-    for world, counts, gamma, beta in _worlds(31, WORLDS):
+    for world, counts, gamma, beta in _worlds(31, size):
         prior, n = world.prior, world.n
         assert local_sensitivities(prior, world.points) == pytest.approx(world.local, rel=BAR)
         assert dc.local_sensitivity(prior, counts) == pytest.approx(world.local_at(counts), rel=BAR)
