@@ -22,6 +22,10 @@ LABEL_CHARACTERS = 4000
 """Characters."""
 GROUPS = 10_000_000
 """Of a table: what is counted, drawn and written together must fit the memory of one machine."""
+CELLS = 50_000_000
+"""Of a table, groups by categories: 400 MB for each array of them."""
+RECORD_CELLS = 10_000
+"""Cells of a table whose record is JSON, a megabyte or less; larger ones are written to Parquet."""
 RECORD_CHARACTERS = 1 << 26
 """Characters of a record."""
 WRAPPERS = 4

@@ -72,7 +72,7 @@ def project(z: Counts, n: int | Counts) -> Counts:
     # Σ_{i<=j} (z_i - z_j): only whether it is below n <= 2**53 matters, which floats tell exactly and without overflow
     drop = np.cumsum(-np.diff(falling, axis=-1).astype(np.float64) * position[:-1], axis=-1)
     drop = np.concatenate([np.zeros((*z.shape[:-1], 1)), drop], axis=-1)
-    active = (drop < n).sum(axis=-1, keepdims=True)
+    active = np.maximum((drop < n).sum(axis=-1, keepdims=True), 1)  # where n is 0, as in a group without records, the first count is 0 too
     kept = position <= active
     above = falling - np.take_along_axis(falling, active - 1, axis=-1)  # the lowest count kept; Σ above < n, so no sum overflows
     missing = n - np.where(kept, above, 0).sum(axis=-1, keepdims=True)
