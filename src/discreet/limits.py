@@ -20,12 +20,12 @@ NUMBER_DIGITS = 1000
 """Digits, of a numerator and of a denominator: what can be computed with can be written to a record and read back."""
 LABEL_CHARACTERS = 4000
 """Characters."""
-RECORD_CELLS = 5_000
-"""Cells of a table up to which its record is JSON; larger ones are Parquet."""
+RECORD_CELLS = 10_000
+"""Cells of a table whose record is JSON, a megabyte or less; larger ones are written to Parquet."""
 GROUPS = 10_000_000
 """Of a table: what is counted, drawn and written together must fit the memory of one machine."""
-TABLE_CELLS = 100_000_000
-"""Groups by categories: each array of a table is then at most 800 MB."""
+TABLE_CELLS = 50_000_000
+"""Groups by categories: each array of a table is then at most 400 MB."""
 RECORD_CHARACTERS = 1 << 26
 """Characters of a record."""
 WRAPPERS = 4

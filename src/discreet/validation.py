@@ -126,11 +126,15 @@ def check_concentration(values: Any, name: str = "concentration") -> tuple[Fract
     items = list(values)
     if len(items) < 2:
         raise InvalidInputError(f"{name} must have an entry for each of at least two categories, got {len(items)}")
-    numbers = tuple(check_positive(value, f"{name}[{i}]") for i, value in enumerate(items))
-    for i, number in enumerate(numbers):
-        if not _LEAST_CONCENTRATION <= number <= _MOST_CONCENTRATION:
-            raise InvalidInputError(f"{name}[{i}] must be from 1e-100 to 1e100, got {shown(items[i])}")
-    return numbers
+    return tuple(check_parameter(value, f"{name}[{i}]") for i, value in enumerate(items))
+
+
+def check_parameter(value: Any, name: str) -> Fraction:
+    """The exact value of one parameter of a Dirichlet distribution."""
+    number = check_positive(value, name)
+    if not _LEAST_CONCENTRATION <= number <= _MOST_CONCENTRATION:
+        raise InvalidInputError(f"{name} must be from 1e-100 to 1e100, got {shown(value)}")
+    return number
 
 
 def check_categories(categories: Iterable[Hashable], k: int) -> tuple[Hashable, ...]:
@@ -170,7 +174,12 @@ def check_records(n: Any, name: str = "n") -> int:
 
 def check_sizes(sizes: Any) -> tuple[int, ...]:
     """Public numbers of records, one for each group: whole numbers from 0 to 2**53."""
-    array = np.asarray(sizes)
+    try:
+        array = np.asarray(sizes)
+    except ValueError:  # lists of different lengths
+        array = np.empty((0, 0))
+    if array.ndim != 1 or not array.size:
+        raise InvalidInputError("n must be one number of records or, with by=, a list with the size of each group")
     if array.dtype.kind not in "iu" or not ((array >= 0) & (array <= limits.COUNT)).all():
         raise InvalidInputError("n must have a whole number from 0 to 2**53 for each group; one is not")
     return tuple(array.tolist())

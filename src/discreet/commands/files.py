@@ -1,17 +1,15 @@
 """Files that commands read and write: a record is read back whole, and nothing that exists is overwritten but a picture of ours."""
 
-import os
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from itertools import chain, count
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from discreet import limits
 from discreet.commands.options import notice
-from discreet.errors import DiscreetError, InvalidInputError
+from discreet.errors import InvalidInputError
+from discreet.record.new_files import beside, is_moved, written_beside
 
 if TYPE_CHECKING:
     from discreet.record.release import Release
@@ -55,7 +53,7 @@ def check_place(path: Path, option: str, taken: Mapping[str, str | None], *, rep
         if _is_there(path) and not (replaces_picture and _is_own_picture(path)):
             why = "it is not a picture that discreet show drew" if replaces_picture else "a release cannot be drawn again"
             raise InvalidInputError(f"{path} exists; {why}, so it is not overwritten: choose another name or move it away")  # noqa: TRY301
-        partial = _partial(path)
+        partial = beside(path)
         partial.touch(exist_ok=False)
         partial.unlink()
     except InvalidInputError:
@@ -90,55 +88,11 @@ def _is_own_picture(path: Path) -> bool:
     return content.startswith(_PICTURES[path.suffix.lower()]) and _DRAWN_BY.encode() in content
 
 
-def _partial(path: Path) -> Path:
-    """Where a file is written before it is put in its place: a name that nobody else has."""
-    return path.with_name(f"{path.name}.{token_hex(8)}.partial")
-
-
 def write_new(path: Path, content: bytes) -> Path:
     """Write the whole file or none of it. Returns where it is: at this path or, if another file got it meanwhile, at a fresh one."""
     names = chain([path], (path.with_stem(f"{path.stem}-{number}") for number in count(2)))
-    with _written(path, content) as partial:
-        return next(name for name in names if _moved(partial, name))
-
-
-@contextmanager
-def _written(path: Path, content: bytes) -> Iterator[Path]:
-    """The content in a file beside the path, to be put in its place; what is left of that file in the end is removed."""
-    partial = _partial(path)
-    try:
-        _write(partial, content)
-        yield partial
-    except OSError as error:
-        raise DiscreetError(f"{path} could not be written: {error.strerror}") from None
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """The whole file, where there is none yet and not through a link either, or none of it."""
-    with path.open("xb") as file:
-        try:
-            file.write(content)
-            file.flush()
-        except OSError:
-            path.unlink()
-            raise
-
-
-def _moved(partial: Path, place: Path) -> bool:
-    """Whether the file is in its place now; never on top of another, which a link makes sure of and a rename does not."""
-    try:
-        os.link(partial, place)
-    except FileExistsError:
-        return False
-    except OSError:  # a file system without links
-        try:
-            _write(place, partial.read_bytes())
-        except FileExistsError:
-            return False
-    return True
+    with written_beside(path, lambda file: file.write(content)) as partial:
+        return next(name for name in names if is_moved(partial, name))
 
 
 def tell_name(written: Path, wanted: Path) -> None:
@@ -177,7 +131,7 @@ def save_picture(
         kind = path.suffix[1:].lower()
         figure.savefig(picture, dpi=150, format=kind, metadata={"Creator": _DRAWN_BY} if replaces_picture else None)
     if replaces_picture and _is_there(path) and _is_own_picture(path):
-        with _written(path, picture.getvalue()) as partial:
+        with written_beside(path, lambda file: file.write(picture.getvalue())) as partial:
             partial.replace(path)
     else:
         tell_name(write_new(path, picture.getvalue()), path)

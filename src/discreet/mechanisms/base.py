@@ -68,9 +68,8 @@ def _records(value: Any) -> int | tuple[int, ...] | None:
     """One public number of records, one for each group, or None."""
     if value is None:
         return None
-    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str) and np.ndim(value) == 1:
-        return check_sizes(value)
-    return check_records(value)
+    is_list = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+    return check_sizes(value) if is_list or getattr(value, "ndim", 0) else check_records(value)
 
 
 def _epsilon(value: Number | None) -> Fraction:
@@ -103,6 +102,8 @@ def _check_free(cls: "type[Mechanism]") -> None:
         raise InvalidInputError(f"{', '.join(sorted(taken))!r} is taken by discreet; give the class {cls.__name__} another name")
 
 
+_SHOWN_SIZES = 60
+"""Sizes of groups that a repr looks at: it shows fewer of them."""
 _RESERVED = frozenset({"remapped", "calibrated"})
 _LAW = frozenset({"raw_law", "sampler", "draw_noise", "noise"})
 """What a promise is about: whoever gives one of these anew says anew what is promised."""
@@ -225,7 +226,7 @@ class Mechanism(ABC):
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
         report = "" if self.report == self.own_report() else f", report={self.report!r}"
-        records = "" if self.n is None else f"{shown(self.n)}, "
+        records = "" if self.n is None else f"{shown(self.n if isinstance(self.n, int) else self.n[:_SHOWN_SIZES])}, "
         return f"{type(self).__name__}({self.prior!r}, {records}{options}{report})"
 
     # --- what a mechanism says of itself ------------------------------------------------------------------------------

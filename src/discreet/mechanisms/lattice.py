@@ -12,7 +12,7 @@ form for a public n: pairs (G, G') of compositions of S differ by δ with distan
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
-from itertools import accumulate, chain
+from itertools import accumulate
 from math import ceil, exp, expm1, inf, log, log1p, prod
 from typing import Any, ClassVar, Literal
 
@@ -38,11 +38,11 @@ from discreet.model.tables import TableSpace, space_of
 from discreet.numerics.balls import ball, refine
 from discreet.numerics.lattice_sums import log_normaliser, log_squares
 from discreet.record.guarantee import Guarantee
-from discreet.record.json import written_label
 from discreet.record.release import Release
+from discreet.record.table_json import check_header
 from discreet.record.table_release import TableRelease
 from discreet.sampling import BitSource, discrete_laplaces, lattice_noise
-from discreet.validation import check_positive, check_records, shown, spelling
+from discreet.validation import check_parameter, check_records, shown, spelling
 
 Projection = Literal["euclidean", "cut"]
 
@@ -164,7 +164,10 @@ def _shares(value: Any) -> tuple[Fraction, ...] | None:
         return value.exact
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise InvalidInputError("shares must be a Dirichlet, or a list of positive numbers, with an entry for each group")
-    return tuple(check_positive(share, f"shares[{i}]") for i, share in enumerate(value))
+    shares = tuple(check_parameter(share, f"shares[{i}]") for i, share in enumerate(value))
+    if not shares:
+        raise InvalidInputError("shares must have a concentration for each group, got none; leave it out for a 1 for each")
+    return shares
 
 
 def _priors(value: Any) -> tuple[tuple[Hashable, Prior], ...]:
@@ -217,10 +220,14 @@ class LatticeGeometric(Mechanism):
             raise InvalidInputError("shares is the prior of the groups' shares where n is one public total; leave it out")
         if self.shares is not None and len(self.shares) != len(by):
             raise InvalidInputError(f"shares must have a concentration for each of the {len(by):,} groups, got {len(self.shares):,}")
-        for group, prior in self.priors:
-            by.index(group)
-            if [*map(spelling, prior.categories)] != [*map(spelling, self.prior.categories)]:
-                raise InvalidInputError("the priors of all groups must have the categories of prior, in its order")
+        places = [by.index(group) for group, _ in self.priors]
+        if len(set(places)) != len(places):
+            raise InvalidInputError("priors must name each group once; it names one twice")
+        if any([*map(spelling, prior.categories)] != [*map(spelling, self.prior.categories)] for _, prior in self.priors):
+            raise InvalidInputError("the priors of all groups must have the categories of prior, in its order")
+        # As declared and in the declared order, however they were spelled, so that one table has one description.
+        object.__setattr__(self, "impossible", tuple(map(self.table.cells.named, self.table.cells.impossible)))
+        object.__setattr__(self, "priors", tuple((by[places[i]], self.priors[i][1]) for i in np.argsort(places).tolist()))
 
     @cached_property
     def table(self) -> TableSpace:
@@ -269,8 +276,11 @@ class LatticeGeometric(Mechanism):
     def check_labels(self) -> None:
         """Refuse labels that a record cannot hold."""
         super().check_labels()
-        for label in chain.from_iterable(self.by.labels if self.by is not None else ()):
-            written_label(label)
+        if self.by is not None:
+            check_header(self, self.by)
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.by is None else f"{super().__repr__()[:-1]}, by={self.by!r})"
 
     def checked(self, counts: ArrayLike) -> Counts:
         """The counts of one variable, or of a table as an array of a row a group; refused if they are not of its space."""

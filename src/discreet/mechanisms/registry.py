@@ -5,7 +5,7 @@ taken by others, and a class that is defined again, as in a notebook, takes the 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from inspect import isabstract
 from typing import Any
@@ -41,7 +41,7 @@ _WRAPPED = re.compile(rf"\s*({'|'.join(_WRAPPERS)})\s*\((.*)\)\s*", re.IGNORECAS
 # --- from a name ------------------------------------------------------------------------------------------------------
 
 
-def mechanism(name: str, prior: Prior, n: int | None, epsilon: Number, **options: Any) -> Mechanism:
+def mechanism(name: str, prior: Prior, n: int | Sequence[int] | None, epsilon: Number, **options: Any) -> Mechanism:
     """The mechanism of this name, ours or one of the papers', whatever its case; `options` are those of its class. n is None if private.
 
     A wrapper is written around it, as in "Remapped(LatticeGeometric)" or "Calibrated(HellingerSmooth)"; the options are those of the
@@ -98,7 +98,7 @@ def _classes() -> Iterator[type[Mechanism]]:
     yield from built_in
 
 
-def _made(cls: type[Mechanism], prior: Prior, n: int | None, epsilon: Any, options: Mapping[str, Any]) -> Mechanism:
+def _made(cls: type[Mechanism], prior: Prior, n: int | Sequence[int] | None, epsilon: Any, options: Mapping[str, Any]) -> Mechanism:
     allowed = {option.name: option for option in fields(cls) if option.name not in ("prior", "n", "epsilon", "report", "factor")}
     for name in options:
         if name == "by" and name not in allowed:
@@ -114,8 +114,10 @@ def _made(cls: type[Mechanism], prior: Prior, n: int | None, epsilon: Any, optio
 # --- from a description -------------------------------------------------------------------------------------------------
 
 
-def rebuilt(name: str, parameters: Mapping[str, Any], prior: Prior, n: int) -> Mechanism:
-    """The mechanism that `Mechanism.described` describes; InvalidInputError if there is none.
+def rebuilt(
+    name: str, parameters: Mapping[str, Any], prior: Prior, n: int | tuple[int, ...] | None, layout: Mapping[str, Any] | None = None
+) -> Mechanism:
+    """The mechanism that `Mechanism.described` describes, of a table if there is a `layout`; InvalidInputError if there is none.
 
     Whether the factor of a calibrated one is safe is not taken from the description: its `guarantee` computes it.
     """
@@ -127,10 +129,12 @@ def rebuilt(name: str, parameters: Mapping[str, Any], prior: Prior, n: int) -> M
             raise InvalidInputError(f"no mechanism is called {shown(name)!r}")
         if "epsilon" not in options:
             raise InvalidInputError(f"the parameters of {name} must have epsilon")
-        return _made(cls, prior, n, options.pop("epsilon"), options)
+        if options.keys() & set(cls.layout):
+            raise InvalidInputError(f"how a table is laid out ({', '.join(cls.layout)}) is not among its parameters")
+        return _made(cls, prior, n, options.pop("epsilon"), {**options, **(layout or {})})
     if set(options) != set(wrapped):
         raise InvalidInputError(f"the parameters of {name} must be {', '.join(wrapped)}")
-    inside = rebuilt(options["mechanism"], options["options"], prior, n)
+    inside = rebuilt(options["mechanism"], options["options"], prior, n, layout)
     if name == "Remapped":
         return Remapped(inside)
     if not isinstance(inside, Exponential) or inside.factor != 1:

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from discreet import limits
 from discreet.errors import InvalidInputError
+from discreet.text import plain
 from discreet.validation import shown, spelling
 
 Mask = NDArray[np.bool_]
@@ -27,8 +29,8 @@ class Groups:
     def __post_init__(self) -> None:
         if not self.columns or len(self.columns) != len(self.labels):
             raise InvalidInputError("by must name one or more columns, each with its groups, such as {'region': ['north', 'south']}")
-        if any(not isinstance(name, str) or not name for name in self.columns) or len(set(self.columns)) != len(self.columns):
-            raise InvalidInputError("by must name its columns by texts that are not empty, each once")
+        if not all(map(_is_name, self.columns)) or len(set(self.columns)) != len(self.columns):
+            raise InvalidInputError(f"by must name its columns by texts of 1 to {limits.LABEL_CHARACTERS:,} characters, each once")
         for name, labels in zip(self.columns, self.labels, strict=True):
             _check_labels(name, labels)
         if len(self) > limits.GROUPS:
@@ -43,7 +45,7 @@ class Groups:
         return prod(self.shape)
 
     def __iter__(self) -> Iterator[Hashable]:
-        return (self[i] for i in range(len(self)))
+        return iter(self.labels[0]) if len(self.labels) == 1 else product(*self.labels)
 
     def __getitem__(self, position: int) -> Hashable:
         """The key of a group: its label where there is one column, otherwise a tuple of labels."""
@@ -51,8 +53,14 @@ class Groups:
         return key[0] if len(key) == 1 else key
 
     def key(self, position: int) -> tuple[Hashable, ...]:
-        """The labels of a group, one for each column."""
-        return tuple(labels[int(i)] for labels, i in zip(self.labels, np.unravel_index(position, self.shape), strict=True))
+        """The labels of a group, one for each column. Raises IndexError where there is no such group."""
+        if not 0 <= position < len(self):
+            raise IndexError(f"groups are numbered from 0 to {len(self) - 1:,}")
+        key: list[Hashable] = []
+        for labels in reversed(self.labels):
+            position, place = divmod(position, len(labels))
+            key.append(labels[place])
+        return tuple(reversed(key))
 
     @cached_property
     def _places(self) -> tuple[dict[str, int], ...]:
@@ -72,9 +80,18 @@ class Groups:
             position = position * len(labels) + found
         return position
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle holds what was declared, and not what was computed from it."""
+        return Groups, (self.columns, self.labels)
+
     def __repr__(self) -> str:
-        listed = ", ".join(f"{name}: {len(labels)}" for name, labels in zip(self.columns, self.labels, strict=True))
+        listed = ", ".join(f"{plain(name)}: {len(labels)}" for name, labels in zip(self.columns, self.labels, strict=True))
         return f"Groups({listed})"
+
+
+def _is_name(column: Any) -> bool:
+    """Whether this can be the name of a column in any file: a text that is not empty, and not of half characters (lone surrogates)."""
+    return isinstance(column, str) and 0 < len(column) <= limits.LABEL_CHARACTERS and not any("\ud800" <= c <= "\udfff" for c in column)
 
 
 def _check_labels(column: str, labels: tuple[Hashable, ...]) -> None:
@@ -83,9 +100,9 @@ def _check_labels(column: str, labels: tuple[Hashable, ...]) -> None:
     kinds = set(map(type, labels))
     if not all(issubclass(kind, Hashable) and not issubclass(kind, tuple) for kind in kinds):
         raise InvalidInputError(f"the groups of {shown(column)!r} must be plain labels, such as text or numbers")
-    if len({spelling(label) for label in labels}) != len(labels):
+    if len(set(labels) if kinds == {str} else {spelling(label) for label in labels}) != len(labels):  # a text is its own spelling
         raise InvalidInputError(f"the groups of {shown(column)!r} must be distinct; 1 and '1' are the same group")
-    if str in kinds and any(len(label) > limits.LABEL_CHARACTERS for label in labels if isinstance(label, str)):
+    if max(map(len, (label for label in labels if isinstance(label, str))), default=0) > limits.LABEL_CHARACTERS:
         raise InvalidInputError(f"a group's label must have at most {limits.LABEL_CHARACTERS:,} characters; one has more")
 
 
@@ -113,9 +130,11 @@ class Cells:
     """Positions of the cells that cannot occur, row by row, in ascending order."""
 
     def __post_init__(self) -> None:
-        cells = len(self.groups) * len(self.categories)
-        if cells > limits.TABLE_CELLS:
-            raise InvalidInputError(f"groups by categories make {cells:,} cells; at most {limits.TABLE_CELLS:,} are released together")
+        if prod(self.shape) > limits.TABLE_CELLS:
+            raise InvalidInputError(
+                f"{len(self.groups):,} groups of {len(self.categories):,} categories are more than the {limits.TABLE_CELLS:,} cells "
+                "that are released together; declare fewer"
+            )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -129,6 +148,10 @@ class Cells:
         mask.ravel()[list(self.impossible)] = False
         mask.setflags(write=False)
         return mask
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle holds what was declared; the mask is computed again, so that nobody can write to it."""
+        return Cells, (self.groups, self.categories, self.impossible)
 
     @property
     def size(self) -> int:

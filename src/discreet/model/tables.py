@@ -151,11 +151,16 @@ class TableSpace(Space):
 
     def holds(self, raw: Counts) -> bool:
         """Whether this is an outcome of some table: noise in the cells that can occur, and the totals of blocks kept."""
-        if raw.shape != self.cells.shape or (raw[~self.cells.possible] != 0).any():
+        if raw.shape != self.cells.shape or raw.dtype.kind not in "iu" or (raw[~self.cells.possible] != 0).any():
             return False
+        largest = max(int(raw.max()), -int(raw.min()))
+        if largest >= limits.RAW_OUTCOME:
+            return False
+        fits = largest * raw.size < limits.RAW_OUTCOME  # otherwise the sum is of Python's integers, which have no end
+        totals = (raw if fits else raw.astype(object)).sum(axis=1)
         if self.sizes is not None:
-            return all(sum(row) == size for row, size in zip(raw.tolist(), self.sizes, strict=True))
-        return self.n is None or sum(map(sum, raw.tolist())) == self.n
+            return bool((totals == np.array(self.sizes)).all())
+        return self.n is None or int(totals.sum()) == self.n
 
 
 _SHAPE = "counts must be a table of whole numbers, a row a group and a column a category"

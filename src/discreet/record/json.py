@@ -1,4 +1,4 @@
-"""The written form of a release: JSON, version 1 where n is public and 2 where it is private (docs/release.md).
+"""The written form of a release: JSON, version 1 where n is public, 2 where it is private and 3 for tables (docs/release.md).
 
 Numbers that matter are written exactly, as strings of whole numbers or ratios; what is read is checked field by field, and anything
 that is not exactly what the version says is refused.
@@ -21,12 +21,16 @@ from discreet.model.datasets import check_relation
 from discreet.model.dirichlet import Beta, Dirichlet
 
 if TYPE_CHECKING:
+    from discreet.mechanisms import Mechanism
+    from discreet.record.guarantee import Guarantee
     from discreet.record.release import Release
 
 
 FORMAT = "discreet release"
-VERSIONS = (1, 2)
-"""The second differs in one thing: n is null, because the number of records is private. Whoever knows only the first refuses it."""
+TABLE = 3
+VERSIONS = (1, 2, TABLE)
+"""The second differs in one thing: n is null, because the number of records is private. The third is for tables. Whoever knows only the
+first refuses both."""
 
 _FIELDS = ("format", "version", "mechanism", "parameters", "prior", "n", "guarantee", "raw", "counts")
 _EXACT = ("epsilon", "gamma", "delta", "factor")
@@ -46,31 +50,47 @@ _UNWRAPPED: dict[str, Callable[[str], Hashable]] = {
 
 
 def written(release: "Release") -> str:
-    """JSON text of a release."""
-    prior, guarantee = release.prior, release.guarantee
-    name, parameters = release.mechanism.described()
+    """JSON text of a release of one variable."""
     body = {
-        "format": FORMAT,
-        "version": 1 if release.n is not None else 2,
-        "mechanism": name,
-        "parameters": written_parameters(parameters),
-        "prior": {
-            "family": type(prior).__name__,
-            "concentration": [_written_number(a) for a in prior.exact],
-            "categories": [written_label(c) for c in prior.categories],
-        },
+        **written_description(release.mechanism, 1 if release.n is not None else 2),
         "n": release.n,
-        "guarantee": {
-            **{name: repr(getattr(guarantee, name)) for name in ("epsilon", "delta")},
-            **{name: str(getattr(guarantee, name)) for name in ("basis", "unit", "neighbours")},
-        },
+        "guarantee": written_guarantee(release.guarantee),
         "raw": list(release.raw),
         "counts": list(release.counts),
     }
     return json.dumps(body, indent=2, allow_nan=False)
 
 
-def _written_number(value: Fraction) -> str:
+def written_description(mechanism: "Mechanism", version: int) -> dict[str, Any]:
+    """What a record of any version begins with: its mechanism, without n and how a table is laid out."""
+    name, parameters = mechanism.described()
+    return {
+        "format": FORMAT,
+        "version": version,
+        "mechanism": name,
+        "parameters": written_parameters(parameters),
+        "prior": written_prior(mechanism.prior),
+    }
+
+
+def written_prior(prior: Dirichlet | Beta) -> dict[str, Any]:
+    """A prior with its parameters as exact text."""
+    return {
+        "family": type(prior).__name__,
+        "concentration": [written_number(a) for a in prior.exact],
+        "categories": [written_label(c) for c in prior.categories],
+    }
+
+
+def written_guarantee(guarantee: "Guarantee") -> dict[str, str]:
+    """A guarantee whose every field is text."""
+    return {
+        **{name: repr(getattr(guarantee, name)) for name in ("epsilon", "delta")},
+        **{name: str(getattr(guarantee, name)) for name in ("basis", "unit", "neighbours")},
+    }
+
+
+def written_number(value: Fraction) -> str:
     try:
         return str(value)
     except ValueError:
@@ -85,14 +105,16 @@ def written_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
 def _written_parameter(value: Any) -> Any:
     if isinstance(value, Mapping):
         return written_parameters(value)
-    return _written_number(value) if isinstance(value, Fraction) else value
+    return written_number(value) if isinstance(value, Fraction) else value
 
 
 def written_label(label: Hashable) -> Any:
     """A category as it stands in a record: JSON's own scalars as they are; a few other types as their text with the type's name."""
     if isinstance(label, np.generic):
         label = label.item()
-    if label is None or isinstance(label, (bool, int)):
+    if isinstance(label, int):
+        return _moderate(label)
+    if label is None:
         return label
     if isinstance(label, str):
         return str(label)
@@ -106,21 +128,39 @@ def written_label(label: Hashable) -> Any:
     )
 
 
+def _moderate(label: int) -> int:
+    """A whole number, refused if it is longer than the numbers of a record are."""
+    if abs(label) > 10**limits.NUMBER_DIGITS:
+        raise InvalidInputError(f"a label that is a number must have at most {limits.NUMBER_DIGITS:,} digits; one has more")
+    return label
+
+
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
 def read(text: str | bytes) -> dict[str, Any]:
-    """The fields of a release; the guarantee as a mapping of its own fields."""
-    body = _parsed(text)
-    _check_fields(body, _FIELDS, "a release")
+    """The fields of a release, of a table or not; the guarantee as a mapping of its own fields."""
+    body = parsed(text)
+    if body["version"] == TABLE:
+        from discreet.record.table_json import read_table
+
+        return read_table(body)
+    check_fields(body, _FIELDS, "a release")
+    return {
+        **read_description(body),
+        "n": _records(body["n"], body["version"]),
+        "raw": _integers(body["raw"], "raw"),
+        "counts": _integers(body["counts"], "counts"),
+    }
+
+
+def read_description(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What records of all versions have in common."""
     return {
         "mechanism": _text(body["mechanism"], "mechanism"),
         "parameters": read_parameters(body["parameters"]),
-        "prior": _prior(body["prior"]),
-        "n": _records(body["n"], body["version"]),
+        "prior": read_prior(body["prior"]),
         "guarantee": _guarantee(body["guarantee"]),
-        "raw": _integers(body["raw"], "raw"),
-        "counts": _integers(body["counts"], "counts"),
     }
 
 
@@ -128,7 +168,8 @@ _FILE = "to read a file, give its text: Release.from_json(Path('release.json').r
 _SHELL_FILE = "name the JSON file that `discreet release --output` wrote"
 
 
-def _parsed(text: str | bytes) -> dict[str, Any]:
+def parsed(text: str | bytes) -> dict[str, Any]:
+    """The JSON object that a text holds, of a known version."""
     if not isinstance(text, (str, bytes)):
         raise InvalidInputError(f"a release is read from JSON text, not from {type(text).__name__}; {_FILE}")
     if len(text) > limits.RECORD_CHARACTERS:
@@ -160,7 +201,8 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _check_fields(value: Any, names: tuple[str, ...], what: str) -> None:
+def check_fields(value: Any, names: tuple[str, ...], what: str) -> None:
+    """Refuse what is not an object with just these fields."""
     if not isinstance(value, dict):
         raise InvalidInputError(f"{what} must be an object with the fields {', '.join(names)}")
     for name in names:
@@ -177,7 +219,7 @@ def _text(value: Any, name: str) -> str:
     return value
 
 
-def _integer(value: Any, name: str, where: str = "") -> int:
+def read_integer(value: Any, name: str, where: str = "") -> int:
     if type(value) is not int:
         raise InvalidInputError(f"{name} must be a whole number{where}")
     return value
@@ -185,7 +227,7 @@ def _integer(value: Any, name: str, where: str = "") -> int:
 
 def _records(value: Any, version: int) -> int | None:
     if version == 1:
-        return _integer(value, "n", " in a release of version 1, which is for a public n")
+        return read_integer(value, "n", " in a release of version 1, which is for a public n")
     if value is not None:
         raise InvalidInputError("n must be null in a release of version 2, which is for a private n")
     return None
@@ -194,10 +236,11 @@ def _records(value: Any, version: int) -> int | None:
 def _integers(value: Any, name: str) -> tuple[int, ...]:
     if not isinstance(value, list):
         raise InvalidInputError(f"{name} must be a list of whole numbers")
-    return tuple(_integer(item, name) for item in value)
+    return tuple(read_integer(item, name) for item in value)
 
 
-def _number(value: Any, name: str) -> Fraction:
+def read_number(value: Any, name: str) -> Fraction:
+    """A number that is written exactly, as text."""
     if not isinstance(value, str) or not _RATIO.fullmatch(value):
         raise InvalidInputError(f"{name} must be a number written exactly, as text such as '3' or '1/2'")
     try:
@@ -217,21 +260,22 @@ def _parameter(name: str, value: Any, wrappers: int) -> Any:
     if name == "options":
         return read_parameters(value, wrappers - 1)
     if name in _EXACT:
-        return _number(value, name)
+        return read_number(value, name)
     if not isinstance(value, (str, bool, int)):
         raise InvalidInputError(f"parameter {name[:40]!r} must be text, a whole number or a truth value")
     return value
 
 
-def _prior(value: Any) -> Dirichlet | Beta:
-    _check_fields(value, ("family", "concentration", "categories"), "prior")
+def read_prior(value: Any) -> Dirichlet | Beta:
+    """A prior as `written_prior` wrote it, checked."""
+    check_fields(value, ("family", "concentration", "categories"), "prior")
     family, concentration, categories = value["family"], value["concentration"], value["categories"]
     if family not in ("Dirichlet", "Beta"):
         raise InvalidInputError("the prior's family must be 'Dirichlet' or 'Beta'")
     if not isinstance(concentration, list) or not isinstance(categories, list):
         raise InvalidInputError("the prior's concentration and categories must be lists")
-    exact = [_number(a, "concentration") for a in concentration]
-    labels = tuple(_label(c) for c in categories)
+    exact = [read_number(a, "concentration") for a in concentration]
+    labels = tuple(read_label(c) for c in categories)
     if family == "Dirichlet":
         return Dirichlet(exact, labels)
     if len(exact) != 2:
@@ -239,12 +283,15 @@ def _prior(value: Any) -> Dirichlet | Beta:
     return Beta(exact[0], exact[1], labels)
 
 
-def _label(value: Any) -> Hashable:
-    if value is None or isinstance(value, (str, bool, int)):
+def read_label(value: Any) -> Hashable:
+    """A label as `written_label` wrote it, checked."""
+    if isinstance(value, int):
+        return _moderate(value)
+    if value is None or isinstance(value, str):
         return value
     if isinstance(value, float):
         return _finite(value)
-    _check_fields(value, ("type", "value"), "a category that is not a JSON scalar")
+    check_fields(value, ("type", "value"), "a category that is not a JSON scalar")
     kind, text = value["type"], value["value"]
     if not (isinstance(kind, str) and kind in _UNWRAPPED and isinstance(text, str) and len(text) <= 4000):
         raise InvalidInputError(f"a category's type must be one of {', '.join(_UNWRAPPED)}, and its value text")
@@ -264,7 +311,7 @@ def _finite(label: Hashable) -> Hashable:
 
 
 def _guarantee(value: Any) -> dict[str, Any]:
-    _check_fields(value, ("epsilon", "delta", "basis", "unit", "neighbours"), "guarantee")
+    check_fields(value, ("epsilon", "delta", "basis", "unit", "neighbours"), "guarantee")
     result = {name: _text(item, f"the guarantee's {name}") for name, item in value.items()}
     for name, allowed in (("basis", ("proof", "computation", "none")), ("unit", ("record", "person"))):
         if result[name] not in allowed:

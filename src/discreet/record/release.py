@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from math import inf
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ClaimError, InvalidInputError
 from discreet.model.dirichlet import Beta, Dirichlet
@@ -14,11 +14,14 @@ from discreet.text import plain
 from discreet.validation import shown
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from discreet.inference.noise_aware import NoiseAware
     from discreet.mechanisms import Mechanism
+    from discreet.record.table_release import TableRelease
 
 
 _SHOWN = 8
@@ -75,19 +78,33 @@ class Release:
         return json.written(self)
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
-        """The record that `to_json` wrote.
+    def from_json(cls, text: str | bytes) -> "Release":
+        """The record that `to_json` wrote: a TableRelease if it is of a table.
 
         Raises InvalidInputError for text that is not a record, for an outcome that its mechanism cannot have drawn, and for a promise
         that is not its mechanism's. A promise by computation is not computed again: `verify` does that.
         """
-        from discreet.mechanisms.registry import rebuilt  # whose classes make releases
+        return _read_release(json.read(text))
 
-        found = json.read(text)
-        mechanism = json.guarded(lambda: rebuilt(found["mechanism"], found["parameters"], found["prior"], found["n"]))
-        release = cls(mechanism, Guarantee(**found["guarantee"]), found["raw"], found["counts"])
-        _check_consistent(release)
+    @classmethod
+    def from_parquet(cls, path: "str | Path") -> "TableRelease":
+        """The record of a table that its `to_parquet` wrote.
+
+        Raises InvalidInputError for whatever is not such a file, and otherwise as `from_json` does.
+        """
+        from discreet.record.parquet import read_parquet
+        from discreet.record.table_release import TableRelease
+
+        release = _read_release(read_parquet(path))
+        assert isinstance(release, TableRelease)  # noqa: S101
         return release
+
+    def _reports_raw(self) -> bool:
+        """Whether the counts are those that the mechanism reports for the raw outcome; a report that is a search is not made again."""
+        most = inf if self.n is None else self.n
+        if len(self.counts) != self.mechanism.k or any(not 0 <= c <= most for c in self.counts):
+            raise InvalidInputError("counts must have one entry for each category, each at least 0 and at most n")
+        return self.mechanism.report.is_search or self.mechanism.report.one(self.raw) == self.counts
 
     # --- for people ---------------------------------------------------------------------------------------------------
 
@@ -123,15 +140,27 @@ class Release:
         self.plot(figure.add_subplot(), mass, variable=variable)
 
 
+def _read_release(found: Mapping[str, Any]) -> Release:
+    """A release from the fields that were read, which must belong together."""
+    from discreet.mechanisms.registry import rebuilt  # whose classes make releases
+    from discreet.record.table_release import TableRelease
+
+    layout = found.get("layout")
+    mechanism = json.guarded(lambda: rebuilt(found["mechanism"], found["parameters"], found["prior"], found["n"], layout))
+    if any(getattr(mechanism, name) != value for name, value in (layout or {}).items()):
+        raise InvalidInputError("impossible and priors must be in the order of the groups, with their labels as they are declared")
+    made = Release if layout is None else TableRelease
+    release = made(mechanism, Guarantee(**found["guarantee"]), found["raw"], found["counts"])
+    _check_consistent(release)
+    return release
+
+
 def _check_consistent(release: Release) -> None:
     """The parts of a record that was read belong together: a mechanism, an outcome of it, and its promise or none."""
     mechanism = release.mechanism
     if not mechanism.is_outcome(release.raw):
         raise InvalidInputError(f"raw must be an outcome of {mechanism.title} with {_size(release.n)}; this one is not possible")
-    most = inf if release.n is None else release.n
-    if len(release.counts) != mechanism.k or any(not 0 <= c <= most for c in release.counts):
-        raise InvalidInputError("counts must have one entry for each category, each at least 0 and at most n")
-    if not mechanism.report.is_search and mechanism.report.one(release.raw) != release.counts:
+    if not release._reports_raw():
         raise InvalidInputError(f"counts must be what {mechanism.title} reports for this raw outcome; they are not")
     claim, stated = mechanism.claim, release.guarantee
     nothing = replace(NO_GUARANTEE, unit=stated.unit, neighbours=mechanism.space.relation)

@@ -9,13 +9,21 @@ import numpy as np
 from discreet.arrays import Counts
 from discreet.errors import RefusedError
 from discreet.record.release import Release
+from discreet.text import html_table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from discreet.inference.table_posterior import TablePosterior
     from discreet.model.cells import Cells
+    from discreet.model.tables import TableSpace
+
+_SHOWN_GROUPS = 20
+_SHOWN_CATEGORIES = 12
+"""Groups and categories that a notebook shows before it is cut."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -33,6 +41,10 @@ class TableRelease(Release):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle is made as a release is, so that its arrays are read-only too."""
+        return TableRelease, (self.mechanism, self.guarantee, self.raw, self.counts)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TableRelease):
             return NotImplemented
@@ -43,13 +55,22 @@ class TableRelease(Release):
         return hash((self.guarantee, self.raw.tobytes()))
 
     @property
-    def cells(self) -> "Cells":
-        """Its groups, its categories and the cells that cannot occur."""
+    def _space(self) -> "TableSpace":
         from discreet.model.tables import TableSpace
 
         space = self.mechanism.space
         assert isinstance(space, TableSpace)  # noqa: S101
-        return space.cells
+        return space
+
+    @property
+    def cells(self) -> "Cells":
+        """Its groups, its categories and the cells that cannot occur."""
+        return self._space.cells
+
+    @property
+    def sizes(self) -> tuple[int, ...] | None:
+        """The size of every group, in their order, if these are public. `n` is their total, or the total if that alone is public."""
+        return self._space.sizes
 
     def noise_aware(self, size_prior: Any = None) -> "TablePosterior":  # type: ignore[override]
         """The posterior of every group, which allows for the noise: `noise_aware()["north", "f"]`, or with one column `["north"]`.
@@ -78,6 +99,44 @@ class TableRelease(Release):
 
         draw_table(self, figure, mass, variable=variable)
 
+    def to_json(self) -> str:
+        """The record as JSON, for some thousands of cells; InvalidInputError for more, which `to_parquet` writes."""
+        from discreet.record.table_json import written_table
+
+        return written_table(self)
+
+    def to_parquet(self, path: "str | Path") -> None:
+        """Write the record to a new Parquet file, which `Release.from_parquet` reads back exactly; docs/release.md describes it.
+
+        It has a row for each cell: the columns of the groups, `category`, `raw` and `counts`. All else is JSON in the file's metadata. The
+        file is there as a whole or not at all, and no file is overwritten.
+        """
+        from discreet.record.parquet import write_parquet
+
+        write_parquet(self, path)
+
+    def _reports_raw(self) -> bool:
+        return np.array_equal(self.mechanism.report(self.raw), self.counts)
+
+    # --- for people ---------------------------------------------------------------------------------------------------
+
     def __repr__(self) -> str:
+        return f"TableRelease({self._summary}, {self.guarantee})"
+
+    @property
+    def _summary(self) -> str:
         groups, categories = self.cells.shape
-        return f"TableRelease({self.mechanism.title}, {groups:,} groups by {categories} categories, {self.guarantee})"
+        public = "public sizes" if self.sizes is not None else "private n" if self.n is None else f"n={self.n}"
+        return f"{self.mechanism.title}, {groups:,} groups by {categories:,} categories, {public}"
+
+    def _repr_html_(self) -> str:
+        groups, categories = self.cells.groups, self.cells.categories
+        cut = len(categories) > _SHOWN_CATEGORIES
+        headings = [", ".join(groups.columns), *categories[:_SHOWN_CATEGORIES], *["..."] * cut]
+        shown = range(min(len(groups), _SHOWN_GROUPS))
+        rows: list[list[object]] = [
+            [", ".join(map(str, groups.key(i))), *self.counts[i, :_SHOWN_CATEGORIES].tolist(), *["..."] * cut] for i in shown
+        ]
+        if len(groups) > _SHOWN_GROUPS:
+            rows.append([f"{len(groups) - _SHOWN_GROUPS:,} more"] + [""] * (len(headings) - 1))
+        return html_table(f"{self._summary}, reported counts: {self.guarantee}", [str(heading) for heading in headings], rows)
