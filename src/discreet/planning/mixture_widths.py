@@ -33,7 +33,7 @@ def interval_widths(weight: Floats, a: Floats, b: Floats, mass: float, spread: F
     tail = 0.5 * (1.0 - mass)
     low = _quantile(weight, a, b, tail, mean, deviation, exact)
     high = _quantile(weight, a, b, 1.0 - tail, mean, deviation, exact)
-    return np.asarray(high - low)
+    return np.maximum(high - low, 0.0)
 
 
 def _quantile(weight: Floats, a: Floats, b: Floats, level: float, mean: Floats, deviation: Floats, exact: bool) -> Floats:
@@ -65,7 +65,8 @@ def _distribution(weight: Floats, a: Floats, b: Floats, t: Floats, exact: bool) 
     value = ndtr(standard)
     if small.any():
         value[small] = betainc(a[small], b[small], np.broadcast_to(t, a.shape)[small])
-    density = np.exp(-0.5 * standard**2) * np.sqrt((a + b) / np.maximum(t * (1.0 - t), 1e-300))
+    with np.errstate(over="ignore", under="ignore"):
+        density = np.exp(-0.5 * standard**2) * np.sqrt((a + b) / np.maximum(t * (1.0 - t), 1e-300))
     return (weight * value).sum(axis=-1), (weight * density).sum(axis=-1) / np.sqrt(2.0 * np.pi)
 
 

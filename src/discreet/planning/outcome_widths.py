@@ -15,18 +15,18 @@ from scipy.fft import irfft, next_fast_len, rfft
 
 from discreet.arrays import Counts, Floats
 from discreet.mechanisms.noise import CellNoise
-from discreet.numerics.gamma import log_rising
+from discreet.numerics.gamma import log_gamma_ratio, log_rising
 from discreet.numerics.sum_rules import spreading_steps
 from discreet.planning.mixture_widths import interval_widths
 
 Complex = NDArray[np.complex128]
 
-_CELLS = 640
-"""Cells that each count's window is cut into, at most."""
+_SIZES = ((30, 640, 17, 0.75), (100, 320, 11, 0.75), (1 << 62, 192, 5, 1.2))
+"""Up to how many categories: the cells that each count's window is cut into at most, half as many where the total is private; then how many
+totals stand for all of a private one, and how far from each other they are, in standard deviations. Of many categories one says little
+of the total."""
 _BLOCKS = 48
 """Blocks of cells that a mixture is made of, given each total, where the total is private."""
-_TOTALS, _REACH = 29, 6.5
-"""How many totals stand for all where it is private, and within how many standard deviations."""
 _ROUNDS, _NARROW = 5, 0.6
 """Totals are looked for anew, at most so often, if they lie within less than this part of the deviation that was expected."""
 _NEGLIGIBLE_TOTAL = 1e-5
@@ -35,13 +35,15 @@ _TAIL = 1e-8
 """Tilted probability left out on each side of a window."""
 _BLOCKS_TAIL = 1e-6
 """Probability left out on each side where cells are put together to blocks."""
-_DENSE, _GROWTH = 3, 1.6
+_DENSE, _GROWTH = 3, 1.7
 """Nodes that windows are found with: all counts this near a place where a law may peak, then in geometric progression."""
 _DEVIATIONS = 14.0
 """Standard deviations of the total that a transform is at least as long as, so that it does not run into itself."""
 _TILTS = 80
 _NEAR = 0.25
 """The means need to add up to a part of a standard deviation: a tilt changes where windows lie, and no probability."""
+_FEW_KINDS = 12
+"""Different prior parameters up to which cells near 0 are added up exactly, one parameter after the other."""
 _HELD = 3_000_000
 """Cells of all transforms that are held at a time."""
 _SINGLE = 64
@@ -61,7 +63,8 @@ class OutcomeReader:
 
     def widths(self, raw: Counts, targets: Counts, mass: float) -> Floats:
         """The widths of the intervals of the target categories (a row of them for each outcome, and so many columns)."""
-        size = max(1, _HELD // (len(self.a) * _CELLS * (4 if self.n is not None else 4 * _TOTALS)))
+        cells, totals, _ = _sizes(len(self.a))
+        size = max(1, _HELD // (len(self.a) * cells * 4 * (1 if self.n is not None else totals)))
         parts = []
         for start in range(0, len(raw), size):
             centres = np.zeros((len(raw[start : start + size]), len(self.a)))
@@ -85,16 +88,20 @@ class OutcomeReader:
         """A mixture over totals, of which some stand for all; given one, the law is that of a fixed total."""
         nodes = _Nodes.of(self, centres)
         deviation = np.full(len(centres), np.sqrt(2.0 * len(self.a)) / self.noise.slope + 1.0)
-        n, rate, log_weight = nodes.totals(float(self.a.sum()), self._far, np.maximum(centres.sum(axis=1), 0.0), deviation)
+        n, rate, log_weight, log_count = nodes.totals(float(self.a.sum()), self._far, np.maximum(centres.sum(axis=1), 0.0), deviation)
         kept = log_weight > log_weight.max(axis=1, keepdims=True) + np.log(_NEGLIGIBLE_TOTAL)
         draw = np.nonzero(kept)[0]
-        grid = _Grid.of(self, centres[draw], nodes.taken(draw), rate[kept], n[kept])
-        share = np.zeros(n.shape)
-        share[kept] = np.exp(log_weight[kept] - log_weight.max(axis=1)[draw]) * grid.correction()
-        shape = (*n.shape, targets.shape[1], _BLOCKS)
+        logs, shape = np.full(n.shape, -np.inf), (*n.shape, targets.shape[1], _BLOCKS)
         filled = [np.full(shape, fill) for fill in (0.0, 1.0, 1.0, 0.0)]
-        for whole, part in zip(filled, _coarse(*grid.mixtures(targets[draw]), _BLOCKS), strict=True):
-            whole[kept] = part
+        held = max(1, _HELD // (len(self.a) * _sizes(len(self.a))[0] * 4))
+        for part in np.array_split(np.stack(np.nonzero(kept)), -(-len(draw) // held), axis=1):
+            row, at = part
+            grid = _Grid.of(self, centres[row], nodes.taken(row), rate[row, at], n[row, at])
+            logs[row, at] = grid.log_probability() - rate[row, at] * n[row, at]
+            for whole, piece in zip(filled, _coarse(*grid.mixtures(targets[row]), _BLOCKS), strict=True):
+                whole[row, at] = piece
+        logs = logs - log_rising(float(self.a.sum()), n, 1.0) + log_count
+        share = np.exp(logs - logs.max(axis=1, keepdims=True))
         filled[0] *= share[..., None, None]
         together = [np.moveaxis(part, 1, 2).reshape(*targets.shape, -1) for part in filled]
         return _flat_widths(*together, mass)
@@ -107,8 +114,15 @@ class OutcomeReader:
 
     def log_prior(self, x: Floats, *, whole: Floats | None = None) -> Floats:
         """ln Γ(a + x)/x! by category, up to a constant; with `whole`, of the sum over the cells of that length that begin at x."""
+        distinct = np.unique(self.a)
+        if len(distinct) > _FEW_KINDS:
+            a = self.a[None, :, None]
+            middle = x if whole is None else x + 0.5 * (whole - 1.0)
+            reference = np.maximum(1.0, np.rint(self.guess * a / self.a.sum()))
+            logs = log_gamma_ratio(1.0 + middle, a - 1.0) - log_gamma_ratio(1.0 + reference, a - 1.0)
+            return logs if whole is None else logs + np.log(whole)
         result = np.empty_like(x)
-        for a in np.unique(self.a):
+        for a in distinct:
             held = self.a == a
             reference = max(1.0, round(self.guess * float(a) / float(self.a.sum())))
             at = x[:, held]
@@ -190,14 +204,14 @@ class _Nodes:
                 break
         return rate
 
-    def totals(self, whole: float, far: float, centre: Floats, deviation: Floats) -> tuple[Floats, Floats, Floats]:
-        """For each outcome totals that stand for all, ascending, a tilt that is good for each, and the logarithms of their weights.
+    def totals(self, whole: float, far: float, centre: Floats, deviation: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """For each outcome totals that stand for all, ascending; for each a tilt, its log weight, and the log of how many it stands for.
 
         The weight of a total n is n!/Γ(A + n) e^{-λn} Z(λ) P_λ(n) under any tilt λ; here P_λ is taken for normal. Totals are looked for
         within some deviations of a centre; where they turn out to be much nearer to each other, again within as many of their own.
         """
         for _ in range(_ROUNDS):
-            n = _totals_around(centre, deviation)
+            n = _totals_around(centre, deviation, self.x.shape[1])
             repeated = self.taken(np.repeat(np.arange(len(n)), n.shape[1]))
             rate = repeated.balanced(n.ravel(), far)
             logs = repeated.log_weights(rate, n.ravel()).reshape(n.shape) - log_rising(whole, n, 1.0)
@@ -207,7 +221,8 @@ class _Nodes:
             count[:, 1:] += 0.5 * np.maximum(gap - 1.0, 0.0)
             count[:, 1:][gap == 0.0] -= 1.0
             with np.errstate(divide="ignore"):
-                logs = logs + np.log(np.maximum(count, 0.0))
+                log_count = np.log(np.maximum(count, 0.0))
+            logs = logs + log_count
             share = np.exp(logs - logs.max(axis=1, keepdims=True))
             share /= share.sum(axis=1, keepdims=True)
             mean = (share * n).sum(axis=1)
@@ -217,7 +232,7 @@ class _Nodes:
                 break
             centre = np.where(narrow, mean, centre)
             deviation = np.where(narrow, np.maximum(found, 0.15 * deviation), deviation)
-        return n, rate.reshape(n.shape), logs
+        return n, rate.reshape(n.shape), logs, log_count
 
     def log_weights(self, rate: Floats, n: Floats) -> Floats:
         """ln e^{-λn} Z(λ) P_λ(n) with a normal P_λ."""
@@ -227,15 +242,15 @@ class _Nodes:
         constant = (height + np.log(np.exp(logs - height[..., None]).sum(axis=-1))).sum(axis=-1)
         return np.asarray(constant - rate * n + _log_normal(n - mean, variance))
 
-    def windows(self, rate: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """The first and the last count of every category's window, and the mean and the variance of the total."""
+    def windows(self, rate: Floats) -> tuple[Floats, Floats, Floats]:
+        """The first and the last count of every category's window, and the variance of the total."""
         mass = self.masses(rate)
         below = (np.cumsum(mass, axis=-1) < _TAIL).sum(axis=-1)
         above = self.x.shape[-1] - 1 - (np.cumsum(mass[..., ::-1], axis=-1) < _TAIL).sum(axis=-1)
         low = np.take_along_axis(self.x, np.maximum(below - 1, 0)[..., None], axis=-1)[..., 0]
         high = np.take_along_axis(self.x, np.minimum(above + 1, self.x.shape[-1] - 1)[..., None], axis=-1)[..., 0]
         mean = (mass * self.x).sum(axis=-1)
-        return low, high, mean.sum(axis=-1), (mass * (self.x - mean[..., None]) ** 2).sum(axis=(-2, -1))
+        return low, high, (mass * (self.x - mean[..., None]) ** 2).sum(axis=(-2, -1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,25 +269,26 @@ class _Grid:
 
     n: Floats
     """The total of each outcome's counts."""
-    normal: Floats
-    """The normal approximation of P(total = n) under the tilt, which the nodes were weighted with."""
+    log_constant: Floats
+    """ln Z(λ), by outcome."""
 
     @classmethod
     def of(cls, reader: OutcomeReader, centres: Floats, nodes: _Nodes, rate: Floats, n: Floats) -> "_Grid":
-        low, high, mean, variance = nodes.windows(rate)
+        low, high, variance = nodes.windows(rate)
         low, high = _completed(low, high, n)
         widest = (high - low + 1.0).max(axis=-1)
-        length = np.ceil(widest / _CELLS)
+        length = np.ceil(widest / (_sizes(len(reader.a))[0] // (1 if reader.n is not None else 2)))
         cells = int(np.ceil(widest / length).max())
         x = low[..., None] + length[:, None, None] * np.arange(cells)
         middle = x + 0.5 * (length[:, None, None] - 1.0)
         logs = reader.log_prior(x, whole=length[:, None, None]) + reader.log_likelihood(centres, middle) + rate[:, None, None] * middle
         logs = np.where(x <= n[:, None, None], logs, -np.inf)
-        mass = np.exp(logs - logs.max(axis=-1, keepdims=True))
+        height = logs.max(axis=-1, keepdims=True)
+        mass = np.exp(logs - height)
+        constant = (height[..., 0] + np.log(mass.sum(axis=-1))).sum(axis=-1)
         spread = float((np.sqrt(variance) / length).max())
         size = next_fast_len(int(min(len(reader.a) * cells, 2 * cells + _DEVIATIONS * spread)) + 1, real=True)
-        normal = np.exp(_log_normal(n - mean, variance))
-        return cls(reader, low, length, mass / mass.sum(axis=-1, keepdims=True), size, n, normal)
+        return cls(reader, low, length, mass / mass.sum(axis=-1, keepdims=True), size, n, constant)
 
     @cached_property
     def _left(self) -> Counts:
@@ -284,11 +300,12 @@ class _Grid:
     def _transform(self) -> Complex:
         return np.asarray(rfft(self.mass, self.size, axis=-1))
 
-    def correction(self) -> Floats:
-        """P(total = n) over its normal approximation, by outcome."""
+    def log_probability(self) -> Floats:
+        """ln Z(λ) P_λ(total = n), by outcome: the sums over cells are closer than those over nodes."""
         law = irfft(np.prod(self._transform, axis=1), self.size, axis=-1)
-        at = law[np.arange(len(law)), self._left % self.size] / self.length
-        return np.asarray(np.where(self._left >= 0, np.maximum(at, 0.0), 0.0) / np.maximum(self.normal, 1e-300))
+        at = np.where(self._left >= 0, law[np.arange(len(law)), self._left % self.size], 0.0)
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.log_constant + np.log(np.maximum(at, 0.0) / self.length))
 
     def _others(self, targets: Counts) -> Floats:
         """For each outcome and target the law of the sum of all other counts, in cells from the sum of their first counts on."""
@@ -313,10 +330,16 @@ class _Grid:
         return weight / weight.sum(axis=-1, keepdims=True), a + x, whole - a + (n - x), np.broadcast_to(spread, weight.shape)
 
 
-def _totals_around(centre: Floats, deviation: Floats) -> Floats:
+def _sizes(k: int) -> tuple[int, int, float]:
+    """Cells, totals and their distance for so many categories."""
+    return next(rest for most, *rest in _SIZES if k <= most)  # type: ignore[return-value]
+
+
+def _totals_around(centre: Floats, deviation: Floats, k: int) -> Floats:
     """Whole numbers around a centre, for each outcome: evenly spaced, or, where they reach 0, denser near it."""
-    part = np.linspace(0.0, 1.0, _TOTALS)
-    low, high = centre - _REACH * deviation, centre + _REACH * deviation
+    _, size, step = _sizes(k)
+    part, reach = np.linspace(0.0, 1.0, size), 0.5 * step * (size - 1)
+    low, high = centre - reach * deviation, centre + reach * deviation
     even = low[:, None] + (high - low)[:, None] * part
     return np.rint(np.where((low > 0.0)[:, None], even, high[:, None] * part**2))
 
