@@ -3,7 +3,7 @@
 from time import perf_counter
 
 import discreet as dc
-from discreet.analysis.comparison import compare
+from discreet.planning.comparison import compare
 from discreet.analysis.error_laws import expected_error
 from discreet.analysis.optimum import optimal
 from discreet.model.datasets import candidate_count

@@ -22,11 +22,12 @@ import numpy as np
 from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.analysis import comparison, error_laws, optimum, planning, privacy
+from discreet.analysis import error_laws, optimum, privacy
 from discreet.cli import app
 from discreet.inference import noise_aware
 from discreet.mechanisms import Exponential, Mechanism
 from discreet.model import sensitivity
+from discreet.planning import comparison, plans, width_plans
 
 __all__ = ["API", "COMMANDS", "CONTROLS", "MEMORY", "SECONDS", "WRAPPED", "run"]
 
@@ -141,9 +142,18 @@ def private(case: Case) -> dc.LatticeGeometric:
 
 API: dict[str, Callable[[Case], Any]] = {
     "compare": lambda case: str(comparison.compare(prior_of(case), case["n"], case["epsilon"])),
-    "plan ε": lambda case: planning.plan(prior_of(case), case["target"], n=case["n"], mechanism=case["planned"]),
-    "plan n": lambda case: planning.plan(prior_of(case), case["target"], epsilon=case["epsilon"], mechanism=case["planned"]),
-    "plan worst": lambda case: planning.plan(prior_of(case), case["target"], n=case["n"], over="worst"),
+    "plan ε": lambda case: plans.plan(prior_of(case), error=case["target"], n=case["n"], mechanism=case["planned"]),
+    "plan n": lambda case: plans.plan(prior_of(case), error=case["target"], epsilon=case["epsilon"], mechanism=case["planned"]),
+    "plan width": lambda case: plans.plan(prior_of(case), width=case["target"], n=case["n"]),
+    "plan price": lambda case: plans.plan(prior_of(case), price=1.0 + case["target"], n=case["n"]),
+    "plan worst width": lambda case: plans.plan(prior_of(case), width=case["target"], n=case["n"], worst=True),
+    "plan n by width": lambda case: plans.plan(prior_of(case), width=case["target"], epsilon=case["epsilon"]),
+    "plan n by price": lambda case: plans.plan(prior_of(case), price=1.0 + case["target"], epsilon=case["epsilon"]),
+    "private plan width": lambda case: plans.plan(prior_of(case), width=case["target"], n=case["n"], public="nothing"),
+    "private plan price": lambda case: plans.plan(prior_of(case), price=1.0 + case["target"], n=case["n"], public="nothing"),
+    "private n by price": lambda case: plans.plan(prior_of(case), price=1.0 + case["target"], epsilon=case["epsilon"], public="nothing"),
+    "width curve": lambda case: str(width_plans.width_curve(prior_of(case), case["n"])),
+    "plan worst": lambda case: plans.plan(prior_of(case), error=case["target"], n=case["n"], worst=True),
     "predictive": lambda case: error_laws.expected_error(mechanism_of(case), over="predictive"),
     "predictive kl": lambda case: error_laws.expected_error(mechanism_of(case), over="predictive", distance=dc.kl),
     "worst": lambda case: error_laws.expected_error(mechanism_of(case), over="worst"),
@@ -152,8 +162,8 @@ API: dict[str, Callable[[Case], Any]] = {
     "error_law": lambda case: error_laws.error_law(mechanism_of(case), counts_of(case)),
     "error_summary": lambda case: error_laws.error_summary(mechanism_of(case)),
     "private compare": lambda case: str(comparison.compare(prior_of(case), case["n"], case["epsilon"], public="nothing")),
-    "private plan ε": lambda case: planning.plan(prior_of(case), case["target"], n=case["n"], public="nothing"),
-    "private plan n": lambda case: planning.plan(prior_of(case), case["target"], epsilon=case["epsilon"], public="nothing"),
+    "private plan ε": lambda case: plans.plan(prior_of(case), error=case["target"], n=case["n"], public="nothing"),
+    "private plan n": lambda case: plans.plan(prior_of(case), error=case["target"], epsilon=case["epsilon"], public="nothing"),
     "private worst": lambda case: error_laws.expected_error(private(case), over="worst", n=case["n"]),
     "private given": lambda case: error_laws.expected_error(private(case), counts_of(case)),
     "private error_law": lambda case: error_laws.error_law(private(case), counts_of(case)),
@@ -216,9 +226,9 @@ def _record(case: Case, command: str) -> None:
 COMMANDS: dict[str, Callable[[Case], Any]] = {
     "discreet compare": lambda case: _command(case, "compare", "both"),
     "discreet compare --json": lambda case: _command(case, "compare", "--json", "both"),
-    "discreet plan --n": lambda case: _command(case, "plan", repr(case["target"]), "-m", case["planned"], "n"),
-    "discreet plan --epsilon": lambda case: _command(case, "plan", repr(case["target"]), "-m", case["planned"], "ε"),
-    "discreet plan --worst": lambda case: _command(case, "plan", repr(case["target"]), "--worst", "n"),
+    "discreet plan --n": lambda case: _command(case, "plan", "--error", repr(case["target"]), "-m", case["planned"], "n"),
+    "discreet plan --epsilon": lambda case: _command(case, "plan", "--error", repr(case["target"]), "-m", case["planned"], "ε"),
+    "discreet plan --worst": lambda case: _command(case, "plan", "--error", repr(case["target"]), "--worst", "n"),
     "discreet verify": lambda case: _command(case, "verify", case["papers"], "both"),
     "discreet verify --calibrated": lambda case: _command(case, "verify", "EHDS", "--calibrated", "both"),
     "discreet verify record": lambda case: _record(case, "verify"),

@@ -230,7 +230,7 @@ def test_every_command_knows_wrapped_mechanisms(name: str, tmp_path: Path) -> No
     verified = json.loads(invoke("verify", name, *CONFIGURED, "--json").stdout)
     assert (verified["holds"], verified["claimed"]["epsilon"]) == (True, 1.0)
     assert dc.mechanism(verified["mechanism"], dc.Beta(1, 1), 20, 1) == made  # the name that is printed is read back
-    assert invoke("plan", "0.3", "--n", "20", "-m", name, "--json").exit_code == 0
+    assert invoke("plan", "--error", "0.3", "--n", "20", "-m", name, "--json").exit_code == 0
 
 
 def test_compare_lists_names_that_are_read_back() -> None:
@@ -254,7 +254,7 @@ def test_names_that_are_no_mechanisms(name: str, says: str, survey: Path, book: 
     with pytest.raises(dc.InvalidInputError) as raised:
         dc.mechanism(name, PRIOR, 20, 1)
     assert says in str(raised.value)
-    for words in (words_of_release(survey, "-m", name), ["verify", name, *CONFIGURED], ["plan", "0.3", "--n", "20", "-m", name]):
+    for words in (words_of_release(survey, "-m", name), ["verify", name, *CONFIGURED], ["plan", "--error", "0.3", "--n", "20", "-m", name]):
         result = invoke(*words)
         assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1), result.output
         assert says in result.stderr

@@ -13,14 +13,14 @@ from rich.progress import Progress
 from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.analysis.comparison import PUBLIC_CHOICE, Comparison, compare
 from discreet.analysis.error_laws import ErrorLaw, error_law, expected_error
 from discreet.analysis.optimum import optimal
-from discreet.analysis.planning import plan
 from discreet.commands.compare import compare as compare_command
 from discreet.commands.plan import plan as plan_command
 from discreet.commands.progress import progress_bar
 from discreet.mechanisms import MECHANISMS, Mechanism
+from discreet.planning.comparison import PUBLIC_CHOICE, Comparison, compare
+from discreet.planning.plans import plan
 from discreet.record.guarantee import NO_GUARANTEE
 from tests.support import lowered, mostly_slow
 
@@ -60,14 +60,14 @@ def test_every_mechanism_is_there_with_the_figures_of_its_own_functions(small: C
 
 
 def test_order_guarantees_and_ratios(small: Comparison) -> None:
-    errors = [float(row.error or 0.0) for row in small.rows]
-    assert errors == sorted(errors)
+    widths = [float(row.width or 0.0) for row in small.rows]
+    assert widths == sorted(widths)
     rows = {row.mechanism: row for row in small.rows}
     assert rows["HellingerLocal"].guarantee == NO_GUARANTEE
     assert rows["Calibrated(HellingerSmooth)"].guarantee == dc.Guarantee(1.0, 0.0, "computation")
     assert rows["HellingerSmoothDelta"].guarantee == dc.Guarantee(1.0, 1e-8, "computation")
     assert all((row.ratio or 0.0) >= 1.0 - 1e-7 for row in small.rows if row.guarantee is not None and row.guarantee.delta == 0.0)
-    assert [cells[1] for cells in small.cells()[1] if "HellingerSmoothDelta" in cells] == ["ε = 1, δ = 1e-08 by computation"]
+    assert [cells[2] for cells in small.cells()[1] if "HellingerSmoothDelta" in cells] == ["ε = 1, δ = 1e-08 by computation"]
     assert rows["Remapped(LatticeGeometric)"].ratio == pytest.approx(1.0, abs=1e-6)
     loss = {name: row.loss for name, row in rows.items() if row.loss is not None}
     assert loss["LaplaceDimension"] == 0.5  # half of what it promises
@@ -116,7 +116,7 @@ def test_the_default_is_not_the_best_everywhere() -> None:
 
 def test_plans_reach_any_size() -> None:
     """Noise of ε = 0.001 against 10^9 records or more; the error of a plan is that of its n, and less than it does not do."""
-    found = plan(dc.Dirichlet.uniform(5), 0.01, epsilon="0.001")
+    found = plan(dc.Dirichlet.uniform(5), error=0.01, epsilon="0.001")
     assert found.n > 10**9
     assert found.error <= 0.01
     fewer = expected_error(dc.LatticeGeometric(dc.Dirichlet.uniform(5), found.n // 2, "0.001"), over="predictive")
@@ -125,7 +125,7 @@ def test_plans_reach_any_size() -> None:
 
 @pytest.mark.slow
 def test_plans_reach_any_epsilon() -> None:
-    assert plan(dc.Beta(1, 1), 0.05, n=10**12).epsilon < Fraction(1, 10**4)
+    assert plan(dc.Beta(1, 1), error=0.05, n=10**12).epsilon < Fraction(1, 10**4)
 
 
 def test_shown_as_text_html_and_picture(small: Comparison) -> None:
@@ -160,7 +160,7 @@ def test_tables_for_other_libraries(library: str, small: Comparison, monkeypatch
 
 @pytest.mark.parametrize("name", ["LatticeGeometric", "EHDS", "Remapped(lattice)", "calibrated(HellingerSmooth)"])
 def test_the_epsilon_is_the_least(name: str) -> None:
-    found = plan(dc.Beta(1, 1), 0.3, n=40, mechanism=name)
+    found = plan(dc.Beta(1, 1), error=0.3, n=40, mechanism=name)
     assert found.sought == "epsilon"
     assert found.error <= 0.3
     assert expected_error(dc.mechanism(name, dc.Beta(1, 1), 40, found.epsilon), over="predictive") == found.error
@@ -169,7 +169,7 @@ def test_the_epsilon_is_the_least(name: str) -> None:
 
 
 def test_the_number_of_records_is_the_least() -> None:
-    found = plan(dc.Beta(1, 1), 0.1, epsilon=2, mechanism=dc.LaplaceHistogram)
+    found = plan(dc.Beta(1, 1), error=0.1, epsilon=2, mechanism=dc.LaplaceHistogram)
     assert found.sought == "n"
     assert found.mechanism == "LaplaceHistogram"
     at = [expected_error(dc.mechanism("LaplaceHistogram", dc.Beta(1, 1), n, 2), over="predictive") for n in (found.n - 1, found.n)]
@@ -180,8 +180,8 @@ def test_the_number_of_records_is_the_least() -> None:
 def test_a_worst_case_error_levels_off() -> None:
     """A category with a record or two stays as hard as it was, however many records the other has."""
     with pytest.raises(dc.InvalidInputError, match=r"levels off at 0\.18"):
-        plan(dc.Beta(1, 1), 0.15, epsilon=1, over="worst")
-    found = plan(dc.Beta(1, 1), 0.15, n=50, over="worst")
+        plan(dc.Beta(1, 1), error=0.15, epsilon=1, worst=True)
+    found = plan(dc.Beta(1, 1), error=0.15, n=50, worst=True)
     assert expected_error(dc.mechanism("lattice", dc.Beta(1, 1), 50, found.epsilon), over="worst") <= 0.15
 
 
@@ -189,47 +189,47 @@ def test_an_error_that_rises_first_is_followed_until_it_falls() -> None:
     """With ε = 0.1 few records are drowned by the prior and look accurate; the answer is where the error has come down again."""
     prior, target = dc.Beta(1, 1), 0.55
     assert expected_error(dc.mechanism("lattice", prior, 2, "0.1"), over="predictive") < target
-    found = plan(prior, target, epsilon="0.1")
+    found = plan(prior, error=target, epsilon="0.1")
     assert found.n > 60
     assert all(expected_error(dc.mechanism("lattice", prior, n, "0.1"), over="predictive") <= target for n in (found.n, 2 * found.n))
 
 
 def test_targets_that_are_met_at_once_or_never() -> None:
-    assert plan(dc.Beta(1, 1), 0.999, n=10).epsilon < Fraction(1, 500)
-    assert plan(dc.Beta(1, 1), 0.9, epsilon=5).n == 1
+    assert plan(dc.Beta(1, 1), error=0.999, n=10).epsilon < Fraction(1, 500)
+    assert plan(dc.Beta(1, 1), error=0.9, epsilon=5).n == 1
     with pytest.raises(dc.InvalidInputError, match="however large epsilon"):
-        plan(dc.Beta(1, 1), 0.01, n=10, mechanism="LaplaceHistogram")  # flooring alone moves a record half of the time
+        plan(dc.Beta(1, 1), error=0.01, n=10, mechanism="LaplaceHistogram")  # flooring alone moves a record half of the time
 
 
 @pytest.mark.slow
 def test_a_target_that_an_error_levels_off_above_is_refused() -> None:
     with pytest.raises(dc.InvalidInputError, match="levels off"):
-        plan(dc.Beta(1, 1), 0.01, epsilon=1, mechanism="HellingerGlobal")
+        plan(dc.Beta(1, 1), error=0.01, epsilon=1, mechanism="HellingerGlobal")
 
 
 @pytest.mark.parametrize("k", mostly_slow([15, 30, 1000], 1))
 def test_an_error_that_begins_level_is_followed_until_it_falls(k: int) -> None:
     """With many categories the first thousands of records drown in the noise: the error stays at 1 before it falls."""
-    assert plan(dc.Dirichlet.uniform(k), 0.2, epsilon=1).error <= 0.2
+    assert plan(dc.Dirichlet.uniform(k), error=0.2, epsilon=1).error <= 0.2
 
 
 def test_a_plan_needs_one_of_n_and_epsilon() -> None:
     for options in ({}, {"n": 10, "epsilon": 1}):
         with pytest.raises(dc.InvalidInputError, match="either n"):
-            plan(dc.Beta(1, 1), 0.1, **options)  # type: ignore[arg-type]
+            plan(dc.Beta(1, 1), error=0.1, **options)  # type: ignore[arg-type]
     with pytest.raises(dc.InvalidInputError, match="Hellinger mechanism"):
-        plan(dc.Beta(1, 1), 0.1, n=10, mechanism="Calibrated(lattice)")
+        plan(dc.Beta(1, 1), error=0.1, n=10, mechanism="Calibrated(lattice)")
     with pytest.raises(dc.InvalidInputError, match="did you mean"):
-        plan(dc.Beta(1, 1), 0.1, n=10, mechanism="latice")
+        plan(dc.Beta(1, 1), error=0.1, n=10, mechanism="latice")
     for target in (0.0, 1.0, 2.0):
-        with pytest.raises(dc.InvalidInputError, match="target_error must be"):
-            plan(dc.Beta(1, 1), target, n=10)
-    assert plan(dc.Beta(1, 1), 2.0, n=10, distance=dc.kl).target_error == 2.0  # other distances may exceed 1
+        with pytest.raises(dc.InvalidInputError, match="error must be"):
+            plan(dc.Beta(1, 1), error=target, n=10)
+    assert plan(dc.Beta(1, 1), error=2.0, n=10, distance=dc.kl).target_error == 2.0  # other distances may exceed 1
 
 
 def test_a_plan_says_that_choosing_by_it_is_public() -> None:
-    assert PUBLIC_CHOICE in str(plan(dc.Beta(1, 1), 0.3, n=20))
-    assert "needs n =" in str(plan(dc.Beta(1, 1), 0.3, epsilon=1))
+    assert PUBLIC_CHOICE in str(plan(dc.Beta(1, 1), error=0.3, n=20))
+    assert "needs n =" in str(plan(dc.Beta(1, 1), error=0.3, epsilon=1))
 
 
 # --- commands ---------------------------------------------------------------------------------------------------------
@@ -260,18 +260,18 @@ def test_the_comparison_is_whole_at_80_columns(prior: str) -> None:
     assert "…" not in shown
     for row in rows:
         line = next(line for line in table.splitlines() if line.startswith(f"{row[0]} "))
-        assert [cell for cell in row[2:] if cell not in line] == [], shown
+        assert [cell for cell in (row[1], *row[3:]) if cell not in line] == [], shown
     assert all(f"{heading} " in legend for heading in headings[1:])
     assert ("× best" in headings) == (prior == "1,1")  # a column of which nothing is known is left out
     assert "0.05 is hard to see in a plot" in legend
 
 
 def test_plan_command() -> None:
-    shown = runner.invoke(app, ["plan", "0.3", "--n", "40"], env={"COLUMNS": "160"})
+    shown = runner.invoke(app, ["plan", "--error", "0.3", "--n", "40"], env={"COLUMNS": "160"})
     assert shown.exit_code == 0, shown.output
     assert "needed: epsilon" in shown.output
     assert "is public" in shown.output
-    as_json = runner.invoke(app, ["plan", "0.3", "--n", "30", "--worst", "--json"])
+    as_json = runner.invoke(app, ["plan", "--error", "0.3", "--n", "30", "--worst", "--json"])
     found = json.loads(as_json.output)
     assert (found["sought"], found["over"], found["n"]) == ("epsilon", "worst", 30)
     assert found["error"] <= 0.3
@@ -279,7 +279,12 @@ def test_plan_command() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["compare", "--n", "0"], ["compare", "--n", "5", "--prior", "1"], ["plan", "0.3"], ["plan", "0.3", "--n", "5", "--epsilon", "1"]],
+    [
+        ["compare", "--n", "0"],
+        ["compare", "--n", "5", "--prior", "1"],
+        ["plan", "--error", "0.3"],
+        ["plan", "--error", "0.3", "--n", "5", "--epsilon", "1"],
+    ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str]) -> None:
     result = runner.invoke(app, arguments)

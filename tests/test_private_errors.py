@@ -13,9 +13,9 @@ from scipy.special import gammaln
 from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.analysis.comparison import PUBLIC_CHOICE, PUBLIC_GUESS
 from discreet.analysis.error_laws import error_law, error_summary, expected_error
 from discreet.cli import app
+from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS
 from tests import brute
 from tests.support import lowered
 
@@ -160,29 +160,29 @@ def test_a_comparison_with_a_public_n_says_its_promise() -> None:
     assert {row["neighbours"] for row in found.to_dicts()} == {"replace one", None}  # None: HellingerLocal promises nothing
 
 
-@pytest.mark.parametrize("ask", [partial(dc.compare, dc.Beta(1, 1), 4, 1), partial(dc.plan, dc.Beta(1, 1), 0.1, n=10)])
+@pytest.mark.parametrize("ask", [partial(dc.compare, dc.Beta(1, 1), 4, 1), partial(dc.plan, dc.Beta(1, 1), error=0.1, n=10)])
 def test_what_is_public_is_one_of_two_words(ask: Any) -> None:
     with pytest.raises(dc.InvalidInputError, match=r"public must be total .*, got 'all'"):
         ask(public="all")
 
 
 def test_plans_reach_their_target_with_a_private_n() -> None:
-    found = dc.plan(dc.Beta(1, 1), 0.1, epsilon=1, public="nothing")
+    found = dc.plan(dc.Beta(1, 1), error=0.1, epsilon=1, public="nothing")
     mechanism = dc.LatticeGeometric(dc.Beta(1, 1), epsilon=1)
     assert found.error == expected_error(mechanism, over="predictive", n=found.n) <= 0.1
     assert expected_error(mechanism, over="predictive", n=found.n - 1) > 0.1
     assert found.to_dict()["public"] == "nothing"
     assert f"needs n = {found.n} for" in str(found)
     assert PUBLIC_GUESS in str(found)
-    level = dc.plan(dc.Beta(1, 1), 0.1, n=50, public="nothing")
+    level = dc.plan(dc.Beta(1, 1), error=0.1, n=50, public="nothing")
     assert expected_error(dc.LatticeGeometric(dc.Beta(1, 1), epsilon=level.epsilon), over="predictive", n=50) <= 0.1
 
 
 def test_what_a_plan_cannot_be_made_for_is_said() -> None:
     with pytest.raises(dc.InvalidInputError, match="LaplaceZhang needs n"):
-        dc.plan(dc.Beta(1, 1), 0.1, n=50, mechanism="LaplaceZhang", public="nothing")
+        dc.plan(dc.Beta(1, 1), error=0.1, n=50, mechanism="LaplaceZhang", public="nothing")
     with pytest.raises(dc.TooLargeError, match="plan for the mechanism without Remapped"):
-        dc.plan(dc.Beta(1, 1), 0.1, n=50, mechanism="Remapped(LatticeGeometric)", public="nothing")
+        dc.plan(dc.Beta(1, 1), error=0.1, n=50, mechanism="Remapped(LatticeGeometric)", public="nothing")
 
 
 def test_commands_know_both_promises() -> None:
@@ -198,17 +198,20 @@ def test_commands_know_both_promises() -> None:
     assert {row["mechanism"] for row in made["rows"]} == {"LatticeGeometric", "Remapped(LatticeGeometric)"}
     usual = json.loads(runner.invoke(app, ["compare", "--n", "4", "--json"]).stdout)
     assert (usual["public"], usual["neighbours"]) == ("total", "replace one")
-    plan = runner.invoke(app, ["plan", "0.1", "--n", "30", "--public", "nothing"])
+    plan = runner.invoke(app, ["plan", "--error", "0.1", "--n", "30", "--public", "nothing"])
     assert "30 (a guess: n is private)" in plan.stdout
     assert PUBLIC_GUESS in " ".join(plan.stdout.split())
-    assert json.loads(runner.invoke(app, ["plan", "0.1", "--epsilon", "1", "--public", "nothing", "--json"]).stdout)["public"] == "nothing"
-    refused = runner.invoke(app, ["plan", "0.1", "--n", "30", "--public", "nothing", "--mechanism", "LaplaceZhang"])
+    assert (
+        json.loads(runner.invoke(app, ["plan", "--error", "0.1", "--epsilon", "1", "--public", "nothing", "--json"]).stdout)["public"]
+        == "nothing"
+    )
+    refused = runner.invoke(app, ["plan", "--error", "0.1", "--n", "30", "--public", "nothing", "--mechanism", "LaplaceZhang"])
     assert (refused.exit_code, "needs a public n" in refused.stderr) == (2, True)
 
 
 def test_only_the_prior_speaks_for_twice_as_many_steps() -> None:
     """To replace a record is to remove one and to add another: the odds of two datasets of n records change by at most e^(2nε)."""
-    said = runner.invoke(app, ["plan", "0.6", "--n", "4", "--public", "nothing", "--worst"])
+    said = runner.invoke(app, ["plan", "--error", "0.6", "--n", "4", "--public", "nothing", "--worst"])
     assert "only the prior speaks" not in said.stderr
     little = runner.invoke(app, ["compare", "--n", "4", "--epsilon", "0.125", "--public", "nothing", "--json"])
     assert "by a factor of at most 2.72" in little.stderr

@@ -1,10 +1,8 @@
 from .analysis.audit import audit as audit
-from .analysis.comparison import compare as compare
 from .analysis.composition import Accountant as Accountant
 from .analysis.error_laws import error_law as error_law
 from .analysis.error_laws import expected_error as expected_error
 from .analysis.optimum import optimal as optimal
-from .analysis.planning import plan as plan
 from .analysis.privacy import delta_at as delta_at
 from .analysis.privacy import loss_profile as loss_profile
 from .analysis.privacy import privacy_loss as privacy_loss
@@ -51,6 +49,10 @@ from .model.distances import total_variation_estimate as total_variation_estimat
 from .model.sensitivity import global_sensitivity as global_sensitivity
 from .model.sensitivity import local_sensitivity as local_sensitivity
 from .model.sensitivity import smooth_sensitivity as smooth_sensitivity
+from .planning.comparison import compare as compare
+from .planning.expected_widths import expected_width as expected_width
+from .planning.plans import plan as plan
+from .planning.width_plans import width_curve as width_curve
 from .record.guarantee import Guarantee as Guarantee
 from .record.release import Release as Release
 

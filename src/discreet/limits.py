@@ -121,6 +121,8 @@ PROGRAM_EPSILON = 20
 COMPARED_CONSTRAINTS = 25_000
 """Up to here `compare` solves the linear program; it takes a few seconds."""
 PLANNED_RECORDS = 2**40
+WIDTH_CANDIDATES = 1_200
+"""Up to this many possible counts the widths of intervals are found from a table of all datasets and outcomes: some seconds."""
 
 # --- Noise-aware posteriors -------------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
-"""`discreet plan`: the ε, or the number of records, that a target error asks for."""
+"""`discreet plan`: the ε, or the number of records, that a goal asks for."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,6 +15,7 @@ from discreet.commands.options import (
     PublicOption,
     errors_in_one_line,
     notice_little_said,
+    parse_list,
     parse_number,
     parse_prior,
     parse_public,
@@ -23,53 +25,89 @@ from discreet.commands.options import (
 from discreet.commands.progress import progress_bar
 from discreet.errors import InvalidInputError
 
+if TYPE_CHECKING:
+    from discreet.planning.plans import Plan
+    from discreet.planning.width_plans import WidthCurve
+
 
 def plan(
-    target_error: Annotated[
-        float,
-        typer.Argument(
-            help="Mean Hellinger error to aim for: 0 is the same posterior, 1 nothing in common; 0.05 is hard to see in a plot, 0.2 is "
-            "half a standard deviation."
-        ),
-    ],
+    width: Annotated[
+        str | None, typer.Option("--width", help="Expected width of the published 95 % intervals to aim for, such as 4% or 0.04.")
+    ] = None,
+    price: Annotated[
+        str | None, typer.Option("--price", help="How many times as wide as without privacy they may be, such as 1.1.")
+    ] = None,
+    error: Annotated[str | None, typer.Option("--error", help="The papers' mean Hellinger error to aim for, such as 0.05.")] = None,
     n: Annotated[int | None, typer.Option("--n", "-n", help="Number of records: find epsilon.")] = None,
     epsilon: Annotated[str | None, typer.Option("--epsilon", "-e", help="Privacy parameter: find the number of records.")] = None,
     prior: PriorOption = "1,1",
     mechanism: MechanismOption = "LatticeGeometric",
     public: PublicOption = "total",
-    worst: Annotated[bool, typer.Option("--worst", help="Aim at the worst dataset instead of the prior predictive.")] = False,
+    expect: Annotated[
+        str | None, typer.Option("--expect", help="Guessed shares of the categories, such as 0.6,0.25,0.15; never read off the data.")
+    ] = None,
+    worst: Annotated[
+        bool, typer.Option("--worst", help="The widest category instead of the average; with --error, the worst dataset.")
+    ] = False,
+    curve: Annotated[bool, typer.Option("--curve", help="Given --n: widths for several epsilons, instead of one goal.")] = False,
+    plot: Annotated[Path | None, typer.Option("--plot", help="With --curve: a picture of it, in a new file.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the epsilon (given --n) or the number of records (given --epsilon) at which a mechanism reaches a target error.
+    """Find the epsilon (given --n) or the number of records (given --epsilon) with which readers' intervals are narrow enough.
 
     No data are looked at, so choosing by the answer is public. With --public nothing n stays private and is a guess, which must not come
-    from the data.
+    from the data. For one group of a table give the n of that group.
 
-    Example: discreet plan 0.05 --n 1000
+    Example: discreet plan --width 4% --n 2700 --prior uniform:5
     """
-    from discreet.analysis.planning import plan as compute
+    from discreet.planning.plans import Plan
+    from discreet.planning.plans import plan as compute
+    from discreet.planning.width_plans import width_curve
 
     with errors_in_one_line(), progress_bar(not as_json) as progress:
-        if (n is None) == (epsilon is None):
-            raise InvalidInputError("give either --n, to find epsilon, or --epsilon, to find n")
-        found = compute(
-            parse_prior(prior),
-            target_error,
-            n=n,
-            epsilon=None if epsilon is None else parse_number(epsilon, "--epsilon"),
-            mechanism=mechanism,
-            over="worst" if worst else "predictive",
-            public=parse_public(public),
-            progress=progress,
-        )
+        goals = {"width": _number(width, "--width"), "price": _number(price, "--price"), "error": _number(error, "--error")}
+        given = [f"--{name}" for name, value in goals.items() if value is not None]
+        shares = None if expect is None else [parse_number(part, "--expect") for part in parse_list(expect, "--expect")]
+        options: dict[str, Any] = {"mechanism": mechanism, "expect": shares, "worst": worst, "public": parse_public(public)}
+        if plot is not None and not curve:
+            raise InvalidInputError("--plot draws a curve: add --curve")
+        if curve:
+            if n is None or epsilon is not None or given:
+                raise InvalidInputError("--curve takes --n and neither a goal nor --epsilon")
+            drawn = width_curve(parse_prior(prior), n, progress=progress, **options)
+        else:
+            if len(given) != 1:
+                many = f"got {' and '.join(given)}" if given else "got none"
+                raise InvalidInputError(f"give one goal: --width 4%, --price 1.1 or --error 0.05; {many}")
+            if (n is None) == (epsilon is None):
+                raise InvalidInputError("give either --n, to find epsilon, or --epsilon, to find n")
+            level = None if epsilon is None else parse_number(epsilon, "--epsilon")
+            found = compute(parse_prior(prior), n=n, epsilon=level, progress=progress, **goals, **options)
+    if curve:
+        with errors_in_one_line():
+            _show_curve(drawn, plot, as_json=as_json)
+        return
     notice_little_said(found.n, found.epsilon, found.public)
     if as_json:
         print_json(found.to_dict())
-        return
+    elif isinstance(found, Plan):
+        _show_error_plan(found, prior)
+    else:
+        Console(highlight=False).print(found.sentence, found.precision, found.choice, sep="\n", markup=False, soft_wrap=True)
+
+
+def _number(text: str | None, option: str) -> Any:
+    """A number, or a percentage such as 4%."""
+    if text is None:
+        return None
+    return parse_number(text[:-1], option) / 100 if text.rstrip().endswith("%") else parse_number(text, option)
+
+
+def _show_error_plan(found: "Plan", prior: str) -> None:
     table = Table(show_header=False, title=f"{found.mechanism}, prior {prior}")
-    kind = "worst-case mean error" if worst else "mean error over the prior predictive"
+    kind = "worst-case mean error" if found.over == "worst" else "mean error over the prior predictive"
     needed, given = ("epsilon", "n") if found.sought == "epsilon" else ("n", "epsilon")
-    guess = " (a guess: n is private)" if public == "nothing" and needed == "epsilon" else ""
+    guess = " (a guess: n is private)" if found.public == "nothing" and needed == "epsilon" else ""
     values = {"n": f"{found.n}{guess}", "epsilon": f"{float(found.epsilon):g}"}
     table.add_row(f"needed: {needed}", values[needed])
     table.add_row(f"given: {given}", values[given])
@@ -77,3 +115,25 @@ def plan(
     table.add_row("target", f"{found.target_error:g}")
     print_table(table)
     Console(highlight=False).print(ERROR_SCALE, found.choice, sep="\n")
+
+
+def _show_curve(curve: "WidthCurve", plot: Path | None, *, as_json: bool) -> None:
+    from discreet.planning.comparison import points
+
+    if plot is not None:
+        if plot.exists():
+            raise InvalidInputError(f"{plot} exists, and is not overwritten; choose another name")
+        try:
+            curve.plot().figure.savefig(plot)
+        except (OSError, ValueError) as error:
+            raise InvalidInputError(f"--plot could not be written: {type(error).__name__}; give a new file such as curve.png") from None
+    if as_json:
+        about = {"mechanism": curve.mechanism, "n": curve.n, "public": curve.public, "width_without_privacy": float(curve.plain)}
+        print_json({**about, "rows": curve.to_dicts()})
+        return
+    table = Table(title=f"{curve.mechanism}, n = {curve.n:,}: expected width of the 95 % intervals")
+    for heading in ("ε", "points", "without privacy", "times as wide", "method"):
+        table.add_column(heading, justify="right")
+    for row, width in zip(curve.to_dicts(), curve.widths, strict=True):
+        table.add_row(f"{row['epsilon']:g}", points(width), points(curve.plain), f"{row['price']:.2f}", width.method)
+    print_table(table)

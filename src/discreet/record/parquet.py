@@ -204,8 +204,8 @@ def _read(stream: BinaryIO) -> dict[str, Any]:
     columns = _columns(body["groups"])
     categories = read_prior(body["prior"]).categories
     cells = prod(column.count for column in columns) * len(categories)
-    if cells > limits.CELLS or cells > limits.GROUPS * len(categories):
-        raise InvalidInputError(f"a table has at most {limits.GROUPS:,} groups and {limits.CELLS:,} cells; this file declares more")
+    if cells > limits.TABLE_CELLS or cells > limits.GROUPS * len(categories):
+        raise InvalidInputError(f"a table has at most {limits.GROUPS:,} groups and {limits.TABLE_CELLS:,} cells; this file declares more")
     texts = _check_storage(file, columns, categories, cells)
     file = pq.ParquetFile(stream, metadata=file.metadata, read_dictionary=texts, page_checksum_verification=True, pre_buffer=False)
     groups, arrays = _groups(file, columns, len(categories), size)

@@ -1,7 +1,7 @@
 """Every mechanism side by side.
 
-The comparison looks at errors averaged over the prior predictive or at the worst dataset: functions of public parameters, so choosing by
-them costs no privacy. Choosing by the error of the private counts would.
+The comparison looks at widths of readers' intervals and at errors, averaged over the prior predictive or at the worst dataset: functions
+of public parameters, so choosing by them costs no privacy. Choosing by the error of the private counts would.
 """
 
 from collections.abc import Callable
@@ -20,6 +20,7 @@ from discreet.mechanisms import MECHANISMS, Mechanism, mechanism
 from discreet.model.datasets import Relation, Space
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger
+from discreet.planning.expected_widths import Believed, ExpectedWidth, plain_width, width_of
 from discreet.record.guarantee import Guarantee
 from discreet.text import html_table, plain
 from discreet.validation import Number, Public, check_positive, check_public, check_records
@@ -44,6 +45,8 @@ Progress = Callable[[int, int, str], None]
 """Called with the steps done, the steps in all and what comes next."""
 
 LEFT_OUT = "Mechanisms that need a public n are left out: their promise is about replacing one among a public number of records."
+_COMPARED = 0.25
+"""Widths are simulated with so much less work than where one is asked for by itself."""
 _TOLD_FROM_NONE = 1_000
 """Errors are divided by an optimum that is at least this many times the solver's tolerance."""
 
@@ -55,6 +58,8 @@ class Row:
     mechanism: str
     guarantee: Guarantee | None = None
     """What it promises; like all that follows, None where it cannot be had at this size."""
+    width: ExpectedWidth | None = None
+    """The expected width of the 95 % intervals that readers compute from a release, averaged over the categories."""
     loss: float | None = None
     """The computed privacy loss."""
     error: ExpectedError | None = None
@@ -67,11 +72,13 @@ class Row:
     """Mean error over the optimum's, where that is known. Below 1 only without an ε guarantee, or within the error of a simulation."""
     reason: str | None = None
     """Why the mean error is not computed, where it is not."""
+    no_width: str | None = None
+    """Why the width is not computed, where it is not."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The mechanisms of one (prior, n, ε) side by side, the most accurate first."""
+    """The mechanisms of one (prior, n, ε) side by side, those with the narrowest intervals first."""
 
     prior: Prior
     n: int
@@ -80,6 +87,8 @@ class Comparison:
     rows: tuple[Row, ...]
     optimum: float | None
     """The least mean error of any ε-DP mechanism that reports counts of total n, where it is known."""
+    plain: ExpectedWidth
+    """The expected width of the 95 % intervals without privacy."""
     public: Public = "total"
     """What is public beside the categories: n, or nothing."""
 
@@ -95,13 +104,15 @@ class Comparison:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why rows have no mean error, each reason once, with the mechanisms it is about."""
+        """Why rows have no mean error or no width, each reason once, with the mechanisms it is about."""
         found: dict[str, list[str]] = {}
         for row in self.rows:
             if row.reason is not None:
-                found.setdefault(row.reason, []).append(row.mechanism)
+                found.setdefault(f"not computed; {row.reason}", []).append(row.mechanism)
+            if row.no_width not in (None, row.reason):
+                found.setdefault(f"no width; {row.no_width}", []).append(row.mechanism)
         missing = () if self.public == "total" else (LEFT_OUT,)
-        return (*(f"{', '.join(names)}: not computed; {reason}" for reason, names in found.items()), *missing)
+        return (*(f"{', '.join(names)}: {reason}" for reason, names in found.items()), *missing)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dictionaries of plain values."""
@@ -115,9 +126,9 @@ class Comparison:
 
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Headings and formatted cells, for printing; without columns in which nothing could be computed."""
-        headings = ("mechanism", "guarantee", "loss", "mean error", "worst", "95 %", "× best")
+        headings = ("mechanism", "width", "guarantee", "loss", "mean error", "worst", "95 %", "× best")
         rows = [
-            (r.mechanism, _promised(r.guarantee), *(_shown(value) for value in (r.loss, r.error, r.worst, r.quantile, r.ratio)))
+            (r.mechanism, _points(r.width), _promised(r.guarantee), *map(_shown, (r.loss, r.error, r.worst, r.quantile, r.ratio)))
             for r in self.rows
         ]
         kept = [i for i in range(len(headings)) if any(row[i] != "-" for row in rows)]
@@ -127,7 +138,8 @@ class Comparison:
     def caption(self) -> str:
         known = "" if self.optimum is None else f"; least mean error of any ε-DP mechanism reporting counts of total n: {self.optimum:.4g}"
         guess = "" if self.public == "total" else " (a guess: n is private)"
-        return f"{self.prior}, n = {self.n}{guess}, ε = {float(self.epsilon):g}, neighbours: {self.relation} record{known}"
+        width = f"; width of 95 % intervals without privacy: {points(self.plain)} points"
+        return f"{self.prior}, n = {self.n}{guess}, ε = {float(self.epsilon):g}, neighbours: {self.relation} record{width}{known}"
 
     def __str__(self) -> str:
         headings, rows = self.cells()
@@ -160,7 +172,7 @@ class Comparison:
 def _plain(row: Row) -> dict[str, Any]:
     """One row's numbers and words by name; None for what could not be computed, and for ε and δ where nothing is promised."""
     promised = row.guarantee if row.guarantee is not None and row.guarantee.basis != "none" else None
-    numbers = {name: getattr(row, name) for name in ("loss", "error", "worst", "quantile", "ratio")}
+    numbers = {name: getattr(row, name) for name in ("width", "loss", "error", "worst", "quantile", "ratio")}
     return {
         "mechanism": row.mechanism,
         "basis": None if row.guarantee is None else row.guarantee.basis,
@@ -170,6 +182,8 @@ def _plain(row: Row) -> dict[str, Any]:
         **{name: None if value is None else float(value) for name, value in numbers.items()},
         "method": None if row.error is None else row.error.method,
         "standard_error": None if row.error is None else row.error.standard_error,
+        "width_method": None if row.width is None else row.width.method,
+        "width_standard_error": None if row.width is None else row.width.standard_error,
     }
 
 
@@ -180,6 +194,16 @@ def _promised(guarantee: Guarantee | None) -> str:
         return "none"
     limit = f"ε = {guarantee.epsilon:g}" if guarantee.delta == 0 else f"ε = {guarantee.epsilon:g}, δ = {guarantee.delta:g}"
     return f"{limit} by {guarantee.basis}"
+
+
+def points(width: float) -> str:
+    """A width in percentage points, as people say it: two digits, or three from 10 on."""
+    share = 100.0 * width
+    return f"{share:#.{2 if share < 9.95 else 3}g}".rstrip(".")
+
+
+def _points(width: ExpectedWidth | None) -> str:
+    return "-" if width is None else points(width)
 
 
 def _shown(value: float | None) -> str:
@@ -218,7 +242,10 @@ def compare(
     distance: Distance = hellinger,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Every mechanism side by side: mean error over the prior predictive, worst case, 95 % quantile, computed loss, ratio to the optimum.
+    """Every mechanism side by side: the expected width of readers' 95 % intervals, by which they are ranked, and the papers' errors.
+
+    Those are the mean error of the reported posterior over the prior predictive, at the worst dataset, its 95 % quantile, and the ratio to
+    the optimum.
 
     All of it is public. The optimum is that of the linear program where it is small enough to be solved; `delta` is that of
     `HellingerSmoothDelta`. What cannot be computed at this size is None, and `reasons` says why.
@@ -229,7 +256,7 @@ def compare(
     records, level, known = check_records(n), check_positive(epsilon, "epsilon"), check_public(public)
     tell = progress or (lambda *_: None)
     makers = _makers(delta, known)
-    steps = len(makers) + 1
+    steps, believed = len(makers) + 1, Believed.of(prior, records, None)
     tell(0, steps, "optimum")
     optimum = _least_error(prior, records, level, distance) if known == "total" else None
     given = records if known == "total" else None
@@ -237,12 +264,12 @@ def compare(
     for done, (name, make) in enumerate(makers.items(), start=1):
         tell(done, steps, name)
         try:
-            rows.append(_row(name, make(prior, given, level), records, distance, optimum))
+            rows.append(_row(name, make(prior, given, level), believed, distance, optimum))
         except (TooLargeError, RefusedError) as error:  # such as Calibrated, which needs the exact loss
-            rows.append(Row(name, reason=str(error)))
+            rows.append(Row(name, reason=str(error), no_width=str(error)))
     tell(steps, steps, "done")
-    rows.sort(key=lambda row: float("inf") if row.error is None else float(row.error))
-    return Comparison(prior, records, level, tuple(rows), optimum, known)
+    rows.sort(key=lambda row: tuple(float("inf") if value is None else float(value) for value in (row.width, row.error)))
+    return Comparison(prior, records, level, tuple(rows), optimum, plain_width(believed), known)
 
 
 def _least_error(prior: Prior, n: int, epsilon: Fraction, distance: Distance) -> float | None:
@@ -256,17 +283,26 @@ def _least_error(prior: Prior, n: int, epsilon: Fraction, distance: Distance) ->
     return value if value > _TOLD_FROM_NONE * TOLERANCE else None
 
 
-def _row(name: str, made: Mechanism, n: int, distance: Distance, optimum: float | None) -> Row:
+def _row(name: str, made: Mechanism, believed: Believed, distance: Distance, optimum: float | None) -> Row:
     from discreet.analysis.privacy import privacy_loss
 
     try:
         loss: float | None = privacy_loss(made).value
     except TooLargeError:
         loss = None
+    width, no_width = _width(made, believed)
     try:
-        summary = error_summary(made, distance, n=n)
+        summary = error_summary(made, distance, n=believed.n)
     except TooLargeError as error:
-        return Row(name, made.guarantee, loss, reason=str(error))
+        return Row(name, made.guarantee, width, loss, reason=str(error), no_width=no_width)
     quantile = None if summary.law is None else float(summary.law.quantile(0.95))
     ratio = None if optimum is None else summary.predictive.over(optimum)
-    return Row(name, made.guarantee, loss, summary.predictive, summary.worst, quantile, ratio)
+    return Row(name, made.guarantee, width, loss, summary.predictive, summary.worst, quantile, ratio, no_width=no_width)
+
+
+def _width(made: Mechanism, believed: Believed) -> tuple[ExpectedWidth | None, str | None]:
+    """The expected width, or why there is none. A report is no part of it: readers start from the raw outcome."""
+    try:
+        return width_of(made, believed, effort=_COMPARED), None
+    except TooLargeError as error:
+        return None, str(error)

@@ -1,22 +1,22 @@
-"""The ε or the n that a target error asks for: functions of public parameters, so planning by them costs no privacy."""
+"""The ε or the n that a goal asks for: functions of public parameters, so planning by them costs no privacy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import partial
-from math import ceil, floor, inf, log, log10
-from typing import Any, Literal, TypeVar
+from math import ceil, inf
+from typing import Any, Literal
 
 from discreet import limits
-from discreet.analysis.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior, Progress
 from discreet.analysis.dataset_errors import Distance
 from discreet.analysis.error_laws import ExpectedError, planning_error
 from discreet.errors import InvalidInputError
 from discreet.mechanisms import Mechanism, mechanism
 from discreet.model.distances import hellinger
+from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior, Progress
+from discreet.planning.search import narrowed, rounded_up, unit
+from discreet.planning.width_plans import WidthPlan, plan_width
 from discreet.validation import Number, Public, check_positive, check_public, check_records
-
-Value = TypeVar("Value", int, Fraction)
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ _LEVEL_FROM, _LEVEL = 1024, 0.005
 Where ε is below 1, from as many times 1/ε²: the noise, 1/ε, outweighs the posterior's own width, the root of n, before that."""
 
 
-def _maker(chosen: str | Maker) -> tuple[str, Maker]:
-    """A mechanism by any name that `mechanism` reads, or a class or function of (prior, n, epsilon)."""
+def maker(chosen: str | Maker) -> tuple[str, Maker]:
+    """A mechanism by any name that `mechanism` reads, or a class or function of (prior, n, epsilon): its name, and how it is made."""
     if isinstance(chosen, str):
         return chosen, partial(mechanism, chosen)
     return getattr(chosen, "__name__", str(chosen)), chosen
@@ -76,38 +76,93 @@ def _maker(chosen: str | Maker) -> tuple[str, Maker]:
 
 def plan(
     prior: Prior,
-    target_error: float,
     *,
     n: int | None = None,
     epsilon: Number | None = None,
+    width: Number | None = None,
+    price: Number | None = None,
+    error: Number | None = None,
     mechanism: str | Maker = "LatticeGeometric",
-    over: Literal["predictive", "worst"] = "predictive",
+    expect: Sequence[Number] | None = None,
+    worst: bool = False,
     public: Public = "total",
     distance: Distance = hellinger,
     progress: Progress | None = None,
-) -> Plan:
-    """The ε (given n) or the n (given ε) at which this mechanism's mean error reaches the target. Public: no data are looked at.
+) -> WidthPlan | Plan:
+    """The least ε (given n) or the least n (given ε) for a goal. Public: no data are looked at.
 
-    `mechanism` is a name, also wrapped as in "Remapped(LatticeGeometric)", or a class. ε is the least to three significant digits; n is
-    the least from which the error falls below the target and, at every n tried on the way up, stays there (it can rise first while the
-    prior outweighs the data). By bracketing computed mean errors; where those are simulated, the answer is as exact as they are: see
-    `error.standard_error`. A worst-case error does not fall to 0 as n grows, since a category with a record or two stays as hard as it
-    was: plan ε for it.
+    The goal is one of: `width`, the expected full width of the published 95 % intervals, in probability (0.04 is four points); `price`,
+    how many times as wide as without privacy they may be (1.1); `error`, the papers' mean Hellinger distance from the true posterior to
+    the reported one. The first two give a `WidthPlan`, the last a `Plan`.
 
-    With `public="nothing"` n stays private, and the n given or found is a guess that must not come from the data.
+    A width is averaged over the categories, or with `worst` that of the widest one, and is expected over the prior predictive or, with
+    `expect`, over data with these shares, a guess that must not come from the data. Where it is simulated the answer is a bracket, and
+    the ε given is its upper end. An error is a mean over the prior predictive or, with `worst`, at the worst dataset, which does not fall
+    to 0 as n grows: plan ε for it. `mechanism` is a name, also wrapped as in "Remapped(LatticeGeometric)", or a class.
+
+    With `public="nothing"` n stays private, and the n given or found is a guess that must not come from the data. Plan for one group of a
+    table with the n of that group.
     """
+    goals = {"width": width, "price": price, "error": error}
+    given = {name: value for name, value in goals.items() if value is not None}
+    if len(given) != 1:
+        many = f"got {' and '.join(given)}" if given else "got none"
+        raise InvalidInputError(
+            f"give one goal: width=0.04 (four points), price=1.1 (10 % wider than without privacy) or error=0.05; {many}"
+        )
     if (n is None) == (epsilon is None):
         raise InvalidInputError("give either n, to find epsilon, or epsilon, to find n")
-    target = float(check_positive(target_error, "target_error"))
+    known, records = check_public(public), None if n is None else check_records(n)
+    level = None if epsilon is None else check_positive(epsilon, "epsilon")
+    [(goal, value)] = given.items()
+    target = float(check_positive(value, goal))
+    if goal == "error":
+        if expect is not None:
+            raise InvalidInputError("expect is for a width or a price; an error is averaged over the prior predictive: leave expect out")
+        over: Literal["predictive", "worst"] = "worst" if worst else "predictive"
+        return _plan_error(maker(mechanism), prior, target, records, level, over, known, distance, progress)
+    if goal == "width" and target >= 1.0:
+        raise InvalidInputError(f"width must be below 1, the whole range of a probability, got {target:g}; four points are 0.04")
+    if goal == "price" and target <= 1.0:
+        raise InvalidInputError(f"price must be above 1, such as 1.1 for intervals 10 % wider than without privacy, got {target:g}")
+    return plan_width(
+        maker(mechanism),
+        prior,
+        "width" if goal == "width" else "price",
+        target,
+        records,
+        level,
+        worst=worst,
+        expect=expect,
+        public=known,
+        progress=progress,
+    )
+
+
+def _plan_error(
+    chosen: tuple[str, Maker],
+    prior: Prior,
+    target: float,
+    n: int | None,
+    epsilon: Fraction | None,
+    over: Literal["predictive", "worst"],
+    public: Public,
+    distance: Distance,
+    progress: Progress | None,
+) -> Plan:
+    """The ε or the n at which the mean error reaches the target.
+
+    ε is the least to three significant digits; n is the least from which the error falls below the target and, at every n tried on the
+    way up, stays there (it can rise first while the prior outweighs the data). By bracketing computed mean errors; where those are
+    simulated, the answer is as exact as they are.
+    """
     if distance is hellinger and target >= 1.0:
-        raise InvalidInputError(
-            f"target_error must be below 1, the largest Hellinger distance, got {target:g}; 0.05 is hard to see in a plot"
-        )
-    name, make = _maker(mechanism)
-    known, tried = check_public(public), 0
+        raise InvalidInputError(f"error must be below 1, the largest Hellinger distance, got {target:g}; 0.05 is hard to see in a plot")
+    name, make = chosen
+    tried = 0
 
     def made(records: int, level: Fraction) -> Mechanism:
-        return make(prior, records if known == "total" else None, level)
+        return make(prior, records if public == "total" else None, level)
 
     def error_at(records: int, level: Fraction) -> ExpectedError:
         nonlocal tried
@@ -117,26 +172,15 @@ def plan(
         return planning_error(made(records, level), records, over, distance)
 
     if n is not None:
-        records = check_records(n)
-        level, error = _least_epsilon(lambda candidate: error_at(records, candidate), target)
-        return Plan(name, target, records, level, error, over, "epsilon", known)
-    level = check_positive(epsilon, "epsilon")
+        level, error = _least_epsilon(lambda candidate: error_at(n, candidate), target)
+        return Plan(name, target, n, level, error, over, "epsilon", public)
+    level = epsilon or Fraction(1)
     # Averaged over the predictive, the error of noise that does not depend on the data falls to 0 in the end, however late that begins.
     falls = over == "predictive" and made(1, level).noise is not None
     level_from = inf if falls else _LEVEL_FROM * max(1.0, float(level) ** -2)
     doubled_to = 1 if falls and prior.k > _MANY_CATEGORIES else _DOUBLED_TO
     records, error = _least_records(lambda candidate: error_at(candidate, level), target, level_from, doubled_to)
-    return Plan(name, target, records, level, error, over, "n", known)
-
-
-def _rounded_up(value: Fraction) -> Fraction:
-    """The value rounded up to a decimal of `_DIGITS` significant digits, which prints as what it is."""
-    return ceil(value / _unit(value)) * _unit(value)
-
-
-def _unit(value: Fraction) -> Fraction:
-    """One in the last of the `_DIGITS` significant digits."""
-    return Fraction(10) ** (floor(log10(value)) - _DIGITS + 1)
+    return Plan(name, target, records, level, error, over, "n", public)
 
 
 def _least_epsilon(error_at: Callable[[Fraction], ExpectedError], target: float) -> tuple[Fraction, ExpectedError]:
@@ -149,13 +193,17 @@ def _least_epsilon(error_at: Callable[[Fraction], ExpectedError], target: float)
             )
         low, high = high, (high[0] * _EPSILON_STEP, error_at(high[0] * _EPSILON_STEP))
     while low is None and high[0] / _EPSILON_STEP >= _SMALLEST_EPSILON:
-        smaller = _rounded_up(high[0] / _EPSILON_STEP)
+        smaller = rounded_up(high[0] / _EPSILON_STEP, _DIGITS)
         found = error_at(smaller)
         if found > target:
             low = (smaller, found)
         else:
             high = (smaller, found)
-    return high if low is None else _narrowed(error_at, target, low, high, _rounded_up, _unit)
+    return (
+        high
+        if low is None
+        else narrowed(error_at, target, low, high, lambda value: rounded_up(value, _DIGITS), lambda value: unit(value, _DIGITS))
+    )
 
 
 def _least_records(
@@ -173,38 +221,4 @@ def _least_records(
     above = [i for i, (_, error) in enumerate(tried) if error > target]
     if not above:
         return tried[0]
-    return _narrowed(error_at, target, tried[above[-1]], tried[above[-1] + 1], ceil, lambda _: 1)
-
-
-def _narrowed(
-    error_at: Callable[[Value], ExpectedError],
-    target: float,
-    low: tuple[Value, ExpectedError],
-    high: tuple[Value, ExpectedError],
-    rounded: Callable[[Fraction], Value],
-    unit: Callable[[Value], Value],
-) -> tuple[Value, ExpectedError]:
-    """Between a value that misses the target and one that meets it: the least that does, with its error, among the rounded values.
-
-    The next value is where a straight line of logarithms meets the target; where that shortens the bracket too little, its middle.
-    """
-    halve = False
-    while (middle := rounded(Fraction(low[0] + high[0]) / 2)) < high[0] and middle > low[0]:
-        width, following = high[0] - low[0], middle
-        if not halve:
-            guess = rounded(_crossing(low, high, target))
-            following = min(max(guess, low[0] + unit(low[0])), high[0] - unit(high[0]))
-            following = following if low[0] < following < high[0] else middle
-        found = error_at(following)
-        low, high = ((following, found), high) if found > target else (low, (following, found))
-        halve = not halve and 4 * (high[0] - low[0]) > width
-    return high
-
-
-def _crossing(low: tuple[Value, ExpectedError], high: tuple[Value, ExpectedError], target: float) -> Fraction:
-    """Where the straight line through the logarithms of two values and their errors meets the target; the middle where there is none."""
-    top, bottom = float(low[1]), float(high[1])
-    if not (bottom > 0.0 and top < inf):
-        return Fraction(low[0] + high[0]) / 2
-    part = log(top / target) / log(top / bottom)
-    return Fraction(float(low[0]) * (float(high[0]) / float(low[0])) ** part)
+    return narrowed(error_at, target, tried[above[-1]], tried[above[-1] + 1], ceil, lambda _: 1)

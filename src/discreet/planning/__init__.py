@@ -1,0 +1,1 @@
+"""What a release will be worth before anything is drawn: widths of intervals, every mechanism side by side, and plans."""

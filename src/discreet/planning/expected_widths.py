@@ -1,0 +1,349 @@
+"""How wide the published intervals will be: the expected width of the noise-aware intervals of a release, and without privacy.
+
+The width is that of the equal-tailed 95 % interval of a category's probability, averaged over the categories or of the widest one. It is
+expected over data from the prior predictive, or over data with shares that someone guesses. Both are functions of public numbers, so
+choosing by them costs no privacy (docs/planning.md).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy.special import betaincinv
+
+from discreet import limits
+from discreet.arrays import Counts, Floats
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.inference.private_totals import noise_of_any_total
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.noise import CellNoise
+from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.numerics.sum_rules import panel_nodes, sum_rule
+from discreet.planning.mixture_widths import interval_widths
+from discreet.planning.outcome_widths import OutcomeReader
+from discreet.validation import Number, check_records, exact
+
+MASS = 0.95
+"""The probability that a published interval holds."""
+Method = Literal["exact sum", "quadrature", "simulation"]
+
+_SHARP = Fraction(10**20)
+"""Guessed shares are a Dirichlet with so large a concentration that data drawn from it have just these shares, up to chance."""
+_FEW_KINDS, _QUANTILES = 40, 48
+"""Different categories up to which all counts of each are gone through; of more, so many quantiles stand for all."""
+_LISTED = 400
+"""Records of two categories up to which all datasets and outcomes are gone through; beyond, nodes stand for them."""
+_EXACT = 10**6
+"""Records up to which the incomplete beta function is used where there is no noise; beyond, normal approximations are as good."""
+_FAR = 34.0
+"""Components that are e to this power less likely than the likeliest are left out."""
+_DENSE, _GROWTH, _NODES = 48, 4, 8
+"""Outcomes that are all nodes at either end, how much longer each further panel is, and the nodes of each."""
+_RARE = 1e-7
+"""Outcomes of such a probability, and no more of them than that, are left out."""
+_DRAWS, _FEWEST, _TARGETS = 400, 8, 3
+"""Simulated outcomes, at least so many, and how many categories of each are looked at."""
+_ENOUGH = 30
+"""Draws from which on the square of the width without privacy is a control too."""
+_PUBLIC_COST, _PRIVATE_COST = 6_000, 1_000
+"""Counts of all outcomes that are simulated: fewer outcomes where there are many categories, or where the total must be found too."""
+_MANY_TARGETS = 40
+"""Categories of each outcome that are looked at where few outcomes with many categories are simulated."""
+
+
+class ExpectedWidth(float):
+    """An expected width, in probability: a float that also says how it was found and how far it may be off."""
+
+    method: Method
+    standard_error: float
+    """Of a simulation; otherwise 0."""
+
+    def __new__(cls, value: float, method: Method, standard_error: float = 0.0) -> Self:
+        self = super().__new__(cls, value)
+        self.method, self.standard_error = method, standard_error
+        return self
+
+    def __getnewargs__(self) -> tuple[float, Method, float]:
+        return float(self), self.method, self.standard_error
+
+    def __repr__(self) -> str:
+        off = f" ± {self.standard_error:.2g}" if self.standard_error else ""
+        return f"{float(self):.6g}{off} (by {self.method})"
+
+
+@dataclass(frozen=True)
+class Believed:
+    """What data are expected: n records, with the prior's predictive or with guessed shares."""
+
+    prior: Dirichlet | Beta
+    n: int
+    shares: tuple[Fraction, ...] | None = None
+
+    @classmethod
+    def of(cls, prior: Dirichlet | Beta, n: int, expect: Sequence[Number] | None) -> Self:
+        """Checked: as many shares as categories, none negative, that add up to 1."""
+        if expect is None:
+            return cls(prior, n)
+        if isinstance(expect, (str, bytes)) or len(expect) != prior.k:
+            raise InvalidInputError(f"expect must have a share for each of the {prior.k} categories; got {shown(list(expect))}")
+        shares = tuple(exact(share, "a share of expect") for share in expect)
+        total = sum(shares, Fraction(0))
+        if min(shares) < 0 or abs(total - 1) > Fraction(1, 1000):
+            raise InvalidInputError(f"expect must be shares of at least 0 that add up to 1; these add up to {float(total):g}")
+        return cls(prior, n, tuple(share / total for share in shares))
+
+    @property
+    def law(self) -> Dirichlet:
+        """The distribution that the records' probabilities are drawn from."""
+        if self.shares is None:
+            return Dirichlet(self.prior.exact)
+        return Dirichlet([max(share * _SHARP, 1 / _SHARP) for share in self.shares])
+
+    @property
+    def kinds(self) -> list[tuple[Fraction, Fraction]]:
+        """For each category what tells it from others: its prior parameter, and that of the data."""
+        return list(zip(self.prior.exact, self.law.exact, strict=True))
+
+
+# --- without privacy --------------------------------------------------------------------------------------------------
+
+
+def plain_width(believed: Believed, *, worst: bool = False) -> ExpectedWidth:
+    """The expected width of the intervals of the true counts' own posterior: what there would be without privacy."""
+    found = _plain_moments(believed)
+    means = np.array([mean for mean, _ in found])
+    return ExpectedWidth(
+        float(means.max() if worst else means.mean()), "exact sum" if believed.n <= limits.TABLED_RECORDS else "quadrature"
+    )
+
+
+def _plain_moments(believed: Believed) -> list[tuple[float, float]]:
+    """For each category the means of the width without privacy and of its square."""
+    whole, data = believed.prior.exact_total, believed.law.exact_total
+    if len(set(believed.kinds)) > _FEW_KINDS:
+        return _many_plain_moments(believed)
+    return [_plain_moment(believed.n, a, whole - a, c, data - c) for a, c in believed.kinds]
+
+
+def _many_plain_moments(believed: Believed) -> list[tuple[float, float]]:
+    """The same for many different categories: few quantiles of the data's probability stand for all counts."""
+    law, n = believed.law, believed.n
+    level, share = np.polynomial.legendre.leggauss(_QUANTILES)
+    c = law.concentration[:, None]
+    x = n * betaincinv(c, law.total - c, 0.5 * (level + 1.0))
+    a = believed.prior.concentration[:, None]
+    first, second = (a + x).reshape(-1, 1), (float(believed.prior.exact_total) - a + (n - x)).reshape(-1, 1)
+    width = interval_widths(np.ones_like(first), first, second, MASS).reshape(x.shape)
+    return [(float(one), float(two)) for one, two in zip(width @ share / 2.0, width**2 @ share / 2.0, strict=True)]
+
+
+@lru_cache(maxsize=4096)
+def _plain_moment(n: int, a: Fraction, b: Fraction, c: Fraction, d: Fraction) -> tuple[float, float]:
+    """The mean width, and its square's, of Beta(a + x, b + n - x), x the first count of n records with a Beta(c, d) probability."""
+    x, weight = _counts(n, Dirichlet([c, d]))
+    width = _plain(float(a), float(b), n, x)
+    return float(weight @ width), float(weight @ width**2)
+
+
+def _plain(a: float, b: float, n: int, x: Floats) -> Floats:
+    """The widths of the intervals of Beta(a + x, b + n - x)."""
+    first, second = (a + x.ravel())[:, None], (b + (n - x.ravel()))[:, None]
+    return interval_widths(np.ones_like(first), first, second, MASS, exact=n <= _EXACT).reshape(x.shape)
+
+
+def _counts(n: int, law: Dirichlet) -> tuple[Floats, Floats]:
+    """All first counts of n records, or nodes that stand for them, and their probabilities."""
+    predictive = law.predictive(n)
+    every = n <= limits.TABLED_RECORDS
+    x, width = (np.arange(n + 1.0), np.ones(n + 1)) if every else panel_nodes(n, [float(predictive.mean()[0])])
+    logs = predictive._log_mass(np.stack([x, n - x], axis=-1)) + np.log(width)
+    weight = np.exp(logs - logs.max())
+    kept = weight > 1e-12
+    return x[kept], weight[kept] / weight[kept].sum()
+
+
+# --- with privacy -----------------------------------------------------------------------------------------------------
+
+
+def expected_width(
+    mechanism: Mechanism,
+    *,
+    n: int | None = None,
+    expect: Sequence[Number] | None = None,
+    worst: bool = False,
+    rng: np.random.Generator | int = 0,
+) -> ExpectedWidth:
+    """The expected width of the 95 % intervals that readers of a release will compute, averaged over the categories.
+
+    `n` is how many records there are expected to be where n is private. `expect` gives public guesses of the categories' shares; without
+    it data come from the prior predictive. With `worst` the width is that of the category which is widest.
+
+    Two categories and a public n are summed or integrated over all outcomes, and so are mechanisms whose outcomes are listed. Otherwise
+    outcomes are simulated, with the width without privacy as a control; the standard error is that of the simulation. A `TooLargeError`
+    says what is not computed at this size.
+    """
+    if mechanism.n is None and n is None:
+        raise InvalidInputError("n is private here: give n=, a guess of the number of records that does not come from the data")
+    records = check_records(n) if n is not None else mechanism.total
+    if mechanism.n not in (None, records):
+        raise InvalidInputError(f"n = {mechanism.n} is public here, and n = {records} was given; leave n out")
+    return width_of(mechanism, Believed.of(mechanism.prior, records, expect), worst=worst, rng=np.random.default_rng(rng))
+
+
+def width_of(
+    mechanism: Mechanism, believed: Believed, *, worst: bool = False, effort: float = 1.0, rng: np.random.Generator | None = None
+) -> ExpectedWidth:
+    """`expected_width` of checked arguments; a simulation has `effort` times as many draws."""
+    noise = mechanism.noise if mechanism.n is not None else noise_of_any_total(mechanism)
+    if noise is None:
+        return _listed_width(mechanism, believed, worst=worst)
+    if mechanism.k == 2 and noise.blocks:
+        return _two_categories(believed).width(float(mechanism.epsilon))
+    generator = np.random.default_rng(0) if rng is None else rng
+    candidates = _widest(believed) if worst else [None]
+    return max(_simulated_width(mechanism, noise, believed, only, effort, generator) for only in candidates)
+
+
+def _widest(believed: Believed) -> list[int | None]:
+    """A category of each of the two kinds that are widest without privacy: noise adds about as much to each, so one stays widest."""
+    means = [mean for mean, _ in _plain_moments(believed)]
+    kinds = {kind: i for i, kind in enumerate(believed.kinds)}
+    return [*sorted(kinds.values(), key=lambda i: -means[i])[:2]]
+
+
+# --- two categories, n public ------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=8)
+def _two_categories(believed: Believed) -> "_TwoCategories":
+    return _TwoCategories(believed)
+
+
+class _TwoCategories:
+    """All outcomes of two categories with a public n, or nodes that stand for them, and for each the counts that it may come from."""
+
+    def __init__(self, believed: Believed) -> None:
+        self._n, self._prior = believed.n, Dirichlet(believed.prior.exact)
+        z, stands_for = _outcomes(believed.n)
+        mass = np.exp(believed.law.predictive(self._n)._log_mass(np.stack([z, self._n - z], axis=-1))) * stands_for
+        kept = (mass > _RARE) | (stands_for > _RARE * self._n) | (z == 0) | (z == self._n)
+        self._z, self._stands_for = z[kept], stands_for[kept]
+        every = [(np.arange(self._n + 1.0), np.ones(self._n + 1))] * len(self._z) if self._n <= _LISTED else None
+        self._nodes = every or [panel_nodes(self._n, [float(z)]) for z in self._z]
+        self._reads, self._data = (
+            [predictive._log_mass(np.stack([x, self._n - x], axis=-1)) + np.log(width) for x, width in self._nodes]
+            for predictive in (self._prior.predictive(self._n), believed.law.predictive(self._n))
+        )
+
+    def width(self, epsilon: float) -> ExpectedWidth:
+        """Σ_z P(z) width(z): beyond 0 and n outcomes say no more than these two, which have the probability of all beyond."""
+        a, b = self._prior.concentration
+        parts, chance = [], np.empty(len(self._z))
+        for i, (z, (x, _), reads, data) in enumerate(zip(self._z, self._nodes, self._reads, self._data, strict=True)):
+            noise = -epsilon * np.abs(x - z)
+            logs = noise + data
+            chance[i] = logs.max() + np.log(np.exp(logs - logs.max()).sum())
+            weight = reads + noise
+            weight = weight - weight.max()
+            kept = weight > -_FAR
+            parts.append((x[kept], np.exp(weight[kept])))
+        ends = (self._z == 0) | (self._z == self._n)
+        chance = chance - np.where(ends, np.log(-np.expm1(-epsilon)), 0.0)
+        chance = np.exp(chance - chance.max()) * self._stands_for
+        longest = max(len(x) for x, _ in parts)
+        counts, weights = np.zeros((len(parts), longest)), np.zeros((len(parts), longest))
+        for i, (x, weight) in enumerate(parts):
+            counts[i, : len(x)], weights[i, : len(x)] = x, weight
+        kept = chance > 1e-9 * chance.max()
+        widths = interval_widths(weights[kept], a + counts[kept], b + (self._n - counts[kept]), MASS, exact=self._n <= _EXACT)
+        return ExpectedWidth(float(chance[kept] @ widths / chance[kept].sum()), "exact sum" if self._n <= _LISTED else "quadrature")
+
+
+def _outcomes(n: int) -> tuple[Floats, Floats]:
+    """Noisy counts from 0 to n, or nodes, and how many each stands for: panels that grow away from both ends."""
+    if n <= _LISTED:
+        return np.arange(n + 1.0), np.ones(n + 1)
+    half, z, width = (n + 1) // 2, [np.arange(float(_DENSE))], [np.ones(_DENSE)]
+    start, size = _DENSE, _DENSE
+    while start < half:
+        end = min(start + size, half)
+        unit = min(end - start, 4096)
+        places, weights = sum_rule(unit, min(_NODES, unit))
+        scale = (end - start) / unit
+        z.append(np.rint(start + scale * (places + 0.5) - 0.5))
+        width.append(scale * weights)
+        start, size = end, size * _GROWTH
+    low, low_width, middle = np.concatenate(z), np.concatenate(width), np.full(1 - n % 2, n / 2)
+    return np.concatenate([low, middle, n - low[::-1]]), np.concatenate([low_width, np.ones_like(middle), low_width[::-1]])
+
+
+# --- mechanisms whose outcomes are listed -------------------------------------------------------------------------------
+
+
+def _listed_width(mechanism: Mechanism, believed: Believed, *, worst: bool) -> ExpectedWidth:
+    """Σ_z P(z) width(z) over a list of all outcomes, each with the probability of every dataset."""
+    if not mechanism.space.is_few(limits.WIDTH_CANDIDATES):
+        raise TooLargeError(
+            f"the width of the intervals of {type(mechanism).__name__} is found from all its outcomes and datasets, done up to "
+            f"{limits.WIDTH_CANDIDATES:,} of each; LatticeGeometric and the Laplace family have one at any size"
+        )
+    points, n = mechanism.space.points(), mechanism.total
+    table = np.array([listed.log_probability for listed in mechanism.listed_laws()])
+    chance = np.exp(table + believed.law.predictive(n).logpmf(points)[:, None]).sum(axis=0)
+    logs = table + mechanism.prior.predictive(n).logpmf(points)[:, None]
+    weight = np.exp(logs - logs.max(axis=0))
+    x, whole, means = np.arange(n + 1.0), float(mechanism.prior.exact_total), {}
+    for i, kind in enumerate(believed.kinds):
+        if kind not in means:
+            by_count = np.zeros((n + 1, weight.shape[1]))
+            np.add.at(by_count, points[:, i], weight)
+            a = np.broadcast_to(float(kind[0]) + x, by_count.T.shape)
+            widths = interval_widths(by_count.T, a, whole + n - a, MASS, exact=True)
+            means[kind] = float(chance @ widths / chance.sum())
+    every = [means[kind] for kind in believed.kinds]
+    return ExpectedWidth(max(every) if worst else sum(every) / len(every), "exact sum")
+
+
+# --- simulation ---------------------------------------------------------------------------------------------------------
+
+
+def _simulated_width(
+    mechanism: Mechanism, noise: CellNoise, believed: Believed, only: int | None, effort: float, rng: np.random.Generator
+) -> ExpectedWidth:
+    """Datasets and noise are drawn, and read as a reader will. What the width without privacy explains is not left to chance."""
+    k, n = mechanism.k, believed.n
+    cost = _PUBLIC_COST if mechanism.n is not None else _PRIVATE_COST
+    draws = max(_FEWEST, int(effort * min(_DRAWS, cost // (k + 5))))
+    counts = believed.law.predictive(n).sample(draws, rng)
+    raw = counts[:, : noise.cells] + noise.simulate(draws, rng)
+    targets = _targets(draws, k, only, rng)
+    reader = OutcomeReader(mechanism.prior.concentration, mechanism.n, noise, n)
+    width = reader.widths(raw, targets, MASS)
+    a, whole = mechanism.prior.concentration, float(mechanism.prior.exact_total)
+    x = np.take_along_axis(counts, targets, axis=1).astype(np.float64)
+    flat = [(a[targets] + x).reshape(-1, 1), (whole - a[targets] + (n - x)).reshape(-1, 1)]
+    plain = interval_widths(np.ones_like(flat[0]), flat[0], flat[1], MASS).reshape(x.shape)
+    known = np.array(_plain_moments(believed))[targets]
+    scale = known[..., 0].mean()
+    controls = np.stack([(plain - known[..., 0]).mean(axis=1) / scale, (plain**2 - known[..., 1]).mean(axis=1) / scale**2], axis=1)
+    return _controlled(width.mean(axis=1), controls if draws >= _ENOUGH else controls[:, :1])
+
+
+def _targets(draws: int, k: int, only: int | None, rng: np.random.Generator) -> Counts:
+    """The categories of each outcome that are looked at: one of a kind, or some at random."""
+    if only is not None:
+        return np.full((draws, 1), only)
+    many = min(k, _TARGETS if draws >= 2 * _ENOUGH else _MANY_TARGETS)
+    return np.argsort(rng.random((draws, k)), axis=1)[:, :many]
+
+
+def _controlled(values: Floats, controls: Floats) -> ExpectedWidth:
+    """The mean of the values, corrected by controls whose means are 0, by least squares."""
+    design = np.concatenate([np.ones((len(values), 1)), controls], axis=1)
+    found: Any = np.linalg.lstsq(design, values, rcond=None)[0]
+    left = values - design @ found
+    spread = float(np.sqrt(left @ left / max(1, len(values) - design.shape[1]) / len(values)))
+    return ExpectedWidth(float(found[0]), "simulation", spread)

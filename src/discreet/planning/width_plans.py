@@ -1,0 +1,347 @@
+"""The ε or the n with which the published intervals are as narrow as wanted: functions of public numbers (docs/planning.md)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp, log
+from typing import TYPE_CHECKING, Any, Literal
+
+from discreet import limits
+from discreet.errors import InvalidInputError
+from discreet.mechanisms import Mechanism
+from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior, Progress, points
+from discreet.planning.expected_widths import Believed, ExpectedWidth, plain_width, width_of
+from discreet.planning.search import narrowed, rounded_up, unit
+from discreet.validation import Number, Public, check_public, check_records
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_EXACT_DIGITS, _SIMULATED_DIGITS = 3, 2
+"""Significant digits of what is found: as many as the method knows."""
+_SEARCHED = 0.4
+"""A search simulates so much less than the width that is given in the end."""
+_SMALLEST_EPSILON, _LARGEST_EPSILON, _EPSILON_STEP = Fraction(1, 10**9), Fraction(50), 6
+_RECORDS_STEP = 4
+_QUADRATURE, _NOT_SEEN = 4e-5, 1e-3
+"""Error of an integrated width, relative to it, and of W² - W₀² that three digits of ε allow."""
+_SURE = 2.0
+"""Standard errors on either side that a bracket allows for."""
+_RESOLVED = 1e-4
+"""Widths nearer to that without privacy than this part of it are not told apart."""
+CURVE_LEVELS = tuple(Fraction(level) for level in ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5"))
+
+
+@dataclass(frozen=True)
+class WidthPlan:
+    """What a target width of the published 95 % intervals asks for."""
+
+    mechanism: str
+    goal: Literal["width", "price"]
+    """What was asked for: a width, or how many times as wide as without privacy the intervals may be."""
+    target: float
+    n: int
+    epsilon: Fraction
+    width: ExpectedWidth
+    """The expected width with this n and ε."""
+    plain: ExpectedWidth
+    """The expected width without privacy, with this n."""
+    bracket: tuple[float, float] | None
+    """Where the least ε (or n) lies, if the width is simulated: within two standard errors. The one given is the upper end, rounded up."""
+    over: Literal["average", "worst"]
+    """Whether the width is averaged over the categories or that of the widest."""
+    sought: Literal["epsilon", "n"]
+    """Which of the two was looked for; the other was given."""
+    expect: tuple[float, ...] | None = None
+    """Guessed shares; None: data come from the prior predictive."""
+    public: Public = "total"
+    """What is public beside the categories: n, or nothing; then n is a guess."""
+
+    @property
+    def choice(self) -> str:
+        """Why choosing by the plan is public."""
+        return (PUBLIC_CHOICE if self.public == "total" else PUBLIC_GUESS).replace("errors", "widths")
+
+    @property
+    def sentence(self) -> str:
+        """What a manager wants to know."""
+        records = f"{self.n:,} records" + (" (a guess)" if self.public == "nothing" and self.sought == "epsilon" else "")
+        kind = "intervals" if self.over == "average" else "widest intervals"
+        return (
+            f"With ε = {float(self.epsilon):g} and {records} the {kind} will be about {points(self.width)} points wide; "
+            f"without privacy {points(self.plain)}."
+        )
+
+    @property
+    def precision(self) -> str:
+        """How the answer was found, and how far it may be off."""
+        if self.bracket is None:
+            return f"Found by {self.width.method}: three digits of {'ε' if self.sought == 'epsilon' else 'n'} are right."
+        low, high = self.bracket
+        shown = f"ε from {low:.3g} to {high:.3g}" if self.sought == "epsilon" else f"n from {low:,.0f} to {high:,.0f}"
+        return f"Found by {self.width.method}, width ± {100.0 * self.width.standard_error:.2g} points: the least is {shown}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values by name."""
+        names = ("mechanism", "goal", "target", "n", "over", "sought", "public")
+        numbers = {"epsilon": float(self.epsilon), "width": float(self.width), "width_without_privacy": float(self.plain)}
+        found = {"method": self.width.method, "standard_error": self.width.standard_error, "price": self.width / self.plain}
+        rest = {"bracket": self.bracket, "expect": self.expect}
+        return {name: getattr(self, name) for name in names} | numbers | found | rest
+
+    def __str__(self) -> str:
+        return f"{self.sentence} {self.precision} {self.choice}"
+
+
+@dataclass(frozen=True)
+class WidthCurve:
+    """The expected width against ε, with privacy and without."""
+
+    mechanism: str
+    n: int
+    epsilons: tuple[Fraction, ...]
+    widths: tuple[ExpectedWidth, ...]
+    plain: ExpectedWidth
+    public: Public = "total"
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """A row for each ε."""
+        return [
+            {"epsilon": float(e), "width": float(w), "width_without_privacy": float(self.plain), "price": w / self.plain}
+            | {"method": w.method, "standard_error": w.standard_error}
+            for e, w in zip(self.epsilons, self.widths, strict=True)
+        ]
+
+    def __str__(self) -> str:
+        lines = [f"{float(e):<8g}{points(w):>8}{w / self.plain:>8.2f}" for e, w in zip(self.epsilons, self.widths, strict=True)]
+        head = f"{self.mechanism}, n = {self.n:,}: width of the 95 % intervals in points; without privacy {points(self.plain)}"
+        return "\n".join([head, f"{'ε':<8}{'width':>8}{'times':>8}", *lines])
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """The width with and without privacy against ε."""
+        import matplotlib.pyplot as plt
+
+        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
+        ax.plot([float(e) for e in self.epsilons], [100.0 * w for w in self.widths], "o-", label="with privacy")
+        ax.axhline(100.0 * self.plain, color="0.35", linestyle="--", label="without privacy")
+        ax.set_xscale("log")
+        ax.set_xlabel("ε")
+        ax.set_ylabel("expected width of a 95 % interval, percentage points")
+        ax.set_ylim(bottom=0.0)
+        ax.set_title(f"{self.mechanism}, n = {self.n:,}{'' if self.public == 'total' else ' (private)'}")
+        ax.legend()
+        return ax
+
+
+@dataclass(frozen=True)
+class _Question:
+    """The width of a mechanism as a function of n and ε."""
+
+    name: str
+    make: Maker
+    prior: Prior
+    public: Public
+    expect: Sequence[Number] | None
+    worst: bool
+    progress: Progress | None
+
+    def made(self, n: int, epsilon: Fraction) -> Mechanism:
+        return self.make(self.prior, n if self.public == "total" else None, epsilon)
+
+    def width(self, n: int, epsilon: Fraction, effort: float = 1.0) -> ExpectedWidth:
+        if self.progress is not None:
+            self.progress(0, 0, f"n = {n}, ε = {float(epsilon):g}")
+        return width_of(self.made(n, epsilon), Believed.of(self.prior, n, self.expect), worst=self.worst, effort=effort)
+
+    def plain(self, n: int) -> ExpectedWidth:
+        return plain_width(Believed.of(self.prior, n, self.expect), worst=self.worst)
+
+    def prior_width(self) -> float:
+        """The width of the intervals of the prior itself."""
+        law = Dirichlet(self.prior.exact)
+        found = [_interval(law.marginal(c)) for c in law.categories] if law.k <= _FEW else [_interval(law.marginal(law.categories[0]))]
+        return max(found) if self.worst else sum(found) / len(found)
+
+
+_FEW = 100
+
+
+def _interval(marginal: Beta) -> float:
+    low, high = marginal.interval()
+    return high - low
+
+
+def plan_width(
+    chosen: tuple[str, Maker],
+    prior: Prior,
+    goal: Literal["width", "price"],
+    target: float,
+    n: int | None,
+    epsilon: Fraction | None,
+    *,
+    worst: bool,
+    expect: Sequence[Number] | None,
+    public: Public,
+    progress: Progress | None,
+) -> WidthPlan:
+    """The least ε (given n) or the least n (given ε) for a target width, or for a width so many times that without privacy."""
+    ask = _Question(*chosen, prior, public, expect, worst, progress)
+    found = _least_epsilon(ask, goal, target, n) if n is not None else _least_records(ask, goal, target, epsilon or Fraction(1))
+    records, level, bracket = found
+    shares = None if expect is None else tuple(float(s) for s in Believed.of(prior, records, expect).shares or ())
+    return WidthPlan(
+        chosen[0],
+        goal,
+        target,
+        records,
+        level,
+        ask.width(records, level),
+        ask.plain(records),
+        bracket,
+        "worst" if worst else "average",
+        "epsilon" if n is not None else "n",
+        shares,
+        public,
+    )
+
+
+def _least_epsilon(
+    ask: _Question, goal: Literal["width", "price"], target: float, n: int
+) -> tuple[int, Fraction, tuple[float, float] | None]:
+    plain = ask.plain(n)
+    wanted = target if goal == "width" else target * float(plain)
+    if wanted <= plain * (1.0 + _RESOLVED):
+        raise InvalidInputError(_too_narrow(ask, wanted, plain, n))
+    if wanted >= ask.prior_width():
+        raise InvalidInputError(
+            f"the prior alone gives intervals {points(ask.prior_width())} points wide, so {points(wanted)} points need no data; "
+            "aim for narrower ones"
+        )
+    known: dict[Fraction, ExpectedWidth] = {}
+
+    def excess(level: Fraction) -> float:
+        """W² - W₀², which is nearly a power of ε."""
+        known[level] = ask.width(n, level, _SEARCHED)
+        return float(known[level]) ** 2 - float(plain) ** 2
+
+    aim = wanted**2 - float(plain) ** 2
+    level = rounded_up(Fraction(min(max(8.0 / (n * aim**0.5), float(_SMALLEST_EPSILON)), float(_LARGEST_EPSILON))), _SIMULATED_DIGITS)
+    low, high = _bracket(excess, level, aim, _SMALLEST_EPSILON, _LARGEST_EPSILON)
+    digits = _SIMULATED_DIGITS if known[level].method == "simulation" else _EXACT_DIGITS
+    best = narrowed(excess, aim, low, high, lambda value: rounded_up(value, digits), lambda value: unit(value, digits))
+    final = ask.width(n, best[0])
+    off = _QUADRATURE if final.method == "quadrature" else 0.0
+    if final.method != "simulation" and off * wanted**2 < _NOT_SEEN * aim:
+        return n, best[0], None
+    return n, *_allowing(best[0], final, wanted, float(plain))
+
+
+def _bracket(
+    value_at: Callable[[Fraction], float], level: Fraction, aim: float, smallest: Fraction, largest: Fraction
+) -> tuple[tuple[Fraction, float], tuple[Fraction, float]]:
+    """An ε that misses the aim and a larger one that meets it."""
+    here = (level, value_at(level))
+    while here[1] > aim:
+        if here[0] * _EPSILON_STEP > largest:
+            raise InvalidInputError("no ε up to 50 gives intervals that narrow; aim for wider ones, or use more records")
+        following = rounded_up(here[0] * _EPSILON_STEP, _SIMULATED_DIGITS)
+        below, here = here, (following, value_at(following))
+        if here[1] <= aim:
+            return below, here
+    while here[0] / _EPSILON_STEP >= smallest:
+        following = rounded_up(here[0] / _EPSILON_STEP, _SIMULATED_DIGITS)
+        below = (following, value_at(following))
+        if below[1] > aim:
+            return below, here
+        here = below
+    raise InvalidInputError("an ε below 1e-9 gives intervals that narrow; aim for narrower ones, or use fewer records")
+
+
+def _allowing(level: Fraction, width: ExpectedWidth, wanted: float, plain: float) -> tuple[Fraction, tuple[float, float]]:
+    """The ε that allows for the simulation's error, and both ends of where the least lies: W² - W₀² is about a power -2 of ε there."""
+    error = max(width.standard_error, _QUADRATURE * float(width))
+    excess, aim, off = width**2 - plain**2, wanted**2 - plain**2, _SURE * 2.0 * float(width) * error
+    nearest = float(level) * (max(excess, 0.02 * aim) / aim) ** 0.5
+    relative = min(off / aim, 0.9)
+    low, high = nearest * (1.0 - relative) ** 0.5, nearest / (1.0 - relative) ** 0.5
+    ends = min(low, float(level)), max(high, nearest)
+    return rounded_up(Fraction(ends[1]), _SIMULATED_DIGITS), ends
+
+
+def _too_narrow(ask: _Question, wanted: float, plain: ExpectedWidth, n: int) -> str:
+    """What to do about a width that there would not be without privacy either."""
+    guess = n * (float(plain) / wanted) ** 2
+    for _ in range(4):
+        guess *= (float(ask.plain(min(max(1, round(guess)), limits.COUNT))) / wanted) ** 2
+    enough = f"n = {rounded_up(Fraction(guess), 2).__ceil__():,} would give it" if guess < limits.COUNT else "no n that can be had gives it"
+    return (
+        f"without privacy the intervals of n = {n:,} records are already {points(plain)} points wide, so {points(wanted)} points "
+        f"cannot be had with any ε; without privacy {enough}"
+    )
+
+
+def _least_records(
+    ask: _Question, goal: Literal["width", "price"], target: float, epsilon: Fraction
+) -> tuple[int, Fraction, tuple[float, float] | None]:
+    known: dict[int, ExpectedWidth] = {}
+
+    def value(n: int) -> float:
+        """The width, or the square of the price less 1: both are nearly powers of n."""
+        known[n] = ask.width(n, epsilon, _SEARCHED)
+        return float(known[n]) if goal == "width" else max((known[n] / ask.plain(n)) ** 2 - 1.0, 1e-12)
+
+    aim = target if goal == "width" else target**2 - 1.0
+    if goal == "width" and target >= ask.prior_width():
+        raise InvalidInputError(f"the prior alone gives intervals {points(ask.prior_width())} points wide; aim for narrower ones")
+    n = rounded_up(Fraction(1.0 / target**2 if goal == "width" else 8.0 / (float(epsilon) ** 2 * aim)), 2).__ceil__()
+    n = min(max(n, 1), limits.PLANNED_RECORDS)
+    here = (n, value(n))
+    while here[1] > aim:
+        if here[0] * _RECORDS_STEP > limits.PLANNED_RECORDS:
+            raise InvalidInputError(f"the intervals are still {points(known[here[0]])} points wide at n = {here[0]:,}; aim for wider ones")
+        here = (here[0] * _RECORDS_STEP, value(here[0] * _RECORDS_STEP))
+    below = here
+    while below[1] <= aim and below[0] > 1:
+        here = below
+        below = (max(1, below[0] // _RECORDS_STEP), value(max(1, below[0] // _RECORDS_STEP)))
+    if below[1] <= aim:
+        return below[0], epsilon, None
+    digits = _SIMULATED_DIGITS if known[here[0]].method == "simulation" else _EXACT_DIGITS
+
+    def whole(number: Fraction | int) -> int:
+        return rounded_up(Fraction(number), digits).__ceil__()
+
+    best = narrowed(value, aim, below, here, whole, lambda number: max(1, int(unit(Fraction(number), digits))))
+    width = ask.width(best[0], epsilon)
+    if width.method != "simulation":
+        return best[0], epsilon, None
+    steep = log(below[1] / here[1]) / log(here[0] / below[0])
+    reference = float(width) if goal == "width" else max((width / ask.plain(best[0])) ** 2 - 1.0, 1e-12)
+    off = width.standard_error if goal == "width" else 2.0 * width.standard_error * float(width) / float(ask.plain(best[0])) ** 2
+    nearest = best[0] * (reference / aim) ** (1.0 / max(steep, 0.1))
+    factor = exp(min(_SURE * off / aim / max(steep, 0.1), 1.0))
+    ends = min(nearest / factor, float(best[0])), nearest * factor
+    return max(whole(Fraction(ends[1])), 1), epsilon, ends
+
+
+def width_curve(
+    prior: Prior,
+    n: int,
+    *,
+    epsilons: Sequence[Number] = CURVE_LEVELS,
+    mechanism: str | Maker = "LatticeGeometric",
+    expect: Sequence[Number] | None = None,
+    worst: bool = False,
+    public: Public = "total",
+    progress: Progress | None = None,
+) -> WidthCurve:
+    """The expected width of the published 95 % intervals for several ε, and without privacy. Public: no data are looked at."""
+    from discreet.planning.plans import maker
+    from discreet.validation import check_positive
+
+    records, name_and_maker = check_records(n), maker(mechanism)
+    levels = tuple(check_positive(level, "epsilon") for level in epsilons)
+    ask = _Question(*name_and_maker, prior, check_public(public), expect, worst, progress)
+    widths = tuple(ask.width(records, level, _SEARCHED) for level in levels)
+    return WidthCurve(name_and_maker[0], records, levels, widths, ask.plain(records), ask.public)

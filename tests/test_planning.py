@@ -1,0 +1,271 @@
+"""Plans by the width of the published intervals: predicted widths against those of simulated releases, and the questions asked of them.
+
+The oracle of an expected width is the mean of widths that `noise_aware` finds for single releases, one after the other.
+"""
+
+import json
+from fractions import Fraction
+from math import sqrt
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.cli import app
+from discreet.inference.noise_aware import NoiseAware
+from discreet.planning.expected_widths import Believed, plain_width
+from discreet.planning.plans import Plan
+from discreet.planning.width_plans import WidthPlan
+
+runner = CliRunner()
+
+
+def planned(prior: dc.Dirichlet | dc.Beta, **options: object) -> WidthPlan:
+    found = dc.plan(prior, **options)  # type: ignore[arg-type]
+    assert isinstance(found, WidthPlan)
+    return found
+
+
+# --- against releases ---------------------------------------------------------------------------------------------------
+
+
+def released_width(mechanism: dc.LatticeGeometric, n: int, size: int, expect: list[float] | None = None) -> tuple[float, float]:
+    """The mean width of the intervals of simulated releases, and its standard error.
+
+    Each width is compared with that of the true counts' own posterior, whose mean is known: chance in the data does not count.
+    """
+    rng, prior = np.random.default_rng(7), mechanism.prior
+    whole = float(prior.exact_total)
+    ratios, plain = [], []
+    for _ in range(size):
+        theta = prior.sample(1, rng)[0] if isinstance(prior, dc.Dirichlet) else np.array([t := prior.sample(1, rng)[0], 1.0 - t])
+        counts = rng.multinomial(n, theta if expect is None else expect)
+        raw = mechanism.simulate_raw(counts, 1, rng)
+        reported = tuple(int(x) for x in mechanism.report(raw)[0])
+        aware: NoiseAware = dc.Release(mechanism, mechanism.guarantee, tuple(int(z) for z in raw[0]), reported).noise_aware()
+        own = [dc.Beta(float(a) + int(x), whole - float(a) + n - int(x)).interval() for a, x in zip(prior.exact, counts, strict=True)]
+        shown = list(range(prior.k))[: 4 if prior.k > 5 else prior.k]
+        known = [aware.marginal(prior.categories[i]).interval() for i in shown]
+        ratios.append(np.mean([high - low for low, high in known]))
+        plain.append(np.mean([own[i][1] - own[i][0] for i in shown]))
+    expected = float(plain_width(Believed.of(prior, n, expect)))
+    ratio = np.mean(ratios) / np.mean(plain)
+    off = np.std(np.array(ratios) - ratio * np.array(plain), ddof=1) / np.mean(plain) / sqrt(size)
+    return expected * float(ratio), expected * float(off)
+
+
+def check(k: int, n: int, epsilon: str, public: bool, size: int, expect: list[float] | None = None) -> None:
+    mechanism = dc.LatticeGeometric(dc.Dirichlet.uniform(k), n if public else None, epsilon)
+    predicted = dc.expected_width(mechanism, n=n, expect=expect)
+    found, off = released_width(mechanism, n, size, expect)
+    assert abs(predicted - found) <= 0.02 * found + 3.5 * sqrt(off**2 + predicted.standard_error**2), (repr(predicted), found, off)
+    assert off < 0.06 * found  # so that the comparison says something
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "epsilon", "public"),
+    [(2, 300, "0.2", True), (3, 100, "0.5", True), (5, 2700, "0.1", True), (2, 200, "0.3", False), (4, 2000, "0.2", False)],
+)
+def test_the_width_is_that_of_releases(k: int, n: int, epsilon: str, public: bool) -> None:
+    check(k, n, epsilon, public, 16)
+
+
+def test_the_width_for_guessed_shares_is_that_of_releases() -> None:
+    check(3, 1000, "0.1", True, 16, [0.7, 0.2, 0.1])
+
+
+SIZES = [(100, "0.5"), (1000, "0.1"), (10_000, "0.05"), (100_000, "0.03"), (10**6, "0.02")]
+CONFIGURATIONS = [
+    (k, n, epsilon, public) for k, public in [(2, True), (3, True), (5, True), (10, True), (20, True)] for n, epsilon in SIZES
+]
+CONFIGURATIONS += [(k, n, epsilon, False) for k in (2, 4, 10, 20) for n, epsilon in SIZES[:2]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("k", "n", "epsilon", "public"), CONFIGURATIONS)
+def test_thirty_three_configurations(k: int, n: int, epsilon: str, public: bool) -> None:
+    check(k, n, epsilon, public, 25)
+
+
+def test_noise_that_is_a_tenth_off_is_noticed() -> None:
+    """The negative control: releases with less noise than the prediction is told of."""
+    prior = dc.Dirichlet.uniform(5)
+    found, off = released_width(dc.LatticeGeometric(prior, 2700, "0.1"), 2700, 25)
+    predicted = dc.expected_width(dc.LatticeGeometric(prior, 2700, "0.09"))
+    assert abs(predicted - found) > 3.5 * sqrt(off**2 + predicted.standard_error**2)
+
+
+def test_known_widths() -> None:
+    """k = 5, n = 2700: next to no price at ε = 2.07, where Hellinger plans end, and a few percent at 0.5."""
+    prior = dc.Dirichlet.uniform(5)
+    plain = plain_width(Believed.of(prior, 2700, None))
+    prices = [dc.expected_width(dc.LatticeGeometric(prior, 2700, epsilon)) / plain for epsilon in ("2.07", "0.5")]
+    assert prices == pytest.approx([1.0, 1.04], abs=0.01)
+
+
+def test_the_width_of_two_categories_is_a_sum_over_all_outcomes() -> None:
+    """Written out: P(z) from the law of the mechanism, widths from `noise_aware`."""
+    prior, n = dc.Beta(2, 1), 12
+    mechanism = dc.LatticeGeometric(prior, n, "0.4")
+    total = 0.0
+    points = mechanism.space.points()
+    for counts, weight in zip(points, prior.predictive(n).pmf(points), strict=True):
+        law = mechanism.raw_law(counts)
+        for raw, probability in zip(law.counts, law.probability, strict=True):
+            release = dc.Release(mechanism, mechanism.guarantee, tuple(int(z) for z in raw), tuple(int(z) for z in raw))
+            low, high = release.noise_aware().marginal(prior.categories[0]).interval()
+            total += weight * probability * (high - low)
+    found = dc.expected_width(mechanism)
+    assert found.method == "exact sum"
+    assert found == pytest.approx(total, rel=1e-6)
+
+
+def test_quadrature_continues_the_sum() -> None:
+    widths = [dc.expected_width(dc.LatticeGeometric(dc.Beta(1, 1), n, "0.3")) for n in (398, 399, 400, 401, 402)]
+    assert [width.method for width in widths] == ["exact sum"] * 3 + ["quadrature"] * 2
+    steps = np.diff([np.log(float(width)) for width in widths])
+    assert np.abs(np.diff(steps)).max() < 4e-5
+
+
+def test_a_listed_mechanism_has_a_width_too() -> None:
+    """The same sum over the list of another mechanism, whose noise depends on the data."""
+    mechanism = dc.HellingerSmooth(dc.Beta(1, 1), 15, 2)
+    points = mechanism.space.points()
+    table = np.exp([mechanism.raw_law(counts).log_probability for counts in points])
+    chance = mechanism.prior.predictive(15).pmf(points) @ table
+    widths = []
+    for raw in points:
+        release = dc.Release(mechanism, mechanism.guarantee, tuple(int(z) for z in raw), tuple(int(z) for z in raw))
+        low, high = release.noise_aware().marginal(mechanism.prior.categories[0]).interval()
+        widths.append(high - low)
+    assert dc.expected_width(mechanism) == pytest.approx(float(chance @ np.array(widths)), rel=1e-6)
+    with pytest.raises(dc.TooLargeError, match="LatticeGeometric and the Laplace family"):
+        dc.expected_width(dc.HellingerSmooth(dc.Beta(1, 1), 10**6, 2))
+
+
+# --- plans ----------------------------------------------------------------------------------------------------------------
+
+
+def test_the_epsilon_is_the_least_where_the_method_is_exact() -> None:
+    prior = dc.Beta(1, 1)
+    found = planned(prior, n=300, width="0.12")
+    assert found.bracket is None
+    assert found.sentence.startswith(f"With ε = {float(found.epsilon):g} and 300 records the intervals will be about 12")
+    widths = [float(dc.expected_width(dc.LatticeGeometric(prior, 300, e))) for e in (found.epsilon, found.epsilon * Fraction(99, 100))]
+    assert widths[0] <= 0.12 < widths[1]
+    assert Fraction(str(float(found.epsilon))) == found.epsilon
+
+
+def test_a_simulated_plan_is_a_bracket_with_the_target_inside() -> None:
+    prior = dc.Dirichlet.uniform(5)
+    found = planned(prior, n=2700, width=0.04)
+    assert found.bracket is not None
+    low, high = found.bracket
+    assert low <= high <= found.epsilon < 1.2 * high
+    for level, narrower in ((0.9 * low, False), (1.1 * high, True)):
+        width = dc.expected_width(dc.LatticeGeometric(prior, 2700, f"{level:.6f}"), rng=3)
+        assert (width + 2.0 * width.standard_error < 0.04) == narrower
+    assert "bracket" in found.to_dict()
+
+
+def test_a_plan_for_n() -> None:
+    found = planned(dc.Beta(1, 1), epsilon=1, width=0.2)
+    assert (found.sought, found.bracket) == ("n", None)
+    widths = [float(dc.expected_width(dc.LatticeGeometric(dc.Beta(1, 1), n, 1))) for n in (found.n - 1, found.n)]
+    assert widths[1] <= 0.2 < widths[0]
+    dear = planned(dc.Beta(1, 1), epsilon="0.5", price=1.1)
+    assert float(dear.width / dear.plain) == pytest.approx(1.1, abs=0.01)
+
+
+def test_goals() -> None:
+    prior = dc.Dirichlet.uniform(3)
+    assert planned(prior, n=500, price=1.2).width == pytest.approx(1.2 * planned(prior, n=500, price=1.2).plain, rel=0.03)
+    assert isinstance(dc.plan(dc.Beta(1, 1), n=30, error=0.3), Plan)
+    expected, worst = (planned(prior, n=500, width=0.12, expect=["0.9", "0.06", "0.04"], worst=w) for w in (False, True))
+    assert expected.epsilon < worst.epsilon
+    assert (expected.expect, worst.over) == ((0.9, 0.06, 0.04), "worst")
+    private = planned(prior, n=500, width=0.12, public="nothing")
+    assert "(a guess)" in private.sentence
+    assert "guess of n" in str(private)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n": 10}, "give one goal.*got none"),
+        ({"n": 10, "width": 0.1, "price": 2}, "give one goal.*got width and price"),
+        ({"width": 0.1}, "either n"),
+        ({"n": 10, "epsilon": 1, "width": 0.1}, "either n"),
+        ({"n": 10, "width": 1.5}, "width must be below 1"),
+        ({"n": 10, "price": 1}, "price must be above 1"),
+        ({"n": 10, "width": 0.94}, "prior alone"),
+        ({"n": 10, "width": 0.3, "expect": [0.5]}, "a share for each"),
+        ({"n": 10, "width": 0.3, "expect": [0.5, 0.6]}, "add up to 1.1"),
+        ({"n": 10, "error": 0.3, "expect": [0.5, 0.5]}, "leave expect out"),
+        ({"n": 100, "width": 0.1}, "without privacy n = 2"),
+    ],
+)
+def test_refusals_say_what_to_do(options: dict[str, object], message: str) -> None:
+    with pytest.raises(dc.InvalidInputError, match=message) as caught:
+        dc.plan(dc.Beta(1, 1), **options)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+
+
+def test_the_n_of_a_refusal_would_give_the_width() -> None:
+    with pytest.raises(dc.InvalidInputError, match="n = 240 would give it"):
+        dc.plan(dc.Beta(1, 1), n=100, width=0.1)
+    assert plain_width(Believed.of(dc.Beta(1, 1), 240, None)) <= 0.1 < plain_width(Believed.of(dc.Beta(1, 1), 220, None))
+
+
+# --- comparison, curve, commands ------------------------------------------------------------------------------------------
+
+
+def test_mechanisms_without_a_width_say_so() -> None:
+    found = dc.compare(dc.Beta(1, 1), 3000, 1)
+    rows = {row.mechanism: row for row in found.rows}
+    assert rows["HellingerGlobal"].width is None
+    assert "HellingerGlobal" in next(reason for reason in found.reasons if "no width" in reason)
+    lattice, remapped = rows["LatticeGeometric"].width, rows["Remapped(LatticeGeometric)"].width
+    assert lattice == remapped
+    assert found.cells()[0][:2] == ("mechanism", "width")
+    assert found.to_dicts()[0]["width_method"] == "quadrature"
+    assert "intervals without privacy: 2.8 points" in found.caption
+
+
+def test_a_curve_as_rows_and_picture() -> None:
+    curve = dc.width_curve(dc.Beta(1, 1), 200, epsilons=["0.1", 1, 10])
+    widths = [row["width"] for row in curve.to_dicts()]
+    assert widths == sorted(widths, reverse=True)
+    assert widths[-1] == pytest.approx(float(curve.plain), rel=1e-3)
+    axes = curve.plot()
+    assert [line.get_label() for line in axes.get_lines()] == ["with privacy", "without privacy"]
+    plt.close("all")
+
+
+def test_commands(tmp_path: Path) -> None:
+    said = runner.invoke(app, ["plan", "--width", "12%", "--n", "300"])
+    assert said.exit_code == 0, said.output
+    assert "points wide; without privacy" in said.stdout
+    found = json.loads(runner.invoke(app, ["plan", "--price", "1.2", "--n", "300", "--json"]).stdout)
+    assert (found["goal"], found["target"], found["sought"]) == ("price", 1.2, "epsilon")
+    picture = tmp_path / "curve.png"
+    drawn = runner.invoke(app, ["plan", "--curve", "--n", "100", "--plot", str(picture)])
+    assert "times as wide" in drawn.stdout
+    assert picture.stat().st_size > 0
+    again = runner.invoke(app, ["plan", "--curve", "--n", "100", "--plot", str(picture)])
+    assert (again.exit_code, "exists" in again.stderr) == (2, True)
+    curve = json.loads(runner.invoke(app, ["plan", "--curve", "--n", "100", "--expect", "0.9,0.1", "--json"]).stdout)
+    assert len(curve["rows"]) == 9
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--n", "5"], ["--width", "4%"], ["--width", "x", "--n", "5"], ["--curve"], ["--width", "9%", "--price", "2", "--n", "9"]],
+)
+def test_a_bad_question_is_one_line(words: list[str]) -> None:
+    result = runner.invoke(app, ["plan", *words])
+    assert result.exit_code == 2
+    assert len([line for line in result.stderr.splitlines() if line.startswith("error: ")]) == 1
