@@ -362,18 +362,27 @@ def changed(**changes: Any) -> str:
     "changes",
     [
         *({"version": version} for version in (1, 2, 4, "3", 3.0, None)),
-        *({"n": n} for n in (25, None, 0, -5, "26", 26.0, [], [5, 7, 8], [5, 7, 8, 7], [5, 7, 8, 6.0], [5, 7, 8, -6], [5, 7, 8, 2**60], [[5]])),
+        *(
+            {"n": n}
+            for n in (25, None, 0, -5, "26", 26.0, [], [5, 7, 8], [5, 7, 8, 7], [5, 7, 8, 6.0], [5, 7, 8, -6], [5, 7, 8, 2**60], [[5]])
+        ),
         *({"groups": groups} for groups in (None, [], {}, [1], [REGION], [YEAR, REGION], [REGION, REGION], [REGION, {"column": "year"}])),
         {"groups": [REGION, {**YEAR, "type": "text"}]},
         {"groups": [{**REGION, "column": ""}, YEAR]},
         {"groups": [{**REGION, "column": 3}, YEAR]},
         {"groups": [{**REGION, "column": "\ud800"}, YEAR]},
         {"groups": [{**REGION, "column": "x" * 5000}, YEAR]},
-        *({"groups": [{**REGION, "labels": labels}, YEAR]} for labels in ("ab", [], ["north"], ["north", "north"], ["north", ["x"]], [1, "1"])),
+        *(
+            {"groups": [{**REGION, "labels": labels}, YEAR]}
+            for labels in ("ab", [], ["north"], ["north", "north"], ["north", ["x"]], [1, "1"])
+        ),
         {"groups": [{**REGION, "labels": ["north", "x" * 5000]}, YEAR]},
         {"groups": [{**REGION, "labels": ["north", "west"]}, YEAR], "impossible": [["south", 2023, "former"]]},
         {"groups": [{**REGION, "labels": ["south", "north"]}, YEAR]},
-        *({"impossible": cells} for cells in (None, "x", ["north"], [["north", 2023]], [["north", 2023, "x"]], [["north", "2023", "former"]])),
+        *(
+            {"impossible": cells}
+            for cells in (None, "x", ["north"], [["north", 2023]], [["north", 2023, "x"]], [["north", "2023", "former"]])
+        ),
         {"impossible": [["north", 2023, "former"]] * 2},
         {"impossible": [["north", 2023, "former"], ["north", 2023, "never"]]},
         *({"shares": shares} for shares in ([], ["1"] * 4, ["1"] * 3, "1111", [1, 1, 1, 1], 3)),
@@ -384,7 +393,10 @@ def changed(**changes: Any) -> str:
         {"priors": [{"group": ["north", 2023], "prior": PRIOR}] * 2},
         {"priors": [{"group": ["south", 2023], "prior": PRIOR}, {"group": ["north", 2024], "prior": PRIOR}]},
         *({name: rows} for name in ("raw", "counts") for rows in (None, [], 3, [1, 2, 3], [[1, 2, 3]], [[]] * 4, [[5, 0, 0, 0]] * 4)),
-        *({"raw": [row, [7, 0, 0], [8, 0, 0], [6, 0, 0]]} for row in ([5, 0], ["5", 0, 0], [5.0, 0, 0], [True, 0, 4], [2**63, 0, 5 - 2**63])),
+        *(
+            {"raw": [row, [7, 0, 0], [8, 0, 0], [6, 0, 0]]}
+            for row in ([5, 0], ["5", 0, 0], [5.0, 0, 0], [True, 0, 4], [2**63, 0, 5 - 2**63])
+        ),
         {"raw": [[2**62, 0, 5 - 2**62], [7, 0, 0], [8, 0, 0], [6, 0, 0]]},
         {"raw": [[2**63 - 1, 0, 0], [7, 0, 0], [8, 0, 0], [6, 0, 0]]},
         {"raw": [[4, 0, 0], [7, 0, 0], [8, 0, 0], [6, 0, 0]], "counts": [[4, 0, 0], [7, 0, 0], [8, 0, 0], [6, 0, 0]]},
@@ -392,7 +404,10 @@ def changed(**changes: Any) -> str:
         {"raw": [[5, 0, 0], [7, 0, 0], [8, 0, 0], [6, 0, 0]], "counts": [[4, 0, 1], [7, 0, 0], [8, 0, 0], [6, 0, 0]]},
         {"raw": [[5, 0, 0], [7, 0, 0], [8, 0, 0], [6, 0, 0]], "counts": [[5, 0, 0], [7, 0, 0], [8, 0, 0]]},
         {"mechanism": "LaplaceZhang"},
-        {"mechanism": "Remapped", "parameters": {"mechanism": "LatticeGeometric", "options": {"epsilon": "1/2", "projection": "euclidean"}}},
+        {
+            "mechanism": "Remapped",
+            "parameters": {"mechanism": "LatticeGeometric", "options": {"epsilon": "1/2", "projection": "euclidean"}},
+        },
         {"parameters": {"epsilon": "1/2", "projection": "cut"}},
         {"parameters": {"epsilon": "1/2", "by": "region"}},
         {"parameters": {"epsilon": "1/2", "impossible": ""}},
@@ -624,7 +639,9 @@ def test_compressed_files_are_refused(tmp_path: Path) -> None:
 def test_long_labels_that_a_dictionary_repeats_are_not_written_out(tmp_path: Path) -> None:
     """A label of a million characters stands once in the file and in every row: a hundred gigabytes, were it read as it is asked for."""
     k, groups = 2, 50_000
-    release = LatticeGeometric(dc.Beta(1, 1), None, 1, by={"g": [str(i) for i in range(groups)]}).release(np.ones((groups, k), dtype=np.int64))
+    release = LatticeGeometric(dc.Beta(1, 1), None, 1, by={"g": [str(i) for i in range(groups)]}).release(
+        np.ones((groups, k), dtype=np.int64)
+    )
     assert isinstance(release, TableRelease)
     release.to_parquet(path := tmp_path / "table.parquet")
     text = pq.read_metadata(path).metadata[KEY]

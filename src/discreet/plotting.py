@@ -120,8 +120,8 @@ def plot_table(
     order = np.argsort(-found.mean[:, column], kind="stable")
     order = order[occurs[order]][:_MOST_GROUPS]
     labels = [" · ".join(plain(part) for part in groups.key(int(i))) for i in order]
-    values = (value[order, column] for value in (found.mean, found.low, found.high))
-    ax = plot_groups(labels, *values, ax, reference=float(found.mean[order, column].mean()))
+    mean, low, high = (value[order, column] for value in (found.mean, found.low, found.high))
+    ax = plot_groups(labels, mean, low, high, ax, reference=float(mean.mean()))
     ax.set_xlabel(f"probability of “{_label(shown(category))}”: mean and {100.0 * mass:g} % interval")
     left_out = int(occurs.sum()) - len(order)
     more = f" The {left_out:,} groups with the smallest means are not drawn." if left_out else ""

@@ -218,13 +218,15 @@ def _labels(text: str, file: str) -> list[str]:
 
 def _published_sizes(counts: "CategoryCounts | TableCounts", published: "Public") -> Any:
     """The number of records, or those of all groups, where they are public, and only there may a refusal depend on them."""
+    from discreet.data.count import TableCounts
+
     if published == "nothing":
         return None
     if not counts.total:
         raise SourceError("there are no records to count, and their number is public; --public nothing keeps it private")
     if counts.total > limits.COUNT:
         raise SourceError("the weights add up to 2**53 or more")
-    return counts.sizes if published == "sizes" else counts.total
+    return counts.sizes if published == "sizes" and isinstance(counts, TableCounts) else counts.total
 
 
 def _released(

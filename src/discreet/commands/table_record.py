@@ -9,14 +9,14 @@ from discreet.commands.options import cell
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from discreet.inference.table_posterior import Figures
+    from discreet.inference.group_tables import GroupSummaries
     from discreet.record.table_release import TableRelease
 
 MOST_ROWS = 999
 """Nobody reads more, and laying them out takes longer than all else."""
 
 
-def table_figures(found: "TableRelease", mass: float) -> "tuple[Figures | None, str | None]":
+def table_figures(found: "TableRelease", mass: float) -> "tuple[GroupSummaries | None, str | None]":
     """Means and intervals of all cells, or why there are none."""
     try:
         return found.noise_aware().figures(mass), None

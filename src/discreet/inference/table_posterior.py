@@ -16,11 +16,14 @@ from discreet import limits
 from discreet.arrays import Counts
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.fixed_total_mixtures import probability_law
+from discreet.inference.group_summaries import group_summaries
+from discreet.inference.group_tables import GroupSummaries
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.other_groups import Group, check_groups, size_priors
 from discreet.inference.private_totals import CountsOfAnyTotal, check_any_total, counts_of_any_total
 from discreet.inference.runs import Run
 from discreet.inference.size_posterior import SizePosterior
+from discreet.inference.table_frames import Library, summary_frame
 from discreet.inference.true_counts import LatentCounts, ListedCounts, check_posterior, latent_counts
 from discreet.mechanisms import LatticeGeometric, Mechanism
 from discreet.mechanisms.base import Prior
@@ -130,6 +133,32 @@ class TablePosterior:
         size, a = self.size(group), self._shares[position]
         rest = sum((share for share, row in zip(self._shares, self._possible, strict=True) if row.any()), -a)
         return probability_law(Run(size.low, size.probability), total, float(a), float(rest), self.by[position], size.omitted)
+
+    # --- all groups at once -------------------------------------------------------------------------------------------
+
+    def figures(self, mass: float = 0.95) -> GroupSummaries:
+        """Means, standard deviations and equal-tailed intervals of all cells, as arrays with a row for each group.
+
+        Means and standard deviations are exact to 1e-9 or so. `error` bounds how much more or less probability than asked for lies
+        beyond each end of an interval; `post[group]` has intervals without such an error. A cell that cannot occur has 0.
+        """
+        mechanism, space = self.mechanism, self.mechanism.table
+        a = np.tile(mechanism.prior.concentration, (len(self), 1)) if self._priors else mechanism.prior.concentration
+        for position, prior in self._priors.items():
+            a[position] = prior.concentration
+        known: dict[str, Any] = {"size_prior": self.size_prior}
+        if space.sizes is not None:
+            known = {"sizes": np.array(space.sizes)}
+        elif space.n is not None:
+            known = {"total": space.n, "shares": 1.0 if mechanism.shares is None else np.array([float(b) for b in mechanism.shares])}
+        return group_summaries(self.raw, a, mechanism.noise.slope, **known, possible=self._possible, mass=mass)
+
+    def summary(self, mass: float = 0.95, library: Library = "pandas") -> Any:
+        """One row for each group and category: mean, sd, and the ends low and high of the interval, as a frame of the library asked for.
+
+        `library` is "pandas", "polars" or "arrow".
+        """
+        return summary_frame(self.mechanism.table.cells, self.figures(mass), library)
 
     # --- one group ----------------------------------------------------------------------------------------------------
 
