@@ -51,11 +51,11 @@ class PairWeights:
         return cls(totals, low, split, n - totals, np.zeros(1, dtype=np.int64), np.ones((len(split), 1)))
 
     def trimmed(self) -> "PairWeights":
-        """Without rows that have nearly no probability, with weights in `rest` that add up to 1, and so those of `split` a law."""
+        """Without cells and rows of nearly no probability; the weights in `rest` add up to 1, so that those of `split` are a law."""
         given = self.rest.sum(axis=1)
         weights = self.split * given[:, None]
-        mass = weights.sum(axis=1)
-        used = mass > _LEFT_OUT / len(mass) * float(mass.sum())
+        weights = np.where(weights > _LEFT_OUT / weights.size * float(weights.sum()), weights, 0.0)
+        used = weights.any(axis=1)
         rest = self.rest[used] / given[used, None]
         return PairWeights(self.totals[used], self.low, weights[used], self.rest_rows[used], self.rest_columns, rest)
 

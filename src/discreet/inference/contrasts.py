@@ -32,6 +32,8 @@ _STEP = 1e-15
 """How closely quantiles are searched for, on the scale of the difference or of the logarithm of a ratio."""
 _ROUNDING = 1e-14
 """Differences of probabilities that a search does not follow."""
+_UNLIKELY = 1e-14
+"""Probability of sizes and counts of a group that are left out."""
 _SUDDEN = 1e-13
 """Below this a difference bends the boundary between panels that are long."""
 
@@ -219,7 +221,6 @@ def coupled_contrast(
         names: what the two are called where the contrast is shown.
         omitted: an upper bound on the probability of sizes and counts that were left out.
     """
-    families = [group.block.family(group.a, group.b) for group in (first, second)]
     tied = np.asarray(coupling, dtype=np.float64)
     if tied.shape != (len(first.block.totals), len(second.block.totals)) or not (np.isfinite(tied) & (tied >= 0.0)).all():
         raise InvalidInputError("coupling must have a finite number of at least 0 for every pair of the two groups' sizes")
@@ -228,9 +229,11 @@ def coupled_contrast(
             f"a public total ties {tied.size:,} pairs of sizes of these two groups, and contrasts are exact up to "
             f"{limits.CONTRAST_PAIRS:,}: compare draws instead"
         )
-    mass = float(families[0].masses @ tied @ families[1].masses)
+    masses = [group.block.weights.sum(axis=1) for group in (first, second)]
+    mass = float(masses[0] @ tied @ masses[1])
     if not mass > 0.0:
         raise InvalidInputError("at least one pair of sizes must have a weight above 0")
+    families = [_likely(first, tied @ masses[1]), _likely(second, masses[0] @ tied)]
 
     def build(finer: float) -> JointLaw:
         edges = panel_edges(families[:1], finer), panel_edges(families[1:], finer)
@@ -243,7 +246,14 @@ def coupled_contrast(
         return float(mine @ tied @ other) / mass
 
     law, error = resolved(build)
-    return _of_two_groups(names, law, min(1.0, error + omitted), ((first.a, first.b), (second.a, second.b)), moment)
+    return _of_two_groups(names, law, min(1.0, error + omitted + 2.0 * _UNLIKELY), ((first.a, first.b), (second.a, second.b)), moment)
+
+
+def _likely(group: CoupledGroup, tie: Floats) -> BetaFamily:
+    """A group's Betas, with no weight where next to none is left once each size is weighted with what ties it."""
+    block, weight = group.block, group.block.weights * tie[:, None]
+    kept = np.where(weight > _UNLIKELY / weight.size * float(weight.sum()), block.weights, 0.0)
+    return Block(block.first, block.totals, kept).family(group.a, group.b)
 
 
 def resolved(build: Callable[[float], JointLaw]) -> tuple[JointLaw, float]:

@@ -147,12 +147,17 @@ def log_density(a: Floats, mean: Floats, total: ArrayLike, points: Floats) -> Fl
 
     It is g(A) - Σ g(α_i) + Σ [α_i λ(τ_i) - ln x_i], with τ_i = x_i/μ_i - 1 and g the excess of ln Γ over z ln z - z.
     """
+    normaliser = log_gamma_excess(total) - log_gamma_excess(a).sum(axis=-1)
+    return cast(Floats, normaliser + log_kernel(a, mean, points))
+
+
+def log_kernel(a: Floats, mean: Floats, points: Floats) -> Floats:
+    """The part of `log_density` that depends on the point."""
     inside = points > 0.0
     safe = np.where(inside, points, mean)
     term = a * log_ratio_excess((safe - mean) / mean, safe / mean) - np.log(safe)
     edge = np.where(a < 1.0, np.inf, np.where(a > 1.0, -np.inf, 1.0 - np.log(mean)))
-    normaliser = log_gamma_excess(total) - log_gamma_excess(a).sum(axis=-1)
-    return cast(Floats, normaliser + np.where(inside, term, edge).sum(axis=-1))
+    return cast(Floats, np.where(inside, term, edge).sum(axis=-1))
 
 
 def equal_tailed(ppf: Callable[[ArrayLike], Floats], mass: float) -> tuple[float, float]:

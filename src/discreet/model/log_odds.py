@@ -14,9 +14,10 @@ from numpy.polynomial.legendre import leggauss, legvander
 from scipy.special import betaincinv, betaln, expit, log_expit, logit
 
 from discreet import limits
-from discreet.arrays import Counts, Floats
+from discreet.arrays import Floats
 from discreet.errors import TooLargeError
-from discreet.model.dirichlet import log_density
+from discreet.model.dirichlet import log_kernel
+from discreet.numerics.gamma import log_gamma_excess
 
 _NODES = 20
 """Gauss-Legendre nodes of a panel."""
@@ -45,6 +46,8 @@ _APART = 100.0
 """By how much, in logarithms, the largest columns of rows that are computed together may change differently over half a panel."""
 _LARGEST = 600.0
 """No factor's logarithm is larger; one that would be belongs to a panel that is too long, which its last coefficients tell."""
+_CACHED = 1 << 15
+"""Terms that are computed together."""
 _HELD = 8 * _NODES
 """How much a row on a panel counts against a density: its values at the nodes are held."""
 _PAIR = 8
@@ -139,7 +142,9 @@ class BetaFamily:
         total = parameters.sum(axis=-1)
         point = np.array([expit(centre), expit(-centre)])
         found = np.full(self.weights.shape, -np.inf)
-        found[held] = np.log(self.weights[held]) + log_density(parameters, parameters / total[:, None], total, point) + np.log(point).sum()
+        kernel = log_kernel(parameters, parameters / total[:, None], point) + np.log(point).sum()
+        normaliser = _few_values(log_gamma_excess, total) - sum(_few_values(log_gamma_excess, side) for side in parameters.T)
+        found[held] = np.log(self.weights[held]) + kernel + normaliser
         return centre, found
 
     def on(self, edges: Floats) -> Floats:
@@ -153,30 +158,46 @@ class BetaFamily:
         return np.stack([self._panel(float(m), float(h)) for m, h in zip(middle, half, strict=True)])
 
     def _panel(self, middle: float, half: float) -> Floats:
-        centre, log_reference = self._reference
-        to_middle = _changes(centre, np.array([middle - centre]))[0]
-        log_middle = log_reference + (self.rows @ to_middle)[:, None] + self.columns @ to_middle
+        """By node and row, for as many rows at a time as a processor's cache holds the terms of."""
+        to_middle = _changes(self._reference[0], np.array([middle - self._reference[0]]))[0]
+        of_rows, of_columns = self.rows @ to_middle, self.columns @ to_middle
+        changes = _changes(middle, half * _POINTS).T
+        step = max(1, _CACHED // len(self.columns))
+        parts = [
+            self._some_rows(slice(start, start + step), of_rows[start : start + step], of_columns, changes)
+            for start in range(0, len(self.rows), step)
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def _some_rows(self, held: slice, of_rows: Floats, of_columns: Floats, changes: Floats) -> Floats:
+        log_middle = self._reference[1][held] + of_columns
         best = np.argmax(log_middle, axis=1)
         top = log_middle[np.arange(len(best)), best]
         top[top == -np.inf] = 0.0
         log_middle -= top[:, None]
-        changes = _changes(middle, half * _POINTS).T
         # A factor of the column is relative to a column that is the largest of its row, or of one that changes nearly as much.
         alike = np.floor((self.columns @ changes[:, [0, -1]])[best] / _APART)
         result = np.empty((_NODES, len(best)))
         for group in np.unique(alike, axis=0):
             rows = np.nonzero((alike == group).all(axis=1))[0]
-            result[:, rows] = self._together(rows, int(best[rows[0]]), top[rows], log_middle[rows], changes)
+            result[:, rows] = self._together(self.rows[held][rows], int(best[rows[0]]), (top + of_rows)[rows], log_middle[rows], changes)
         return result
 
-    def _together(self, rows: Counts, column: int, top: Floats, log_terms: Floats, changes: Floats) -> Floats:
+    def _together(self, rows: Floats, column: int, top: Floats, log_terms: Floats, changes: Floats) -> Floats:
         """Densities of some rows at all nodes, from terms in the middle relative to the largest of each row."""
-        used = (log_terms > -_DEPTH).any(axis=0)
-        terms = np.zeros((len(rows), int(used.sum())))
+        near = np.nonzero((log_terms > -_DEPTH).any(axis=0))[0]
+        used = slice(int(near[0]), int(near[-1]) + 1) if near.size else slice(0, 0)
+        terms = np.zeros((len(rows), len(log_terms[0, used])))
         np.exp(log_terms[:, used], out=terms, where=log_terms[:, used] > -2.0 * _DEPTH)
         of_column = np.exp(np.minimum((self.columns[used] - self.columns[column]) @ changes, _LARGEST))
-        of_row = np.exp(np.minimum(top[:, None] + (self.rows[rows] + self.columns[column]) @ changes, _LARGEST))
+        of_row = np.exp(np.minimum(top[:, None] + (rows + self.columns[column]) @ changes, _LARGEST))
         return cast(Floats, (of_row * (terms @ of_column)).T)
+
+
+def _few_values(function: Callable[[Floats], Floats], arguments: Floats) -> Floats:
+    """A slow function of arguments that are often the same, such as a prior parameter and counts."""
+    different, which = np.unique(arguments, return_inverse=True)
+    return function(different)[which]
 
 
 def _rising(value: Floats, steps: int) -> Floats:
