@@ -135,7 +135,9 @@ def draw_table(release: "TableRelease", figure: "Figure", mass: float, *, variab
     categories = release.prior.categories[: 1 if release.prior.k == 2 else _MOST_PANELS]
     figure.set_size_inches(7.0, min(_TALLEST, len(categories) * table_height(min(len(release.cells.groups), _MOST_GROUPS))))
     for ax, category in zip(np.ravel(figure.subplots(len(categories), 1)), categories, strict=True):
-        plot_table(release, ax, mass, variable=variable, category=category)
+        title = plot_table(release, ax, mass, variable=variable, category=category).get_title()
+        ax.set_title("")
+    figure.suptitle(title, fontsize="medium")
 
 
 def _title(release: "Release", variable: str | None) -> str:
