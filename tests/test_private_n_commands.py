@@ -365,3 +365,15 @@ def test_a_release_with_n_from_a_budget_that_hides_it_is_refused_before_anything
     assert {result.stderr for result in refused} == {refused[0].stderr}
     assert "--public nothing" in refused[0].stderr
     assert Ledger("ledger.db").history("s") == ()
+
+
+@pytest.mark.parametrize(("neighbours", "told"), [("replace one", True), ("add or remove one", False)])
+def test_a_release_that_costs_more_than_its_epsilon_says_so_and_why(neighbours: str, told: bool) -> None:
+    Ledger("ledger.db").create("s", 3, neighbours=neighbours)
+    write_csv(SIZES["three"], Path("survey.csv"))
+    result = invoke("release", "survey.csv", *PRIVATE, "--ledger", "ledger.db", "--dataset", "s", "--json")
+    assert result.exit_code == 0, result.output
+    assert Ledger("ledger.db").spent("s").epsilon == (2 if told else 1)
+    said = flat(result.stderr)
+    assert ("the budget of 's' is charged ε = 2" in said) == told
+    assert ("replacing one is removing one and adding another" in said) == told
