@@ -172,7 +172,7 @@ def test_a_hundred_thousand_groups(spark: Any, tmp_path: Path, privacy_id: str |
     columns = {"town": np.char.add("town ", town.astype(str)), "year": year + 2020, "answer": np.array(labels)[answer]}
     pq.write_table(pa.table({**columns, "who": np.arange(records)}), tmp_path / "survey.parquet")
     source = spark.read.parquet(str(tmp_path / "survey.parquet"))
-    by = {"town": [f"town {i}" for i in range(towns)], "year": [2020, 2021]}
+    by: dict[str, list[Any]] = {"town": [f"town {i}" for i in range(towns)], "year": [2020, 2021]}
     found = count(source, "answer", labels, privacy_id, by=by)
     expected = np.zeros((2 * towns, 5), dtype=np.int64)
     np.add.at(expected, (2 * town + year, answer), 1)
