@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.data.count import CategoryCounts, count
+from discreet.data.count import CategoryCounts, TableCounts, count
 from discreet.errors import EntropyError, InternalError
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.lattice import LatticeGeometric
@@ -56,7 +56,7 @@ def holds_a_secret(value: Any, depth: int = 4) -> bool:
         return value in SECRETS
     if depth == 0 or value is None or isinstance(value, (type, bytes)) or callable(value):
         return False
-    if isinstance(value, CategoryCounts):
+    if isinstance(value, (CategoryCounts, TableCounts)):
         return holds_a_secret(value.counts)
     if isinstance(value, np.ndarray):
         return any(holds_a_secret(item, depth - 1) for item in value.ravel()[:100].tolist())
@@ -97,7 +97,11 @@ def raised_by(call: Callable[[], Any]) -> BaseException:
 
 def answers(*extra: str | None) -> dict[str, list[Any]]:
     values = [label for label, times in zip(LABELS, COUNTS, strict=True) for _ in range(times)] + list(extra)
-    return {"smoking": values, "who": [PEOPLE, *map(str, range(1, len(values)))], "weight": [1.0] * (len(values) - 1) + [0.5]}
+    columns: dict[str, list[Any]] = {"smoking": values, "who": [PEOPLE, *map(str, range(1, len(values)))]}
+    return columns | {"weight": [1.0] * (len(values) - 1) + [0.5], "group": ["a"] * len(values)}
+
+
+UNKNOWN_GROUPS, ALL_GROUPS = {"group": ["b"]}, {"group": ["a"]}
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
@@ -112,6 +116,9 @@ def test_refusals_of_counting(make: Callable[[Any], Any], tmp_path: Path) -> Non
         lambda: count(make(nameless), "smoking", LABELS, "who"),
         lambda: count(make(nameless), "smoking", LABELS, weight="weight"),
         lambda: count(make(nameless), "Smoking", LABELS),
+        lambda: count(make(undeclared), "smoking", LABELS, by=UNKNOWN_GROUPS),
+        lambda: count(make(answers()), "smoking", LABELS, "who", by=UNKNOWN_GROUPS),
+        lambda: count(make(answers()), "smoking", LABELS, by=ALL_GROUPS, impossible=[("a", LABELS[0])]),
     ):
         error = raised_by(call)
         assert isinstance(error, (dc.SourceError, dc.InvalidInputError)), error

@@ -206,6 +206,8 @@ def failing(folder: Path, survey: Path) -> dict[str, Callable[[], Any]]:
         "no such column": lambda: count(survey, "Smoking", LABELS),
         "not of this kind": lambda: count(survey, "smoking", LABELS, nulls="pipe"),
         "cast": lambda: count(duckdb.read_parquet(str(survey)).project("CAST(smoking AS INTEGER) AS smoking"), "smoking", [1, 2]),
+        "undeclared group": lambda: count(survey, "who", ["x", "y"], other="x", by={"smoking": LABELS}),
+        "undeclared group, by person": lambda: count(survey, "remark", ["x", "y"], "who", other="x", by={"smoking": LABELS}),
         "wrong total": lambda: dc.LatticeGeometric(prior, 60, 1).release(COUNTS),
         "wrong length": lambda: mechanism.release(COUNTS[:2]),
         "negative": lambda: mechanism.release([-COUNTS[0], *COUNTS[1:]]),

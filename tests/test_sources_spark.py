@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from discreet.data.count import count
 from discreet.errors import InvalidInputError, SourceError
+from tests import test_table_counting as tables
 from tests.test_sources import ANSWERS, CATEGORIES, SECRET, everything_said
 
 pytestmark = [
@@ -137,3 +141,40 @@ def test_weights(spark: Any, weights: list[Any], schema: str) -> None:
         source = frame(spark, {"risk": ["low", "mid", "high"], "w": given}, f"risk string, {schema}")
         with pytest.raises(SourceError, match="must be a whole number"):
             count(source, "risk", CATEGORIES, weight="w")
+
+
+# --- by groups --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", ["record", "person", "weight"])
+def test_groups_agree_with_counting_by_hand(spark: Any, unit: str) -> None:
+    columns = tables.rows_of(seed=3)
+    source = frame(spark, columns, "answer string, region string, ward int, who int, weight int")
+    found = count(source, "answer", tables.ANSWERS, **tables.LENIENT, **tables.options(unit))
+    assert (found.counts.tolist(), found.moves) == tables.by_hand(columns, tables.BY, tables.HOMES, unit)
+    assert found.unit == ("person" if unit == "person" else "record")
+
+
+def test_values_without_a_group_are_an_error(spark: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    source = frame(spark, {"risk": ANSWERS, "region": ["north"] * 5 + [SECRET]}, "risk string, region string")
+    with pytest.raises(SourceError, match=r"^column 'region' has values outside the declared groups") as caught:
+        count(source, "risk", CATEGORIES, by={"region": ["north", "south"]})
+    said = capfd.readouterr()
+    assert SECRET not in everything_said(caught.value) + said.out + said.err
+
+
+@pytest.mark.parametrize("privacy_id", [None, "who"])
+def test_a_hundred_thousand_groups(spark: Any, tmp_path: Path, privacy_id: str | None) -> None:
+    """The groups of two columns, one of them long; the table is written to a file, as a cluster would have it."""
+    towns, records, labels = 50_000, 150_000, ["a", "b", "c", "d", "e"]
+    rng = np.random.default_rng(1)
+    town, year, answer = rng.integers(0, towns, records), rng.integers(0, 2, records), rng.integers(0, 5, records)
+    columns = {"town": np.char.add("town ", town.astype(str)), "year": year + 2020, "answer": np.array(labels)[answer]}
+    pq.write_table(pa.table({**columns, "who": np.arange(records)}), tmp_path / "survey.parquet")
+    source = spark.read.parquet(str(tmp_path / "survey.parquet"))
+    by: dict[str, list[Any]] = {"town": [f"town {i}" for i in range(towns)], "year": [2020, 2021]}
+    found = count(source, "answer", labels, privacy_id, by=by)
+    expected = np.zeros((2 * towns, 5), dtype=np.int64)
+    np.add.at(expected, (2 * town + year, answer), 1)
+    assert np.array_equal(found.counts, expected)
+    assert not found.moves

@@ -50,7 +50,7 @@ def by_hand(
     columns: dict[str, list[Any]], by: dict[str, Sequence[Any]], homes: dict[str, Any], unit: str = "record"
 ) -> tuple[list[list[int]], bool]:
     """The counts, nulls and undeclared answers going to the last, and whether someone has rows in two groups."""
-    groups = [(0,) * 0]
+    groups: list[tuple[int, ...]] = [()]
     for labels in by.values():
         groups = [(*group, i) for group in groups for i in range(len(labels))]
     known = len(ANSWERS)
@@ -88,7 +88,7 @@ def test_groups_agree_with_counting_by_hand(engine: str, unit: str) -> None:
 
 
 def hash_of(text: str) -> int:
-    return sum(ord(character) * 31**i for i, character in enumerate(text)) % 10_007
+    return sum(ord(character) << i for i, character in enumerate(text))
 
 
 @pytest.mark.parametrize("unit", ["record", "person", "weight"])
@@ -224,8 +224,14 @@ def test_a_persons_answers_move_no_size_and_all_their_cells_one_count(rows: list
     ],
     ids=str,
 )
-def test_values_without_a_group_are_an_error(table: Table, region: Any, ward: Any, message: str, more: dict[str, str]) -> None:
-    columns = {"answer": ["yes", "no"], "region": ["north", region], "ward": [1, ward], "who": [1, 1], "weight": [1, 2]}
+def test_values_without_a_group_are_an_error(table: Table, region: Any, ward: Any, message: str, more: dict[str, Any]) -> None:
+    columns: dict[str, list[Any]] = {
+        "answer": ["yes", "no"],
+        "region": ["north", region],
+        "ward": [1, ward],
+        "who": [1, 1],
+        "weight": [1, 2],
+    }
     with pytest.raises(SourceError, match=message) as caught:
         count(table(columns), "answer", ANSWERS, by=BY, **more)
     assert caught.value.__context__ is None
@@ -234,7 +240,7 @@ def test_values_without_a_group_are_an_error(table: Table, region: Any, ward: An
 
 
 def test_a_row_without_weight_may_be_anywhere(table: Table) -> None:
-    columns = {"answer": ["yes", "zebra"], "region": ["north", "nowhere"], "weight": [3, 0]}
+    columns: dict[str, list[Any]] = {"answer": ["yes", "zebra"], "region": ["north", "nowhere"], "weight": [3, 0]}
     assert count(table(columns), "answer", ANSWERS, by={"region": REGIONS}, weight="weight").total == 3
 
 
@@ -242,8 +248,9 @@ NORTHERN: dict[str, Any] = {"by": {"region": ["north", "south"], "sex": ["f", "m
 
 
 @pytest.mark.parametrize("more", [{}, {"privacy_id": "who"}, {"weight": "weight"}], ids=str)
-def test_a_count_in_an_impossible_cell_is_an_error(table: Table, more: dict[str, str]) -> None:
-    columns = {"state": ["pregnant", "not"], "region": ["north", "south"], "sex": ["f", "m"], "who": [1, 2], "weight": [2, 3]}
+def test_a_count_in_an_impossible_cell_is_an_error(table: Table, more: dict[str, Any]) -> None:
+    columns: dict[str, list[Any]] = {"state": ["pregnant", "not"], "region": ["north", "south"], "sex": ["f", "m"]}
+    columns |= {"who": [1, 2], "weight": [2, 3]}
     found = count(table(columns), "state", ["pregnant", "not"], **NORTHERN, **more)
     assert found.impossible == (("north", "m", "pregnant"),)
     assert found.counts[1].tolist() == [0, 0]
@@ -322,14 +329,14 @@ def test_strictly_everything_has_a_place(tmp_path: Path) -> None:
 
 def test_strictly_an_impossible_answer_is_another_answer(table: Table) -> None:
     source = table({"who": [1, 1, 2, 3], "region": ["north"] * 3 + ["elsewhere"], "answer": ["yes", "unknown", "no", "yes"]})
-    for more, expected in (({}, [[0, 2, 1], [1, 0, 0]]), ({"privacy_id": "who"}, [[0, 2, 0], [1, 0, 0]])):
-        found = count(source, "answer", ANSWERS, impossible=[("north", "yes")], **STRICT, **more)
+    for privacy_id, expected in ((None, [[0, 2, 1], [1, 0, 0]]), ("who", [[0, 2, 0], [1, 0, 0]])):
+        found = count(source, "answer", ANSWERS, privacy_id, impossible=[("north", "yes")], **STRICT)
         assert found.counts.tolist() == expected
 
 
 # --- what comes back, and where it goes -------------------------------------------------------------------------------
 
-SURVEY = {"who": [1, 2, 3, 3], "region": ["north", "south", "south", "south"], "answer": ["yes", "yes", "no", "no"]}
+SURVEY: dict[str, list[Any]] = {"who": [1, 2, 3, 3], "region": ["north", "south", "south", "south"], "answer": ["yes", "yes", "no", "no"]}
 PRIOR = dc.Dirichlet([1, 1], categories=["yes", "no"])
 
 
@@ -365,7 +372,7 @@ def test_mechanisms_take_the_result(public: str | None) -> None:
     found = counted()
     n = getattr(found, public) if public else None
     released = dc.LatticeGeometric(PRIOR, n, 1, by=found.by, impossible=found.impossible).release(found)
-    assert released.raw.shape == (2, 2)
+    assert np.asarray(released.raw).shape == (2, 2)
     assert released.guarantee.unit == "person"
     unnamed = dc.LatticeGeometric(dc.Dirichlet([1, 1]), n, 1, by={"region": ["north", "south"]})
     assert unnamed.check_release(found).unit == "person"

@@ -238,11 +238,14 @@ def _lookup(rows: nw.LazyFrame[Any], written: Mapping[Any, int]) -> nw.LazyFrame
     if engine.is_duckdb():
         return nw.from_native(_unnested(rows.to_native(), texts, codes)).lazy()
     table = pa.table({"text": pa.array(texts, pa.string()), "found": pa.array(codes, pa.int64())})
-    if engine.is_ibis():
+    if engine.is_pyspark():
+        native: Any = rows.to_native().sparkSession.createDataFrame(table)
+    else:
         import ibis
 
-        return nw.from_native(ibis.memtable(table)).lazy()
-    return nw.from_native(rows.to_native().sparkSession.createDataFrame(table)).lazy()
+        native = ibis.memtable(table)
+    found: nw.LazyFrame[Any] = nw.from_native(native).lazy()
+    return found
 
 
 def _unnested(relation: "DuckDBPyRelation", texts: list[str], codes: list[int]) -> "DuckDBPyRelation":
