@@ -67,10 +67,10 @@ def charged_steps(kept: Relation, kept_unit: str, released: Relation, unit: str)
 def test_the_whole_table(
     tmp_path_factory: pytest.TempPathFactory, kept: Relation, kept_unit: Any, released: Relation, unit: Any, amount: tuple[str, str]
 ) -> None:
-    ledger = Ledger(tmp_path_factory.mktemp("ledger") / "ledger.db")
+    ledger = Ledger(location := tmp_path_factory.mktemp("ledger") / "ledger.db")
     epsilon, delta = map(Fraction, amount)
     ledger.create("survey", 100, "0.9", unit=kept_unit, neighbours=kept)
-    assert Ledger(ledger._where).budget("survey").neighbours == kept
+    assert Ledger(location).budget("survey").neighbours == kept
     guarantee = dc.Guarantee(float(epsilon), float(delta), "proof", unit, released)
     steps = charged_steps(kept, kept_unit, released, unit)
     if steps is None:
@@ -85,7 +85,7 @@ def test_the_whole_table(
         assert line.loss == own
     else:
         assert_charged_for_two_steps(line.loss, own.epsilon, own.delta)
-    assert Ledger(ledger._where).history("survey") == (line,)
+    assert Ledger(location).history("survey") == (line,)
     assert ledger.accountant("survey").basic[0] >= line.loss.epsilon
 
 
@@ -140,9 +140,9 @@ def ledger(tmp_path: Path) -> Ledger:
 )
 def test_all_groups_together_are_charged_once(ledger: Ledger, dataset: str, make: Any, charged: str) -> None:
     release = ledger.release(dataset, make(), TABLE)
-    assert release.raw.shape == TABLE.shape
+    assert np.shape(release.raw) == TABLE.shape
     assert ledger.spent(dataset) == Loss(Fraction(charged))
-    assert ledger.accountant(dataset).basic == (Fraction(charged), 0)
+    assert ledger.accountant(dataset).basic == (Fraction(charged), Fraction(0))
     assert ledger.accountant(dataset).neighbours == ledger.budget(dataset).neighbours
 
 
@@ -375,7 +375,7 @@ def test_every_promise_of_a_table_has_a_sentence_of_its_own() -> None:
 def test_what_is_protected_and_what_is_public_is_said_for_every_promise() -> None:
     said = {}
     for make, unit in product((of_sizes, of_total, of_nothing), ("record", "person")):
-        lines = dict(promise_lines(make().release(TABLE, unit=unit), computed=True))  # type: ignore[arg-type]
+        lines = dict(promise_lines(make().release(TABLE, unit=unit), computed=True))
         said[make.__name__, unit] = (lines["Protected"], lines["Public"])
     context = "the groups, the categories, the prior and the mechanism"
     assert said == {

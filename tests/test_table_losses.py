@@ -29,7 +29,7 @@ ORDERS = (1.5, 2.0, 3.0)
 
 # --- small worlds -----------------------------------------------------------------------------------------------------
 
-ALL_POSSIBLE = ({"arm": ["a", "b"]}, 2, [])
+ALL_POSSIBLE: tuple[Any, int, Any] = ({"arm": ["a", "b"]}, 2, [])
 ONE_LESS = ({"arm": ["a", "b"]}, 3, [("b", 2)])
 UNEVEN = ({"arm": ["a", "b", "c"]}, 2, [("a", 0)])  # of a, one category is left: its size says all
 TWO_COLUMNS = ({"arm": ["a", "b"], "sex": ["f", "m"]}, 2, [("a", "f", 1), ("b", "m", 0), ("b", "m", 1)])
@@ -118,7 +118,7 @@ class Enumerated:
         """
         nearer = steps(self.noise + move, self.public) - steps(self.noise, self.public)
         values, owner = np.unique(nearer, return_inverse=True)
-        return self.epsilon * values, np.bincount(owner, weights=self.probability)
+        return self.epsilon * values, np.bincount(owner, weights=self.probability).astype(np.float64)
 
     def loss(self) -> float:
         return max(float(np.abs(loss).max()) for loss, _ in self.laws)
@@ -256,7 +256,7 @@ def test_figures_of_tables_are_about_who_stays_in_all_their_groups() -> None:
         for part in cast(list[Any], parts):
             accountant = accountant.add(part)
         assert accountant.about.of("record") == about
-        assert accountant.basic == (Fraction(epsilon), 0)
+        assert accountant.basic == (Fraction(epsilon), Fraction(0))
 
 
 def test_fixed_neighbours_refuse_what_publishes_sizes() -> None:
@@ -271,7 +271,7 @@ def test_fixed_neighbours_refuse_what_publishes_sizes() -> None:
 def test_persons_of_a_table_and_records_compose_about_records() -> None:
     within = dc.LatticeGeometric(dc.Dirichlet.uniform(2), [3, 4], "0.5", by={"arm": ["a", "b"]}).release([[1, 2], [3, 1]], unit="person")
     single = dc.LatticeGeometric(dc.Dirichlet.uniform(2), 9, "0.5")
-    assert dc.Accountant().add(within.guarantee).add(single).basic == (1, 0)
+    assert dc.Accountant().add(within.guarantee).add(single).basic == (Fraction(1), Fraction(0))
 
 
 # --- what is not computed ---------------------------------------------------------------------------------------------

@@ -14,8 +14,9 @@ class Guarantee:
     """A differential privacy promise, and what it rests on.
 
     `basis` is "proof" (a theorem), "computation" (the exact loss of this very configuration was computed) or "none" (no promise).
-    `neighbours` is what the promise hides: that one is replaced by another, or that one comes or goes. `unit` says of what: a record,
-    or all the rows of a person.
+    `neighbours` is what the promise hides: that one is replaced by another, or that one comes or goes. Where it is within columns, that
+    one is replaced by another of the same group is hidden, and the group is not. `unit` says of what: a record, or all the rows of a
+    person.
     """
 
     epsilon: float
