@@ -3,10 +3,10 @@
 from time import perf_counter
 
 import discreet as dc
-from discreet.planning.comparison import compare
 from discreet.analysis.error_laws import expected_error
 from discreet.analysis.optimum import optimal
 from discreet.model.datasets import candidate_count
+from discreet.planning.comparison import compare
 
 _PRIORS = {"(1, 1)": dc.Beta(1, 1), "(½, ½)": dc.Beta("1/2", "1/2"), "(2, 5)": dc.Beta(2, 5)}
 

@@ -19,6 +19,7 @@ from discreet.inference.noise_aware import NoiseAware
 from discreet.planning.expected_widths import Believed, plain_width
 from discreet.planning.plans import Plan
 from discreet.planning.width_plans import WidthPlan
+from tests.support import lowered
 
 runner = CliRunner()
 
@@ -62,19 +63,19 @@ def check(k: int, n: int, epsilon: str, public: bool, size: int, expect: list[fl
     predicted = dc.expected_width(mechanism, n=n, expect=expect)
     found, off = released_width(mechanism, n, size, expect)
     assert abs(predicted - found) <= 0.02 * found + 3.5 * sqrt(off**2 + predicted.standard_error**2), (repr(predicted), found, off)
-    assert off < 0.06 * found  # so that the comparison says something
+    assert off < 0.08 * found  # so that the comparison says something
 
 
 @pytest.mark.parametrize(
     ("k", "n", "epsilon", "public"),
-    [(2, 300, "0.2", True), (3, 100, "0.5", True), (5, 2700, "0.1", True), (2, 200, "0.3", False), (4, 2000, "0.2", False)],
+    [(3, 100, "0.5", True), (5, 2700, "0.1", True), (2, 200, "0.3", False)],
 )
 def test_the_width_is_that_of_releases(k: int, n: int, epsilon: str, public: bool) -> None:
-    check(k, n, epsilon, public, 16)
+    check(k, n, epsilon, public, 10)
 
 
 def test_the_width_for_guessed_shares_is_that_of_releases() -> None:
-    check(3, 1000, "0.1", True, 16, [0.7, 0.2, 0.1])
+    check(3, 1000, "0.1", True, 10, [0.7, 0.2, 0.1])
 
 
 SIZES = [(100, "0.5"), (1000, "0.1"), (10_000, "0.05"), (100_000, "0.03"), (10**6, "0.02")]
@@ -93,7 +94,7 @@ def test_thirty_three_configurations(k: int, n: int, epsilon: str, public: bool)
 def test_noise_that_is_a_tenth_off_is_noticed() -> None:
     """The negative control: releases with less noise than the prediction is told of."""
     prior = dc.Dirichlet.uniform(5)
-    found, off = released_width(dc.LatticeGeometric(prior, 2700, "0.1"), 2700, 25)
+    found, off = released_width(dc.LatticeGeometric(prior, 2700, "0.1"), 2700, 12)
     predicted = dc.expected_width(dc.LatticeGeometric(prior, 2700, "0.09"))
     assert abs(predicted - found) > 3.5 * sqrt(off**2 + predicted.standard_error**2)
 
@@ -108,7 +109,7 @@ def test_known_widths() -> None:
 
 def test_the_width_of_two_categories_is_a_sum_over_all_outcomes() -> None:
     """Written out: P(z) from the law of the mechanism, widths from `noise_aware`."""
-    prior, n = dc.Beta(2, 1), 12
+    prior, n = dc.Beta(2, 1), 6
     mechanism = dc.LatticeGeometric(prior, n, "0.4")
     total = 0.0
     points = mechanism.space.points()
@@ -124,10 +125,10 @@ def test_the_width_of_two_categories_is_a_sum_over_all_outcomes() -> None:
 
 
 def test_quadrature_continues_the_sum() -> None:
-    widths = [dc.expected_width(dc.LatticeGeometric(dc.Beta(1, 1), n, "0.3")) for n in (398, 399, 400, 401, 402)]
+    widths = [dc.expected_width(dc.LatticeGeometric(dc.Beta(1, 1), n, "0.3")) for n in (198, 199, 200, 201, 202)]
     assert [width.method for width in widths] == ["exact sum"] * 3 + ["quadrature"] * 2
     steps = np.diff([np.log(float(width)) for width in widths])
-    assert np.abs(np.diff(steps)).max() < 4e-5
+    assert np.abs(np.diff(steps)).max() < 4e-5  # what three digits of ε allow for
 
 
 def test_a_listed_mechanism_has_a_width_too() -> None:
@@ -224,15 +225,16 @@ def test_the_n_of_a_refusal_would_give_the_width() -> None:
 
 
 def test_mechanisms_without_a_width_say_so() -> None:
-    found = dc.compare(dc.Beta(1, 1), 3000, 1)
+    with lowered(WIDTH_CANDIDATES=10):
+        found = dc.compare(dc.Beta(1, 1), 20, 1)
     rows = {row.mechanism: row for row in found.rows}
     assert rows["HellingerGlobal"].width is None
     assert "HellingerGlobal" in next(reason for reason in found.reasons if "no width" in reason)
     lattice, remapped = rows["LatticeGeometric"].width, rows["Remapped(LatticeGeometric)"].width
     assert lattice == remapped
     assert found.cells()[0][:2] == ("mechanism", "width")
-    assert found.to_dicts()[0]["width_method"] == "quadrature"
-    assert "intervals without privacy: 2.8 points" in found.caption
+    assert found.to_dicts()[0]["width_method"] == "exact sum"
+    assert "intervals without privacy: 32.7 points" in found.caption
 
 
 def test_a_curve_as_rows_and_picture() -> None:

@@ -24,7 +24,7 @@ from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.numerics.sum_rules import panel_nodes, sum_rule
 from discreet.planning.mixture_widths import interval_widths
 from discreet.planning.outcome_widths import OutcomeReader
-from discreet.validation import Number, check_records, exact
+from discreet.validation import Number, check_records, exact, shown
 
 MASS = 0.95
 """The probability that a published interval holds."""
@@ -34,11 +34,11 @@ _SHARP = Fraction(10**20)
 """Guessed shares are a Dirichlet with so large a concentration that data drawn from it have just these shares, up to chance."""
 _FEW_KINDS, _QUANTILES = 40, 48
 """Different categories up to which all counts of each are gone through; of more, so many quantiles stand for all."""
-_LISTED = 400
+_LISTED = 200
 """Records of two categories up to which all datasets and outcomes are gone through; beyond, nodes stand for them."""
 _EXACT = 10**6
 """Records up to which the incomplete beta function is used where there is no noise; beyond, normal approximations are as good."""
-_FAR = 34.0
+_FAR = 25.0
 """Components that are e to this power less likely than the likeliest are left out."""
 _DENSE, _GROWTH, _NODES = 48, 4, 8
 """Outcomes that are all nodes at either end, how much longer each further panel is, and the nodes of each."""
@@ -115,9 +115,8 @@ def plain_width(believed: Believed, *, worst: bool = False) -> ExpectedWidth:
     """The expected width of the intervals of the true counts' own posterior: what there would be without privacy."""
     found = _plain_moments(believed)
     means = np.array([mean for mean, _ in found])
-    return ExpectedWidth(
-        float(means.max() if worst else means.mean()), "exact sum" if believed.n <= limits.TABLED_RECORDS else "quadrature"
-    )
+    every = believed.n <= limits.TABLED_RECORDS and len(set(believed.kinds)) <= _FEW_KINDS
+    return ExpectedWidth(float(means.max() if worst else means.mean()), "exact sum" if every else "quadrature")
 
 
 def _plain_moments(believed: Believed) -> list[tuple[float, float]]:
@@ -270,14 +269,24 @@ def _outcomes(n: int) -> tuple[Floats, Floats]:
     start, size = _DENSE, _DENSE
     while start < half:
         end = min(start + size, half)
-        unit = min(end - start, 4096)
-        places, weights = sum_rule(unit, min(_NODES, unit))
-        scale = (end - start) / unit
-        z.append(np.rint(start + scale * (places + 0.5) - 0.5))
-        width.append(scale * weights)
+        nodes, weights = _whole_nodes(start, end)
+        z.append(nodes)
+        width.append(weights)
         start, size = end, size * _GROWTH
     low, low_width, middle = np.concatenate(z), np.concatenate(width), np.full(1 - n % 2, n / 2)
     return np.concatenate([low, middle, n - low[::-1]]), np.concatenate([low_width, np.ones_like(middle), low_width[::-1]])
+
+
+def _whole_nodes(start: int, end: int) -> tuple[Floats, Floats]:
+    """Some of the integers from start to before end, and weights that sum polynomials over all of these exactly, up to a degree."""
+    unit = min(end - start, 4096)
+    places, weights = sum_rule(unit, min(_NODES, unit))
+    scale, middle = (end - start) / unit, 0.5 * (start + end - 1.0)
+    nodes = start + scale * (places + 0.5) - 0.5
+    whole = np.unique(np.rint(nodes))
+    degree, half = len(whole) - 1, 0.5 * (end - start)
+    sums = scale * weights @ np.polynomial.legendre.legvander((nodes - middle) / half, degree)
+    return whole, np.linalg.solve(np.polynomial.legendre.legvander((whole - middle) / half, degree).T, sums)
 
 
 # --- mechanisms whose outcomes are listed -------------------------------------------------------------------------------

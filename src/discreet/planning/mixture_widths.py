@@ -13,7 +13,7 @@ from discreet.arrays import Floats
 _SMALL, _NORMAL = 16.0, 1e7
 """Parameters below which the incomplete beta function is used, and beyond which the normal distribution is."""
 _STEPS = 60
-_CLOSE, _EXACTLY_CLOSE = 1e-5, 1e-9
+_CLOSE, _EXACTLY_CLOSE = 1e-5, 1e-7
 """Precision of a quantile, relative to the width of the interval."""
 
 
