@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+import discreet as dc
 from discreet.data.count import count
 from discreet.errors import InvalidInputError, SourceError
+from discreet.record.table_release import TableRelease
 from tests.test_sources import ANSWERS, CATEGORIES, SECRET, everything_said
 
 pytestmark = [
@@ -137,3 +139,20 @@ def test_weights(spark: Any, weights: list[Any], schema: str) -> None:
         source = frame(spark, {"risk": ["low", "mid", "high"], "w": given}, f"risk string, {schema}")
         with pytest.raises(SourceError, match="must be a whole number"):
             count(source, "risk", CATEGORIES, weight="w")
+
+
+def test_a_table_is_counted_in_the_cluster_drawn_once_and_read_again(spark: Any, tmp_path: Path) -> None:
+    """Cells come to the driver as an array; it draws once and writes once, and the cluster reads what was written."""
+    regions, rows = ["north", "south", "west"], [(g, a) for g in ("north", "south") for a in ANSWERS]
+    source = spark.createDataFrame(rows, "region string, risk string")
+    found = {(row["region"], row["risk"]): row["count"] for row in source.groupBy("region", "risk").count().collect()}
+    counts = [[found.get((g, c), 0) for c in CATEGORIES] for g in regions]
+    made = dc.LatticeGeometric(dc.Dirichlet.uniform(categories=CATEGORIES), len(rows), 1, by={"region": regions})
+    release = made.release(counts)
+    assert isinstance(release, TableRelease)
+    release.to_parquet(path := tmp_path / "table.parquet")
+    again = [tuple(row) for row in spark.read.parquet(str(path)).collect()]
+    assert again == [
+        (g, c, int(release.raw[i, j]), int(release.counts[i, j])) for i, g in enumerate(regions) for j, c in enumerate(CATEGORIES)
+    ]
+    assert dc.Release.from_parquet(path) == release
