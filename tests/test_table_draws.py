@@ -27,7 +27,7 @@ SHAPES: dict[str, tuple[int, list[tuple[str, str]]]] = {
 }
 PUBLIC = ("sizes", "total", "nothing")
 EPSILON = "1.5"
-DRAWS = 20_000
+DRAWS = 5_000
 REACH = {2: 16, 3: 14, 4: 12, 5: 8, 6: 8}
 """By the cells of a block: noise that is larger in all is counted together; it is rare."""
 
@@ -104,16 +104,10 @@ def test_log_prob_is_the_definition(shape: str, public: str) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_drawn_tables_have_their_joint_law_and_a_scale_off_by_a_tenth_is_caught(shape: str, public: str) -> None:
     """A false alarm has probability `FALSE_ALARM`, 1e-5, in each of the 15 cases."""
-    right, wrong = law(shape, public), law(shape, public, float(EPSILON) * float(WRONG))
+    right, off = law(shape, public), float(EPSILON) * float(WRONG)
     assert right.p_value(noise(*world(shape, public), seed=1, draws=DRAWS)) > FALSE_ALARM
-    if right.power(wrong, DRAWS) > POWER:
-        made, counts = world(shape, public, float(EPSILON) * float(WRONG))
-        assert right.p_value(noise(made, counts, seed=2, draws=DRAWS)) < FALSE_ALARM
-    else:
-        assert (shape, public) in WITHOUT_POWER
-
-
-WITHOUT_POWER: set[tuple[str, str]] = set()
+    assert right.power(law(shape, public, off), DRAWS) > POWER
+    assert right.p_value(noise(*world(shape, public, off), seed=2, draws=DRAWS)) < FALSE_ALARM
 
 
 @pytest.mark.parametrize("public", PUBLIC)
@@ -133,8 +127,8 @@ def test_simulated_tables_have_the_law_of_their_reports(shape: str, public: str)
     counts = np.where(free.table.cells.possible, 10**6, 0)
     n: Any = {"sizes": counts.sum(axis=1), "total": int(counts.sum()), "nothing": None}[public]
     made = LatticeGeometric(PRIOR[k], n, EPSILON, by=BY, impossible=impossible)
-    reports = made.simulate(counts, 4000, rng=5)
-    assert reports.shape == (4000, 2, k)
+    reports = made.simulate(counts, 2000, rng=5)
+    assert reports.shape == (2000, 2, k)
     drawn = [tuple((report - counts)[made.table.cells.possible].tolist()) for report in reports]
     assert law(shape, public).p_value(drawn) > FALSE_ALARM
     assert law(shape, public, "0.75").p_value(drawn) < FALSE_ALARM
@@ -145,7 +139,7 @@ def test_simulated_tables_have_the_law_of_their_reports(shape: str, public: str)
 
 def nearest(row: tuple[int, ...], total: int) -> set[tuple[int, ...]]:
     """All counts with this total that are nearest to a row of noisy ones."""
-    points = lattice(total, len(row))
+    points = lattice(total, len(row)) if len(row) > 1 else np.array([[total]])
     distance = ((points - np.array(row)) ** 2).sum(axis=1)
     return {tuple(point) for point in points[distance == distance.min()].tolist()}
 

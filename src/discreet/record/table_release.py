@@ -111,5 +111,5 @@ class TableRelease(Release):
             [", ".join(map(str, groups.key(i))), *self.counts[i, :_SHOWN_CATEGORIES].tolist(), *["..."] * cut] for i in shown
         ]
         if len(groups) > _SHOWN_GROUPS:
-            rows.append([f"{len(groups) - _SHOWN_GROUPS:,} more"] + [""] * (len(headings) - 1))
+            rows.append([f"{len(groups) - _SHOWN_GROUPS:,} more", *[""] * (len(headings) - 1)])
         return html_table(f"{self._summary}, reported counts: {self.guarantee}", [str(heading) for heading in headings], rows)
