@@ -4,6 +4,7 @@ import gc
 import random
 import re
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -192,6 +193,27 @@ def test_nothing_private_stays_behind(name: str, k: int) -> None:
     assert samplers() == []
     numbers = re.findall(r"[\d.]+", repr(vars(mechanism)))
     assert not set(secrets) & set(numbers)
+
+
+@pytest.mark.parametrize("public", ["sizes", "total", "nothing"])
+def test_nothing_of_a_private_table_stays_behind(public: str, tmp_path: Path) -> None:
+    secrets = [str(random.SystemRandom().randrange(10**5, 2 * 10**5)) for _ in range(6)]
+
+    def used() -> tuple[Mechanism, dc.Release]:
+        counts = np.array([int(secret) for secret in secrets]).reshape(2, 3)
+        n: Any = {"sizes": counts.sum(axis=1), "total": int(counts.sum()), "nothing": None}[public]
+        mechanism = dc.LatticeGeometric(dc.Dirichlet.uniform(3), n, "1e-9", by={"region": ["north", "south"]})
+        release = mechanism.release(counts)
+        release.to_parquet(tmp_path / "table.parquet")  # type: ignore[attr-defined]
+        dc.Release.from_parquet(tmp_path / "table.parquet")
+        mechanism.simulate(counts, 3, 1)
+        return mechanism, release
+
+    mechanism, release = used()
+    assert kept(secrets) == set(), release  # the noise is so large that no outcome is likely to be one of these numbers
+    assert not any(secret in repr(vars(mechanism)) for secret in secrets)
+    prepared = mechanism.prepare(np.array([int(secret) for secret in secrets]).reshape(2, 3))
+    assert kept(secrets) != set(), type(prepared)  # the same search, where there is something to find
 
 
 def test_a_sampler_that_is_kept_would_be_found() -> None:

@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import discreet as dc
 from discreet.data.count import count
 from discreet.errors import InvalidInputError, SourceError
+from discreet.record.table_release import TableRelease
 from tests import test_table_counting as tables
 from tests.test_sources import ANSWERS, CATEGORIES, SECRET, everything_said
 
@@ -178,3 +180,19 @@ def test_a_hundred_thousand_groups(spark: Any, tmp_path: Path, privacy_id: str |
     np.add.at(expected, (2 * town + year, answer), 1)
     assert np.array_equal(found.counts, expected)
     assert not found.moves
+
+
+def test_a_table_is_counted_in_the_cluster_drawn_once_and_read_again(spark: Any, tmp_path: Path) -> None:
+    """Cells come to the driver as an array; it draws once and writes once, and the cluster reads what was written."""
+    regions, rows = ["north", "south", "west"], [(g, a) for g in ("north", "south") for a in ANSWERS]
+    source = spark.createDataFrame(rows, "region string, risk string")
+    counts = count(source, "risk", CATEGORIES, by={"region": regions}, nulls=CATEGORIES[0], other=CATEGORIES[0])
+    made = dc.LatticeGeometric(dc.Dirichlet.uniform(categories=CATEGORIES), counts.total, 1, by=counts.by)
+    release = made.release(counts)
+    assert isinstance(release, TableRelease)
+    release.to_parquet(path := tmp_path / "table.parquet")
+    again = [tuple(row) for row in spark.read.parquet(str(path)).collect()]
+    assert again == [
+        (g, c, int(release.raw[i, j]), int(release.counts[i, j])) for i, g in enumerate(regions) for j, c in enumerate(CATEGORIES)
+    ]
+    assert dc.Release.from_parquet(path) == release

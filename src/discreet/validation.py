@@ -80,6 +80,14 @@ def shown(value: Any) -> str:
 _LONGEST_SHOWN = 60
 
 
+def items_of(value: Any) -> tuple[Any, ...] | None:
+    """The items of a list or of anything else that has some; None for a text, and for what has none, such as a number."""
+    try:
+        return None if isinstance(value, (str, bytes)) else tuple(value)
+    except TypeError:
+        return None
+
+
 def check_positive(value: Any, name: str) -> Fraction:
     """The exact value of a public parameter that must be above 0."""
     number = exact(value, name)

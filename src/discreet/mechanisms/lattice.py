@@ -9,7 +9,7 @@ form for a public n: pairs (G, G') of compositions of S differ by δ with distan
     Σ_δ q^d(δ)  =  (1-q)^k Σ_S q^S C(S+k-1, k-1)²  =  (1-q)^-(k-1) Σ_j C(k-1, j)² q^j .
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
 from itertools import accumulate
@@ -42,7 +42,7 @@ from discreet.record.release import Release
 from discreet.record.table_json import check_header
 from discreet.record.table_release import TableRelease
 from discreet.sampling import BitSource, discrete_laplaces, lattice_noise
-from discreet.validation import check_parameter, check_records, shown, spelling
+from discreet.validation import check_parameter, check_records, items_of, shown, spelling
 
 Projection = Literal["euclidean", "cut"]
 
@@ -152,9 +152,10 @@ def _check_projection(_: object, __: object, value: object) -> None:
 
 
 def _listed_cells(value: Any) -> tuple[tuple[Hashable, ...], ...]:
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+    cells = items_of(value)
+    if cells is None:
         raise InvalidInputError("impossible must be a list of cells, such as [('north', 'm', 'pregnant')]")
-    return tuple(tuple(cell) if isinstance(cell, (list, tuple)) else (cell,) for cell in value)
+    return tuple(tuple(cell) if isinstance(cell, (list, tuple)) else (cell,) for cell in cells)
 
 
 def _shares(value: Any) -> tuple[Fraction, ...] | None:
@@ -162,9 +163,10 @@ def _shares(value: Any) -> tuple[Fraction, ...] | None:
         return None
     if isinstance(value, (Dirichlet, Beta)):
         return value.exact
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+    given = items_of(value)
+    if given is None:
         raise InvalidInputError("shares must be a Dirichlet, or a list of positive numbers, with an entry for each group")
-    shares = tuple(check_parameter(share, f"shares[{i}]") for i, share in enumerate(value))
+    shares = tuple(check_parameter(share, f"shares[{i}]") for i, share in enumerate(given))
     if not shares:
         raise InvalidInputError("shares must have a concentration for each group, got none; leave it out for a 1 for each")
     return shares

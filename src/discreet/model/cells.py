@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.text import plain
-from discreet.validation import shown, spelling
+from discreet.validation import items_of, shown, spelling
 
 Mask = NDArray[np.bool_]
 
@@ -114,9 +114,10 @@ def groups_of(by: Any) -> Groups:
         raise InvalidInputError("by must say which groups there are, for each column: {'region': ['north', 'south']}")
     columns = []
     for name, labels in by.items():
-        if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
+        listed = items_of(labels)
+        if listed is None:
             raise InvalidInputError(f"by must list the groups of {shown(name)!r}, such as ['north', 'south']")
-        columns.append((name, tuple(label.item() if isinstance(label, np.generic) else label for label in labels)))
+        columns.append((name, tuple(label.item() if isinstance(label, np.generic) else label for label in listed)))
     return Groups(tuple(name for name, _ in columns), tuple(labels for _, labels in columns))
 
 
