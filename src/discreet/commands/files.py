@@ -1,10 +1,10 @@
 """Files that commands read and write: a record is read back whole, and nothing that exists is overwritten but a picture of ours."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from discreet import limits
 from discreet.commands.options import notice
@@ -21,6 +21,8 @@ _DRAWN_BY = "discreet show, which may draw this picture again"
 _LARGEST_PICTURE = 1 << 26
 """Bytes: no picture that is drawn here comes near."""
 STANDARD_INPUT = "-"
+_PARQUET = b"PAR1"
+"""How a Parquet file begins."""
 
 
 def read_record(path: str) -> "Release":
@@ -36,6 +38,8 @@ def read_record(path: str) -> "Release":
     except (OSError, ValueError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a path"
         raise InvalidInputError(f"{path} cannot be read ({why}): name the JSON file that `discreet release --output` wrote") from None
+    if path != STANDARD_INPUT and content.startswith(_PARQUET):
+        return Release.from_parquet(path)
     return Release.from_json(content)
 
 
@@ -88,10 +92,11 @@ def _is_own_picture(path: Path) -> bool:
     return content.startswith(_PICTURES[path.suffix.lower()]) and _DRAWN_BY.encode() in content
 
 
-def write_new(path: Path, content: bytes) -> Path:
+def write_new(path: Path, content: bytes | Callable[[BinaryIO], object]) -> Path:
     """Write the whole file or none of it. Returns where it is: at this path or, if another file got it meanwhile, at a fresh one."""
+    write = content if callable(content) else lambda file: file.write(content)
     names = chain([path], (path.with_stem(f"{path.stem}-{number}") for number in count(2)))
-    with written_beside(path, lambda file: file.write(content)) as partial:
+    with written_beside(path, write) as partial:
         return next(name for name in names if is_moved(partial, name))
 
 

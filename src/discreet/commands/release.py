@@ -2,7 +2,9 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from secrets import token_hex
+from tempfile import gettempdir
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
@@ -54,6 +56,7 @@ from discreet.commands.record import print_record
 from discreet.errors import DiscreetError, InvalidInputError, LedgerError, SourceError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
     from discreet.data.count import CategoryCounts, TableCounts
@@ -176,10 +179,14 @@ def _cells(
     if groups is None:
         if impossible or other_groups:
             raise InvalidInputError("--impossible and --other-group are about groups: declare them with --by")
+        if output is not None and _is_parquet(output):
+            raise InvalidInputError(
+                "--output .parquet is for tables, which --by makes; the record of one variable is JSON: --output x.json"
+            )
         return {}
     left_out = parse_cells(impossible)
     size = cells_of(groups, tuple(labels), left_out).size
-    if size > limits.RECORD_CELLS and (as_printed or output is None or output.suffix.lower() != ".parquet"):
+    if size > limits.RECORD_CELLS and (as_printed or output is None or not _is_parquet(output)):
         raise InvalidInputError(
             f"a table of {size:,} cells is written as Parquet: name a file with --output TABLE.parquet, and leave out --json; JSON holds "
             f"up to {limits.RECORD_CELLS:,}"
@@ -281,12 +288,39 @@ _UNADDED = "nobody adds up what this dataset has given away (--ledger, --dataset
 
 
 def _keep(found: "Release", output: Path) -> None:
-    """Write the record. What has been drawn is never lost: it goes to a name next to one that was taken meanwhile, or is printed."""
+    """Write the record. What has been drawn is never lost: it goes to a name next to one that was taken meanwhile, or is printed.
+
+    A table that is too large to be printed goes to the folder for temporary files.
+    """
+    content = _content(found, output)
     try:
-        tell_name(write_new(output, found.to_json().encode()), output)
+        tell_name(write_new(output, content), output)
     except DiscreetError as error:
+        fault = f"the release was drawn and charged, but {error}; its record"
+        if _cells_of(found) > limits.RECORD_CELLS:
+            kept = write_new(Path(gettempdir(), f"discreet-{token_hex(8)}.parquet"), content)
+            raise DiscreetError(f"{fault} is in {kept}: keep it") from None
         _print(found)
-        raise DiscreetError(f"the release was drawn and charged, but {error}; its record was printed instead: keep it") from None
+        raise DiscreetError(f"{fault} was printed instead: keep it") from None
+
+
+def _content(found: "Release", output: Path) -> "bytes | Callable[[BinaryIO], object]":
+    """What is written: JSON, or a table as Parquet where the file is called so."""
+    from discreet.record.table_release import TableRelease
+
+    if isinstance(found, TableRelease) and _is_parquet(output):
+        from discreet.record.parquet import parquet_writer
+
+        return parquet_writer(found)
+    return found.to_json().encode()
+
+
+def _cells_of(found: "Release") -> int:
+    return sum(1 if isinstance(row, int) else len(row) for row in found.counts)
+
+
+def _is_parquet(output: Path) -> bool:
+    return output.suffix.lower() == ".parquet"
 
 
 def _print(found: "Release") -> None:

@@ -138,7 +138,7 @@ def write_parquet(release: "TableRelease", path: str | Path) -> None:
         raise InvalidInputError(f"{place} must be a file in a folder that exists")
     if place.exists() or place.is_symlink():
         raise InvalidInputError(_TAKEN.format(place))
-    with written_beside(place, _writer(release)) as partial:
+    with written_beside(place, parquet_writer(release)) as partial:
         if not is_moved(partial, place):
             raise InvalidInputError(_TAKEN.format(place))
 
@@ -146,7 +146,8 @@ def write_parquet(release: "TableRelease", path: str | Path) -> None:
 _TAKEN = "{} exists; a release cannot be drawn again, so it is not overwritten: choose another name or move it away"
 
 
-def _writer(release: "TableRelease") -> Callable[[BinaryIO], None]:
+def parquet_writer(release: "TableRelease") -> Callable[[BinaryIO], None]:
+    """What writes a table to a file that is open."""
     groups, categories = release.cells.groups, release.cells.categories
     arrays = [_encoded(labels) for labels in groups.labels]
     labels = _label_columns(groups, arrays, categories)

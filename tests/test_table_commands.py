@@ -1,0 +1,140 @@
+"""Tables on the command line: releases by groups, what is said of them, and what is refused before anything is spent.
+
+Oracle: counting and posteriors in Python, which have their own. Nothing is drawn twice: a record that was written is what is shown.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import discreet as dc
+from discreet.cli import app
+from discreet.ledger.ledger import Ledger
+from discreet.record.table_release import TableRelease
+from tests.support import lowered
+
+ROWS = [("north", "f", "yes")] * 30 + [("north", "m", "no")] * 20 + [("south", "f", "no")] * 25 + [("south", "m", "yes")] * 5
+ASKED = ["--column", "risk", "--categories", "yes,no", "--by", "region=north,south", "--by", "sex=f,m", "--epsilon", "1"]
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Path:
+    lines = [f"P{i},{','.join(row)}" for i, row in enumerate(ROWS)]
+    (tmp_path / "survey.csv").write_text("\n".join(["who,region,sex,risk", *lines]))
+    return tmp_path
+
+
+def run(folder: Path, *words: str) -> Result:
+    return CliRunner().invoke(app, [words[0], str(folder / "survey.csv"), *words[1:]])
+
+
+def released(folder: Path, *words: str, name: str = "table.json") -> TableRelease:
+    done = run(folder, "release", *ASKED, *words, "--output", str(folder / name), "--quiet")
+    assert done.exit_code == 0, done.output
+    path = folder / name
+    found = dc.Release.from_parquet(path) if name.endswith(".parquet") else dc.Release.from_json(path.read_text())
+    assert isinstance(found, TableRelease)
+    return found
+
+
+@pytest.mark.parametrize("public", ["sizes", "total", "nothing"])
+def test_a_table_is_released_shown_and_verified(survey: Path, public: str) -> None:
+    found = released(survey, "--public", public, "--privacy-id", "who")
+    assert found.sizes == ((30, 20, 25, 5) if public == "sizes" else None)
+    assert found.n == (None if public == "nothing" else len(ROWS))
+    assert list(found.cells.groups) == [("north", "f"), ("north", "m"), ("south", "f"), ("south", "m")]
+    shown = CliRunner().invoke(app, ["show", str(survey / "table.json"), "--json", "--mass", "0.9"])
+    cells = json.loads(shown.output)["cells"]
+    figures = found.noise_aware().figures(0.9)
+    assert [cell["low"] for cell in cells] == pytest.approx(figures.low.ravel().tolist())
+    assert [cell["reported_count"] for cell in cells] == found.counts.ravel().tolist()
+    words = " ".join(CliRunner().invoke(app, ["show", str(survey / "table.json")]).output.split())
+    promised = {
+        "sizes": "not their region and sex",
+        "total": "their region and sex included; not that",
+        "nothing": "whether a person took part",
+    }
+    assert promised[public] in words
+    assert CliRunner().invoke(app, ["verify", str(survey / "table.json")]).exit_code == 0
+
+
+def test_large_tables_are_written_as_parquet(survey: Path) -> None:
+    with lowered(RECORD_CELLS=4):
+        refused = run(survey, "release", *ASKED, "--output", str(survey / "table.json"))
+        assert refused.exit_code == 2
+        assert "--output TABLE.parquet" in " ".join(refused.output.split())
+        assert released(survey, name="table.parquet").n == len(ROWS)
+    assert CliRunner().invoke(app, ["show", str(survey / "table.parquet")]).exit_code == 0
+
+
+def test_groups_from_a_file_and_cells_that_cannot_occur(survey: Path) -> None:
+    (survey / "regions.txt").write_text("north\nsouth\neast\n")
+    by = ["--by", f"region=@{survey / 'regions.txt'}", "--impossible", "east,yes", "--impossible", "east,no"]
+    asked = ["--column", "risk", "--categories", "yes,no", "--epsilon", "1", *by, "--output", str(survey / "out.json"), "--quiet"]
+    assert run(survey, "release", *asked).exit_code == 0
+    found = dc.Release.from_json((survey / "out.json").read_text())
+    assert isinstance(found, TableRelease)
+    assert found.raw[2].tolist() == [0, 0]
+    assert found.cells.possible[2].any() == np.False_
+
+
+def test_a_picture_is_drawn(survey: Path) -> None:
+    assert run(survey, "release", *ASKED, "--plot", str(survey / "table.png"), "--output", str(survey / "t.json")).exit_code == 0
+    assert (survey / "table.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--by", "region"], "--by must be COLUMN=GROUP"),
+        (["--by", "age=young,old"], "age"),
+        (["--by", "sex=f,m"], "twice"),
+        (["--by", "ward=a,a"], "declared twice"),
+        (["--by", "ward=a,,b"], "without a name"),
+        (["--impossible", "north,yes"], "a label for each"),
+        (["--impossible", "north,m,perhaps"], "declared category"),
+        (["--impossible", "north,f,yes"], "impossible"),
+        (["--other-group", "region"], "COLUMN=GROUP"),
+        (["--mechanism", "HellingerSmooth"], "LatticeGeometric"),
+        (["--public", "groups"], "sizes (of every group)"),
+    ],
+)
+def test_bad_groups_are_refused_in_one_line_before_anything_is_spent(survey: Path, words: list[str], said: str) -> None:
+    ledger = Ledger(survey / "ledger.db")
+    ledger.create("survey", 3)
+    charged = ["--ledger", str(survey / "ledger.db"), "--dataset", "survey", "--output", str(survey / "out.json")]
+    refused = run(survey, "release", *ASKED, *words, *charged)
+    assert refused.exit_code == 2, refused.output
+    assert said in " ".join(refused.output.split())
+    assert ledger.spent("survey").epsilon == 0
+    assert not (survey / "out.json").exists()
+
+
+def test_groups_options_need_groups(survey: Path) -> None:
+    asked: list[Any] = ["--column", "risk", "--categories", "yes,no", "--epsilon", "1"]
+    for words, said in ((["--public", "sizes"], "none are declared"), (["--impossible", "a,b"], "declare them with --by")):
+        refused = run(survey, "release", *asked, *words)
+        assert refused.exit_code == 2
+        assert said in " ".join(refused.output.split())
+
+
+@pytest.mark.parametrize(
+    ("made", "public", "charged"),
+    [
+        (["--public", "sizes", "--by", "region,sex"], "sizes", 1),
+        (["--public", "total"], "total", 1),
+        (["--public", "total"], "nothing", 2),
+        (["--public", "total"], "sizes", None),
+        (["--public", "nothing"], "total", None),
+    ],
+)
+def test_all_groups_are_charged_once(survey: Path, made: list[str], public: str, charged: int | None) -> None:
+    place = str(survey / "ledger.db")
+    assert CliRunner().invoke(app, ["ledger", "create", place, "survey", "--epsilon", "5", *made]).exit_code == 0
+    done = run(survey, "release", *ASKED, "--public", public, "--ledger", place, "--dataset", "survey", "-o", str(survey / "o.json"), "-q")
+    assert (done.exit_code == 0) == (charged is not None), done.output
+    assert Ledger(place).spent("survey").epsilon == (charged or 0)
