@@ -52,7 +52,7 @@ def release_for_ever(folder: Path, turn: int) -> None:
 
 def release_until_the_draw(folder: Path, turn: int) -> None:
     """The command, killed where it asks for random bits: after the spend and before the output."""
-    os.urandom = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
+    os.urandom = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment, return-value]
     release_for_ever(folder, turn)
 
 
