@@ -633,7 +633,7 @@ SOURCES = (
     Source(composition),
     Source(rounding, slow=True, noise=0.5),
     Source(proofs),
-    Source(acceptance, noise=1e-3),  # the mixture's weights come from a fit in floating point
+    Source(acceptance, slow=True, noise=1e-3),  # the mixture's weights come from a fit in floating point
     Source(claims),
     Source(theorems, slow=True),
     Source(theory_examples),

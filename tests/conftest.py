@@ -11,7 +11,7 @@ from hypothesis.internal.conjecture import providers
 settings.register_profile("discreet", deadline=None, derandomize=True, max_examples=100, print_blob=True)
 settings.load_profile("discreet")
 # Hypothesis also tries the constants of whatever local modules are loaded by then, which is another set in every worker and every run.
-providers._get_local_constants = providers.Constants
+providers._get_local_constants = lambda: providers._local_constants
 
 ELSEWHERE = ("ARVIZ_", "DISCREET_", "IPYTHON", "JUPYTER_", "MATPLOTLIB", "MPL", "PG", "PIP_CACHE_DIR", "PYTHONSTARTUP")
 """Variables of a user that would lead a test out of its home, or to that user's own settings, budgets and databases."""

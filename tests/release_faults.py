@@ -54,7 +54,7 @@ def for_ever(release: Callable[[Path], None], folder: Path, turn: int) -> None:
 
 def until_the_draw(release: Callable[[Path], None], folder: Path, turn: int) -> None:
     """Release, and be killed where random bits are asked for: after the spend and before the output."""
-    os.urandom = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
+    os.urandom = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment, return-value]
     for_ever(release, folder, turn)
 
 

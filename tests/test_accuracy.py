@@ -26,7 +26,7 @@ from discreet.analysis.optimum import optimal
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.mechanisms.laplace import Rounding
 from tests import brute
-from tests.support import lowered, reference_hellinger, reference_kl, reference_renyi, reference_values
+from tests.support import lowered, mostly_slow, reference_hellinger, reference_kl, reference_renyi, reference_values
 
 EXPONENTIAL = ("HellingerGlobal", "HellingerLocal", "HellingerSmooth", "HellingerSmoothDelta")
 
@@ -354,7 +354,7 @@ def test_interpolation_between_datasets(name: str, prior: dc.Beta) -> None:
 
 @pytest.mark.parametrize("name", ["LatticeGeometric", "LaplaceHistogram", "HellingerGlobal", "HellingerSmooth"])
 @pytest.mark.parametrize("epsilon", ["0.003", "0.5", "30"])
-@pytest.mark.parametrize("prior", [dc.Beta(1, 1), dc.Beta("0.1", 300)])
+@pytest.mark.parametrize("prior", mostly_slow([dc.Beta(1, 1), dc.Beta("0.1", 300)], 1))
 def test_quadrature_equals_enumeration(name: str, epsilon: str, prior: dc.Beta) -> None:
     """Nodes stand for outcomes and for datasets; the oracle lists all of both. An ε 10 % off would show."""
     mechanism = dc.mechanism(name, prior, 3000, epsilon)

@@ -106,7 +106,11 @@ def test_there_are_enough_claims_and_each_has_a_recorded_verdict() -> None:
     assert len(claim_ids()) >= 25
 
 
-@pytest.mark.parametrize("name", VERDICTS)
+LONG = ("utility-h", "utility-kl", "dilation", "sliding", "theorem-4.3")
+"""Claims whose computation takes seconds."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in VERDICTS])
 def test_verdicts(name: str) -> None:
     claim = _claim(name)
     kind, condition = VERDICTS[name]
@@ -216,6 +220,7 @@ def test_dilation_of_noise_fails_for_large_epsilon() -> None:
     assert numbers["largest excess / (δ/2), ε = 20, δ = 0.001"] == pytest.approx(23.09, abs=5e-2)
 
 
+@pytest.mark.slow
 def test_the_utility_table_fails_for_ehd_wherever_tried() -> None:
     numbers = _claim("utility-h").numbers
     assert numbers["EHD: broken"] == numbers["EHD: settings"]

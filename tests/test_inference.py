@@ -23,7 +23,7 @@ from discreet.inference.true_counts import ConvolvedCounts, ListedCounts, convol
 from discreet.mechanisms import Mechanism
 from discreet.model.beta_mixtures import BetaMixture
 from tests.inference_support import TOLERANCE, coverage, ks_p_value, make, release_of
-from tests.support import lattice, lowered
+from tests.support import lattice, lowered, mostly_slow
 
 FALSE_ALARM = 1e-6
 Floats = NDArray[np.float64]
@@ -177,7 +177,7 @@ def test_extreme_priors_and_noise_agree_with_the_list(cls: type[Mechanism], a: l
 
 
 @pytest.mark.parametrize(("a", "first"), [([1, 1], 300_000), ([0.5, 0.5], 12), ([2000, 8000], 199_000)], ids=str)
-@pytest.mark.parametrize("cls", [dc.LaplaceHistogram, dc.LatticeGeometric])
+@pytest.mark.parametrize("cls", mostly_slow([dc.LatticeGeometric, dc.LaplaceHistogram], 1))
 def test_a_million_records_match_the_full_sum(cls: type[Mechanism], a: list[float], first: int) -> None:
     mechanism = make(cls, dc.Dirichlet(a), 10**6, 0.01)
     raw = tuple(mechanism.simulate_raw(np.array([first, 10**6 - first]), 1, np.random.default_rng(1))[0].tolist())

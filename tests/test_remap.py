@@ -13,7 +13,7 @@ from discreet.mechanisms import Mechanism
 from discreet.mechanisms.bayes_reports import Factors, round_to_total
 from discreet.numerics.divergences import gap
 from tests import brute
-from tests.support import lattice, lowered
+from tests.support import lattice, lowered, mostly_slow
 
 NOISE = ("LaplaceZhang", "LaplaceDimension", "LaplaceHistogram", "LatticeGeometric")
 RAW = {"LaplaceZhang": 0, "LaplaceDimension": 1, "LaplaceHistogram": 1, "LatticeGeometric": 0}
@@ -65,6 +65,7 @@ WORLDS, EXACT_AT_LEAST, LARGEST_EXCESS = 30, 28, 1e-5
 """Quoted by docs/mechanisms.md."""
 
 
+@pytest.mark.slow
 def test_many_records_give_what_enumeration_gives() -> None:
     rng = np.random.default_rng(4)
     same = 0
@@ -111,7 +112,7 @@ def test_the_mode_is_found_where_neither_the_draw_nor_the_prior_is(name: str, a:
     assert min(around) == around[2]
 
 
-@pytest.mark.parametrize("epsilon", ["1e9", "1", "0.001", "1e-6"])
+@pytest.mark.parametrize("epsilon", mostly_slow(["1e9", "1", "0.001", "1e-6"], 3))
 def test_cost_and_answer_stay_sane_up_to_the_largest_n(epsilon: str) -> None:
     for n in (10**6, 2**53):
         mechanism = dc.Remapped(dc.mechanism("lattice", dc.Beta(1, 1), n, epsilon))
