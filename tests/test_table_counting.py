@@ -104,8 +104,9 @@ def test_files_agree_with_counting_by_hand(tmp_path: Path, ending: str, unit: st
 LONG: dict[str, Sequence[Any]] = {"region": [f"place {i}" for i in range(50)], "ward": list(range(40))}
 
 
+@pytest.mark.parametrize("unit", ["record", "person"])
 @pytest.mark.parametrize("engine", [*TABLES, "stream"])
-def test_long_lists_of_groups_agree_with_counting_by_hand(engine: str) -> None:
+def test_long_lists_of_groups_agree_with_counting_by_hand(engine: str, unit: str) -> None:
     rng = random.Random(engine)  # noqa: S311
     columns: dict[str, list[Any]] = {
         "answer": rng.choices(ANSWERS, k=300),
@@ -115,9 +116,9 @@ def test_long_lists_of_groups_agree_with_counting_by_hand(engine: str) -> None:
         "weight": [1] * 300,
     }
     homes = {"region": "place 7", "ward": 39}
-    expected, moves = by_hand(columns, LONG, homes, "person")
+    expected, moves = by_hand(columns, LONG, homes, unit)
     source: Any = TABLES[engine](columns) if engine in TABLES else io.BytesIO(pl.DataFrame(columns).write_csv().encode())
-    found = count(source, "answer", ANSWERS, privacy_id="who", by=LONG, other_groups=homes)
+    found = count(source, "answer", ANSWERS, by=LONG, other_groups=homes, **options(unit))
     assert found.counts.tolist() == expected
     assert found.moves == moves
 

@@ -88,10 +88,16 @@ def _tally(found: Mapping[str, NDArray[Any]]) -> Tally:
 
 
 def _records(table: nw.LazyFrame[Any], question: Question, dtypes: Types) -> nw.LazyFrame[Any]:
-    """Rows by code. Coding the distinct values rather than the rows costs next to nothing on top of the plain group-by."""
+    """Rows by code. Coding the distinct values rather than the rows costs next to nothing on top of the plain group-by, if they are few."""
     values = table.select(**_values(question, dtypes))
+    if len(question.grouping) > _FEW_GROUPS:
+        return _coded(values, question, dtypes).group_by("code").agg(nw.len().alias("records"))
     distinct = values.group_by(*_parts(question)).agg(nw.len().alias("records"))
     return _coded(distinct, question, dtypes).group_by("code").agg(nw.col("records").sum())
+
+
+_FEW_GROUPS = 1024
+"""Groups up to which the distinct values are listed first: of a million groups that list takes more memory than all else."""
 
 
 def _persons(table: nw.LazyFrame[Any], question: Question, dtypes: Types) -> nw.LazyFrame[Any]:
