@@ -130,7 +130,7 @@ ODD: list[Any] = [
 NAMES = st.sampled_from(["n", "by", "impossible", "shares", "priors"])
 
 
-@pytest.mark.parametrize("examples", [200, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [200, pytest.param(1500, marks=pytest.mark.slow)])
 def test_odd_arguments_make_a_mechanism_or_one_line(examples: int) -> None:
     made: list[bool] = []
 

@@ -75,9 +75,17 @@ def _total(cells: int, rate: float, public: str) -> float:
 
 
 def noise(made: LatticeGeometric, counts: np.ndarray[Any, Any], seed: int, draws: int) -> list[Hashable]:
-    source, possible = SeededBits(seed), made.table.cells.possible
-    prepared = made.prepare(counts)
-    return [tuple((prepared.draw(source).raw - counts)[possible].tolist()) for _ in range(draws)]
+    """Noise of so many draws of the sampler, which is what a release adds its report to."""
+    source, possible, sampler = SeededBits(seed), made.table.cells.possible, made.sampler(counts)
+    return [tuple((sampler.draw(source) - counts)[possible].tolist()) for _ in range(draws)]
+
+
+@pytest.mark.parametrize("public", PUBLIC)
+def test_a_release_is_a_draw_of_the_sampler(public: str) -> None:
+    made, counts = world("2x3, one impossible", public)
+    for seed in range(20):
+        drawn = made.release(counts, source=SeededBits(seed)).raw
+        np.testing.assert_array_equal(drawn, made.sampler(counts).draw(SeededBits(seed)))
 
 
 @pytest.mark.parametrize("public", PUBLIC)

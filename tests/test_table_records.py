@@ -90,7 +90,7 @@ def same(again: dc.Release, release: TableRelease) -> None:
 # --- round trips ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("examples", [12, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [12, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_table_is_read_back_exactly(examples: int, tmp_path: Path) -> None:
     @settings(max_examples=examples, suppress_health_check=list(HealthCheck), deadline=None)
     @given(tables())
