@@ -1,204 +1,150 @@
-"""Draws of tables: the joint law of the noise under all three promises, reports by brute force, and nothing but the source of bits."""
+"""Joint draws of tables: counts, probabilities, events, ranks and datasets. Oracle: all tables listed (tests/table_worlds.py)."""
 
-import random
-from collections.abc import Hashable
-from functools import cache
-from itertools import product
-from math import exp, inf, log, prod
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import betainc
+from scipy.stats import beta, chisquare
 
 import discreet as dc
-from discreet.mechanisms.lattice import LatticeGeometric
-from discreet.sampling import SeededBits
-from tests.sampling_support import FALSE_ALARM, POWER, WRONG, Law
-from tests.support import lattice
+from discreet.inference.draws import dirichlet_draws
+from tests.support import lowered
+from tests.table_worlds import PROMISES, Promise, TableWorld, random_world
+from tests.test_table_sums import posterior_of, two_columns
 
-BY = {"region": ["north", "south"]}
-PRIOR = {k: dc.Dirichlet.uniform(categories="abc"[:k]) for k in (2, 3)}
-SHAPES: dict[str, tuple[int, list[tuple[str, str]]]] = {
-    "2x2": (2, []),
-    "2x3": (3, []),
-    "2x3, one impossible": (3, [("north", "b")]),
-    "2x3, one left": (3, [("north", "a"), ("north", "c")]),
-    "2x3, an empty group": (3, [("south", "a"), ("south", "b"), ("south", "c")]),
-}
-PUBLIC = ("sizes", "total", "nothing")
-EPSILON = "1.5"
-DRAWS = 5_000
-REACH = {2: 16, 3: 14, 4: 12, 5: 8, 6: 8}
-"""By the cells of a block: noise that is larger in all is counted together; it is rare."""
+DRAWS = 30_000
 
 
-def world(shape: str, public: str, epsilon: Any = EPSILON, records: int = 4) -> tuple[LatticeGeometric, np.ndarray[Any, Any]]:
-    """A mechanism and a table of its space, with so many records in every cell that can occur."""
-    k, impossible = SHAPES[shape]
-    free = LatticeGeometric(PRIOR[k], None, epsilon, by=BY, impossible=impossible)
-    counts = np.where(free.table.cells.possible, records, 0)
-    n: Any = {"sizes": counts.sum(axis=1), "total": int(counts.sum()), "nothing": None}[public]
-    return LatticeGeometric(PRIOR[k], n, epsilon, by=BY, impossible=impossible), counts
+def p_value(world: TableWorld, drawn: Any) -> float:
+    """Of joint draws of whole tables against the list, by a chi-squared test in which rare tables are one."""
+    base = int(max(world.tables.max(), drawn.max())) + 1
+    digits = base ** np.arange(world.a.size, dtype=np.int64)
+    listed, found = world.tables.reshape(len(world.tables), -1) @ digits, drawn.reshape(len(drawn), -1) @ digits
+    order = np.argsort(listed)
+    places = np.searchsorted(listed[order], found)
+    assert (listed[order][np.minimum(places, len(order) - 1)] == found).all(), "a draw is no table of this world"
+    seen, expected = np.bincount(places, minlength=len(order)), len(drawn) * world.probability[order]
+    often = expected >= 10.0
+    seen, expected = np.append(seen[often], seen[~often].sum()), np.append(expected[often], expected[~often].sum())
+    kept = expected > 5.0
+    return float(chisquare(seen[kept], expected[kept] * seen[kept].sum() / expected[kept].sum()).pvalue)
 
 
-@cache
-def law(shape: str, public: str, epsilon: Any = EPSILON) -> Law:
-    """The law of the noise, all cells in a row, straight from the definition: e^-ε for each step, where steps keep what is public."""
-    made, _ = world(shape, public, epsilon)
-    cells = [*zip(*np.nonzero(made.table.cells.possible), strict=True)]
-    rate = float(made.epsilon)
-    blocks = [[i for i, (g, _) in enumerate(cells) if g == group] for group in (0, 1)] if public == "sizes" else [[*range(len(cells))]]
-    parts = []
-    for block in blocks:
-        points = [d for d in _within(len(block), REACH.get(len(block), 0)) if public == "nothing" or sum(d) == 0]
-        parts.append({d: exp(-rate * sum(map(abs, d)) / (1 if public == "nothing" else 2)) for d in points})
-    totals = [_total(len(block), rate, public) for block in blocks]
-    shares = [{d: weight / total for d, weight in part.items()} for part, total in zip(parts, totals, strict=True)]
-    return Law({sum(key, ()): prod(share[d] for share, d in zip(shares, key, strict=True)) for key in product(*shares)})
-
-
-def _within(cells: int, reach: int) -> list[tuple[int, ...]]:
-    """All integer vectors of this length whose absolute values add up to at most `reach`."""
-    points: list[tuple[int, ...]] = [()]
-    for _ in range(cells):
-        points = [(*p, d) for p in points for d in range(sum(map(abs, p)) - reach, reach - sum(map(abs, p)) + 1)]
-    return points
-
-
-def _total(cells: int, rate: float, public: str) -> float:
-    """The sum of all weights of a block, by convolving those of its cells as far as any matter."""
-    line = np.exp(-rate * np.abs(np.arange(-200, 201)) / (1 if public == "nothing" else 2))
-    sums = np.array([1.0])
-    for _ in range(cells):
-        sums = np.convolve(sums, line)
-    return float(sums.sum() if public == "nothing" else sums[len(sums) // 2])
-
-
-def noise(made: LatticeGeometric, counts: np.ndarray[Any, Any], seed: int, draws: int) -> list[Hashable]:
-    source, possible = SeededBits(seed), made.table.cells.possible
-    prepared = made.prepare(counts)
-    return [tuple((prepared.draw(source).raw - counts)[possible].tolist()) for _ in range(draws)]
-
-
-@pytest.mark.parametrize("public", PUBLIC)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_log_prob_is_the_definition(shape: str, public: str) -> None:
-    made, counts = world(shape, public)
-    possible, expected = made.table.cells.possible, law(shape, public).probability
-    for key in [*expected][:: 1 + len(expected) // 40]:
-        raw = counts.copy()
-        raw[possible] += np.array(key)
-        assert made.log_prob(counts, raw) == pytest.approx(log(expected[key]), abs=1e-11)
-    moved = counts.copy()
-    moved[tuple(np.argwhere(possible)[0])] += 1
-    assert (made.log_prob(counts, moved) == -inf) == (public != "nothing")
-    if not possible.all():
-        outside = counts.copy()
-        outside[tuple(np.argwhere(~possible)[0])] += 1
-        outside[tuple(np.argwhere(possible)[-1])] -= 1
-        assert made.log_prob(counts, outside) == -inf
+@pytest.mark.parametrize("promise", PROMISES)
+def test_counts_are_drawn_jointly(promise: Promise) -> None:
+    """False alarms: one in 10^4 each; the seeds are fixed."""
+    world = two_columns(promise)
+    assert p_value(world, posterior_of(world).sample_counts(DRAWS, rng=1)) > 1e-4
+    wrong = posterior_of(world, 1.1 * world.epsilon)
+    assert p_value(world, wrong.sample_counts(4 * DRAWS, rng=1)) < 1e-4  # the negative control: a scale that is a tenth off
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("public", PUBLIC)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_drawn_tables_have_their_joint_law_and_a_scale_off_by_a_tenth_is_caught(shape: str, public: str) -> None:
-    """A false alarm has probability `FALSE_ALARM`, 1e-5, in each of the 15 cases."""
-    right, off = law(shape, public), float(EPSILON) * float(WRONG)
-    assert right.p_value(noise(*world(shape, public), seed=1, draws=DRAWS)) > FALSE_ALARM
-    assert right.power(law(shape, public, off), DRAWS) > POWER
-    assert right.p_value(noise(*world(shape, public, off), seed=2, draws=DRAWS)) < FALSE_ALARM
+@pytest.mark.parametrize("seed", range(60))
+def test_counts_of_random_tables_are_drawn_jointly(seed: int) -> None:
+    world = random_world(seed)
+    assert p_value(world, world.posterior().sample_counts(DRAWS, rng=seed)) > 1e-5
 
 
-@pytest.mark.parametrize("public", PUBLIC)
-def test_a_short_run_has_the_joint_law(public: str) -> None:
-    right = law("2x3, one impossible", public)
-    assert right.p_value(noise(*world("2x3, one impossible", public), seed=3, draws=1000)) > FALSE_ALARM
-    double = world("2x3, one impossible", public, "3")
-    assert right.p_value(noise(*double, seed=4, draws=1000)) < FALSE_ALARM
+@pytest.mark.parametrize("promise", PROMISES)
+def test_an_event_about_two_groups(promise: Promise) -> None:
+    world = two_columns(promise)
+    found = posterior_of(world).probability(lambda theta: (theta[:, 0, 0] > 0.6) & (theta[:, 3, 0] < 0.8), draws=DRAWS, rng=3)
+    (a, b), (c, d) = world.betas(0, 0), world.betas(3, 0)
+    exact = float(world.probability @ ((1.0 - betainc(a, b, 0.6)) * betainc(c, d, 0.8)))
+    assert found.standard_error < 0.004
+    assert found.value == pytest.approx(exact, abs=4.0 * found.standard_error)
+    with pytest.raises(dc.InvalidInputError, match="one True or False for each row"):
+        posterior_of(world).probability(lambda theta: theta[:, 0] > 0.5, draws=10, rng=1)
 
 
-@pytest.mark.parametrize("public", PUBLIC)
-@pytest.mark.parametrize("shape", ["2x3, one impossible", "2x2"])
-def test_simulated_tables_have_the_law_of_their_reports(shape: str, public: str) -> None:
-    """`simulate` gives reported counts: with so many records in every cell none is cut, and reports are outcomes."""
-    k, impossible = SHAPES[shape]
-    free = LatticeGeometric(PRIOR[k], None, EPSILON, by=BY, impossible=impossible)
-    counts = np.where(free.table.cells.possible, 10**6, 0)
-    n: Any = {"sizes": counts.sum(axis=1), "total": int(counts.sum()), "nothing": None}[public]
-    made = LatticeGeometric(PRIOR[k], n, EPSILON, by=BY, impossible=impossible)
-    reports = made.simulate(counts, 2000, rng=5)
-    assert reports.shape == (2000, 2, k)
-    drawn = [tuple((report - counts)[made.table.cells.possible].tolist()) for report in reports]
-    assert law(shape, public).p_value(drawn) > FALSE_ALARM
-    assert law(shape, public, "0.75").p_value(drawn) < FALSE_ALARM
+def larger(world: TableWorld, one: int, other: int, category: int) -> float:
+    """How probable it is that a category is more probable in one group than in the other: by Stieltjes sums over a fine grid."""
+    parameters, which = np.unique(np.stack([*world.betas(one, category), *world.betas(other, category)]), axis=1, return_inverse=True)
+    weight = np.bincount(which.ravel(), world.probability)
+    t = np.sin(np.linspace(0.0, 0.5 * np.pi, 1001)) ** 4
+    a, b, c, d = parameters[:, :, None]
+    first, second = betainc(a, b, t), betainc(c, d, t)
+    return float(weight @ (np.diff(first, axis=1) * 0.5 * (second[:, 1:] + second[:, :-1])).sum(axis=1))
 
 
-# --- reports ----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("promise", PROMISES)
+def test_ranks_of_groups(promise: Promise) -> None:
+    """In the second group one category can occur, which has probability 1 there, above all others."""
+    world = two_columns(promise)
+    ranks = posterior_of(world).ranks("c1", draws=DRAWS, rng=4)
+    assert ranks.groups == (("north", "f"), ("south", "f"), ("south", "m"))  # in north, m the category cannot occur
+    assert ranks.probability.sum(axis=0) == pytest.approx(np.ones(3))
+    assert ranks.probability.sum(axis=1) == pytest.approx(np.ones(3))
+    ranked = (0, 2, 3)
+    expected = [1.0 + sum(larger(world, other, one, 1) for other in ranked if other != one) for one in ranked]
+    assert (np.abs(ranks.mean() - expected) < 4.0 * ranks.standard_error()).all()
+    wrong = posterior_of(world, 0.5 * world.epsilon).ranks("c1", draws=DRAWS, rng=4)
+    assert (np.abs(wrong.mean() - expected) > 4.0 * ranks.standard_error()).any()  # the negative control: twice the noise
+    assert ranks.probability_error.max() < 0.004
+    sure = posterior_of(world).ranks("c0", draws=500, rng=4)
+    assert sure.mean()[1] == 1.0
+    assert sure.standard_error()[1] == 0.0
+    assert repr(sure).startswith("Ranks(('north', 'm'): 1.00, ")
 
 
-def nearest(row: tuple[int, ...], total: int) -> set[tuple[int, ...]]:
-    """All counts with this total that are nearest to a row of noisy ones."""
-    points = lattice(total, len(row)) if len(row) > 1 else np.array([[total]])
-    distance = ((points - np.array(row)) ** 2).sum(axis=1)
-    return {tuple(point) for point in points[distance == distance.min()].tolist()}
+@pytest.mark.parametrize("promise", PROMISES)
+def test_draws_of_probabilities(promise: Promise) -> None:
+    world = two_columns(promise)
+    theta = posterior_of(world).sample((2, 3000), rng=5)
+    assert theta.shape == (2, 3000, 4, 2)
+    assert theta.sum(axis=-1) == pytest.approx(np.ones((2, 3000, 4)))
+    assert (theta[..., 1, 1] == 0.0).all()
+    a, b = world.betas(2, 0)
+    exact = world.probability @ betainc(a, b, 0.5)
+    assert (theta[..., 2, 0] < 0.5).mean() == pytest.approx(exact, abs=5.0 * np.sqrt(0.25 / 6000))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("public", PUBLIC)
-def test_reports_are_the_nearest_tables(shape: str, public: str) -> None:
-    made, counts = world(shape, public, "0.3", records=1)
-    possible, source = made.table.cells.possible, SeededBits(6)
-    prepared = made.prepare(counts)
-    for _ in range(20):
-        release = prepared.draw(source)
-        raw, report = np.asarray(release.raw), np.asarray(release.counts)
-        assert not report[~possible].any()
-        if public == "nothing":
-            np.testing.assert_array_equal(report, np.where(raw < 0, 0, raw))
-            continue
-        blocks = [np.argwhere(possible)] if public == "total" else [np.argwhere(possible & (np.arange(2)[:, None] == g)) for g in (0, 1)]
-        for block in blocks:
-            if len(block):
-                at = tuple(block.T)
-                assert tuple(report[at].tolist()) in nearest(tuple(raw[at].tolist()), int(counts[at].sum()))
+@pytest.mark.parametrize("promise", PROMISES)
+def test_datasets_name_their_dimensions(promise: Promise) -> None:
+    pytest.importorskip("xarray")
+    posterior = posterior_of(two_columns(promise))
+    found = posterior.to_xarray(draws=20, chains=2, rng=1)
+    assert found["theta"].dims == ("chain", "draw", "region", "sex", "category")
+    assert found["theta"].shape == (2, 20, 2, 2, 2)
+    assert found["n"].dims == ("chain", "draw", "region", "sex")
+    counts = posterior.sample_counts((2, 20), rng=1)
+    np.testing.assert_array_equal(found["count"].sel(region="south", sex="f", category="c1"), counts[..., 2, 1])
+    np.testing.assert_array_equal(found["n"].sel(region="north", sex="m"), counts[..., 1, :].sum(axis=-1))
+    if promise == "total":
+        assert found.attrs["n"] == 4
+        assert (found["n"].sum(("region", "sex")) == 4).all()
+    pytest.importorskip("arviz")
+    given = posterior.to_arviz(draws=20, chains=2, rng=1)
+    np.testing.assert_array_equal(given["posterior"]["theta"], found["theta"])
 
 
-def test_a_group_without_records_is_reported_without() -> None:
-    """It has noise like all others, because nothing but its size may show."""
-    made = LatticeGeometric(PRIOR[3], [0, 9], 1, by=BY)
-    releases = [made.release([[0, 0, 0], [3, 3, 3]], source=SeededBits(seed)) for seed in range(20)]
-    assert all(np.asarray(release.counts)[0].tolist() == [0, 0, 0] for release in releases)
-    assert any(np.asarray(release.raw)[0].any() for release in releases)
-    assert all(np.asarray(release.raw).sum(axis=1).tolist() == [0, 9] for release in releases)
+def test_a_column_that_is_called_as_a_dimension_is_refused() -> None:
+    pytest.importorskip("xarray")
+    mechanism = dc.LatticeGeometric(dc.Beta(1, 1), [3, 4], 1, by={"draw": ["a", "b"]})
+    with pytest.raises(dc.InvalidInputError, match="a column of the groups is called draw"):
+        mechanism.release([[1, 2], [2, 2]]).noise_aware().to_xarray()
 
 
-# --- where the randomness comes from ----------------------------------------------------------------------------------
+def test_draws_under_tiny_parameters_are_finite() -> None:
+    """Gammas of tiny parameters are all 0 in floats; in logarithms one of them is the largest. Each of two is as often."""
+    drawn = dirichlet_draws(np.full((4000, 2), 1e-4), np.random.default_rng(1))
+    assert drawn.sum(axis=1) == pytest.approx(np.ones(4000))
+    assert (drawn[:, 0] > 0.5).mean() == pytest.approx(0.5, abs=5.0 * np.sqrt(0.25 / 4000))
+    few = dirichlet_draws(np.broadcast_to([0.01, 0.03], (20_000, 2)), np.random.default_rng(2))
+    assert (few[:, 0] < 0.3).mean() == pytest.approx(beta(0.01, 0.03).cdf(0.3), abs=5.0 * np.sqrt(0.2 / 20_000))
 
 
-@pytest.mark.parametrize("public", PUBLIC)
-def test_a_table_is_drawn_from_the_bit_source_alone(public: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, counts = world("2x3, one impossible", public)
-
-    def forbidden(*_: Any, **__: Any) -> None:
-        raise AssertionError("a release asked for randomness that is not exact")
-
-    for function in ("random", "randrange", "getrandbits", "randint", "choice", "choices", "shuffle", "gauss"):
-        monkeypatch.setattr(random, function, forbidden)
-    for function in ("default_rng", "random", "rand", "randint", "choice", "laplace", "geometric", "seed"):
-        monkeypatch.setattr(np.random, function, forbidden)
-    assert made.release(counts, source=SeededBits(5)) == made.release(counts, source=SeededBits(5))
-    assert len({made.release(counts).raw.tobytes() for _ in range(30)}) > 1  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("public", PUBLIC)
-def test_a_source_that_runs_dry_releases_no_table(public: str) -> None:
-    class Dry:
-        secret = False
-
-        def bits(self, count: int) -> int:
-            raise dc.EntropyError(f"no {count} bits left")
-
-    made, counts = world("2x2", public)
-    with pytest.raises(dc.EntropyError):
-        made.release(counts, source=Dry())
+def test_limits_are_of_public_numbers() -> None:
+    posterior = posterior_of(two_columns("sizes"))
+    with lowered(TABLE_DRAWS=100):
+        with pytest.raises(dc.TooLargeError, match=r"13 draws of 8 cells are more than .* ask for at most 12"):
+            posterior.sample_counts(13)
+        assert posterior.sample_counts(12).shape == (12, 4, 2)
+    with lowered(GROUPS_ADDED=3), pytest.raises(dc.TooLargeError, match="up to 3 groups one at a time, and these are 4"):
+        posterior.counts.over().mean()
+    with lowered(GROUPS_ADDED=3):
+        assert posterior.counts.over("sex")["f"].is_exact
+    with lowered(RANKED_GROUPS=3), pytest.raises(dc.TooLargeError, match="up to 3 groups are ranked, and 4 have"):
+        posterior.ranks("c0")

@@ -152,8 +152,8 @@ GROUPS_ADDED = 10_000
 """Groups of a table that draws and sums of true counts go through one at a time: a minute or two."""
 SUM_CELLS = 1 << 22
 """Values of a sum of counts and of a total that are transformed together, where groups are tied by a public total: 64 MB, a few times."""
-SUM_TRANSFORMS = 1 << 27
-"""The same for all groups that are added up, one after the other: some seconds for each category."""
+SUM_TRANSFORMS = 1 << 28
+"""The same for all groups and categories that are added up, one after the other: half a minute."""
 TABLE_DRAWS = 1 << 26
 """Cells of all draws of a table: 512 MB of counts."""
 RANKED_GROUPS = 2_000

@@ -152,7 +152,8 @@ def _tied_sum(table: LatentTable, tied: TiedSizes, positions: Positions, categor
     span, outside = _span(tied.counts(i).marginal(places[i]) for i in chosen)
     columns = next_fast_len(max(max(len(run.value) for run in sizes), len(_trimmed(tied.sums.run).value)), real=True)
     rows = next_fast_len(len(span.value))
-    if rows * columns > limits.SUM_CELLS or rows * columns * len(chosen) > limits.SUM_TRANSFORMS:
+    work = rows * columns * len(chosen) * table.possible.shape[1]
+    if rows * columns > limits.SUM_CELLS or work > limits.SUM_TRANSFORMS:
         return None
     product, low, least = np.ones((rows, columns // 2 + 1), dtype=np.complex128), 0, 0
     for i, run in enumerate(sizes):
