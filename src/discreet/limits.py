@@ -148,6 +148,16 @@ GROUPS_CONVOLVED = 1_000
 """Groups of a table whose sizes are tied by a public total: the law of each one's size takes some hundredths of a second, twice."""
 GROUP_PRODUCTS = 1 << 35
 """Products of all sums over groups whose sizes are tied by a public total: half a minute."""
+GROUPS_ADDED = 10_000
+"""Groups of a table that draws and sums of true counts go through one at a time: a minute or two."""
+SUM_CELLS = 1 << 22
+"""Values of a sum of counts and of a total that are transformed together, where groups are tied by a public total: 64 MB, a few times."""
+SUM_TRANSFORMS = 1 << 28
+"""The same for all groups and categories that are added up, one after the other: half a minute."""
+TABLE_DRAWS = 1 << 26
+"""Cells of all draws of a table: 512 MB of counts."""
+RANKED_GROUPS = 2_000
+"""Groups that are ranked in every draw: the probabilities of all ranks are then 32 MB."""
 GROUPS_HELD = 64
 """Posteriors of groups that are kept once they are computed."""
 MIXTURE_CELLS = 1 << 23

@@ -7,11 +7,10 @@ The reported posterior takes noisy counts at face value. Here the true counts ar
 so that each category's probability is a finite mixture of Betas. Reading a release costs no privacy.
 """
 
-import warnings
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +19,7 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
 from discreet.inference.category_contrasts import category_contrast
 from discreet.inference.contrasts import Contrast
+from discreet.inference.draws import Estimate, arviz_of, coordinates, dirichlet_draws, estimated, needed
 from discreet.inference.fixed_total_mixtures import CategoryLines
 from discreet.inference.private_totals import CountsOfAnyTotal, counts_of_any_total, noise_of_any_total
 from discreet.inference.size_posterior import SizePosterior
@@ -47,25 +47,6 @@ def noise_aware(release: Release, size_prior: Any = None) -> "NoiseAware":
         prior = size_prior_of("flat" if size_prior is None else size_prior)
         return NoiseAware(release.prior, None, counts_of_any_total(mechanism.prior.concentration, noise, release.raw, prior))
     return NoiseAware(release.prior, mechanism.total, latent_counts(mechanism, release.raw))
-
-
-_DRAWN_TOGETHER = 1 << 22
-"""Probabilities that are drawn at once."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A probability that was estimated from independent draws, and the standard error of that. `float()` gives the value."""
-
-    value: float
-    standard_error: float
-
-    def __float__(self) -> float:
-        return self.value
-
-    def __repr__(self) -> str:
-        decimals = max(0, -int(np.floor(np.log10(self.standard_error))))
-        return f"{self.value:.{decimals}f} ± {self.standard_error:.{decimals}f}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,15 +179,7 @@ class NoiseAware:
         Its standard error is that of a proportion of which one more success and one more failure were seen, so that it is never 0.
         """
         size, generator = check_records(draws, "draws"), np.random.default_rng(rng)
-        batch, hits = max(1, _DRAWN_TOGETHER // self.prior.k), 0
-        for start in range(0, size, batch):
-            rows = min(batch, size - start)
-            holds = np.asarray(event(self.sample(rows, generator)))
-            if holds.shape != (rows,) or holds.dtype != np.bool_:
-                raise InvalidInputError("event must give one True or False for each row of draws, as theta[:, 0] > theta[:, 1] does")
-            hits += int(holds.sum())
-        smoothed = (hits + 1.0) / (size + 2.0)
-        return Estimate(hits / size, float(np.sqrt(smoothed * (1.0 - smoothed) / size)))
+        return estimated(event, lambda rows: self.sample(rows, generator), self.prior.k, size)
 
     # --- draws --------------------------------------------------------------------------------------------------------
 
@@ -222,8 +195,7 @@ class NoiseAware:
         return self._probabilities(self.sample_counts(size, generator), generator)
 
     def _probabilities(self, counts: Counts, rng: np.random.Generator) -> Floats:
-        gamma = rng.standard_gamma(self.prior.concentration + counts)
-        return cast(Floats, gamma / gamma.sum(axis=-1, keepdims=True))
+        return dirichlet_draws(self.prior.concentration + counts, rng)
 
     # --- other libraries ----------------------------------------------------------------------------------------------
 
@@ -236,29 +208,22 @@ class NoiseAware:
 
         Where n is private there is also `n`, by chain and draw.
         """
-        xarray = _needed("xarray")
+        xarray = needed("xarray")
         generator = np.random.default_rng(rng)
         counts = self.sample_counts((chains, draws), generator)
         dims = ("chain", "draw", "category")
-        coordinates = {"chain": np.arange(chains), "draw": np.arange(draws), "category": _labels(self.categories)}
+        places = {"chain": np.arange(chains), "draw": np.arange(draws), "category": coordinates(self.categories)}
         data: dict[str, Any] = {"theta": (dims, self._probabilities(counts, generator)), "count": (dims, counts)}
         attributes: dict[str, Any] = {"inference_library": "discreet"}
         if self.n is None:
             data["n"] = (dims[:2], counts.sum(axis=-1))
         else:
             attributes["n"] = self.n
-        return xarray.Dataset(data, coordinates, attrs=attributes)
+        return xarray.Dataset(data, places, attrs=attributes)
 
     def to_arviz(self, draws: int = 1000, chains: int = 4, rng: np.random.Generator | int | None = None) -> Any:
         """The same draws as what the installed ArviZ takes: `InferenceData` before version 1, an `xarray.DataTree` from then on."""
-        dataset = self.to_xarray(draws, chains, rng)
-        with warnings.catch_warnings():
-            # Before version 1 ArviZ announces that version once a day when it is imported. This method gives what either version takes.
-            warnings.simplefilter("ignore", FutureWarning)
-            arviz = _needed("arviz")
-        if hasattr(arviz, "InferenceData"):
-            return arviz.InferenceData(posterior=dataset)
-        return _needed("xarray").DataTree.from_dict({"posterior": dataset})
+        return arviz_of(self.to_xarray(draws, chains, rng))
 
     # --- for people ---------------------------------------------------------------------------------------------------
 
@@ -280,20 +245,3 @@ class NoiseAware:
         )
         size = f"n = {self.n}" if self.n is not None else "private n, 95 % interval {} to {}".format(*self.size.interval(0.95))
         return html_table(f"Noise-aware posterior, {size}", ("category", "mean", "std", "95 % interval"), rows)
-
-
-def _needed(name: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(name)
-    except ImportError:
-        raise InvalidInputError(f"{name} is not installed: pip install 'discreet[arviz]'") from None
-
-
-def _labels(categories: tuple[Hashable, ...]) -> list[Any]:
-    """Coordinates that xarray can index: the labels themselves if they are all strings or all whole numbers, else their text."""
-    for kind in (str, int):
-        if all(type(c) is kind for c in categories):
-            return list(categories)
-    return [str(c) for c in categories]

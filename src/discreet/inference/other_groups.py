@@ -9,17 +9,18 @@ convolution of the V_h of all other groups. Multiplying every V_h by e^{λu} cha
 as independent, add up to N, each has its mass in a window as wide as the noise of its group, and a tree of sums completes all of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, inf, log2, sqrt
 
 import numpy as np
 
 from discreet import limits
-from discreet.arrays import Floats
+from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
-from discreet.inference.private_totals import counts_of_any_total, usual_totals
-from discreet.inference.runs import Run, sum_of
+from discreet.inference.private_totals import CountsOfAnyTotal, counts_of_any_total, usual_totals
+from discreet.inference.runs import Run, Sum, sum_of
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.size_priors import SizePrior, tabled
 from discreet.numerics.gamma import log_rising
@@ -53,7 +54,7 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
-class _Law:
+class TiltedLaw:
     """The law of a group's size under a tilt, and a bound on what its window leaves out."""
 
     run: Run
@@ -68,13 +69,51 @@ class _Law:
         return float(self.run.value @ (self.run.x - self.mean()) ** 2)
 
 
-def size_priors(groups: Sequence[Group], total: int, noise: CellNoise) -> list[SizePrior]:
-    """For each of two or more groups, what the total and all other groups say about its size."""
-    rate, laws = _balanced(groups, total, noise)
-    rest, dropped = others([law.run for law in laws], total)
-    sums = [float(law.run.value @ completion.value) for law, completion in zip(laws, rest, strict=True)]
-    omitted = min(1.0, (sum(law.omitted for law in laws) + dropped) / max(min(sums), np.finfo(np.float64).tiny))
-    return [_prior(group, law.run.low, run.value, rate, omitted) for group, law, run in zip(groups, laws, rest, strict=True)]
+@dataclass(frozen=True, eq=False)
+class TiedSizes:
+    """The sizes of two or more groups, which add up to a public total: independent laws under a tilt, given their sum."""
+
+    groups: Sequence[Group]
+    total: int
+    noise: CellNoise
+    rate: float
+    laws: Sequence[TiltedLaw]
+
+    @cached_property
+    def sums(self) -> Sum:
+        """The laws added up, before the total is known."""
+        return sum_of([law.run for law in self.laws], _FLOOR)
+
+    def priors(self) -> list[SizePrior]:
+        """For each group, what the total and all other groups say about its size."""
+        rest, dropped = others([law.run for law in self.laws], self.total)
+        sums = [float(law.run.value @ completion.value) for law, completion in zip(self.laws, rest, strict=True)]
+        omitted = min(1.0, (sum(law.omitted for law in self.laws) + dropped) / max(min(sums), np.finfo(np.float64).tiny))
+        return [
+            _prior(group, law.run.low, run.value, self.rate, omitted) for group, law, run in zip(self.groups, self.laws, rest, strict=True)
+        ]
+
+    def counts(self, index: int) -> CountsOfAnyTotal:
+        """The law of one group's counts under the tilt: given its size it is that of the posterior."""
+        group = self.groups[index]
+        if group not in self._known:
+            while len(self._known) >= limits.GROUPS_HELD:
+                self._known.pop(next(iter(self._known)))
+            self._known[group] = _tilted(group, self.total, self.noise, self.rate)
+        return self._known[group]
+
+    @cached_property
+    def _known(self) -> dict[Group, CountsOfAnyTotal]:
+        return {}
+
+    def sample(self, size: int, rng: np.random.Generator) -> Iterator[Counts]:
+        """Draws of the sizes, group by group: the total is split between halves of the groups, and so on."""
+        return self.sums.split(np.full(size, self.total, dtype=np.int64), rng)
+
+
+def tied_sizes(groups: Sequence[Group], total: int, noise: CellNoise) -> TiedSizes:
+    """The sizes of two or more groups whose total is public."""
+    return TiedSizes(groups, total, noise, *_balanced(groups, total, noise))
 
 
 def others(laws: Sequence[Run], total: int) -> tuple[list[Run], float]:
@@ -111,7 +150,7 @@ def _prior(group: Group, low: int, completion: Floats, rate: float, omitted: flo
         return tabled(low + first, group.log_prior(u, rate) + np.log(completion[first : last + 1]), omitted)
 
 
-def _balanced(groups: Sequence[Group], total: int, noise: CellNoise) -> tuple[float, list[_Law]]:
+def _balanced(groups: Sequence[Group], total: int, noise: CellNoise) -> tuple[float, list[TiltedLaw]]:
     """A tilt and the laws of all groups under it, whose means add up to the total but for a part of its spread."""
     rate, low, high = 0.0, -inf, inf
     for _ in range(_ROUNDS):
@@ -125,9 +164,9 @@ def _balanced(groups: Sequence[Group], total: int, noise: CellNoise) -> tuple[fl
     return rate, laws
 
 
-def _laws(groups: Sequence[Group], total: int, noise: CellNoise, rate: float) -> list[_Law]:
+def _laws(groups: Sequence[Group], total: int, noise: CellNoise, rate: float) -> list[TiltedLaw]:
     """The law of every group's size under a tilt; groups that do not differ have one."""
-    known: dict[Group, _Law] = {}
+    known: dict[Group, TiltedLaw] = {}
     for group in groups:
         if group not in known:
             known[group] = _law(group, total, noise, rate)
@@ -135,13 +174,17 @@ def _laws(groups: Sequence[Group], total: int, noise: CellNoise, rate: float) ->
     return [known[group] for group in groups]
 
 
-def _law(group: Group, total: int, noise: CellNoise, rate: float) -> _Law:
+def _law(group: Group, total: int, noise: CellNoise, rate: float) -> TiltedLaw:
+    counts = _tilted(group, total, noise, rate)
+    return TiltedLaw(counts.sizes, counts.omitted)
+
+
+def _tilted(group: Group, total: int, noise: CellNoise, rate: float) -> CountsOfAnyTotal:
     prior = SizePrior(lambda u: group.log_prior(u, rate), total)
-    counts = counts_of_any_total(np.array(group.a), noise, group.raw, prior)
-    return _Law(counts.sizes, counts.omitted)
+    return counts_of_any_total(np.array(group.a), noise, group.raw, prior)
 
 
-def _step(laws: Sequence[_Law], total: int, slope: float) -> float:
+def _step(laws: Sequence[TiltedLaw], total: int, slope: float) -> float:
     """How far the tilt must go, by laws whose windows are cut; a slope of the noise, where these windows do not reach the total."""
     if total >= sum(law.run.high for law in laws):
         return slope

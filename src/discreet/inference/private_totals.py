@@ -19,7 +19,7 @@ from discreet.errors import TooLargeError
 from discreet.inference import true_counts
 from discreet.inference.any_total_mixtures import probability_law
 from discreet.inference.category_contrasts import PairWeights, check_pairs, middle_part, split_weights
-from discreet.inference.runs import Run, Sum, added, completed, inverse, sum_of, values_at
+from discreet.inference.runs import Run, Sum, added, completed, inverse, kept, sum_of, values_at
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.tilt_ladder import TAIL, Factors, Reach, reach_of
 from discreet.mechanisms.base import Mechanism
@@ -293,27 +293,32 @@ class CountsOfAnyTotal:
         return SizePosterior(self.sizes.low, self.sizes.value, self.omitted)
 
     def sample(self, size: int, rng: np.random.Generator) -> Counts:
-        """Draws, one a row: a total, then how it splits between halves of the categories, and so on."""
-        totals = self.sizes.low + inverse(self.sizes.value, rng.random(size))
-        found = np.empty((size, len(self.reach.windows)), dtype=np.int64)
+        """Draws, one a row: a total, and then its parts."""
+        return self.split(self.sizes.low + inverse(self.sizes.value, rng.random(size)), rng)
+
+    def split(self, totals: Counts, rng: np.random.Generator) -> Counts:
+        """Draws given their totals, one a row: how a total splits between halves of the categories, and so on."""
+        found = np.empty((len(totals), len(self.reach.windows)), dtype=np.int64)
         for segment in self.segments:
             rows = np.nonzero((totals >= segment.low) & (totals <= segment.high))[0]
             if rows.size:
-                found[rows] = np.stack(list(_split(segment.sum, totals[rows], rng)), axis=-1)
+                found[rows] = np.stack(list(segment.sum.split(totals[rows], rng)), axis=-1)
         return found
 
-
-def _split(total: Sum, values: Counts, rng: np.random.Generator) -> Iterator[Counts]:
-    """The counts of each category, drawn given the values of their total."""
-    if total.halves is None:
-        yield values
-        return
-    left, right = total.halves
-    part = np.empty_like(values)
-    for value in np.unique(values):
-        rows = np.nonzero(values == value)[0]
-        low, high = max(left.run.low, int(value) - right.run.high), min(left.run.high, int(value) - right.run.low)
-        mine = values_at(left.run, low, high - low + 1)
-        part[rows] = low + inverse(mine * values_at(right.run, int(value) - high, high - low + 1)[::-1], rng.random(rows.size))
-    yield from _split(left, part, rng)
-    yield from _split(right, values - part, rng)
+    def joint(self, category: int, tail: float) -> tuple[int, int, Floats]:
+        """The joint law of one count and the total, without about `tail` at the ends of either: the least of both, and probabilities."""
+        marginal, scale = self.marginal(category), float(logsumexp(self._log_sizes))
+        (first, last, _), (least, most, _) = kept(marginal.value, tail), kept(self.sizes.value, tail)
+        x = marginal.low + np.arange(first, last + 1)
+        low, high = self.sizes.low + least, self.sizes.low + most
+        found = np.zeros((len(x), high - low + 1))
+        for segment in self.segments:
+            n = np.arange(max(low, segment.low), min(high, segment.high) + 1)
+            if not n.size:
+                continue
+            rest = segment.others[category][0]
+            at = n - x[:, None] - rest.low
+            inside = (at >= 0) & (at < len(rest.value))
+            own = values_at(segment.windows[category], int(x[0]), len(x))[:, None] * np.exp(segment.log_factor[n - segment.low] - scale)
+            found[:, n - low] = own * np.where(inside, rest.value[np.where(inside, at, 0)], 0.0)
+        return int(x[0]), low, found

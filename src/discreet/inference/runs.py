@@ -78,6 +78,21 @@ class Sum:
         for mine, other in (self.halves, self.halves[::-1]):
             yield from mine.completions(completed(target, other.run, mine.run))
 
+    def split(self, totals: Counts, rng: np.random.Generator) -> Iterator[Counts]:
+        """Each count in turn, drawn given values of the total."""
+        if self.halves is None:
+            yield totals
+            return
+        left, right = self.halves
+        part = np.empty_like(totals)
+        for value in np.unique(totals).tolist():
+            rows = np.nonzero(totals == value)[0]
+            low, high = max(left.run.low, value - right.run.high), min(left.run.high, value - right.run.low)
+            mine = values_at(left.run, low, high - low + 1)
+            part[rows] = low + inverse(mine * values_at(right.run, value - high, high - low + 1)[::-1], rng.random(rows.size))
+        yield from left.split(part, rng)
+        yield from right.split(totals - part, rng)
+
 
 def sum_of(laws: Sequence[Run], floor: float) -> Sum:
     """The law of the total of independent counts, without ends that are below `floor`."""
@@ -87,6 +102,35 @@ def sum_of(laws: Sequence[Run], floor: float) -> Sum:
     left, right = sum_of(laws[:half], floor), sum_of(laws[half:], floor)
     run, dropped = trimmed(added(left.run, right.run), floor)
     return Sum(run, dropped + left.dropped + right.dropped, (left, right))
+
+
+class RunningSum:
+    """The law of the total of independent counts that come one at a time, as a tree of them all would have it.
+
+    Sums of 1, 2, 4, ... counts are held, so that there are few of them and each count is added to as few as possible.
+    """
+
+    def __init__(self, floor: float) -> None:
+        self._floor = floor
+        self._held: list[tuple[int, Run]] = []
+        self._dropped = 0.0
+
+    def add(self, law: Run) -> None:
+        self._held.append((0, law))
+        while len(self._held) > 1 and self._held[-1][0] == self._held[-2][0]:
+            self._join()
+
+    def total(self) -> tuple[Run, float]:
+        """The law of the total, without ends that are below the floor, and what these held. Without any count the total is 0."""
+        while len(self._held) > 1:
+            self._join()
+        return (self._held[0][1] if self._held else Run(0, np.ones(1))), self._dropped
+
+    def _join(self) -> None:
+        (level, right), (_, left) = self._held.pop(), self._held.pop()
+        run, dropped = trimmed(added(left, right), self._floor)
+        self._dropped += dropped
+        self._held.append((level + 1, run))
 
 
 def values_at(run: Run, low: int, size: int) -> Floats:

@@ -4,26 +4,33 @@ What is public decides what a group's true counts are known by: its size, the to
 Whichever it is, a group's posterior is a `NoiseAware`, as one variable has.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet import limits
-from discreet.arrays import Counts
+from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, RefusedError
+from discreet.inference.draws import Estimate, arviz_of
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.group_summaries import group_summaries
-from discreet.inference.group_tables import GroupSummaries
+from discreet.inference.group_tables import GroupSummaries, precision
+from discreet.inference.latent_tables import LatentTable, Margin, Positions
 from discreet.inference.noise_aware import NoiseAware
-from discreet.inference.other_groups import Group, check_groups, size_priors
+from discreet.inference.other_groups import Group, TiedSizes, check_groups, tied_sizes
 from discreet.inference.private_totals import CountsOfAnyTotal, check_any_total, counts_of_any_total
 from discreet.inference.runs import Run
+from discreet.inference.simultaneous import common_tail
 from discreet.inference.size_posterior import SizePosterior
+from discreet.inference.table_draws import Ranks, TableDraws
 from discreet.inference.table_frames import Library, summary_frame
+from discreet.inference.table_shares import SharedProbability, SharesOver, check_some_possible, chosen_weights, weights_of
+from discreet.inference.table_sums import DRAWS, TableCountsPosterior, category_index
 from discreet.inference.true_counts import LatentCounts, ListedCounts, check_posterior, latent_counts
 from discreet.mechanisms import LatticeGeometric, Mechanism
 from discreet.mechanisms.base import Prior
@@ -32,6 +39,7 @@ from discreet.model.cells import Groups, Mask
 from discreet.model.dirichlet import Dirichlet
 from discreet.model.size_priors import SizePrior, size_prior_of
 from discreet.record.table_release import TableRelease
+from discreet.validation import check_records, check_share
 
 
 def table_posterior(release: TableRelease, size_prior: Any = None) -> "TablePosterior":
@@ -160,6 +168,96 @@ class TablePosterior:
         """
         return summary_frame(self.mechanism.table.cells, self.figures(mass), library)
 
+    def simultaneous(self, mass: float = 0.95) -> GroupSummaries:
+        """Intervals of all cells that hold together, all of them at once, with probability `mass` or more.
+
+        They are equal-tailed intervals at one common level (docs/tables.md, "Sums, shares and ranks").
+        """
+        tail = common_tail(check_share(mass, "mass"), self._possible.sum(axis=1), self._latent.tie is not None)
+        return self.figures(1.0 - 2.0 * tail * (1.0 - 4.0 * precision(tail)))
+
+    # --- groups together ----------------------------------------------------------------------------------------------
+
+    @property
+    def counts(self) -> TableCountsPosterior:
+        """The true counts, of which sums are asked for: `post.counts.over("sex")["f"]`, or `post.counts.over()` for all groups."""
+        return TableCountsPosterior(self._latent, self.by, self.categories)
+
+    def over(
+        self, *columns: str, weights: Any = None, draws: int = DRAWS, rng: np.random.Generator | int | None = None
+    ) -> SharesOver | SharedProbability:
+        """Probabilities of the categories over all other columns, `post.over("sex")["f"]`; without columns, over all groups.
+
+        Args:
+            columns: The columns of the groups that are kept.
+            weights: A mapping of groups to numbers, or an array over groups. If left out, the groups' shares of the population, which
+                have a posterior where the total is public.
+            draws: How many draws intervals come from.
+            rng: A seed or generator.
+
+        Raises InvalidInputError where there are neither weights nor shares.
+        """
+        if weights is None and self.mechanism.table.published != "total":
+            raise InvalidInputError(
+                "groups have shares in the model only where their total is public: say how much each counts with weights="
+            )
+        size, margin = check_records(draws, "draws"), Margin(self.by, columns)
+        given = None if weights is None else weights_of(weights, self.by)
+
+        def together(positions: Positions) -> SharedProbability:
+            check_some_possible(self._latent, positions)
+            fixed = None if given is None else chosen_weights(given, self._latent, positions)
+            return SharedProbability(
+                self._latent, self.categories, positions, fixed, lambda i: float(self._shares[i]), lambda: self._moments, size, rng
+            )
+
+        return SharesOver(margin, together) if columns else together(np.arange(len(self)))
+
+    @cached_property
+    def _moments(self) -> tuple[Floats, Floats]:
+        found = self.figures()
+        return found.mean, found.std
+
+    # --- draws --------------------------------------------------------------------------------------------------------
+
+    @property
+    def _draws(self) -> TableDraws:
+        return TableDraws(self._latent, self.by, self.categories)
+
+    def sample_counts(self, size: int | tuple[int, ...], rng: np.random.Generator | int | None = None) -> Counts:
+        """Joint draws of the true counts of all groups, with groups and categories on the last two axes."""
+        return self._draws.counts(size, np.random.default_rng(rng))
+
+    def sample(self, size: int | tuple[int, ...], rng: np.random.Generator | int | None = None) -> Floats:
+        """Joint draws of the probabilities, with groups and categories on the last two axes; 0 for what cannot occur."""
+        generator = np.random.default_rng(rng)
+        return self._draws.probabilities(self.sample_counts(size, generator), generator)
+
+    def probability(
+        self, event: Callable[[Floats], ArrayLike], draws: int = DRAWS, rng: np.random.Generator | int | None = None
+    ) -> Estimate:
+        """The probability of anything that can be asked about the probabilities of all groups, with its Monte Carlo error.
+
+        `event` takes an array of draws, groups and categories, and says for each draw whether it holds.
+        """
+        return self._draws.probability(event, draws, np.random.default_rng(rng))
+
+    def ranks(self, category: Hashable, draws: int = DRAWS, rng: np.random.Generator | int | None = None) -> Ranks:
+        """Where each group stands by the probability of a category, from draws. Rank 1 has the largest."""
+        return self._draws.ranks(category_index(self.categories, category), draws, np.random.default_rng(rng))
+
+    def to_xarray(self, draws: int = 1000, chains: int = 4, rng: np.random.Generator | int | None = None) -> Any:
+        """Independent joint draws as an `xarray.Dataset` with a dimension for each column of the groups.
+
+        `theta` and `count` are by chain, draw, the columns of the groups and category; `n`, the size of groups, is not by category.
+        """
+        public = {} if self.mechanism.table.n is None else {"n": self.mechanism.table.n}
+        return self._draws.to_xarray(draws, chains, np.random.default_rng(rng), public)
+
+    def to_arviz(self, draws: int = 1000, chains: int = 4, rng: np.random.Generator | int | None = None) -> Any:
+        """The same draws as what the installed ArviZ takes: `InferenceData` before version 1, an `xarray.DataTree` from then on."""
+        return arviz_of(self.to_xarray(draws, chains, rng))
+
     # --- one group ----------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -213,6 +311,24 @@ class TablePosterior:
             return 0, ListedCounts(np.zeros((1, prior.k), dtype=np.int64), np.zeros(1))
         return size, latent_counts(LatticeGeometric(prior, size, self.mechanism.epsilon), self._row(position))
 
+    def _law(self, position: int) -> LatentCounts | CountsOfAnyTotal:
+        """The law of the true counts of a group with one or more possible categories."""
+        if self._possible[position].sum() > 1:
+            return self[self.by[position]].counts
+        size = self._known_size(position)
+        return self._any_total(position) if size is None else ListedCounts(np.array([[size]], dtype=np.int64), np.zeros(1))
+
+    @cached_property
+    def _latent(self) -> LatentTable:
+        """All true counts, for draws and sums."""
+        tied = self.mechanism.table.n is not None and self.mechanism.table.sizes is None and int(self._possible.any(axis=1).sum()) > 1
+        return LatentTable(
+            self._possible,
+            lambda position: np.array([float(a) for a in self._concentrations(position)]),
+            self._law,
+            (lambda: self._tied) if tied else None,
+        )
+
     def _known_size(self, position: int) -> int | None:
         """The size of a group, if it is public or follows from the total and the cells that are impossible."""
         space = self.mechanism.table
@@ -231,12 +347,17 @@ class TablePosterior:
     @cached_property
     def _size_priors(self) -> dict[int, SizePrior]:
         """For every group that may have records, what a public total and the other groups say about its size."""
+        return dict(zip(np.flatnonzero(self._possible.any(axis=1)).tolist(), self._tied.priors(), strict=True))
+
+    @cached_property
+    def _tied(self) -> TiedSizes:
+        """The sizes of all groups that may have records, tied by a public total."""
         space, noise = self.mechanism.table, self.mechanism.noise
         assert space.n is not None  # noqa: S101
         held = np.flatnonzero(self._possible.any(axis=1)).tolist()
         check_groups(len(held), int(self._possible.sum(axis=1).max()), space.n, noise.slope)
         groups = [Group(tuple(map(float, self._concentrations(i))), self._row(i), float(self._shares[i])) for i in held]
-        return dict(zip(held, size_priors(groups, space.n, noise), strict=True))
+        return tied_sizes(groups, space.n, noise)
 
     def __repr__(self) -> str:
         return f"TablePosterior({len(self):,} groups by {len(self.categories)} categories, {self.by!r})"

@@ -1,0 +1,95 @@
+"""Draws of probabilities: estimates from them, with their errors, and the forms in which other libraries take them."""
+
+import warnings
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from discreet.arrays import Floats
+from discreet.errors import InvalidInputError
+
+_DRAWN_TOGETHER = 1 << 22
+"""Probabilities that are drawn at once."""
+_SMALL = 0.02
+"""Parameters below this may give draws that are all too small for floats, and are drawn in logarithms."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A probability that was estimated from independent draws, and the standard error of that. `float()` gives the value."""
+
+    value: float
+    standard_error: float
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __repr__(self) -> str:
+        decimals = max(0, -int(np.floor(np.log10(self.standard_error))))
+        return f"{self.value:.{decimals}f} ± {self.standard_error:.{decimals}f}"
+
+
+def estimated(event: Callable[[Floats], ArrayLike], draw: Callable[[int], Floats], cells: int, size: int) -> Estimate:
+    """The part of `size` draws of so many cells each for which the event holds.
+
+    Its standard error is that of a proportion of which one more success and one more failure were seen, so that it is never 0.
+    """
+    batch, hits = max(1, _DRAWN_TOGETHER // cells), 0
+    for start in range(0, size, batch):
+        rows = min(batch, size - start)
+        holds = np.asarray(event(draw(rows)))
+        if holds.shape != (rows,) or holds.dtype != np.bool_:
+            raise InvalidInputError("event must give one True or False for each row of draws, as theta[:, 0] > theta[:, 1] does")
+        hits += int(holds.sum())
+    return Estimate(hits / size, float(standard_error(hits, size)))
+
+
+def standard_error(hits: ArrayLike, size: int) -> Floats:
+    """Of proportions that were seen so many times, as if one more success and one more failure had been seen."""
+    smoothed = (np.asarray(hits) + 1.0) / (size + 2.0)
+    return cast(Floats, np.sqrt(smoothed * (1.0 - smoothed) / size))
+
+
+def dirichlet_draws(a: Floats, rng: np.random.Generator) -> Floats:
+    """One draw of Dir(a) for each row of parameters, which are on the last axis."""
+    if a.shape[-1] == 0 or float(a.min(initial=1.0)) >= _SMALL:
+        gamma = rng.standard_gamma(a)
+        return cast(Floats, gamma / gamma.sum(axis=-1, keepdims=True))
+    logs = np.log(rng.standard_gamma(a + 1.0)) + np.log(rng.random(a.shape)) / a  # G_a = G_{a+1} U^{1/a}
+    gamma = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    return cast(Floats, gamma / gamma.sum(axis=-1, keepdims=True))
+
+
+# --- other libraries --------------------------------------------------------------------------------------------------
+
+
+def needed(name: str) -> Any:
+    """A library that is only needed here, or InvalidInputError that says how to install it."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise InvalidInputError(f"{name} is not installed: pip install 'discreet[arviz]'") from None
+
+
+def coordinates(labels: Iterable[Hashable]) -> list[Any]:
+    """Coordinates that xarray can index: the labels themselves if they are all strings or all whole numbers, else their text."""
+    given = list(labels)
+    for kind in (str, int):
+        if all(type(label) is kind for label in given):
+            return given
+    return [str(label) for label in given]
+
+
+def arviz_of(dataset: Any) -> Any:
+    """A dataset of draws as what the installed ArviZ takes: `InferenceData` before version 1, an `xarray.DataTree` from then on."""
+    with warnings.catch_warnings():
+        # Before version 1 ArviZ announces that version once a day when it is imported. This function gives what either version takes.
+        warnings.simplefilter("ignore", FutureWarning)
+        arviz = needed("arviz")
+    if hasattr(arviz, "InferenceData"):
+        return arviz.InferenceData(posterior=dataset)
+    return needed("xarray").DataTree.from_dict({"posterior": dataset})

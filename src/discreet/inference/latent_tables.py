@@ -1,0 +1,136 @@
+"""The posterior law of all true counts of a table: what draws and sums of them are made from (docs/tables.md, "Sums, shares and ranks").
+
+Where the sizes of groups are public, or nothing is, groups are independent. Where only the total is, they are tied by their sizes alone:
+the sizes are drawn first, and then the counts of each group given its size.
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import limits
+from discreet.arrays import Counts, Floats
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.inference.draws import dirichlet_draws
+from discreet.inference.other_groups import TiedSizes
+from discreet.inference.private_totals import CountsOfAnyTotal
+from discreet.inference.runs import Run
+from discreet.inference.true_counts import LatentCounts
+from discreet.model.cells import Groups, Mask
+from discreet.validation import shown
+
+Positions = NDArray[np.int64]
+
+_SIZES_TOGETHER = 1 << 24
+"""Sizes of groups whose draws are held at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class LatentTable:
+    """The true counts of all groups, their prior parameters, and which cells can occur."""
+
+    possible: Mask
+    a: Callable[[int], Floats]
+    """The prior parameters of the possible categories of a group."""
+    alone: Callable[[int], LatentCounts | CountsOfAnyTotal]
+    """The posterior law of the counts of the possible categories of a group that has some, whatever the other groups have."""
+    tie: Callable[[], TiedSizes] | None
+    """How the sizes of all groups that may have records are tied by the total; None where groups are independent."""
+
+    @cached_property
+    def tied(self) -> TiedSizes | None:
+        return None if self.tie is None else self.tie()
+
+    @cached_property
+    def held(self) -> dict[int, int]:
+        """The groups that may have records: their positions, and their places among the tied ones."""
+        return {position: i for i, position in enumerate(np.flatnonzero(self.possible.any(axis=1)).tolist())}
+
+    def marginals(self, position: int) -> tuple[list[Run], float]:
+        """The laws of the true counts of all categories in one group, and a bound on what is left out of them."""
+        allowed, nothing = np.flatnonzero(self.possible[position]).tolist(), Run(0, np.ones(1))
+        found = [nothing] * self.possible.shape[1]
+        law = self.alone(position) if allowed else None
+        for i, category in enumerate(allowed):
+            assert law is not None  # noqa: S101
+            found[category] = law.marginal(i)
+        return found, 0.0 if law is None else law.omitted
+
+    # --- draws --------------------------------------------------------------------------------------------------------
+
+    def draws(self, size: int, rng: np.random.Generator, positions: Positions | None = None) -> Iterator[tuple[int, Counts]]:
+        """Joint draws of the true counts, group by group: a position, and an array with a row for each draw and all categories.
+
+        With `positions` only of some groups, which are asked for in ascending order.
+        """
+        chosen = range(len(self.possible)) if positions is None else positions.tolist()
+        check_groups_drawn(len(chosen))
+        tied = self.tied
+        sizes = None if tied is None else self._sizes(tied, size, rng, chosen)
+        for position in chosen:
+            counts = np.zeros((size, self.possible.shape[1]), dtype=np.int64)
+            if self.possible[position].any():
+                counts[:, self.possible[position]] = self._group(position, size, rng, None if sizes is None else sizes[position])
+            yield position, counts
+
+    def _sizes(self, tied: TiedSizes, size: int, rng: np.random.Generator, chosen: Sequence[int]) -> dict[int, Counts]:
+        wanted = set(chosen)
+        if size * len(wanted) > _SIZES_TOGETHER:
+            raise TooLargeError(f"{size:,} draws of the sizes of {len(wanted):,} groups are too many to be held; ask for fewer draws")
+        return {position: part for position, part in zip(self.held, tied.sample(size, rng), strict=True) if position in wanted}
+
+    def _group(self, position: int, size: int, rng: np.random.Generator, sizes: Counts | None) -> Counts:
+        if sizes is None:
+            return self.alone(position).sample(size, rng)
+        assert self.tied is not None  # noqa: S101
+        return self.tied.counts(self.held[position]).split(sizes, rng)
+
+    def probabilities(self, position: int, counts: Counts, rng: np.random.Generator) -> Floats:
+        """The probabilities of all categories in one group, drawn given its true counts; 0 for those that cannot occur."""
+        found, can = np.zeros(counts.shape), self.possible[position]
+        if can.any():
+            found[..., can] = dirichlet_draws(self.a(position) + counts[..., can], rng)
+        return found
+
+
+def check_groups_drawn(groups: int) -> None:
+    """Refuse more groups than are gone through one at a time."""
+    if groups > limits.GROUPS_ADDED:
+        raise TooLargeError(
+            f"draws and sums of true counts go through up to {limits.GROUPS_ADDED:,} groups one at a time, and these are {groups:,}; "
+            "ask for the sums of fewer groups. Means and intervals of each group are computed for any number"
+        )
+
+
+# --- groups by some of their columns ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Groups by some of their columns; `positions` are those of all groups that have the labels asked for."""
+
+    groups: Groups
+    columns: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        known = ", ".join(repr(name) for name in self.groups.columns)
+        for name in self.columns:
+            if name not in self.groups.columns:
+                raise InvalidInputError(f"over takes columns of the groups, which are {known}; got {shown(name)!r}")
+        if len(set(self.columns)) != len(self.columns):
+            raise InvalidInputError(f"over takes each column once, of {known}")
+
+    @cached_property
+    def kept(self) -> Groups:
+        """The combinations of the labels of these columns."""
+        places = [self.groups.columns.index(name) for name in self.columns]
+        return Groups(self.columns, tuple(self.groups.labels[i] for i in places))
+
+    def positions(self, key: Hashable) -> Positions:
+        """The positions of the groups with these labels, ascending."""
+        axes = [self.groups.columns.index(name) for name in self.columns]
+        table = np.moveaxis(np.arange(len(self.groups)).reshape(self.groups.shape), axes, range(len(axes)))
+        return np.asarray(np.sort(table.reshape(len(self.kept), -1)[self.kept.index(key)]))

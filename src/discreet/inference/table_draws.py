@@ -1,0 +1,139 @@
+"""Joint draws of a table's true counts and probabilities, and what is estimated from them: events and ranks."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import rankdata
+
+from discreet import limits
+from discreet.arrays import Counts, Floats
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.inference.draws import Estimate, coordinates, estimated, needed, standard_error
+from discreet.inference.latent_tables import LatentTable, Positions
+from discreet.model.cells import Groups
+from discreet.validation import check_records
+
+_RANKED_TOGETHER = 1 << 20
+"""Probabilities that are ranked at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableDraws:
+    """Joint draws of a table: groups on the last axis but one, and categories on the last."""
+
+    table: LatentTable
+    groups: Groups
+    categories: tuple[Hashable, ...]
+
+    def counts(self, size: int | tuple[int, ...], rng: np.random.Generator) -> Counts:
+        """Draws of the true counts."""
+        shape, rows = self._checked(size)
+        found = np.zeros((rows, *self.table.possible.shape), dtype=np.int64)
+        for position, counts in self.table.draws(rows, rng):
+            found[:, position] = counts
+        return found.reshape(*shape, *found.shape[1:])
+
+    def probabilities(self, counts: Counts, rng: np.random.Generator) -> Floats:
+        """Draws of the probabilities, given true counts; 0 for categories that cannot occur."""
+        found = np.zeros(counts.shape)
+        for position in range(len(self.groups)):
+            found[..., position, :] = self.table.probabilities(position, counts[..., position, :], rng)
+        return found
+
+    def _checked(self, size: int | tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+        shape = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+        rows = prod(check_records(s, "size") for s in shape)
+        check_draws(rows, self.table.possible.size)
+        return shape, rows
+
+    def probability(self, event: Callable[[Floats], ArrayLike], draws: int, rng: np.random.Generator) -> Estimate:
+        """How probable it is that an event holds; it is given draws by groups and categories."""
+        size = check_records(draws, "draws")
+        check_draws(size, self.table.possible.size)
+        return estimated(event, lambda rows: self.probabilities(self.counts(rows, rng), rng), self.table.possible.size, size)
+
+    def ranks(self, category: int, draws: int, rng: np.random.Generator) -> "Ranks":
+        """The ranks of all groups in which a category can occur."""
+        size, ranked = check_records(draws, "draws"), np.flatnonzero(self.table.possible[:, category])
+        if len(ranked) > limits.RANKED_GROUPS:
+            raise TooLargeError(f"up to {limits.RANKED_GROUPS:,} groups are ranked, and {len(ranked):,} have this category")
+        if not len(ranked):
+            raise InvalidInputError(f"category {self.categories[category]!r} is declared impossible in all groups")
+        check_draws(size, len(ranked))
+        seen = np.zeros((len(ranked), len(ranked)))
+        theta = self._column(category, ranked, size, rng)
+        batch = max(1, _RANKED_TOGETHER // len(ranked))
+        for start in range(0, size, batch):
+            places = np.asarray(rankdata(-theta[start : start + batch], method="min", axis=1)).astype(np.int64) - 1
+            np.add.at(seen, (np.broadcast_to(np.arange(len(ranked)), places.shape), places), 1.0)
+        return Ranks(tuple(self.groups[i] for i in ranked.tolist()), seen / size, size)
+
+    def _column(self, category: int, positions: Positions, size: int, rng: np.random.Generator) -> Floats:
+        drawn = self.table.draws(size, rng, positions)
+        return np.stack([self.table.probabilities(position, counts, rng)[:, category] for position, counts in drawn], axis=1)
+
+    def to_xarray(self, draws: int, chains: int, rng: np.random.Generator, public: dict[str, Any]) -> Any:
+        """An `xarray.Dataset` of `theta` and `count`, by chain, draw, the columns of the groups, and category; `public` are attributes."""
+        xarray, own = needed("xarray"), ("chain", "draw", "category", "theta", "count", "n")
+        taken = [name for name in self.groups.columns if name in own]
+        if taken:
+            raise InvalidInputError(f"a column of the groups is called {', '.join(taken)}, as a part of the dataset is; rename it")
+        shape = (chains, draws, *self.groups.shape)
+        counts = self.counts((chains, draws), rng)
+        theta = self.probabilities(counts, rng)
+        dims = ("chain", "draw", *self.groups.columns)
+        places = {"chain": np.arange(chains), "draw": np.arange(draws), "category": coordinates(self.categories)}
+        places |= {name: coordinates(labels) for name, labels in zip(self.groups.columns, self.groups.labels, strict=True)}
+        data: dict[str, Any] = {
+            "theta": ((*dims, "category"), theta.reshape(*shape, -1)),
+            "count": ((*dims, "category"), counts.reshape(*shape, -1)),
+            "n": (dims, counts.sum(axis=-1).reshape(shape)),
+        }
+        return xarray.Dataset(data, places, attrs={"inference_library": "discreet"} | public)
+
+
+def check_draws(draws: int, cells: int) -> None:
+    """Refuse more draws than are held."""
+    if draws * cells > limits.TABLE_DRAWS:
+        raise TooLargeError(
+            f"{draws:,} draws of {cells:,} cells are more than the {limits.TABLE_DRAWS:,} numbers that are drawn; "
+            f"ask for at most {limits.TABLE_DRAWS // cells:,}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """Where each group stands by the probability of one category, from independent draws. Rank 1 has the largest.
+
+    Equal probabilities, as two groups have in which nothing else can occur, share the better rank.
+    """
+
+    groups: tuple[Hashable, ...]
+    """The groups in which the category can occur."""
+    probability: Floats
+    """For each of these groups (rows), how probable each rank is: 1, 2, and so on."""
+    draws: int
+
+    @property
+    def probability_error(self) -> Floats:
+        """The standard errors of these probabilities."""
+        return standard_error(self.probability * self.draws, self.draws)
+
+    def mean(self) -> Floats:
+        """The expected rank of each group."""
+        return np.asarray(self.probability @ np.arange(1.0, len(self.groups) + 1.0))
+
+    def standard_error(self) -> Floats:
+        """The Monte Carlo standard error of each expected rank."""
+        rank = np.arange(1.0, len(self.groups) + 1.0)
+        variance = self.probability @ rank**2 - self.mean() ** 2
+        return np.sqrt(np.maximum(variance, 0.0) / self.draws)
+
+    def __repr__(self) -> str:
+        order = np.argsort(self.mean())[:8].tolist()
+        listed = ", ".join(f"{self.groups[i]!r}: {self.mean()[i]:.2f}" for i in order)
+        return f"Ranks({listed}{', ...' if len(self.groups) > 8 else ''})"

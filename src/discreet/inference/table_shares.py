@@ -1,0 +1,161 @@
+"""Probabilities of categories over several groups, weighted by the shares of these groups (docs/tables.md, "Sums, shares and ranks").
+
+Weights are fixed numbers that a reader gives, or, where the total of all groups is public, the groups' shares of the population, which
+have a posterior: given the sizes u of groups they are Dir(b + u).
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import Floats
+from discreet.errors import InvalidInputError
+from discreet.inference.draws import standard_error
+from discreet.inference.latent_tables import LatentTable, Margin, Positions
+from discreet.inference.table_sums import category_index
+from discreet.model.cells import Groups
+from discreet.validation import check_share, shown
+
+
+@dataclass(frozen=True, eq=False)
+class SharedProbability:
+    """The posterior of the probabilities of all categories over some groups together.
+
+    Means are computed where weights are fixed, and standard deviations where groups are independent as well. All else is from draws.
+    """
+
+    table: LatentTable
+    categories: tuple[Hashable, ...]
+    positions: Positions
+    weights: Floats | None
+    """The fixed weights of these groups, which add up to 1; None for the model's shares."""
+    prior: Callable[[int], float]
+    """The prior parameter of a group's share."""
+    moments: Callable[[], tuple[Floats, Floats]]
+    """The means and standard deviations of all cells of the table."""
+    draws: int
+    rng: np.random.Generator | int | None
+
+    def mean(self) -> Floats:
+        """Expected probability of each category."""
+        if self.weights is None:
+            return np.asarray(self.samples.mean(axis=0))
+        return np.asarray(self.weights @ self.moments()[0][self.positions])
+
+    def std(self) -> Floats:
+        """Standard deviation of each category's probability."""
+        if self.weights is None or self.table.tie is not None:
+            return np.asarray(self.samples.std(axis=0, ddof=1)) if self.draws > 1 else np.full(len(self.categories), np.nan)
+        return np.sqrt(self.weights**2 @ self.moments()[1][self.positions] ** 2)
+
+    def interval(self, mass: float = 0.95) -> Floats:
+        """Equal-tailed intervals from draws: a row (low, high) for each category. `probability_error` says how exactly they hold."""
+        tail = 0.5 * (1.0 - check_share(mass, "mass"))
+        return np.asarray(np.quantile(self.samples, [tail, 1.0 - tail], axis=0).T)
+
+    def standard_error(self) -> Floats:
+        """The Monte Carlo standard error of each mean; 0 where it is computed."""
+        if self.weights is not None:
+            return np.zeros(len(self.categories))
+        return np.asarray(self.std() / np.sqrt(self.draws))
+
+    def probability_error(self, mass: float = 0.95) -> float:
+        """The Monte Carlo standard error of the probability beyond either end of an interval."""
+        return float(standard_error(0.5 * (1.0 - check_share(mass, "mass")) * self.draws, self.draws))
+
+    def marginal(self, category: Hashable) -> Floats:
+        """Draws of the probability of one category."""
+        return self.samples[:, category_index(self.categories, category)]
+
+    @cached_property
+    def samples(self) -> Floats:
+        """Draws, one a row, with the categories on the last axis."""
+        rng = np.random.default_rng(self.rng)
+        found, whole = np.zeros((self.draws, len(self.categories))), np.zeros((self.draws, 1))
+        highest = np.full((self.draws, 1), -np.inf)
+        for i, (position, counts) in enumerate(self.table.draws(self.draws, rng, self.positions)):
+            if not self.table.possible[position].any():
+                continue
+            theta = self.table.probabilities(position, counts, rng)
+            if self.weights is not None:
+                found += self.weights[i] * theta
+                continue
+            b = self.prior(position) + counts.sum(axis=1, keepdims=True)
+            logs = np.log(rng.standard_gamma(b + 1.0)) + np.log(1.0 - rng.random(b.shape)) / b  # G_b = G_{b+1} U^{1/b}, small as it may be
+            higher = np.maximum(highest, logs)
+            scale, share = np.exp(highest - higher), np.exp(logs - higher)
+            found, whole, highest = found * scale + share * theta, whole * scale + share, higher
+        return found if self.weights is not None else found / whole
+
+
+@dataclass(frozen=True, eq=False)
+class SharesOver:
+    """Probabilities over all groups that have the labels asked for: `shares["f"]`, or with two columns `shares["north", "f"]`."""
+
+    margin: Margin
+    of: Callable[[Positions], SharedProbability]
+
+    @property
+    def by(self) -> Groups:
+        return self.margin.kept
+
+    def __len__(self) -> int:
+        return len(self.by)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.by)
+
+    def __getitem__(self, labels: Hashable) -> SharedProbability:
+        return self.of(self.margin.positions(labels))
+
+
+def check_some_possible(table: LatentTable, positions: Positions) -> None:
+    """Refuse groups that together have no probabilities."""
+    if not table.possible[positions].any():
+        raise InvalidInputError("nothing can occur in these groups: all of their categories are declared impossible")
+
+
+def weights_of(given: Any, groups: Groups) -> Floats:
+    """The weight of every group, from a mapping of groups to numbers or an array over groups: finite, and not negative."""
+    if isinstance(given, Mapping):
+        found = np.full(len(groups), np.nan)
+        for group, value in given.items():
+            found[groups.index(group)] = _number(value)
+        if np.isnan(found).any():
+            raise InvalidInputError(
+                f"weights must have a number for every group; there is none for {groups[int(np.isnan(found).argmax())]!r}"
+            )
+    else:
+        try:
+            found = np.array(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidInputError(
+                f"weights must be a mapping of groups to numbers, or an array over groups; got {type(given).__name__}"
+            ) from None
+        if found.shape not in ((len(groups),), groups.shape):
+            raise InvalidInputError(f"weights must have a number for each of {len(groups):,} groups; got an array of shape {found.shape}")
+        found = found.ravel()
+    if not (np.isfinite(found) & (found >= 0.0)).all():
+        raise InvalidInputError("weights must be finite numbers that are not negative")
+    return found
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"weights must be numbers; got {shown(value)!r}") from None
+
+
+def chosen_weights(weights: Floats, table: LatentTable, positions: Positions) -> Floats:
+    """The weights of some groups in parts of their sum."""
+    chosen = weights[positions]
+    if (chosen[~table.possible[positions].any(axis=1)] > 0.0).any():
+        raise InvalidInputError("a group in which nothing can occur has no probabilities: its weight must be 0")
+    if not chosen.any():
+        raise InvalidInputError("weights must not all be 0 for the groups that are put together")
+    chosen = chosen / chosen.max()  # so that the sum is finite
+    return np.asarray(chosen / chosen.sum())

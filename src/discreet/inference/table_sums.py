@@ -1,0 +1,258 @@
+"""Sums of the true counts of a table over groups (docs/tables.md, "Sums, shares and ranks").
+
+Between independent groups the law of a sum is a convolution of the laws of cells. Where a public total ties the groups, it is found from
+the joint laws of a cell and the size of its group, under a tilt that makes groups independent: their two-dimensional Fourier transforms
+are multiplied, and the sizes set to the total. Where these are too long, sums are counted among draws.
+"""
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.fft import ifft, next_fast_len, rfft, rfft2
+
+from discreet import limits
+from discreet.arrays import Counts, Floats
+from discreet.errors import InvalidInputError
+from discreet.inference.draws import standard_error
+from discreet.inference.latent_tables import LatentTable, Margin, Positions, check_groups_drawn
+from discreet.inference.other_groups import TiedSizes
+from discreet.inference.runs import Run, RunningSum, kept
+from discreet.inference.size_posterior import SizePosterior
+from discreet.model.cells import Groups
+from discreet.validation import check_records, shown, spelling
+
+_FLOOR = 1e-26
+"""What is dropped at the ends of sums, relative to the largest probability."""
+_TAIL = 1e-19
+"""What is left out at the ends of laws that are transformed."""
+_ROUNDING = 1e-15
+"""Rounding error of a product of transforms, for each factor."""
+_EXACT = 1e-10
+"""Bound on the error of probabilities up to which a law is given as exact."""
+DRAWS = 10_000
+"""Draws where nobody asks for another number."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountSum:
+    """The posterior of sums of true counts over some groups, by category. `total["daily"]` is the law of one of them."""
+
+    table: LatentTable
+    categories: tuple[Hashable, ...]
+    positions: Positions
+    draws: int
+    rng: np.random.Generator | int | None
+
+    def __getitem__(self, category: Hashable) -> SizePosterior:
+        """The law of the number of records of one category in these groups."""
+        return self._law(category_index(self.categories, category))
+
+    def probabilities(self, category: Hashable) -> tuple[Counts, Floats]:
+        """Possible sums of one category and their probabilities."""
+        return self[category].probabilities()
+
+    def mean(self) -> Floats:
+        """Expected sum of each category."""
+        return np.array([law.mean() for law in self._laws])
+
+    def std(self) -> Floats:
+        """Standard deviation of the sum of each category."""
+        return np.array([law.std() for law in self._laws])
+
+    def interval(self, mass: float = 0.95) -> Counts:
+        """Equal-tailed intervals of whole numbers that each hold this much probability or more: a row (low, high) for each category."""
+        return np.array([law.interval(mass) for law in self._laws])
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all of these are computed; otherwise they come from draws, and `standard_error` says how far off they may be."""
+        return all(self._exact(i) is not None for i in range(len(self.categories)))
+
+    def standard_error(self) -> Floats:
+        """The Monte Carlo standard error of each mean; 0 where it is computed."""
+        drawn = np.array([self._exact(i) is None for i in range(len(self.categories))])
+        return np.asarray(np.where(drawn, self.std() / np.sqrt(self.draws), 0.0))
+
+    def probability_error(self, mass: float = 0.95) -> Floats:
+        """The standard error of the probability beyond an end of each interval; 0 where it is computed."""
+        drawn = np.array([self._exact(i) is None for i in range(len(self.categories))])
+        return np.where(drawn, standard_error(0.5 * (1.0 - mass) * self.draws, self.draws), 0.0)
+
+    @property
+    def _laws(self) -> list[SizePosterior]:
+        return [self._law(i) for i in range(len(self.categories))]
+
+    def _law(self, category: int) -> SizePosterior:
+        exact = self._exact(category)
+        if exact is not None:
+            return exact
+        drawn = self._drawn[:, category]
+        low = int(drawn.min())
+        return SizePosterior(low, np.bincount(drawn - low) / self.draws)
+
+    @cached_property
+    def _drawn(self) -> Counts:
+        found = np.zeros((self.draws, len(self.categories)), dtype=np.int64)
+        for _, counts in self.table.draws(self.draws, np.random.default_rng(self.rng), self.positions):
+            found += counts
+        return found
+
+    def _exact(self, category: int) -> SizePosterior | None:
+        if self.table.tie is None or len(self.positions) == 1:
+            return self._convolved[category]
+        if category not in self._tied:
+            assert self.table.tied is not None  # noqa: S101
+            self._tied[category] = _tied_sum(self.table, self.table.tied, self.positions, category)
+        return self._tied[category]
+
+    @cached_property
+    def _tied(self) -> dict[int, SizePosterior | None]:
+        return {}
+
+    @cached_property
+    def _convolved(self) -> list[SizePosterior]:
+        """The sums of independent groups, whose laws are gone through once for all categories."""
+        check_groups_drawn(len(self.positions))
+        sums, omitted = [RunningSum(_FLOOR) for _ in self.categories], 0.0
+        for position in self.positions.tolist():
+            runs, left = self.table.marginals(position)
+            omitted += left
+            for total, run in zip(sums, runs, strict=True):
+                total.add(run)
+        return [_law_of(*total.total(), omitted) for total in sums]
+
+
+def _law_of(run: Run, dropped: float, omitted: float) -> SizePosterior:
+    return SizePosterior(run.low, run.value / run.value.sum(), min(1.0, dropped + omitted))
+
+
+def category_index(categories: tuple[Hashable, ...], category: Hashable) -> int:
+    """The position of a category that is named by its label."""
+    places = [i for i, label in enumerate(categories) if spelling(label) == spelling(category)]
+    if not places:
+        known = ", ".join(repr(label) for label in categories[:10]) + (", ..." if len(categories) > 10 else "")
+        raise InvalidInputError(f"category must be one of {known}; got {shown(category)!r}")
+    return places[0]
+
+
+# --- groups that a total ties -----------------------------------------------------------------------------------------
+
+
+def _tied_sum(table: LatentTable, tied: TiedSizes, positions: Positions, category: int) -> SizePosterior | None:
+    """The law of the sum of one category over some groups given the total of all; None where it is too long or not exact enough."""
+    chosen = [table.held[p] for p in positions.tolist() if table.possible[p, category]]
+    places = {i: int(table.possible[p, :category].sum()) for p, i in table.held.items() if table.possible[p, category]}
+    if not chosen:
+        return SizePosterior(0, np.ones(1))
+    check_groups_drawn(len(chosen))
+    cut = [kept(law.run.value, _TAIL) for law in tied.laws]
+    sizes = [Run(law.run.low + first, law.run.value[first : last + 1]) for law, (first, last, _) in zip(tied.laws, cut, strict=True)]
+    span, outside = _span(tied.counts(i).marginal(places[i]) for i in chosen)
+    columns = next_fast_len(max(max(len(run.value) for run in sizes), len(_trimmed(tied.sums.run).value)), real=True)
+    rows = next_fast_len(len(span.value))
+    work = rows * columns * len(chosen) * table.possible.shape[1]
+    if rows * columns > limits.SUM_CELLS or work > limits.SUM_TRANSFORMS:
+        return None
+    product, low, least = np.ones((rows, columns // 2 + 1), dtype=np.complex128), 0, 0
+    for i, run in enumerate(sizes):
+        if i in chosen:
+            x, n, joint = tied.counts(i).joint(places[i], _TAIL)
+            product *= rfft2(_wrapped(joint, rows, columns), s=(rows, columns))
+            low, least = low + x, least + n
+        else:
+            product *= rfft(run.value, n=columns)
+            least += run.low
+    value = np.roll(_at_total(product, columns, tied.total - least), low - span.low)
+    whole = float(value.sum())
+    left = sum(law.omitted for law in tied.laws) + 8.0 * len(tied.laws) * _TAIL + outside + _ROUNDING * len(tied.laws)
+    if not whole > left / _EXACT:
+        return None
+    probability = np.maximum(value[: len(span.value)], 0.0)
+    return SizePosterior(span.low, probability / probability.sum(), left / whole)
+
+
+def _trimmed(run: Run) -> Run:
+    first, last, _ = kept(run.value / run.value.sum(), _TAIL)
+    return Run(run.low + first, run.value[first : last + 1])
+
+
+def _span(marginals: Iterator[Run]) -> tuple[Run, float]:
+    """The values that a sum of independent counts may have, and what is left out of them; at least as many as any of the counts has."""
+    sums, widest, many = RunningSum(_FLOOR), 0, 1
+    for run in marginals:
+        part = _trimmed(run)
+        sums.add(part)
+        widest, many = max(widest, len(part.value)), many + 1
+    run, dropped = sums.total()
+    run = _trimmed(run)
+    if len(run.value) < widest:
+        run = Run(run.low, np.pad(run.value, (0, widest - len(run.value))))
+    return run, dropped + 2.0 * _TAIL * many
+
+
+def _wrapped(joint: Floats, rows: int, columns: int) -> Floats:
+    """A law on a circle, where its values may go around."""
+    for axis, length in ((0, rows), (1, columns)):
+        if joint.shape[axis] > length:
+            many = -(-joint.shape[axis] // length)
+            padding = [(0, 0), (0, 0)]
+            padding[axis] = (0, many * length - joint.shape[axis])
+            shape = (many, length, -1) if axis == 0 else (joint.shape[0], many, length)
+            joint = np.pad(joint, padding).reshape(shape).sum(axis=axis)
+    return joint
+
+
+def _at_total(product: np.ndarray[tuple[int, ...], np.dtype[np.complex128]], columns: int, total: int) -> Floats:
+    """The inverse of a two-dimensional transform in the column of one total, for all rows."""
+    frequency = np.arange(product.shape[1])
+    phase = np.exp(2j * np.pi * ((frequency * (total % columns)) % columns) / columns)
+    phase[1 : product.shape[1] - (columns % 2 == 0)] *= 2.0  # a half of the frequencies stands for the other half
+    return np.asarray((ifft(product, axis=0) @ phase).real / columns)
+
+
+# --- as readers ask ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class SumsOver:
+    """Sums over all groups that have the labels asked for: `sums["f"]`, or with two columns `sums["north", "f"]`."""
+
+    margin: Margin
+    of: Callable[[Positions], CountSum]
+
+    @property
+    def by(self) -> Groups:
+        return self.margin.kept
+
+    def __len__(self) -> int:
+        return len(self.by)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.by)
+
+    def __getitem__(self, labels: Hashable) -> CountSum:
+        return self.of(self.margin.positions(labels))
+
+
+@dataclass(frozen=True, eq=False)
+class TableCountsPosterior:
+    """The true counts of a table, of which sums are asked for."""
+
+    table: LatentTable
+    groups: Groups
+    categories: tuple[Hashable, ...]
+
+    def over(self, *columns: str, draws: int = DRAWS, rng: np.random.Generator | int | None = None) -> SumsOver | CountSum:
+        """Sums of the true counts over all other columns; without columns, over all groups.
+
+        `draws` and `rng` are for tables with a public total that are too large for exact laws.
+        """
+        size = check_records(draws, "draws")
+
+        def total(positions: Positions) -> CountSum:
+            return CountSum(self.table, self.categories, positions, size, rng)
+
+        margin = Margin(self.groups, columns)
+        return SumsOver(margin, total) if columns else total(np.arange(len(self.groups)))
