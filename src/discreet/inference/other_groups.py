@@ -9,7 +9,7 @@ convolution of the V_h of all other groups. Multiplying every V_h by e^{λu} cha
 as independent, add up to N, each has its mass in a window as wide as the noise of its group, and a tree of sums completes all of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, log2, sqrt
 
@@ -18,7 +18,7 @@ import numpy as np
 from discreet import limits
 from discreet.arrays import Floats
 from discreet.errors import TooLargeError
-from discreet.inference.private_totals import counts_of_any_total, usual_totals
+from discreet.inference.private_totals import CountsOfAnyTotal, counts_of_any_total, usual_totals
 from discreet.inference.runs import Run, sum_of
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.size_priors import SizePrior, tabled
@@ -68,13 +68,44 @@ class _Law:
         return float(self.run.value @ (self.run.x - self.mean()) ** 2)
 
 
-def size_priors(groups: Sequence[Group], total: int, noise: CellNoise) -> list[SizePrior]:
-    """For each of two or more groups, what the total and all other groups say about its size."""
-    rate, laws = _balanced(groups, total, noise)
-    rest, dropped = others([law.run for law in laws], total)
-    sums = [float(law.run.value @ completion.value) for law, completion in zip(laws, rest, strict=True)]
-    omitted = min(1.0, (sum(law.omitted for law in laws) + dropped) / max(min(sums), np.finfo(np.float64).tiny))
-    return [_prior(group, law.run.low, run.value, rate, omitted) for group, law, run in zip(groups, laws, rest, strict=True)]
+@dataclass(frozen=True, eq=False)
+class TiedGroups:
+    """Two or more groups whose sizes add up to a total, under a tilt with which the means of their sizes do so, taken as independent."""
+
+    groups: Sequence[Group]
+    total: int
+    noise: CellNoise
+    rate: float
+    laws: "Sequence[_Law]"
+    """Of the sizes of all groups under the tilt."""
+
+    def size_priors(self) -> list[SizePrior]:
+        """For each group, what the total and all other groups say about its size."""
+        rest, dropped = others([law.run for law in self.laws], self.total)
+        sums = [float(law.run.value @ completion.value) for law, completion in zip(self.laws, rest, strict=True)]
+        omitted = self.omitted(dropped, min(sums))
+        found = zip(self.groups, self.laws, rest, strict=True)
+        return [_prior(group, law.run.low, run.value, self.rate, omitted) for group, law, run in found]
+
+    def omitted(self, dropped: float, chance: float) -> float:
+        """Bound on what windows and sums left out, given the total: what sums dropped, and the probability of the total under the tilt."""
+        return min(1.0, (sum(law.omitted for law in self.laws) + dropped) / max(chance, np.finfo(np.float64).tiny))
+
+    def counts(self, group: int) -> CountsOfAnyTotal:
+        """The law of one group's counts under the tilt, as if the others did not exist."""
+        return _tilted(self.groups[group], self.total, self.noise, self.rate)
+
+    def without(self, group: int) -> Iterator[tuple[int, Run, float]]:
+        """For every other group, the law under the tilt of the total of all groups but these two; and what was dropped from it."""
+        left = [i for i in range(len(self.laws)) if i != group]
+        found = sum_of([self.laws[i].run for i in left], _FLOOR)
+        rest = found.others(Run(0, np.ones(1)), _FLOOR)
+        return ((i, run, found.dropped + dropped) for i, (run, dropped) in zip(left, rest, strict=True))
+
+
+def tied_groups(groups: Sequence[Group], total: int, noise: CellNoise) -> TiedGroups:
+    """Two or more groups with the tilt that is good for their total."""
+    return TiedGroups(groups, total, noise, *_balanced(groups, total, noise))
 
 
 def others(laws: Sequence[Run], total: int) -> tuple[list[Run], float]:
@@ -136,9 +167,13 @@ def _laws(groups: Sequence[Group], total: int, noise: CellNoise, rate: float) ->
 
 
 def _law(group: Group, total: int, noise: CellNoise, rate: float) -> _Law:
-    prior = SizePrior(lambda u: group.log_prior(u, rate), total)
-    counts = counts_of_any_total(np.array(group.a), noise, group.raw, prior)
+    counts = _tilted(group, total, noise, rate)
     return _Law(counts.sizes, counts.omitted)
+
+
+def _tilted(group: Group, total: int, noise: CellNoise, rate: float) -> CountsOfAnyTotal:
+    prior = SizePrior(lambda u: group.log_prior(u, rate), total)
+    return counts_of_any_total(np.array(group.a), noise, group.raw, prior)
 
 
 def _step(laws: Sequence[_Law], total: int, slope: float) -> float:

@@ -15,14 +15,16 @@ import numpy as np
 from discreet import limits
 from discreet.arrays import Counts
 from discreet.errors import InvalidInputError, RefusedError
+from discreet.inference.contrasts import Contrast
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.group_summaries import group_summaries
 from discreet.inference.group_tables import GroupSummaries
 from discreet.inference.noise_aware import NoiseAware
-from discreet.inference.other_groups import Group, check_groups, size_priors
+from discreet.inference.other_groups import Group, TiedGroups, check_groups, tied_groups
 from discreet.inference.private_totals import CountsOfAnyTotal, check_any_total, counts_of_any_total
 from discreet.inference.runs import Run
 from discreet.inference.size_posterior import SizePosterior
+from discreet.inference.table_contrasts import comparable, group_contrasts
 from discreet.inference.table_frames import Library, summary_frame
 from discreet.inference.true_counts import LatentCounts, ListedCounts, check_posterior, latent_counts
 from discreet.mechanisms import LatticeGeometric, Mechanism
@@ -134,6 +136,30 @@ class TablePosterior:
         rest = sum((share for share, row in zip(self._shares, self._possible, strict=True) if row.any()), -a)
         return probability_law(Run(size.low, size.probability), total, float(a), float(rest), self.by[position], size.omitted)
 
+    # --- two groups ---------------------------------------------------------------------------------------------------
+
+    def contrast(self, first: Hashable, second: Hashable, category: Hashable) -> Contrast:
+        """How the probability of a category differs between two groups: difference, ratio and odds ratio, the first against the second.
+
+        `post[group].contrast(one, other)` compares two categories in one group.
+
+        Raises:
+            InvalidInputError: a group or the category is unknown, both groups are the same, or in one of them there is nothing to infer.
+            TooLargeError: the noise leaves more sizes or counts possible than are looked at.
+        """
+        groups = self.by.index(first), self.by.index(second)
+        return next(group_contrasts(self, groups[:1], groups[1], category))
+
+    def contrasts(self, reference: Hashable, category: Hashable) -> Iterator[tuple[Hashable, Contrast]]:
+        """How the probability of a category in every other group differs from that in a reference group, each with its group.
+
+        They are computed one by one as they are asked for. Groups in which the category cannot occur, or nothing else, are left out.
+        """
+        other = self.by.index(reference)
+        groups = [group for group in comparable(self, category) if group != other]
+        found = group_contrasts(self, groups, other, category)
+        return ((self.by[group], contrast) for group, contrast in zip(groups, found, strict=True))
+
     # --- all groups at once -------------------------------------------------------------------------------------------
 
     def figures(self, mass: float = 0.95) -> GroupSummaries:
@@ -231,12 +257,18 @@ class TablePosterior:
     @cached_property
     def _size_priors(self) -> dict[int, SizePrior]:
         """For every group that may have records, what a public total and the other groups say about its size."""
+        held, tied = self._tied
+        return dict(zip(held, tied.size_priors(), strict=True))
+
+    @cached_property
+    def _tied(self) -> tuple[list[int], TiedGroups]:
+        """The groups that may have records, where a public total ties their sizes."""
         space, noise = self.mechanism.table, self.mechanism.noise
         assert space.n is not None  # noqa: S101
         held = np.flatnonzero(self._possible.any(axis=1)).tolist()
         check_groups(len(held), int(self._possible.sum(axis=1).max()), space.n, noise.slope)
         groups = [Group(tuple(map(float, self._concentrations(i))), self._row(i), float(self._shares[i])) for i in held]
-        return dict(zip(held, size_priors(groups, space.n, noise), strict=True))
+        return held, tied_groups(groups, space.n, noise)
 
     def __repr__(self) -> str:
         return f"TablePosterior({len(self):,} groups by {len(self.categories)} categories, {self.by!r})"
