@@ -3,7 +3,7 @@
 Where the sizes of groups are public, or nothing is, groups are independent given what was released. A public total ties their sizes.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
 from discreet.inference.any_total_mixtures import joint_weights
 from discreet.inference.category_contrasts import check_pairs
-from discreet.inference.contrasts import Contrast, CoupledGroup, coupled_contrast, independent_contrast, size_coupling
+from discreet.inference.contrasts import Contrast, CoupledGroup, Quantity, coupled_contrast, independent_contrast, size_coupling
 from discreet.inference.other_groups import TiedGroups
 from discreet.inference.private_totals import CountsOfAnyTotal
 from discreet.inference.runs import Run, added, kept, values_at
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _LEFT_OUT = 1e-14
 """Posterior probability of sizes, and of counts, that are left out at either end."""
+Summary = tuple[float, float, float]
 
 
 def comparable(posterior: "TablePosterior", category: Hashable) -> list[int]:
@@ -33,14 +34,31 @@ def comparable(posterior: "TablePosterior", category: Hashable) -> list[int]:
 
 
 def group_contrasts(posterior: "TablePosterior", groups: Sequence[int], reference: int, category: Hashable) -> Iterator[Contrast]:
-    """Compare each of these groups, given by their positions, with a reference group. What cannot be compared is refused at once."""
-    sides = [_side(posterior, group, category) for group in groups]
+    """Compare each of these groups, given by their positions in ascending order, with a reference group."""
     other = _side(posterior, reference, category)
-    if reference in groups:
-        raise InvalidInputError(f"a contrast compares two different groups, got {posterior.by[reference]!r} twice")
     if posterior.mechanism.table.published == "total":
-        return _tied_contrasts(posterior, sides, other)
-    return (_independent(posterior, side, other) for side in sides)
+        return _tied_contrasts(posterior, groups, other)
+    return (_independent(posterior, _side(posterior, group, category), other) for group in groups)
+
+
+@dataclass(frozen=True)
+class ContrastSummary:
+    """One group against a reference group: of each contrast the median and the two ends of its interval."""
+
+    group: Hashable
+    difference: Summary
+    odds_ratio: Summary
+    probability: float
+    """That the category is more likely in this group."""
+
+
+def summarised(found: Iterable[tuple[Hashable, Contrast]], mass: float) -> list[ContrastSummary]:
+    """The figures of contrasts of groups with a reference group, as `TablePosterior.contrasts` gives them."""
+
+    def figures(quantity: Quantity) -> Summary:
+        return quantity.median(), *quantity.interval(mass)
+
+    return [ContrastSummary(group, figures(c.difference), figures(c.odds_ratio), c.probability) for group, c in found]
 
 
 @dataclass(frozen=True)
@@ -76,14 +94,14 @@ def _independent(posterior: "TablePosterior", first: _Side, second: _Side) -> Co
 # --- groups that a public total ties together -------------------------------------------------------------------------
 
 
-def _tied_contrasts(posterior: "TablePosterior", firsts: Sequence[_Side], second: _Side) -> Iterator[Contrast]:
+def _tied_contrasts(posterior: "TablePosterior", groups: Sequence[int], second: _Side) -> Iterator[Contrast]:
+    firsts = {group: _side(posterior, group, second.category) for group in groups}
     held, tied = posterior._tied
-    wanted = {side.position: side for side in firsts}
-    other, counts = held.index(second.position), tied.counts(held.index(second.position))
-    beside = {held[i]: (i, rest, dropped) for i, rest, dropped in tied.without(other) if held[i] in wanted}
-    for side in firsts:
-        i, rest, dropped = beside[side.position]
-        yield _tied(tied, (side, second), (tied.counts(i), counts), rest, dropped)
+    other = held.index(second.position)
+    counts = tied.counts(other)
+    for i, rest, dropped in tied.without(other):
+        if held[i] in firsts:
+            yield _tied(tied, (firsts[held[i]], second), (tied.counts(i), counts), rest, dropped)
 
 
 def _tied(

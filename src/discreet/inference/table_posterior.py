@@ -147,8 +147,10 @@ class TablePosterior:
             InvalidInputError: a group or the category is unknown, both groups are the same, or in one of them there is nothing to infer.
             TooLargeError: the noise leaves more sizes or counts possible than are looked at.
         """
-        groups = self.by.index(first), self.by.index(second)
-        return next(group_contrasts(self, groups[:1], groups[1], category))
+        group, reference = self.by.index(first), self.by.index(second)
+        if group == reference:
+            raise InvalidInputError(f"a contrast compares two different groups, got {self.by[group]!r} twice")
+        return next(group_contrasts(self, [group], reference, category))
 
     def contrasts(self, reference: Hashable, category: Hashable) -> Iterator[tuple[Hashable, Contrast]]:
         """How the probability of a category in every other group differs from that in a reference group, each with its group.
