@@ -185,3 +185,80 @@ def _completed(world: TableWorld) -> Ints:
             if row.any():
                 raw[i, row.nonzero()[0][-1]] += world.sizes[i] - raw[i].sum()
     return raw
+
+
+# --- all outcomes -----------------------------------------------------------------------------------------------------
+
+
+def outcome_classes(world: TableWorld) -> Iterator[tuple[Floats, Ints]]:
+    """Classes of outcomes that say the same: the probability of each table together with the class, and an outcome of it.
+
+    A noisy count below every possible count, or above, says no more than 0 or the largest: outcomes that agree where they are cut are one
+    class, whose probability is that of the cut counts times that of all ways to go on from them (with the totals that are public).
+    """
+    most = int(world.tables.max())
+    slope = world.epsilon if world.promise == "nothing" else 0.5 * world.epsilon
+    prior = np.exp(world.log_prior - logsumexp(world.log_prior))
+    for cut in product(range(most + 1), repeat=int(world.possible.sum())):
+        raw = np.zeros_like(world.raw)
+        raw[world.possible] = cut
+        weight, raw = _class(world, raw, most, slope)
+        if weight > 0.0:
+            away = np.abs(np.clip(raw, 0, most) - world.tables)[:, world.possible].sum(axis=1)
+            yield np.asarray(prior * weight * np.exp(-slope * away)), raw
+
+
+def _class(world: TableWorld, cut: Ints, most: int, slope: float) -> tuple[float, Ints]:
+    """The weight of all outcomes that are cut to these counts, but for the part that depends on the table; and one of them."""
+    if world.promise == "nothing":
+        q = np.exp(-slope)
+        tails = np.where((cut == 0) | (cut == most), 1.0 / (1.0 + q), (1.0 - q) / (1.0 + q))
+        return float(tails[world.possible].prod()), cut
+    weight, raw = 1.0, cut.copy()
+    blocks = [slice(i, i + 1) for i in range(len(cut))] if world.promise == "sizes" else [slice(None)]
+    for block in blocks:
+        possible = world.possible[block]
+        if possible.sum() < 2:
+            raw[block][possible] = world.sizes[block].sum()
+            weight *= float((cut[block][possible] == min(int(world.sizes[block].sum()), most)).all())
+            continue
+        part, one = _on_lattice(cut[block][possible], int(world.sizes[block].sum()), most, slope)
+        weight *= part
+        place = np.zeros_like(raw[block])
+        place[possible] = one
+        raw[block] = place
+    return weight, raw
+
+
+def _on_lattice(cut: Ints, total: int, most: int, slope: float) -> tuple[float, Ints]:
+    """The same for cells whose noisy counts add up to a total: what is beyond the cut must make up for the rest."""
+    reach = int(80.0 / slope)
+    beyond = np.zeros(2 * reach + 1)
+    beyond[reach] = 1.0
+    steps = np.arange(-reach, reach + 1)
+    for value in cut:
+        allowed = (steps == 0) | ((steps < 0) & (value == 0)) | ((steps > 0) & (value == most))
+        beyond = np.convolve(beyond, np.where(allowed, np.exp(-slope * np.abs(steps)), 0.0))[reach:-reach]
+    missing = total - int(cut.sum())
+    weight, one = float(beyond[reach + missing]), cut.copy()
+    if weight > 0.0 and missing:
+        one[np.flatnonzero(cut == (most if missing > 0 else 0))[0]] += missing
+    return weight / np.exp(_lattice_constant(len(cut), 2.0 * slope)), one
+
+
+def _lattice_constant(k: int, epsilon: float) -> float:
+    """ln Σ e^{-ε d} over all noise of k counts that adds up to 0, by listing the sums of k counts of noise."""
+    reach = int(160.0 / epsilon)
+    one = np.exp(-0.5 * epsilon * np.abs(np.arange(-reach, reach + 1)))
+    law = np.ones(1)
+    for _ in range(k):
+        law = np.convolve(law, one)
+    return float(np.log(law[k * reach]))
+
+
+def two_by_two(promise: Promise, records: int, epsilon: float, a: list[list[float]], shares: list[float]) -> TableWorld:
+    """Two groups by two categories with few records."""
+    sizes = np.array([records, max(records - 1, 1)]) if promise == "sizes" else np.array([records, 0])
+    possible = np.ones((2, 2), dtype=np.bool_)
+    empty = np.zeros((2, 2), dtype=np.int64)
+    return TableWorld(promise, epsilon, np.array(a), possible, sizes, np.array(shares), np.zeros(records + 1), empty)

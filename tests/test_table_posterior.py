@@ -1,7 +1,6 @@
 """The posterior of each group of a table. Oracle: all tables listed, with the textbook's weights (tests/table_worlds.py)."""
 
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import discreet as dc
 from discreet.record.table_release import TableRelease
 from tests.inference_support import TOLERANCE, release_of
 from tests.support import lowered
-from tests.table_worlds import PROMISES, TableWorld, random_world
+from tests.table_worlds import PROMISES, Promise, TableWorld, outcome_classes, random_world, two_by_two
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -107,23 +106,9 @@ def test_expected_sizes_of_many_groups_add_up_to_the_total() -> None:
 
 
 def _coverage(world: TableWorld, mass: float, read_as: float | None = None) -> tuple[Floats, float]:
-    """How often the interval of each open cell holds its probability, over all tables and outcomes; and their probability in all.
-
-    A noisy count below every possible count, or above, says no more than 0 or the largest: outcomes that agree where they are cut are one
-    class, whose probability is that of the cut counts times that of all ways to go on from them (with the totals that are public).
-    """
-    most = int(world.tables.max())
-    slope = world.epsilon if world.promise == "nothing" else 0.5 * world.epsilon
-    prior = np.exp(world.log_prior - logsumexp(world.log_prior))
-    cells = [tuple(cell) for cell in np.argwhere(world.possible)]
+    """How often the interval of each open cell holds its probability, over all tables and outcomes; and their probability in all."""
     found, whole = np.zeros(world.a.shape), 0.0
-    for cut in product(range(most + 1), repeat=len(cells)):
-        raw = np.zeros_like(world.raw)
-        raw[world.possible] = cut
-        weight, raw = _class(world, raw, most, slope)
-        if weight == 0.0:
-            continue
-        chance = prior * weight * np.exp(-slope * np.abs(np.clip(raw, 0, most) - world.tables)[:, world.possible].sum(axis=1))
+    for chance, raw in outcome_classes(world):
         posterior = replace(world, raw=raw, epsilon=world.epsilon if read_as is None else read_as).posterior()
         whole += float(chance.sum())
         for i in world.open_groups():
@@ -133,68 +118,13 @@ def _coverage(world: TableWorld, mass: float, read_as: float | None = None) -> t
     return found, whole
 
 
-def _class(world: TableWorld, cut: Ints, most: int, slope: float) -> tuple[float, Ints]:
-    """The weight of all outcomes that are cut to these counts, but for the part that depends on the table; and one of them."""
-    if world.promise == "nothing":
-        q = np.exp(-slope)
-        tails = np.where((cut == 0) | (cut == most), 1.0 / (1.0 + q), (1.0 - q) / (1.0 + q))
-        return float(tails[world.possible].prod()), cut
-    weight, raw = 1.0, cut.copy()
-    blocks = [slice(i, i + 1) for i in range(len(cut))] if world.promise == "sizes" else [slice(None)]
-    for block in blocks:
-        possible = world.possible[block]
-        if possible.sum() < 2:
-            raw[block][possible] = world.sizes[block].sum()
-            weight *= float((cut[block][possible] == min(int(world.sizes[block].sum()), most)).all())
-            continue
-        part, one = _on_lattice(cut[block][possible], int(world.sizes[block].sum()), most, slope)
-        weight *= part
-        place = np.zeros_like(raw[block])
-        place[possible] = one
-        raw[block] = place
-    return weight, raw
-
-
-def _on_lattice(cut: Ints, total: int, most: int, slope: float) -> tuple[float, Ints]:
-    """The same for cells whose noisy counts add up to a total: what is beyond the cut must make up for the rest."""
-    reach = int(80.0 / slope)
-    beyond = np.zeros(2 * reach + 1)
-    beyond[reach] = 1.0
-    steps = np.arange(-reach, reach + 1)
-    for value in cut:
-        allowed = (steps == 0) | ((steps < 0) & (value == 0)) | ((steps > 0) & (value == most))
-        beyond = np.convolve(beyond, np.where(allowed, np.exp(-slope * np.abs(steps)), 0.0))[reach:-reach]
-    missing = total - int(cut.sum())
-    weight, one = float(beyond[reach + missing]), cut.copy()
-    if weight > 0.0 and missing:
-        one[np.flatnonzero(cut == (most if missing > 0 else 0))[0]] += missing
-    return weight / np.exp(lattice_constant(len(cut), 2.0 * slope)), one
-
-
-def lattice_constant(k: int, epsilon: float) -> float:
-    """ln Σ e^{-ε d} over all noise of k counts that adds up to 0, by listing the sums of k counts of noise."""
-    reach = int(160.0 / epsilon)
-    one = np.exp(-0.5 * epsilon * np.abs(np.arange(-reach, reach + 1)))
-    law = np.ones(1)
-    for _ in range(k):
-        law = np.convolve(law, one)
-    return float(np.log(law[k * reach]))
-
-
-def _two_by_two(promise: str, records: int, epsilon: float, a: list[list[float]], shares: list[float]) -> TableWorld:
-    sizes = np.array([records, max(records - 1, 1)]) if promise == "sizes" else np.array([records, 0])
-    possible = np.ones((2, 2), dtype=np.bool_)
-    empty = np.zeros((2, 2), dtype=np.int64)
-    return TableWorld(promise, epsilon, np.array(a), possible, sizes, np.array(shares), np.zeros(records + 1), empty)  # type: ignore[arg-type]
-
-
 SMALL = ([[1.0, 0.5], [1.0, 0.5]], [1.0, 1.0])
 UNEQUAL = ([[0.3, 2.0], [4.0, 1.0]], [0.5, 3.0])
 
 
 @pytest.mark.parametrize("promise", PROMISES)
-def test_intervals_of_a_small_table_cover_what_they_promise(promise: str) -> None:
-    found, whole = _coverage(_two_by_two(promise, 1, 0.7, *SMALL), 0.95)
+def test_intervals_of_a_small_table_cover_what_they_promise(promise: Promise) -> None:
+    found, whole = _coverage(two_by_two(promise, 1, 0.7, *SMALL), 0.95)
     assert whole == pytest.approx(1.0, abs=1e-12)
     np.testing.assert_allclose(found, 0.95, atol=TOLERANCE["coverage"])
 
@@ -202,17 +132,17 @@ def test_intervals_of_a_small_table_cover_what_they_promise(promise: str) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("mass", [0.5, 0.9, 0.95])
 @pytest.mark.parametrize("promise", PROMISES)
-def test_intervals_cover_what_they_promise(promise: str, mass: float) -> None:
-    found, whole = _coverage(_two_by_two(promise, 2, 0.7 + 0.8 * mass, *UNEQUAL), mass)
+def test_intervals_cover_what_they_promise(promise: Promise, mass: float) -> None:
+    found, whole = _coverage(two_by_two(promise, 2, 0.7 + 0.8 * mass, *UNEQUAL), mass)
     assert whole == pytest.approx(1.0, abs=1e-12)
     np.testing.assert_allclose(found, mass, atol=TOLERANCE["coverage"])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("promise", PROMISES)
-def test_intervals_for_less_noise_cover_less(promise: str) -> None:
+def test_intervals_for_less_noise_cover_less(promise: Promise) -> None:
     """The negative control: who takes the noise for a tenth less is too sure."""
-    world = _two_by_two(promise, 2, 0.7, *SMALL)
+    world = two_by_two(promise, 2, 0.7, *SMALL)
     found, _ = _coverage(world, 0.95, read_as=1.1 * world.epsilon)
     assert (np.abs(found - 0.95) > 1e-4).all()
 

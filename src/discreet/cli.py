@@ -9,6 +9,7 @@ import typer
 from discreet import __version__
 from discreet.commands import ledger
 from discreet.commands.compare import compare
+from discreet.commands.contrast import contrast
 from discreet.commands.options import Command, Group
 from discreet.commands.plan import plan
 from discreet.commands.release import release
@@ -23,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (release, show, compare, plan, verify, reproduce):
+for _command in (release, show, contrast, compare, plan, verify, reproduce):
     app.command(cls=Command)(_command)
 app.add_typer(ledger.app)
 

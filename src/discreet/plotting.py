@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from discreet.arrays import Floats
+    from discreet.inference.table_contrasts import ContrastSummary
     from discreet.model.beta_mixtures import BetaMixture
     from discreet.model.dirichlet import Beta
     from discreet.record.release import Release
@@ -119,7 +120,7 @@ def plot_table(
     occurs = release.cells.possible[:, column]
     order = np.argsort(-found.mean[:, column], kind="stable")
     order = order[occurs[order]][:_MOST_GROUPS]
-    labels = [" · ".join(plain(part) for part in groups.key(int(i))) for i in order]
+    labels = [_group_label(groups.key(int(i))) for i in order]
     mean, low, high = (value[order, column] for value in (found.mean, found.low, found.high))
     ax = plot_groups(labels, mean, low, high, ax, reference=float(mean.mean()))
     ax.set_xlabel(f"probability of “{_label(shown(category))}”: mean and {100.0 * mass:g} % interval")
@@ -138,6 +139,49 @@ def draw_table(release: "TableRelease", figure: "Figure", mass: float, *, variab
         title = plot_table(release, ax, mass, variable=variable, category=category).get_title()
         ax.set_title("")
     figure.suptitle(title, fontsize="medium")
+
+
+def plot_contrasts(
+    contrasts: "Sequence[ContrastSummary]",
+    quantity: Literal["difference", "odds ratio"],
+    ax: "Axes | None" = None,
+    mass: float = 0.95,
+) -> "Axes":
+    """A forest plot: a row a group with the median and the interval of its contrast, and a line where there is none.
+
+    Odds ratios are drawn on a logarithmic scale.
+    """
+    drawn = contrasts[:_MOST_GROUPS]
+    ratios = quantity == "odds ratio"
+    median, low, high = np.array([c.odds_ratio if ratios else c.difference for c in drawn]).reshape(-1, 3).T
+    ax = plot_groups([_group_label(c.group) for c in drawn], median, low, high, ax, reference=1.0 if ratios else 0.0)
+    if ratios:
+        ax.set_xscale("log")
+    ax.set_xlabel(f"{quantity}: median and {100.0 * mass:g} % interval")
+    return ax
+
+
+def draw_contrasts(
+    release: "TableRelease",
+    figure: "Figure",
+    contrasts: "Sequence[ContrastSummary]",
+    mass: float,
+    *,
+    reference: Hashable,
+    category: Hashable,
+) -> None:
+    """Forest plots of all groups against a reference group, of differences and of odds ratios beside each other."""
+    figure.set_size_inches(9.0, table_height(min(len(contrasts), _MOST_GROUPS)) + 0.3)
+    left, right = figure.subplots(1, 2, sharey=True)
+    plot_contrasts(contrasts, "difference", left, mass)
+    plot_contrasts(contrasts, "odds ratio", right, mass)
+    more = f" {len(contrasts) - _MOST_GROUPS:,} more groups are not drawn." if len(contrasts) > _MOST_GROUPS else ""
+    asked = f"“{_label(shown(category))}” in each group against “{_label(_group_label(reference))}”.{more}"
+    figure.suptitle(f"{asked}\n{_known(release)}", fontsize="medium", wrap=True)
+
+
+def _group_label(group: Hashable) -> str:
+    return " · ".join(plain(part) for part in (group if isinstance(group, tuple) else (group,)))
 
 
 def _title(release: "Release", variable: str | None) -> str:

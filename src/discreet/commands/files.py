@@ -12,6 +12,8 @@ from discreet.errors import InvalidInputError
 from discreet.record.new_files import beside, is_moved, written_beside
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from discreet.record.release import Release
 
 _PICTURES = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
@@ -114,8 +116,9 @@ def save_picture(
     mass: float = 0.95,
     computed: bool = True,
     replaces_picture: bool = False,
+    draw: "Callable[[Figure], None] | None" = None,
 ) -> None:
-    """Draw a release's posteriors to a new file, or in place of a picture that `show` drew.
+    """Draw a release's posteriors, or what `draw` does, to a new file, or in place of a picture that `show` drew.
 
     The title names the variable where it is known, which a record does not say, and says so where a promise by computation was not
     `computed` here.
@@ -126,7 +129,10 @@ def save_picture(
     from matplotlib.figure import Figure
 
     figure = Figure(layout="constrained")
-    found.draw_on(figure, mass, variable=variable)
+    if draw is None:
+        found.draw_on(figure, mass, variable=variable)
+    else:
+        draw(figure)
     if found.guarantee.basis == "computation" and not computed:
         ax = figure.axes[0]
         ax.set_title(f"{ax.get_title()} (not verified)", fontsize="medium", wrap=True)

@@ -110,6 +110,19 @@ def parse_number(text: str, option: str) -> Fraction:
         raise InvalidInputError(f"{option} must be a number such as 0.5 or 1/3, got {shown(text)!r}") from None
 
 
+def parse_mass(text: str) -> float:
+    """How much probability an interval holds."""
+    from discreet.validation import exact, shown
+
+    try:
+        level = float(exact(text, "--mass"))
+    except InvalidInputError:
+        level = 0.0
+    if not 0.0 < level < 1.0:
+        raise InvalidInputError(f"--mass must be a number between 0 and 1, such as 0.9, got {shown(text)!r}")
+    return level
+
+
 def parse_public(text: str, *, groups: bool = False) -> "Public":
     """What is public about the data: "total" or "nothing", and "sizes" where there are groups."""
     from discreet.validation import check_public

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.commands.contrast import Compared, compared_with
 from discreet.commands.files import STANDARD_INPUT, check_picture, check_place, read_record, save_picture
-from discreet.commands.options import JsonOption, errors_in_one_line, print_json
-from discreet.commands.record import MASS, check_work, print_record, record_fields
+from discreet.commands.options import JsonOption, errors_in_one_line, parse_mass, print_json, print_lines, print_table
+from discreet.commands.record import MASS, check_work, print_record, promise_lines, record_fields
 from discreet.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -23,18 +24,28 @@ def show(
     ] = None,
     mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1.")] = str(MASS),
     slow: Annotated[bool, typer.Option("--slow", help="Compute intervals also where that takes minutes: many categories.")] = False,
+    reference: Annotated[
+        str | None, typer.Option(help="Compare all groups of a table with this one, such as north,f, in the category of --category.")
+    ] = None,
+    category: Annotated[str | None, typer.Option(help="The category whose probability is compared with --reference.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show a release from its public record alone: reported counts, means, intervals that allow for the noise, and what is promised.
 
-    Examples: discreet show posterior.json --mass 0.9, or discreet release ... | discreet show -
+    Examples: discreet show posterior.json --mass 0.9, or discreet release ... | discreet show -, or
+    discreet show table.json --reference north,f --category current --plot forest.png
     """
     with errors_in_one_line():
-        level = _mass(mass)
+        level = parse_mass(mass)
+        if (reference is None) != (category is None):
+            raise InvalidInputError("--reference and --category belong together: a group to compare the others with, and in which category")
         if plot is not None:
             check_picture(plot)
             check_place(plot, "--plot", {"the record": None if record == STANDARD_INPUT else record}, replaces_picture=True)
         found = read_record(record)
+        if reference is not None and category is not None:
+            _show_contrasts(compared_with(found, reference, category, level), plot, as_json=as_json)
+            return
         if plot is not None and not slow:
             check_work(found)
         if as_json:
@@ -45,16 +56,14 @@ def show(
             save_picture(found, plot, mass=level, computed=False, replaces_picture=True)
 
 
-def _mass(text: str) -> float:
-    from discreet.validation import exact, shown
-
-    try:
-        level = float(exact(text, "--mass"))
-    except InvalidInputError:
-        level = 0.0
-    if not 0.0 < level < 1.0:
-        raise InvalidInputError(f"--mass must be a number between 0 and 1, such as 0.9, got {shown(text)!r}")
-    return level
+def _show_contrasts(compared: "Compared", plot: Path | None, *, as_json: bool) -> None:
+    if as_json:
+        print_json(compared.fields())
+    else:
+        print_table(compared.laid_out())
+        print_lines(promise_lines(compared.release, computed=False))
+    if plot is not None:
+        save_picture(compared.release, plot, mass=compared.mass, computed=False, replaces_picture=True, draw=compared.draw_on)
 
 
 def _check(found: "Release", record: str) -> str:

@@ -59,6 +59,12 @@ def probability_law(counts: "CountsOfAnyTotal", category: int, a: float, b: floa
     return BetaRows(blocks, a, b, label, min(1.0, counts.omitted + dropped + left))
 
 
+def joint_weights(counts: "CountsOfAnyTotal", category: int, n: Counts, ends: tuple[int, int]) -> Block:
+    """The law of one count between two ends given each of these totals, a row each."""
+    blocks = list(_blocks(counts, category, n, np.ones(len(n)), ends))
+    return Block(ends[0], np.concatenate([block.totals for block in blocks]), np.concatenate([block.weights for block in blocks]))
+
+
 def _blocks(counts: "CountsOfAnyTotal", category: int, n: Counts, share: Floats, ends: tuple[int, int]) -> Iterator[Block]:
     """For nodes (rows) and the counts between two ends (columns) their weight: the node's share times the law of the count given n."""
     first, last = ends

@@ -158,7 +158,7 @@ class NoiseAware:
             InvalidInputError: a label is not one of the categories, or both are the same.
             TooLargeError: the noise leaves more pairs of counts possible than are looked at.
         """
-        i, j = self.prior._index(first), self.prior._index(second)
+        i, j = self._index(first), self._index(second)
         if i == j:
             raise InvalidInputError(f"a contrast compares two different categories, got {self.categories[i]!r} twice")
         a, b = self.prior.exact[i], self.prior.exact[j]

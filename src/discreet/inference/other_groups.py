@@ -88,10 +88,21 @@ class TiedSizes:
         """For each group, what the total and all other groups say about its size."""
         rest, dropped = others([law.run for law in self.laws], self.total)
         sums = [float(law.run.value @ completion.value) for law, completion in zip(self.laws, rest, strict=True)]
-        omitted = min(1.0, (sum(law.omitted for law in self.laws) + dropped) / max(min(sums), np.finfo(np.float64).tiny))
+        omitted = self.omitted(dropped, min(sums))
         return [
             _prior(group, law.run.low, run.value, self.rate, omitted) for group, law, run in zip(self.groups, self.laws, rest, strict=True)
         ]
+
+    def omitted(self, dropped: float, chance: float) -> float:
+        """Bound on what windows and sums left out, given the total: what sums dropped, and the probability of the total under the tilt."""
+        return min(1.0, (sum(law.omitted for law in self.laws) + dropped) / max(chance, np.finfo(np.float64).tiny))
+
+    def without(self, group: int) -> Iterator[tuple[int, Run, float]]:
+        """For every other group, the law under the tilt of the total of all groups but these two; and what was dropped from it."""
+        left = [i for i in range(len(self.laws)) if i != group]
+        found = sum_of([self.laws[i].run for i in left], _FLOOR)
+        rest = found.others(Run(0, np.ones(1)), _FLOOR)
+        return ((i, run, found.dropped + dropped) for i, (run, dropped) in zip(left, rest, strict=True))
 
     def counts(self, index: int) -> CountsOfAnyTotal:
         """The law of one group's counts under the tilt: given its size it is that of the posterior."""

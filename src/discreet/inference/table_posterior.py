@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, RefusedError
+from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate, arviz_of
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.group_summaries import group_summaries
@@ -27,6 +28,7 @@ from discreet.inference.private_totals import CountsOfAnyTotal, check_any_total,
 from discreet.inference.runs import Run
 from discreet.inference.simultaneous import common_tail
 from discreet.inference.size_posterior import SizePosterior
+from discreet.inference.table_contrasts import comparable, group_contrasts
 from discreet.inference.table_draws import Ranks, TableDraws
 from discreet.inference.table_frames import Library, summary_frame
 from discreet.inference.table_shares import SharedProbability, SharesOver, check_some_possible, chosen_weights, weights_of
@@ -141,6 +143,32 @@ class TablePosterior:
         size, a = self.size(group), self._shares[position]
         rest = sum((share for share, row in zip(self._shares, self._possible, strict=True) if row.any()), -a)
         return probability_law(Run(size.low, size.probability), total, float(a), float(rest), self.by[position], size.omitted)
+
+    # --- two groups ---------------------------------------------------------------------------------------------------
+
+    def contrast(self, first: Hashable, second: Hashable, category: Hashable) -> Contrast:
+        """How the probability of a category differs between two groups: difference, ratio and odds ratio, the first against the second.
+
+        `post[group].contrast(one, other)` compares two categories in one group.
+
+        Raises:
+            InvalidInputError: a group or the category is unknown, both groups are the same, or in one of them there is nothing to infer.
+            TooLargeError: the noise leaves more sizes or counts possible than are looked at.
+        """
+        group, reference = self.by.index(first), self.by.index(second)
+        if group == reference:
+            raise InvalidInputError(f"a contrast compares two different groups, got {self.by[group]!r} twice")
+        return next(group_contrasts(self, [group], reference, category))
+
+    def contrasts(self, reference: Hashable, category: Hashable) -> Iterator[tuple[Hashable, Contrast]]:
+        """How the probability of a category in every other group differs from that in a reference group, each with its group.
+
+        They are computed one by one as they are asked for. Groups in which the category cannot occur, or nothing else, are left out.
+        """
+        other = self.by.index(reference)
+        groups = [group for group in comparable(self, category) if group != other]
+        found = group_contrasts(self, groups, other, category)
+        return ((self.by[group], contrast) for group, contrast in zip(groups, found, strict=True))
 
     # --- all groups at once -------------------------------------------------------------------------------------------
 
@@ -347,16 +375,21 @@ class TablePosterior:
     @cached_property
     def _size_priors(self) -> dict[int, SizePrior]:
         """For every group that may have records, what a public total and the other groups say about its size."""
-        return dict(zip(np.flatnonzero(self._possible.any(axis=1)).tolist(), self._tied.priors(), strict=True))
+        return dict(zip(self._held, self._tied.priors(), strict=True))
+
+    @cached_property
+    def _held(self) -> list[int]:
+        """The groups that may have records."""
+        found: list[int] = np.flatnonzero(self._possible.any(axis=1)).tolist()
+        return found
 
     @cached_property
     def _tied(self) -> TiedSizes:
         """The sizes of all groups that may have records, tied by a public total."""
         space, noise = self.mechanism.table, self.mechanism.noise
         assert space.n is not None  # noqa: S101
-        held = np.flatnonzero(self._possible.any(axis=1)).tolist()
-        check_groups(len(held), int(self._possible.sum(axis=1).max()), space.n, noise.slope)
-        groups = [Group(tuple(map(float, self._concentrations(i))), self._row(i), float(self._shares[i])) for i in held]
+        check_groups(len(self._held), int(self._possible.sum(axis=1).max()), space.n, noise.slope)
+        groups = [Group(tuple(map(float, self._concentrations(i))), self._row(i), float(self._shares[i])) for i in self._held]
         return tied_sizes(groups, space.n, noise)
 
     def __repr__(self) -> str:

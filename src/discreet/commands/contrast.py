@@ -1,0 +1,191 @@
+"""`discreet contrast`: how one probability differs from another, from a public record alone; and all groups against one, for `show`."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from discreet.commands.files import read_record
+from discreet.commands.options import (
+    JsonOption,
+    cell,
+    errors_in_one_line,
+    notice,
+    parse_list,
+    parse_mass,
+    print_json,
+    print_lines,
+    print_table,
+)
+from discreet.commands.record import MASS, promise_lines
+from discreet.errors import InvalidInputError
+from discreet.text import plain
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from discreet.inference.contrasts import Contrast, Quantity
+    from discreet.inference.table_contrasts import ContrastSummary
+    from discreet.record.release import Release
+    from discreet.record.table_release import TableRelease
+
+MOST_GROUPS = 200
+"""Groups that `show` compares with a reference group: each takes some hundredths of a second."""
+_QUANTITIES = ("difference", "ratio", "odds_ratio")
+
+
+def contrast(
+    record: Annotated[str, typer.Argument(help="The JSON file of a release, or - for standard input.", show_default=False)],
+    first: Annotated[str, typer.Argument(help="A group, such as north,f; in a record without groups, a category.", show_default=False)],
+    second: Annotated[str, typer.Argument(help="What it is compared with.", show_default=False)],
+    category: Annotated[
+        str | None, typer.Argument(help="The category whose probability is compared in two groups.", show_default=False)
+    ] = None,
+    mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1.")] = str(MASS),
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two groups of a table, or two categories of one variable: difference, ratio and odds ratio, noise allowed for.
+
+    Examples: discreet contrast table.json north,f north,m current, or discreet contrast posterior.json never current
+    """
+    with errors_in_one_line():
+        level = parse_mass(mass)
+        found = read_record(record)
+        compared = _contrast(found, first, second, category)
+        if as_json:
+            print_json(_fields(compared, category, level))
+        else:
+            _print(found, compared, category, level)
+
+
+def _contrast(found: "Release", first: str, second: str, category: str | None) -> "Contrast":
+    from discreet.record.table_release import TableRelease
+
+    if isinstance(found, TableRelease):
+        if category is None:
+            columns = ",".join(found.cells.groups.columns)
+            raise InvalidInputError(
+                f"this record has groups by {columns}: name two of them and a category, as in RECORD GROUP GROUP CATEGORY"
+            )
+        return found.noise_aware().contrast(_group(first, "the first group"), _group(second, "the second group"), category)
+    if category is not None:
+        raise InvalidInputError("this record has no groups: name two of its categories and nothing more")
+    return found.noise_aware().contrast(first, second)
+
+
+def _group(text: str, what: str) -> tuple[str, ...]:
+    return tuple(parse_list(text, what))
+
+
+def _print(found: "Release", compared: "Contrast", category: str | None, mass: float) -> None:
+    names = [_named(name) for name in compared.names]
+    table = Table(title=cell(f"{'' if category is None else f'{category}: '}{names[0]} against {names[1]}"))
+    for heading in ("contrast", "median", f"{100.0 * mass:g} % interval,\nnoise allowed for"):
+        table.add_column(heading, justify="left" if heading == "contrast" else "right", no_wrap=True)
+    for name in _QUANTITIES:
+        quantity: Quantity = getattr(compared, name)
+        table.add_row(quantity.name, _number(quantity.median()), _ends(*quantity.interval(mass)))
+    print_table(table)
+    larger = f"{names[0]} has the larger probability with probability {compared.probability:.4g}"
+    print_lines([("Larger", larger), *promise_lines(found, computed=False)])
+
+
+def _fields(compared: "Contrast", category: str | None, mass: float) -> dict[str, Any]:
+    return {
+        **dict(zip(("first", "second"), map(_written, compared.names), strict=True)),
+        "category": category,
+        "mass": mass,
+        "probability": compared.probability,
+        "error": compared.error,
+        **{name: _quantity_fields(getattr(compared, name), mass) for name in _QUANTITIES},
+    }
+
+
+def _quantity_fields(quantity: "Quantity", mass: float) -> dict[str, float]:
+    low, high = quantity.interval(mass)
+    return {"mean": quantity.mean(), "sd": quantity.std(), "median": quantity.median(), "low": low, "high": high}
+
+
+def _named(name: Hashable) -> str:
+    """A group or a category in words."""
+    return ",".join(map(plain, name)) if isinstance(name, tuple) else plain(name)
+
+
+def _written(name: Hashable) -> Any:
+    """A group or a category in JSON."""
+    from discreet.record.json import written_label
+
+    return [written_label(part) for part in name] if isinstance(name, tuple) else written_label(name)
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def _ends(low: float, high: float) -> str:
+    return f"{_number(low)} to {_number(high)}"
+
+
+# --- all groups against one -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The groups of a record against one of them, in one category."""
+
+    release: "TableRelease"
+    reference: Hashable
+    category: Hashable
+    mass: float
+    rows: "list[ContrastSummary]"
+
+    def laid_out(self) -> Table:
+        """A row a group: difference and odds ratio with intervals, and the probability that the category is more likely there."""
+        table = Table(title=cell(f"{self.category} against {_named(self.reference)}"))
+        for name in self.release.cells.groups.columns:
+            table.add_column(cell(name))
+        interval = f"{100.0 * self.mass:g} % interval,\nnoise allowed for"
+        for heading in ("difference", interval, "odds\nratio", interval, "probability of\nbeing larger"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for row in self.rows:
+            key = row.group if isinstance(row.group, tuple) else (row.group,)
+            figures = [text for median, *ends in (row.difference, row.odds_ratio) for text in (_number(median), _ends(*ends))]
+            table.add_row(*map(cell, (*key, *figures, _number(row.probability))))
+        return table
+
+    def fields(self) -> dict[str, Any]:
+        """The same as `show --json` says it."""
+        rows = [
+            {
+                "group": _written(row.group),
+                **{name: dict(zip(("median", "low", "high"), getattr(row, name), strict=True)) for name in ("difference", "odds_ratio")},
+                "probability": row.probability,
+            }
+            for row in self.rows
+        ]
+        return {"reference": _written(self.reference), "category": _written(self.category), "mass": self.mass, "contrasts": rows}
+
+    def draw_on(self, figure: "Figure") -> None:
+        """A forest plot."""
+        from discreet.plotting import draw_contrasts
+
+        draw_contrasts(self.release, figure, self.rows, self.mass, reference=self.reference, category=self.category)
+
+
+def compared_with(found: "Release", reference: str, category: str, mass: float) -> Compared:
+    """Every group of a record, up to some hundred, against a reference group."""
+    from discreet.inference.table_contrasts import comparable, summarised
+    from discreet.record.table_release import TableRelease
+
+    if not isinstance(found, TableRelease):
+        raise InvalidInputError("--reference is for a record with groups; discreet contrast RECORD CATEGORY CATEGORY compares categories")
+    posterior, key = found.noise_aware(), _group(reference, "--reference")
+    rows = summarised(islice(posterior.contrasts(key, category), MOST_GROUPS), mass)
+    left_out = len(comparable(posterior, category)) - 1 - len(rows)
+    if left_out:
+        notice(f"{left_out:,} more groups are not compared here: contrasts() of the posterior compares all")
+    cells = found.cells
+    return Compared(found, cells.groups[cells.groups.index(key)], cells.categories[found.prior._index(category)], mass, rows)

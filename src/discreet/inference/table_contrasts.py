@@ -1,0 +1,135 @@
+"""Contrasts of groups of a table: how the probability of one category differs between two of them (docs/tables.md).
+
+Where the sizes of groups are public, or nothing is, groups are independent given what was released. A public total ties their sizes.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.arrays import Floats
+from discreet.errors import InvalidInputError
+from discreet.inference.any_total_mixtures import joint_weights
+from discreet.inference.category_contrasts import check_pairs
+from discreet.inference.contrasts import Contrast, CoupledGroup, Quantity, coupled_contrast, independent_contrast, size_coupling
+from discreet.inference.other_groups import TiedSizes
+from discreet.inference.private_totals import CountsOfAnyTotal
+from discreet.inference.runs import Run, added, kept, values_at
+from discreet.model.beta_rows import Block
+
+if TYPE_CHECKING:
+    from discreet.inference.table_posterior import TablePosterior
+
+_LEFT_OUT = 1e-14
+"""Posterior probability of sizes, and of counts, that are left out at either end."""
+Summary = tuple[float, float, float]
+
+
+def comparable(posterior: "TablePosterior", category: Hashable) -> list[int]:
+    """The positions of the groups in which this category, and another one, can occur."""
+    possible = posterior.mechanism.table.cells.possible
+    return np.flatnonzero(possible[:, posterior.mechanism.prior._index(category)] & (possible.sum(axis=1) > 1)).tolist()
+
+
+def group_contrasts(posterior: "TablePosterior", groups: Sequence[int], reference: int, category: Hashable) -> Iterator[Contrast]:
+    """Compare each of these groups, given by their positions in ascending order, with a reference group."""
+    other = _side(posterior, reference, category)
+    if posterior.mechanism.table.published == "total":
+        return _tied_contrasts(posterior, groups, other)
+    return (_independent(posterior, _side(posterior, group, category), other) for group in groups)
+
+
+@dataclass(frozen=True)
+class ContrastSummary:
+    """One group against a reference group: of each contrast the median and the two ends of its interval."""
+
+    group: Hashable
+    difference: Summary
+    odds_ratio: Summary
+    probability: float
+    """That the category is more likely in this group."""
+
+
+def summarised(found: Iterable[tuple[Hashable, Contrast]], mass: float) -> list[ContrastSummary]:
+    """The figures of contrasts of groups with a reference group, as `TablePosterior.contrasts` gives them."""
+
+    def figures(quantity: Quantity) -> Summary:
+        return quantity.median(), *quantity.interval(mass)
+
+    return [ContrastSummary(group, figures(c.difference), figures(c.odds_ratio), c.probability) for group, c in found]
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A category in a group, with its Beta parameters before the data."""
+
+    position: int
+    group: Hashable
+    category: Hashable
+    place: int
+    """Of the category among those that can occur in the group."""
+    a: float
+    b: float
+
+
+def _side(posterior: "TablePosterior", position: int, category: Hashable) -> _Side:
+    possible, group = posterior.mechanism.table.cells.possible[position], posterior.by[position]
+    column = posterior.mechanism.prior._index(category)
+    label = posterior.categories[column]
+    if not possible[column]:
+        raise InvalidInputError(f"category {label!r} is declared impossible in group {group!r}: its probability is 0")
+    if possible.sum() == 1:
+        raise InvalidInputError(f"in group {group!r} nothing but {label!r} can occur: its probability is 1")
+    place, parameters = int(possible[:column].sum()), posterior._concentrations(position)
+    return _Side(position, group, label, place, float(parameters[place]), float(sum(parameters) - parameters[place]))
+
+
+def _independent(posterior: "TablePosterior", first: _Side, second: _Side) -> Contrast:
+    laws = [posterior[side.group].marginal(side.category) for side in (first, second)]
+    return independent_contrast(*laws, names=(first.group, second.group), priors=((first.a, first.b), (second.a, second.b)))
+
+
+# --- groups that a public total ties together -------------------------------------------------------------------------
+
+
+def _tied_contrasts(posterior: "TablePosterior", groups: Sequence[int], second: _Side) -> Iterator[Contrast]:
+    firsts = {group: _side(posterior, group, second.category) for group in groups}
+    held, tied = posterior._held, posterior._tied
+    other = held.index(second.position)
+    counts = tied.counts(other)
+    for i, rest, dropped in tied.without(other):
+        if held[i] in firsts:
+            yield _tied(tied, (firsts[held[i]], second), (tied.counts(i), counts), rest, dropped)
+
+
+def _tied(
+    tied: TiedSizes, sides: tuple[_Side, _Side], counts: tuple[CountsOfAnyTotal, CountsOfAnyTotal], rest: Run, dropped: float
+) -> Contrast:
+    """Compare two groups, given the laws of their counts under the tilt and that of the total of all other groups."""
+    given = [_given_total(mine.sizes, added(rest, its.sizes), tied.total) for mine, its in (counts, counts[::-1])]
+    found = [_coupled(*all_of_one) for all_of_one in zip(sides, counts, given, strict=True)]
+    (first, left), (second, right) = found
+    omitted = tied.omitted(dropped, float(given[0].sum())) + left + right
+    names = sides[0].group, sides[1].group
+    return coupled_contrast(first, second, size_coupling(first, second, rest, tied.total), names=names, omitted=min(1.0, omitted))
+
+
+def _given_total(sizes: Run, others: Run, total: int) -> Floats:
+    """The weight of each size of a group, given that it and all others add up to the total."""
+    return np.asarray(sizes.value * values_at(others, total - sizes.high, len(sizes.value))[::-1])
+
+
+def _coupled(side: _Side, counts: CountsOfAnyTotal, given: Floats) -> tuple[CoupledGroup, float]:
+    """A group's sizes and counts that matter given the total, weighted as under the tilt; and the probability of those left out."""
+    chance = given / given.sum()
+    first, last, beyond = kept(chance, _LEFT_OUT)
+    sizes = np.arange(counts.sizes.low + first, counts.sizes.low + last + 1)
+    low, high = counts.reach.windows[side.place]
+    high = min(high, int(sizes[-1]))
+    check_pairs(len(sizes), high - low + 1)
+    law = joint_weights(counts, side.place, sizes, (low, high))
+    start, end, more = kept(chance[first : last + 1] @ law.weights, _LEFT_OUT)
+    weights = law.weights[:, start : end + 1] * counts.sizes.value[first : last + 1, None]
+    return CoupledGroup(Block(low + start, sizes, weights), side.a, side.b), beyond + more
