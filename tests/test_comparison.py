@@ -4,6 +4,7 @@ import json
 import sys
 import threading
 from fractions import Fraction
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -20,9 +21,18 @@ from discreet.commands.plan import plan as plan_command
 from discreet.commands.progress import progress_bar
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.planning.comparison import PUBLIC_CHOICE, Comparison, compare
-from discreet.planning.plans import plan
+from discreet.planning.plans import Plan
+from discreet.planning.plans import plan as plan_goal
 from discreet.record.guarantee import NO_GUARANTEE
 from tests.support import lowered, mostly_slow
+
+
+def plan(prior: dc.Dirichlet | dc.Beta, **options: Any) -> Plan:
+    """A plan for the papers' error."""
+    found = plan_goal(prior, **options)
+    assert isinstance(found, Plan)
+    return found
+
 
 app = typer.Typer()
 app.command("compare")(compare_command)
@@ -216,7 +226,7 @@ def test_an_error_that_begins_level_is_followed_until_it_falls(k: int) -> None:
 def test_a_plan_needs_one_of_n_and_epsilon() -> None:
     for options in ({}, {"n": 10, "epsilon": 1}):
         with pytest.raises(dc.InvalidInputError, match="either n"):
-            plan(dc.Beta(1, 1), error=0.1, **options)  # type: ignore[arg-type]
+            plan(dc.Beta(1, 1), error=0.1, **options)
     with pytest.raises(dc.InvalidInputError, match="Hellinger mechanism"):
         plan(dc.Beta(1, 1), error=0.1, n=10, mechanism="Calibrated(lattice)")
     with pytest.raises(dc.InvalidInputError, match="did you mean"):

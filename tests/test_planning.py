@@ -71,11 +71,11 @@ def check(k: int, n: int, epsilon: str, public: bool, size: int, expect: list[fl
     [(3, 100, "0.5", True), (5, 2700, "0.1", True), (2, 200, "0.3", False)],
 )
 def test_the_width_is_that_of_releases(k: int, n: int, epsilon: str, public: bool) -> None:
-    check(k, n, epsilon, public, 10)
+    check(k, n, epsilon, public, 6)
 
 
 def test_the_width_for_guessed_shares_is_that_of_releases() -> None:
-    check(3, 1000, "0.1", True, 10, [0.7, 0.2, 0.1])
+    check(3, 1000, "0.1", True, 6, [0.7, 0.2, 0.1])
 
 
 SIZES = [(100, "0.5"), (1000, "0.1"), (10_000, "0.05"), (100_000, "0.03"), (10**6, "0.02")]
@@ -91,6 +91,7 @@ def test_thirty_three_configurations(k: int, n: int, epsilon: str, public: bool)
     check(k, n, epsilon, public, 25)
 
 
+@pytest.mark.slow
 def test_noise_that_is_a_tenth_off_is_noticed() -> None:
     """The negative control: releases with less noise than the prediction is told of."""
     prior = dc.Dirichlet.uniform(5)
@@ -152,14 +153,15 @@ def test_a_listed_mechanism_has_a_width_too() -> None:
 
 def test_the_epsilon_is_the_least_where_the_method_is_exact() -> None:
     prior = dc.Beta(1, 1)
-    found = planned(prior, n=300, width="0.12")
+    found = planned(prior, n=100, width="0.2")
     assert found.bracket is None
-    assert found.sentence.startswith(f"With ε = {float(found.epsilon):g} and 300 records the intervals will be about 12")
-    widths = [float(dc.expected_width(dc.LatticeGeometric(prior, 300, e))) for e in (found.epsilon, found.epsilon * Fraction(99, 100))]
-    assert widths[0] <= 0.12 < widths[1]
+    assert found.sentence.startswith(f"With ε = {float(found.epsilon):g} and 100 records the intervals will be about 20")
+    widths = [float(dc.expected_width(dc.LatticeGeometric(prior, 100, e))) for e in (found.epsilon, found.epsilon * Fraction(99, 100))]
+    assert widths[0] <= 0.2 < widths[1]
     assert Fraction(str(float(found.epsilon))) == found.epsilon
 
 
+@pytest.mark.slow
 def test_a_simulated_plan_is_a_bracket_with_the_target_inside() -> None:
     prior = dc.Dirichlet.uniform(5)
     found = planned(prior, n=2700, width=0.04)
@@ -173,24 +175,29 @@ def test_a_simulated_plan_is_a_bracket_with_the_target_inside() -> None:
 
 
 def test_a_plan_for_n() -> None:
-    found = planned(dc.Beta(1, 1), epsilon=1, width=0.2)
+    found = planned(dc.Beta(1, 1), epsilon=1, width=0.3)
     assert (found.sought, found.bracket) == ("n", None)
     widths = [float(dc.expected_width(dc.LatticeGeometric(dc.Beta(1, 1), n, 1))) for n in (found.n - 1, found.n)]
-    assert widths[1] <= 0.2 < widths[0]
-    dear = planned(dc.Beta(1, 1), epsilon="0.5", price=1.1)
-    assert float(dear.width / dear.plain) == pytest.approx(1.1, abs=0.01)
+    assert widths[1] <= 0.3 < widths[0]
 
 
+@pytest.mark.slow
+def test_a_private_n_is_a_guess() -> None:
+    private = planned(dc.Dirichlet.uniform(30), n=500, price=2, public="nothing")
+    assert "(a guess)" in private.sentence
+    assert "guess of n" in str(private)
+
+
+@pytest.mark.slow
 def test_goals() -> None:
     prior = dc.Dirichlet.uniform(3)
+    dear = planned(dc.Beta(1, 1), epsilon="0.5", price=1.1)
+    assert float(dear.width / dear.plain) == pytest.approx(1.1, abs=0.01)
     assert planned(prior, n=500, price=1.2).width == pytest.approx(1.2 * planned(prior, n=500, price=1.2).plain, rel=0.03)
     assert isinstance(dc.plan(dc.Beta(1, 1), n=30, error=0.3), Plan)
     expected, worst = (planned(prior, n=500, width=0.12, expect=["0.9", "0.06", "0.04"], worst=w) for w in (False, True))
     assert expected.epsilon < worst.epsilon
     assert (expected.expect, worst.over) == ((0.9, 0.06, 0.04), "worst")
-    private = planned(prior, n=500, width=0.12, public="nothing")
-    assert "(a guess)" in private.sentence
-    assert "guess of n" in str(private)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +209,7 @@ def test_goals() -> None:
         ({"n": 10, "epsilon": 1, "width": 0.1}, "either n"),
         ({"n": 10, "width": 1.5}, "width must be below 1"),
         ({"n": 10, "price": 1}, "price must be above 1"),
-        ({"n": 10, "width": 0.94}, "prior alone"),
+        ({"n": 10, "width": 0.96}, "prior alone"),
         ({"n": 10, "width": 0.3, "expect": [0.5]}, "a share for each"),
         ({"n": 10, "width": 0.3, "expect": [0.5, 0.6]}, "add up to 1.1"),
         ({"n": 10, "error": 0.3, "expect": [0.5, 0.5]}, "leave expect out"),
@@ -248,18 +255,18 @@ def test_a_curve_as_rows_and_picture() -> None:
 
 
 def test_commands(tmp_path: Path) -> None:
-    said = runner.invoke(app, ["plan", "--width", "12%", "--n", "300"])
+    said = runner.invoke(app, ["plan", "--width", "30%", "--n", "40"])
     assert said.exit_code == 0, said.output
     assert "points wide; without privacy" in said.stdout
-    found = json.loads(runner.invoke(app, ["plan", "--price", "1.2", "--n", "300", "--json"]).stdout)
+    found = json.loads(runner.invoke(app, ["plan", "--price", "1.2", "--n", "40", "--json"]).stdout)
     assert (found["goal"], found["target"], found["sought"]) == ("price", 1.2, "epsilon")
     picture = tmp_path / "curve.png"
-    drawn = runner.invoke(app, ["plan", "--curve", "--n", "100", "--plot", str(picture)])
+    drawn = runner.invoke(app, ["plan", "--curve", "--n", "20", "--plot", str(picture)])
     assert "times as wide" in drawn.stdout
     assert picture.stat().st_size > 0
-    again = runner.invoke(app, ["plan", "--curve", "--n", "100", "--plot", str(picture)])
+    again = runner.invoke(app, ["plan", "--curve", "--n", "20", "--plot", str(picture)])
     assert (again.exit_code, "exists" in again.stderr) == (2, True)
-    curve = json.loads(runner.invoke(app, ["plan", "--curve", "--n", "100", "--expect", "0.9,0.1", "--json"]).stdout)
+    curve = json.loads(runner.invoke(app, ["plan", "--curve", "--n", "20", "--expect", "0.9,0.1", "--json"]).stdout)
     assert len(curve["rows"]) == 9
 
 

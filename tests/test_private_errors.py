@@ -16,6 +16,7 @@ import discreet as dc
 from discreet.analysis.error_laws import error_law, error_summary, expected_error
 from discreet.cli import app
 from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS
+from discreet.planning.plans import Plan
 from tests import brute
 from tests.support import lowered
 
@@ -168,6 +169,7 @@ def test_what_is_public_is_one_of_two_words(ask: Any) -> None:
 
 def test_plans_reach_their_target_with_a_private_n() -> None:
     found = dc.plan(dc.Beta(1, 1), error=0.1, epsilon=1, public="nothing")
+    assert isinstance(found, Plan)
     mechanism = dc.LatticeGeometric(dc.Beta(1, 1), epsilon=1)
     assert found.error == expected_error(mechanism, over="predictive", n=found.n) <= 0.1
     assert expected_error(mechanism, over="predictive", n=found.n - 1) > 0.1

@@ -124,7 +124,12 @@ def _show_curve(curve: "WidthCurve", plot: Path | None, *, as_json: bool) -> Non
         if plot.exists():
             raise InvalidInputError(f"{plot} exists, and is not overwritten; choose another name")
         try:
-            curve.plot().figure.savefig(plot)
+            import matplotlib.pyplot as plt
+
+            figure, axes = plt.subplots(layout="constrained")
+            curve.plot(axes)
+            figure.savefig(plot)
+            plt.close(figure)
         except (OSError, ValueError) as error:
             raise InvalidInputError(f"--plot could not be written: {type(error).__name__}; give a new file such as curve.png") from None
     if as_json:

@@ -66,8 +66,8 @@ class ExpectedWidth(float):
         self.method, self.standard_error = method, standard_error
         return self
 
-    def __getnewargs__(self) -> tuple[float, Method, float]:
-        return float(self), self.method, self.standard_error
+    def __getnewargs_ex__(self) -> tuple[tuple[float, Method, float], dict[str, Any]]:
+        return (float(self), self.method, self.standard_error), {}
 
     def __repr__(self) -> str:
         off = f" ± {self.standard_error:.2g}" if self.standard_error else ""
@@ -286,7 +286,7 @@ def _whole_nodes(start: int, end: int) -> tuple[Floats, Floats]:
     whole = np.unique(np.rint(nodes))
     degree, half = len(whole) - 1, 0.5 * (end - start)
     sums = scale * weights @ np.polynomial.legendre.legvander((nodes - middle) / half, degree)
-    return whole, np.linalg.solve(np.polynomial.legendre.legvander((whole - middle) / half, degree).T, sums)
+    return whole, np.asarray(np.linalg.solve(np.polynomial.legendre.legvander((whole - middle) / half, degree).T, sums), dtype=np.float64)
 
 
 # --- mechanisms whose outcomes are listed -------------------------------------------------------------------------------
@@ -296,7 +296,7 @@ def _listed_width(mechanism: Mechanism, believed: Believed, *, worst: bool) -> E
     """Σ_z P(z) width(z) over a list of all outcomes, each with the probability of every dataset."""
     if not mechanism.space.is_few(limits.WIDTH_CANDIDATES):
         raise TooLargeError(
-            f"the width of the intervals of {type(mechanism).__name__} is found from all its outcomes and datasets, done up to "
+            f"where noise depends on the data, the width of the intervals is found from all outcomes and datasets, done up to "
             f"{limits.WIDTH_CANDIDATES:,} of each; LatticeGeometric and the Laplace family have one at any size"
         )
     points, n = mechanism.space.points(), mechanism.total

@@ -103,8 +103,8 @@ class OutcomeReader:
         logs = logs - log_rising(float(self.a.sum()), n, 1.0) + log_count
         share = np.exp(logs - logs.max(axis=1, keepdims=True))
         filled[0] *= share[..., None, None]
-        together = [np.moveaxis(part, 1, 2).reshape(*targets.shape, -1) for part in filled]
-        return _flat_widths(*together, mass)
+        weight, first, second, spread = (np.moveaxis(part, 1, 2).reshape(*targets.shape, -1) for part in filled)
+        return _flat_widths(weight, first, second, spread, mass)
 
     def log_likelihood(self, centres: Floats, x: Floats) -> Floats:
         """The log likelihood of every count's own noisy one; the last may have none."""
@@ -294,7 +294,9 @@ class _Grid:
     def _left(self) -> Counts:
         """How many cells beyond its first one the total is."""
         k = self.mass.shape[1]
-        return np.rint((self.n - self.low.sum(axis=1) - 0.5 * k * (self.length - 1.0)) / self.length).astype(np.int64)
+        return np.asarray(
+            np.rint((self.n - self.low.sum(axis=1) - 0.5 * k * (self.length - 1.0)) / self.length).astype(np.int64), dtype=np.int64
+        )
 
     @cached_property
     def _transform(self) -> Complex:
