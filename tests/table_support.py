@@ -19,7 +19,7 @@ PUBLIC: dict[str, Any] = {"sizes": COUNTS.sum(axis=1), "total": int(COUNTS.sum()
 
 
 def released(public: str = "sizes", seed: int = 1, **options: Any) -> TableRelease:
-    prior = dc.Dirichlet([1, "1/2", 2], categories=CATEGORIES)
+    prior = dc.Dirichlet([1, 0.5, 2], categories=CATEGORIES)
     options = {"impossible": [("north", 2023, "former")], **options}
     found = LatticeGeometric(prior, PUBLIC[public], "0.5", by=BY, **options).release(COUNTS, unit="person", source=PretendedSecret(seed))
     assert isinstance(found, TableRelease)

@@ -10,7 +10,7 @@ from scipy.special import betainc, gammaln
 import discreet as dc
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.contrasts import Contrast
-from discreet.inference.noise_aware import Estimate
+from discreet.inference.draws import Estimate
 from discreet.inference.private_totals import CountsOfAnyTotal
 from tests.contrast_support import POINTS, QUANTITIES, VALUES, Floats, Ints, Simplex, merged, squared
 from tests.inference_support import release_of

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import discreet as dc
 from discreet.inference.contrasts import Contrast
 from tests.contrast_support import POINTS, QUANTITIES, Pairs, merged
 from tests.table_worlds import Promise, TableWorld, outcome_classes, random_world, two_by_two

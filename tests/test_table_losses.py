@@ -318,7 +318,7 @@ OTHERS: dict[str, Callable[[Any], Any]] = {
     "accountant": lambda m: dc.Accountant().add(m, 3).epsilon("1e-6"),
     "Calibrated": dc.Calibrated,
     "compare": lambda m: isinstance(m.n, tuple) and dc.compare(m.prior, m.n, m.epsilon),  # type: ignore[arg-type]
-    "plan": lambda m: isinstance(m.n, tuple) and dc.plan(m.prior, 0.1, n=m.n),  # type: ignore[arg-type]
+    "plan": lambda m: isinstance(m.n, tuple) and dc.plan(m.prior, error=0.1, n=m.n),  # type: ignore[arg-type]
     "optimal": lambda m: isinstance(m.n, tuple) and dc.optimal(m.prior, m.n, m.epsilon),  # type: ignore[arg-type]
     "by name": lambda m: dc.mechanism("LatticeGeometric", m.prior, m.n, m.epsilon, by=m.by),
     "wrapped": lambda m: dc.mechanism("Remapped(LatticeGeometric)", m.prior, m.n, m.epsilon, by=m.by),

@@ -329,7 +329,7 @@ def _simulated_width(
     counts = believed.law.predictive(n).sample(draws, rng)
     raw = counts[:, : noise.cells] + noise.simulate(draws, rng)
     targets = _targets(draws, k, only, rng)
-    reader = OutcomeReader(mechanism.prior.concentration, mechanism.n, noise, n)
+    reader = OutcomeReader(mechanism.prior.concentration, mechanism.space.n, noise, n)
     width = reader.widths(raw, targets, MASS)
     a, whole = mechanism.prior.concentration, float(mechanism.prior.exact_total)
     x = np.take_along_axis(counts, targets, axis=1).astype(np.float64)
