@@ -37,7 +37,12 @@ def plan(
     price: Annotated[
         str | None, typer.Option("--price", help="How many times as wide as without privacy they may be, such as 1.1.")
     ] = None,
-    error: Annotated[str | None, typer.Option("--error", help="The papers' mean Hellinger error to aim for, such as 0.05.")] = None,
+    error: Annotated[
+        str | None,
+        typer.Option(
+            "--error", help="The papers' mean Hellinger error to aim for: 0.05 is hard to see in a plot, 0.2 is half a standard deviation."
+        ),
+    ] = None,
     n: Annotated[int | None, typer.Option("--n", "-n", help="Number of records: find epsilon.")] = None,
     epsilon: Annotated[str | None, typer.Option("--epsilon", "-e", help="Privacy parameter: find the number of records.")] = None,
     prior: PriorOption = "1,1",

@@ -46,6 +46,8 @@ _RARE = 1e-7
 """Outcomes of such a probability, and no more of them than that, are left out."""
 _DRAWS, _FEWEST, _TARGETS = 400, 8, 3
 """Simulated outcomes, at least so many, and how many categories of each are looked at."""
+_FEWEST_SEARCHED = 5
+"""Outcomes at least where a search tries one value after the other, which many categories make slow."""
 _ENOUGH = 30
 """Draws from which on the square of the width without privacy is a control too."""
 _PUBLIC_COST, _PRIVATE_COST = 6_000, 1_000
@@ -325,7 +327,7 @@ def _simulated_width(
     """Datasets and noise are drawn, and read as a reader will. What the width without privacy explains is not left to chance."""
     k, n = mechanism.k, believed.n
     cost = _PUBLIC_COST if mechanism.n is not None else _PRIVATE_COST
-    draws = max(_FEWEST, int(effort * min(_DRAWS, cost // (k + 5))))
+    draws = max(_FEWEST if effort >= 1.0 else _FEWEST_SEARCHED, int(effort * min(_DRAWS, cost // (k + 5))))
     counts = believed.law.predictive(n).sample(draws, rng)
     raw = counts[:, : noise.cells] + noise.simulate(draws, rng)
     targets = _targets(draws, k, only, rng)
