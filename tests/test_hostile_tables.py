@@ -31,10 +31,17 @@ def changed(**changes: Any) -> str:
     return json.dumps({**json.loads(released().to_json()), **changes})
 
 
+NO_ROWS: list[Any] = [None, [], 3, [1, 2, 3], [[1, 2, 3]], [[]] * 4, [[5, 0, 0, 0]] * 4]
+
+
+def each(name: str, *values: Any) -> list[dict[str, Any]]:
+    return [{name: value} for value in values]
+
+
 CHANGES: list[dict[str, Any]] = [
     *({"version": version} for version in (1, 2, 4, "3", 3.0, None)),
     *({"n": n} for n in (25, None, 0, -5, "26", 26.0, [], [5, 7, 8], [5, 7, 8, 7], [5, 7, 8, 6.0], [5, 7, 8, -6], [5, 7, 8, 2**60], [[5]])),
-    *({"groups": groups} for groups in (None, [], {}, [1], [REGION], [YEAR, REGION], [REGION, REGION], [REGION, {"column": "year"}])),
+    *each("groups", None, [], {}, [1], [REGION], [YEAR, REGION], [REGION, REGION], [REGION, {"column": "year"}]),
     {"groups": [REGION, {**YEAR, "type": "text"}]},
     {"groups": [{**REGION, "column": ""}, YEAR]},
     {"groups": [{**REGION, "column": 3}, YEAR]},
@@ -48,13 +55,14 @@ CHANGES: list[dict[str, Any]] = [
     {"impossible": [["north", 2023, "former"]] * 2},
     {"impossible": [["north", 2023, "former"], ["north", 2023, "never"]]},
     *({"shares": shares} for shares in ([], ["1"] * 4, ["1"] * 3, "1111", [1, 1, 1, 1], 3)),
-    *({"priors": priors} for priors in (None, {}, [1], [{}], [{"group": ["north", 2023]}], [{"group": "north", "prior": PRIOR}])),
+    *each("priors", None, {}, [1], [{}], [{"group": ["north", 2023]}], [{"group": "north", "prior": PRIOR}]),
     {"priors": [{"group": ["west", 2023], "prior": PRIOR}]},
     {"priors": [{"group": ["north"], "prior": PRIOR}]},
     {"priors": [{"group": ["north", 2023], "prior": {**PRIOR, "categories": ["a", "b", "c"]}}]},
     {"priors": [{"group": ["north", 2023], "prior": PRIOR}] * 2},
     {"priors": [{"group": ["south", 2023], "prior": PRIOR}, {"group": ["north", 2024], "prior": PRIOR}]},
-    *({name: rows} for name in ("raw", "counts") for rows in (None, [], 3, [1, 2, 3], [[1, 2, 3]], [[]] * 4, [[5, 0, 0, 0]] * 4)),
+    *each("raw", *NO_ROWS),
+    *each("counts", *NO_ROWS),
     *({"raw": [row, [7, 0, 0], [8, 0, 0], [6, 0, 0]]} for row in ([5], ["5", 0, 0], [5.0, 0, 0], [True, 0, 4], [2**63, 0, 5 - 2**63])),
     {"raw": [[2**62, 0, 5 - 2**62], [7, 0, 0], [8, 0, 0], [6, 0, 0]]},
     {"raw": [[2**63 - 1, 0, 0], [7, 0, 0], [8, 0, 0], [6, 0, 0]]},
