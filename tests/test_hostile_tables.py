@@ -346,7 +346,7 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
         assert len(str(raised.value).splitlines()) == 1, name
     with lowered(RECORD_CHARACTERS=-(1 << 20)), pytest.raises(dc.InvalidInputError, match="metadata of this file are too long"):
         dc.Release.from_parquet(path)
-    with lowered(CELLS=11), pytest.raises(dc.InvalidInputError, match="this file declares more"):
+    with lowered(TABLE_CELLS=11), pytest.raises(dc.InvalidInputError, match="this file declares more"):
         dc.Release.from_parquet(path)
 
 

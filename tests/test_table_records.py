@@ -223,7 +223,7 @@ def test_what_a_record_cannot_hold_is_refused_before_it_is_paid_for() -> None:
     long = LatticeGeometric(dc.Beta(1, 1), None, 1, by={"g": ["x", 10**1001]})
     with pytest.raises(dc.InvalidInputError, match="at most 1,000 digits"):
         long.check_release([[1, 2], [3, 4]])
-    with lowered(CELLS=7), pytest.raises(dc.InvalidInputError, match="more than the 7 cells"):
+    with lowered(TABLE_CELLS=7), pytest.raises(dc.InvalidInputError, match="more than the 7 cells"):
         LatticeGeometric(dc.Beta(1, 1), None, 1, by={"g": range(4)})
 
 
