@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 import discreet as dc
 from discreet.cli import app
-from discreet.commands import contrast
+from tests.support import lowered
 
 CATEGORIES = ["never", "former", "current"]
 PRIOR = dc.Dirichlet.uniform(categories=CATEGORIES)
@@ -104,9 +104,9 @@ def test_show_compares_every_group_with_one(table: Path, tmp_path: Path) -> None
     assert {*fields["contrasts"][0]} == {"group", "difference", "odds_ratio", "probability"}
 
 
-def test_show_says_how_many_groups_it_does_not_compare(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contrast, "MOST_GROUPS", 1)
-    result = invoke("show", table, "--reference", "north,f", "--category", "never", "--json")
+def test_show_says_how_many_groups_it_does_not_compare(table: Path) -> None:
+    with lowered(GROUPS_COMPARED=1):
+        result = invoke("show", table, "--reference", "north,f", "--category", "never", "--json")
     assert "2 more groups are not compared" in result.stderr
     assert len(json.loads(result.stdout)["contrasts"]) == 1
 

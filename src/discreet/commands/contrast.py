@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from discreet import limits
 from discreet.commands.files import read_record
 from discreet.commands.options import (
     JsonOption,
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from discreet.record.release import Release
     from discreet.record.table_release import TableRelease
 
-MOST_GROUPS = 200
-"""Groups that `show` compares with a reference group: each takes a tenth of a second, or a few where a total ties them."""
 _SURE = 1e-4
 """Probabilities nearer to 0 or 1 are shown as that."""
 _QUANTITIES = ("difference", "ratio", "odds_ratio")
@@ -194,10 +193,10 @@ def compared_with(found: "Release", reference: str, category: str, mass: float, 
     if not isinstance(found, TableRelease):
         raise InvalidInputError("--reference is for a record with groups; discreet contrast RECORD CATEGORY CATEGORY compares categories")
     posterior, key = found.noise_aware(), _group(reference, "--reference")
-    chosen = islice(posterior.contrasts(key, category), MOST_GROUPS)
+    chosen = islice(posterior.contrasts(key, category), limits.GROUPS_COMPARED)
     others = len(comparable(posterior, category)) - 1
     with progress_bar(not quiet) as tell:
-        rows = summarised(_told(chosen, min(others, MOST_GROUPS), tell), mass)
+        rows = summarised(_told(chosen, min(others, limits.GROUPS_COMPARED), tell), mass)
     left_out = others - len(rows)
     if left_out:
         notice(f"{left_out:,} more groups are not compared here: contrasts() of the posterior compares all")
