@@ -55,7 +55,6 @@ def test_two_categories_of_one_variable(single: Path) -> None:
     shown = invoke("contrast", single, "never", "current")
     assert "never against current" in shown.stdout
     assert "{:.4g} to {:.4g}".format(*found.ratio.interval(0.95)) in shown.stdout
-    assert json.loads(invoke("contrast", single, "never", "current", "--json").stdout)["first"] == "never"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +90,7 @@ def test_show_compares_every_group_with_one(table: Path, tmp_path: Path) -> None
     lines = [line.split("│") for line in result.stdout.splitlines() if line.startswith("│")]
     assert [[part.strip() for part in line[1:3]] for line in lines] == [["north", "f"], ["south", "m"]]
     for line, group in zip(lines, [("north", "f"), ("south", "m")], strict=True):
-        found = posterior.contrast(group, ("north", "m"), "current")  # type: ignore[call-arg, arg-type]
+        found = posterior.contrast(group, ("north", "m"), "current")  # type: ignore[call-arg]
         for place, quantity in ((3, found.difference), (5, found.odds_ratio)):
             assert line[place].strip() == f"{quantity.median():.4g}"
             assert line[place + 1].strip() == "{:.4g} to {:.4g}".format(*quantity.interval(0.95))

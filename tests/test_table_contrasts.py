@@ -97,6 +97,27 @@ def test_a_contrast_agrees_with_the_posteriors_of_both_groups(promise: Promise) 
     assert contrast.names == (("south", "m"), ("north", "f"))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("a", "shares", "epsilon", "raw"),
+    [
+        ([100.0, 100.0], [1.0] * 3, 0.1, [[10, 90], [40, 20], [5, -5]]),  # sizes are far from what the noisy counts add up to
+        ([1.0, 0.3], [100.0, 0.01, 1.0], 0.05, [[9, 30], [50, 50], [-20, 10]]),
+        ([1e-3, 1e-3], [1e-4] * 3, 0.5, [[6, 5], [3, 3], [0, 1]]),  # a group may well be empty
+        ([1.0, 1.0], [1.0] * 3, 1.0, [[10**6, 5 - 10**6], [40000, -40000], [5, 0]]),  # hardly a likely outcome
+    ],
+)
+def test_extreme_tables_of_a_public_total(a: list[float], shares: list[float], epsilon: float, raw: list[list[int]]) -> None:
+    counts = np.array(raw)
+    parameters, possible = np.broadcast_to(np.array(a), counts.shape).copy(), np.ones(counts.shape, dtype=np.bool_)
+    sizes = counts.sum(axis=1)
+    posterior = TableWorld("total", epsilon, parameters, possible, sizes, np.array(shares), np.zeros(1), counts).posterior()
+    contrast = posterior.contrast("g2", "g0", "c0")
+    expected = posterior["g2"].marginal("c0").mean() - posterior["g0"].marginal("c0").mean()
+    assert contrast.difference.mean() == pytest.approx(expected, abs=1e-11)
+    assert contrast.error < 1e-11
+
+
 @pytest.mark.parametrize("promise", ["sizes", "total"])
 def test_every_group_against_one(promise: Promise) -> None:
     posterior = smokers(promise, impossible=[("south", "f", "current")]).noise_aware()
@@ -198,7 +219,7 @@ def test_admissions_to_berkeley(epsilon: str) -> None:
     prior, by = dc.Dirichlet([1, 1], ["admitted", "rejected"]), {"sex": ["men", "women"]}
     mechanism = dc.LatticeGeometric(prior, ADMITTED.sum(axis=1), epsilon, by=by)
     held, narrow = 0, []
-    for seed in range(8):
+    for seed in range(4):
         release = mechanism.release(ADMITTED, source=SeededBits(seed))
         contrast = release.noise_aware().contrast("men", "women", "admitted")  # type: ignore[call-arg]
         low, high = contrast.odds_ratio.interval(0.99)
@@ -208,6 +229,6 @@ def test_admissions_to_berkeley(epsilon: str) -> None:
         low, high = contrast.odds_ratio.cdf(a * d / (b * c) * np.exp([-half, half]))
         narrow.append(high - low)
     assert round(ODDS_RATIO, 3) == 1.841
-    assert held == 8
+    assert held == 4
     if epsilon == "0.1":
         assert max(narrow) < 0.94, "an interval that ignores the noise promises more than it holds"
