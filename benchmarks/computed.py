@@ -157,6 +157,7 @@ def size_limits() -> Numbers:
         "limits: tail of a window": 2.0 * limits.WINDOW_TAIL,
         "limits: components of a mixture": fixed_total_mixtures._MOST_COMPONENTS,
         "limits: groups of a public total": limits.GROUPS_CONVOLVED,
+        "limits: groups added up": limits.GROUPS_ADDED,
         "limits: tolerance of the linear program": TOLERANCE,
         "limits: boundary of a lattice mean": error_laws._NEGLIGIBLE_BOUNDARY,
         "limits: counts interpolated near an end": error_laws._DENSE,

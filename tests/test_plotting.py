@@ -7,7 +7,9 @@ import matplotlib.pyplot as plt
 import pytest
 
 import discreet as dc
+from discreet.inference.table_contrasts import ContrastSummary
 from discreet.mechanisms import Mechanism
+from discreet.plotting import plot_contrasts
 
 
 @pytest.fixture(autouse=True)
@@ -73,3 +75,22 @@ def test_a_legend_of_many_categories_leaves_room_for_the_picture() -> None:
     assert len(entries) == 20
     assert entries[-1] == "and 41 more"
     assert len(ax.lines) == 61
+
+
+@pytest.mark.parametrize(("quantity", "none", "far"), [("difference", 0.0, 0.8), ("odds ratio", 1.0, 1e6)])
+def test_a_forest_plot_has_a_row_a_group_and_a_line_where_nothing_differs(
+    quantity: Literal["difference", "odds ratio"], none: float, far: float
+) -> None:
+    rows = [
+        ContrastSummary(("north", "$m$"), (0.1, -0.2, 0.3), (1.5, 0.5, 4.0), 0.7),
+        ContrastSummary(("south", "f"), (0.5, 0.3, 0.8), (7.0, 2.0, float("inf")), 0.9),
+    ]
+    ax = plot_contrasts(rows, quantity, mass=0.9)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["north · \\$m\\$", "south · f"]
+    line, dots = ax.get_lines()
+    assert list(line.get_xdata()) == [none, none]  # type: ignore[arg-type]
+    assert list(dots.get_ydata()) == [0, 1]  # type: ignore[arg-type]
+    (intervals,) = ax.collections
+    assert intervals.get_paths()[1].vertices[1, 0] == far  # type: ignore[index]
+    assert ax.get_xlabel() == f"{quantity}: median and 90 % interval"
+    ax.figure.canvas.draw()

@@ -2,16 +2,33 @@
 
 from dataclasses import replace
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from discreet.inference.contrasts import Contrast
+from discreet.record.table_release import TableRelease
+from discreet.sampling import SeededBits
 from tests.contrast_support import POINTS, QUANTITIES, Pairs, merged
+from tests.support import lowered
 from tests.table_worlds import Promise, TableWorld, outcome_classes, random_world, two_by_two
 
 CLOSE = 1e-9
+
+
+CATEGORIES = ("never", "former", "current")
+BY = {"region": ["north", "south"], "sex": ["f", "m"]}
+
+
+def smokers(promise: Promise, **options: Any) -> TableRelease:
+    """A release at ε = 1 of four groups with some hundred records."""
+    counts = np.array([[120, 40, 60], [90, 70, 80], [60, 10, 0], [40, 30, 30]])
+    n: Any = {"sizes": counts.sum(axis=1), "total": int(counts.sum()), "nothing": None}[promise]
+    found = dc.LatticeGeometric(dc.Dirichlet([1, 1, 1], CATEGORIES), n, 1, by=BY, **options).release(counts)
+    assert isinstance(found, TableRelease)
+    return found
 
 
 def whole_numbers(world: TableWorld) -> TableWorld:
@@ -67,6 +84,50 @@ def test_a_tenth_less_noise_or_another_share_is_told_apart(seed: int) -> None:
         assert off(other.posterior().contrast(f"g{i}", f"g{j}", f"c{c}"), listed(world, i, j, c)) > 1e-6
 
 
+@pytest.mark.parametrize("promise", ["sizes", "total", "nothing"])
+def test_a_contrast_agrees_with_the_posteriors_of_both_groups(promise: Promise) -> None:
+    """At a usual size: the mean of a difference is that of the means, also where a total ties sizes and priors differ."""
+    posterior = smokers(promise, priors={("south", "m"): dc.Dirichlet([0.3, 5, 2], CATEGORIES)}).noise_aware()
+    contrast = posterior.contrast(("south", "m"), ("north", "f"), "former")
+    one, other = posterior["south", "m"].marginal("former"), posterior["north", "f"].marginal("former")
+    assert contrast.difference.mean() == pytest.approx(one.mean() - other.mean(), abs=1e-10)
+    spread = contrast.difference.std() ** 2 - one.var() - other.var()
+    assert abs(spread) < (1e-9 if promise != "total" else 1e-4)
+    assert contrast.names == (("south", "m"), ("north", "f"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("a", "shares", "epsilon", "raw"),
+    [
+        ([100.0, 100.0], [1.0] * 3, 0.1, [[10, 90], [40, 20], [5, -5]]),  # sizes are far from what the noisy counts add up to
+        ([1.0, 0.3], [100.0, 0.01, 1.0], 0.05, [[9, 30], [50, 50], [-20, 10]]),
+        ([1e-3, 1e-3], [1e-4] * 3, 0.5, [[6, 5], [3, 3], [0, 1]]),  # a group may well be empty
+        ([1.0, 1.0], [1.0] * 3, 1.0, [[10**6, 5 - 10**6], [40000, -40000], [5, 0]]),  # hardly a likely outcome
+    ],
+)
+def test_extreme_tables_of_a_public_total(a: list[float], shares: list[float], epsilon: float, raw: list[list[int]]) -> None:
+    counts = np.array(raw)
+    parameters, possible = np.broadcast_to(np.array(a), counts.shape).copy(), np.ones(counts.shape, dtype=np.bool_)
+    sizes = counts.sum(axis=1)
+    posterior = TableWorld("total", epsilon, parameters, possible, sizes, np.array(shares), np.zeros(1), counts).posterior()
+    contrast = posterior.contrast("g2", "g0", "c0")
+    expected = posterior["g2"].marginal("c0").mean() - posterior["g0"].marginal("c0").mean()
+    assert contrast.difference.mean() == pytest.approx(expected, abs=1e-11)
+    assert contrast.error < 1e-11
+
+
+@pytest.mark.parametrize("promise", ["sizes", "total"])
+def test_every_group_against_one(promise: Promise) -> None:
+    posterior = smokers(promise, impossible=[("south", "f", "current")]).noise_aware()
+    found = dict(posterior.contrasts(("north", "m"), "current"))
+    assert list(found) == [("north", "f"), ("south", "m")]
+    for group, contrast in found.items():
+        alone = posterior.contrast(group, ("north", "m"), "current")
+        assert contrast.probability == pytest.approx(alone.probability, abs=1e-12)
+        assert contrast.names == (group, ("north", "m"))
+
+
 # --- coverage ---------------------------------------------------------------------------------------------------------
 
 PRIORS = ([[1.0, 1.0], [2.0, 1.0]], [1.0, 2.0])
@@ -103,3 +164,70 @@ def test_noise_that_is_ten_percent_off_is_seen_by_the_coverage() -> None:
     covered, worst, _ = coverage(two_by_two("total", 1, 0.7, *PRIORS), 0.9, read_as=0.77)
     assert worst > 1e-4
     assert max(abs(value - 0.9) for value in covered.values()) > 1e-5
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("promise", ["sizes", "total", "nothing"])
+@pytest.mark.parametrize(
+    ("first", "second", "category", "says"),
+    [
+        (("north", "f"), ("north", "f"), "never", r"compares two different groups, got \('north', 'f'\) twice"),
+        (("north", "x"), ("north", "f"), "never", "sex must be one of 'f', 'm'; got 'x'"),
+        ("north", ("north", "f"), "never", "a group has a label for each of region, sex"),
+        (("north", "f"), ("north", "m"), "daily", "category must be one of 'never', 'former', 'current'; got 'daily'"),
+        (("north", "f"), ("south", "f"), "current", r"'current' is declared impossible in group \('south', 'f'\): its probability is 0"),
+        (("south", "f"), ("north", "f"), "current", r"'current' is declared impossible in group \('south', 'f'\): its probability is 0"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_in_one_line(promise: Promise, first: Any, second: Any, category: str, says: str) -> None:
+    posterior = smokers(promise, impossible=[("south", "f", "current")]).noise_aware()
+    with pytest.raises(dc.InvalidInputError, match=says) as raised:
+        posterior.contrast(first, second, category)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_group_with_one_possible_category_has_nothing_to_compare() -> None:
+    release = dc.LatticeGeometric(dc.Beta(1, 1), [9, 3], 1, by={"g": ["a", "b"]}, impossible=[("b", "failure")]).release([[4, 5], [3, 0]])
+    with pytest.raises(dc.InvalidInputError, match="in group 'b' nothing but 'success' can occur: its probability is 1"):
+        release.noise_aware().contrast("a", "b", "success")  # type: ignore[call-arg]
+
+
+def test_two_categories_of_a_group_of_which_one_is_impossible() -> None:
+    posterior = smokers("sizes", impossible=[("south", "f", "current")]).noise_aware()
+    with pytest.raises(dc.InvalidInputError, match="'current' is declared impossible in this group"):
+        posterior["south", "f"].contrast("never", "current")
+
+
+def test_noise_that_ties_too_many_sizes_is_refused_in_one_line() -> None:
+    posterior = smokers("total").noise_aware()
+    with lowered(CONTRAST_PAIRS=100), pytest.raises(dc.TooLargeError, match="exact up to 100"):
+        posterior.contrast(("north", "f"), ("north", "m"), "never")
+
+
+# --- UC Berkeley, 1973 ------------------------------------------------------------------------------------------------
+
+ADMITTED = np.array([[1198, 1493], [557, 1278]])
+"""Men and women, admitted and rejected (Bickel, Hammel and O'Connell, 1975)."""
+ODDS_RATIO = 1198 * 1278 / (1493 * 557)
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1"])
+def test_admissions_to_berkeley(epsilon: str) -> None:
+    prior, by = dc.Dirichlet([1, 1], ["admitted", "rejected"]), {"sex": ["men", "women"]}
+    mechanism = dc.LatticeGeometric(prior, ADMITTED.sum(axis=1), epsilon, by=by)
+    held, narrow = 0, []
+    for seed in range(4):
+        release = mechanism.release(ADMITTED, source=SeededBits(seed))
+        contrast = release.noise_aware().contrast("men", "women", "admitted")  # type: ignore[call-arg]
+        low, high = contrast.odds_ratio.interval(0.99)
+        held += low <= ODDS_RATIO <= high
+        (a, b), (c, d) = np.asarray(release.counts)
+        half = 1.959964 * np.sqrt(1 / a + 1 / b + 1 / c + 1 / d)
+        low, high = contrast.odds_ratio.cdf(a * d / (b * c) * np.exp([-half, half]))
+        narrow.append(high - low)
+    assert round(ODDS_RATIO, 3) == 1.841
+    assert held == 4
+    if epsilon == "0.1":
+        assert max(narrow) < 0.94, "an interval that ignores the noise promises more than it holds"

@@ -109,6 +109,8 @@ def table_height(groups: int) -> float:
 _MOST_PANELS = 4
 _MOST_GROUPS = 180
 """Rows that fit the tallest picture."""
+_FARTHEST = 1e6
+"""Odds ratios beyond this, or below its inverse, are drawn at the edge."""
 
 
 def plot_table(
@@ -147,16 +149,22 @@ def plot_contrasts(
     ax: "Axes | None" = None,
     mass: float = 0.95,
 ) -> "Axes":
-    """A forest plot: a row a group with the median and the interval of its contrast, and a line where there is none.
+    """A forest plot: a row a group with the median and the interval of its contrast, and a line where there is no difference.
 
-    Odds ratios are drawn on a logarithmic scale.
+    Odds ratios are drawn on a logarithmic scale, which ends at a million.
     """
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     drawn = contrasts[:_MOST_GROUPS]
     ratios = quantity == "odds ratio"
     median, low, high = np.array([c.odds_ratio if ratios else c.difference for c in drawn]).reshape(-1, 3).T
+    median, low, high = (np.clip(value, 1.0 / _FARTHEST, _FARTHEST) if ratios else value for value in (median, low, high))
     ax = plot_groups([_group_label(c.group) for c in drawn], median, low, high, ax, reference=1.0 if ratios else 0.0)
     if ratios:
         ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_xlabel(f"{quantity}: median and {100.0 * mass:g} % interval")
     return ax
 
@@ -170,7 +178,8 @@ def draw_contrasts(
     reference: Hashable,
     category: Hashable,
 ) -> None:
-    """Forest plots of all groups against a reference group, of differences and of odds ratios beside each other."""
+    """Forest plots of all groups against a reference group, of differences and of odds ratios beside each other; the largest first."""
+    contrasts = sorted(contrasts, key=lambda contrast: -contrast.difference[0])
     figure.set_size_inches(9.0, table_height(min(len(contrasts), _MOST_GROUPS)) + 0.3)
     left, right = figure.subplots(1, 2, sharey=True)
     plot_contrasts(contrasts, "difference", left, mass)

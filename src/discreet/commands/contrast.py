@@ -1,6 +1,6 @@
 """`discreet contrast`: how one probability differs from another, from a public record alone; and all groups against one, for `show`."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from discreet import limits
 from discreet.commands.files import read_record
 from discreet.commands.options import (
     JsonOption,
@@ -20,6 +21,7 @@ from discreet.commands.options import (
     print_lines,
     print_table,
 )
+from discreet.commands.progress import progress_bar
 from discreet.commands.record import MASS, promise_lines
 from discreet.errors import InvalidInputError
 from discreet.text import plain
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
     from discreet.record.release import Release
     from discreet.record.table_release import TableRelease
 
-MOST_GROUPS = 200
-"""Groups that `show` compares with a reference group: each takes some hundredths of a second."""
+_SURE = 1e-4
+"""Probabilities nearer to 0 or 1 are shown as that."""
 _QUANTITIES = ("difference", "ratio", "odds_ratio")
 
 
@@ -76,8 +78,9 @@ def _contrast(found: "Release", first: str, second: str, category: str | None) -
     return found.noise_aware().contrast(first, second)
 
 
-def _group(text: str, what: str) -> tuple[str, ...]:
-    return tuple(parse_list(text, what))
+def _group(text: str, what: str) -> Hashable:
+    labels = parse_list(text, what)
+    return labels[0] if len(labels) == 1 else tuple(labels)
 
 
 def _print(found: "Release", compared: "Contrast", category: str | None, mass: float) -> None:
@@ -89,7 +92,7 @@ def _print(found: "Release", compared: "Contrast", category: str | None, mass: f
         quantity: Quantity = getattr(compared, name)
         table.add_row(quantity.name, _number(quantity.median()), _ends(*quantity.interval(mass)))
     print_table(table)
-    larger = f"{names[0]} has the larger probability with probability {compared.probability:.4g}"
+    larger = f"{names[0]} has the larger probability with probability {_chance(compared.probability)}"
     print_lines([("Larger", larger), *promise_lines(found, computed=False)])
 
 
@@ -125,6 +128,13 @@ def _number(value: float) -> str:
     return f"{value:.4g}"
 
 
+def _chance(value: float) -> str:
+    """A probability, which is never shown as 0 or 1."""
+    if not _SURE <= value <= 1.0 - _SURE:
+        return f"below {_SURE:g}" if value < 0.5 else f"above {1.0 - _SURE:g}"
+    return f"{value:.4f}"
+
+
 def _ends(low: float, high: float) -> str:
     return f"{_number(low)} to {_number(high)}"
 
@@ -144,7 +154,7 @@ class Compared:
 
     def laid_out(self) -> Table:
         """A row a group: difference and odds ratio with intervals, and the probability that the category is more likely there."""
-        table = Table(title=cell(f"{self.category} against {_named(self.reference)}"))
+        table = Table(title=cell(f"{plain(self.category)}: every group against {_named(self.reference)}"))
         for name in self.release.cells.groups.columns:
             table.add_column(cell(name))
         interval = f"{100.0 * self.mass:g} % interval,\nnoise allowed for"
@@ -153,7 +163,7 @@ class Compared:
         for row in self.rows:
             key = row.group if isinstance(row.group, tuple) else (row.group,)
             figures = [text for median, *ends in (row.difference, row.odds_ratio) for text in (_number(median), _ends(*ends))]
-            table.add_row(*map(cell, (*key, *figures, _number(row.probability))))
+            table.add_row(*map(cell, (*key, *figures, _chance(row.probability))))
         return table
 
     def fields(self) -> dict[str, Any]:
@@ -175,17 +185,28 @@ class Compared:
         draw_contrasts(self.release, figure, self.rows, self.mass, reference=self.reference, category=self.category)
 
 
-def compared_with(found: "Release", reference: str, category: str, mass: float) -> Compared:
-    """Every group of a record, up to some hundred, against a reference group."""
+def compared_with(found: "Release", reference: str, category: str, mass: float, *, quiet: bool) -> Compared:
+    """Every group of a record, up to some hundred, against a reference group; `quiet` draws no progress bar."""
     from discreet.inference.table_contrasts import comparable, summarised
     from discreet.record.table_release import TableRelease
 
     if not isinstance(found, TableRelease):
         raise InvalidInputError("--reference is for a record with groups; discreet contrast RECORD CATEGORY CATEGORY compares categories")
     posterior, key = found.noise_aware(), _group(reference, "--reference")
-    rows = summarised(islice(posterior.contrasts(key, category), MOST_GROUPS), mass)
-    left_out = len(comparable(posterior, category)) - 1 - len(rows)
+    chosen = islice(posterior.contrasts(key, category), limits.GROUPS_COMPARED)
+    others = len(comparable(posterior, category)) - 1
+    with progress_bar(not quiet) as tell:
+        rows = summarised(_told(chosen, min(others, limits.GROUPS_COMPARED), tell), mass)
+    left_out = others - len(rows)
     if left_out:
         notice(f"{left_out:,} more groups are not compared here: contrasts() of the posterior compares all")
     cells = found.cells
     return Compared(found, cells.groups[cells.groups.index(key)], cells.categories[found.prior._index(category)], mass, rows)
+
+
+def _told(contrasts: "Iterator[tuple[Hashable, Contrast]]", total: int, tell: "Callable[[int, int, str], None] | None") -> Iterator[Any]:
+    """The same contrasts, with a word to the progress bar before each."""
+    for done, one in enumerate(contrasts):
+        if tell is not None:
+            tell(done, total, "comparing groups")
+        yield one

@@ -44,7 +44,7 @@ def show(
             check_place(plot, "--plot", {"the record": None if record == STANDARD_INPUT else record}, replaces_picture=True)
         found = read_record(record)
         if reference is not None and category is not None:
-            _show_contrasts(compared_with(found, reference, category, level), plot, as_json=as_json)
+            _show_contrasts(compared_with(found, reference, category, level, quiet=as_json), plot, as_json=as_json)
             return
         if plot is not None and not slow:
             check_work(found)

@@ -1,0 +1,117 @@
+"""`discreet contrast`, and `discreet show --reference`: as whoever was given a record meets them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import discreet as dc
+from discreet.cli import app
+from tests.support import lowered
+
+CATEGORIES = ["never", "former", "current"]
+PRIOR = dc.Dirichlet.uniform(categories=CATEGORIES)
+BY = {"region": ["north", "south"], "sex": ["f", "m"]}
+COUNTS = np.array([[120, 40, 60], [90, 70, 80], [60, 10, 0], [40, 30, 30]])
+
+
+def invoke(*words: str | Path, columns: int = 80) -> Result:
+    return CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    (path := tmp_path / "table.json").write_text(
+        dc.LatticeGeometric(PRIOR, COUNTS.sum(axis=1), 1, by=BY, impossible=[("south", "f", "current")]).release(COUNTS).to_json()
+    )
+    return path
+
+
+@pytest.fixture
+def single(tmp_path: Path) -> Path:
+    (path := tmp_path / "single.json").write_text(dc.LatticeGeometric(PRIOR, 60, 1).release([30, 18, 12]).to_json())
+    return path
+
+
+def test_two_groups_of_a_table(table: Path) -> None:
+    found = dc.Release.from_json(table.read_text()).noise_aware().contrast(("north", "f"), ("north", "m"), "never")  # type: ignore[call-arg]
+    shown = invoke("contrast", table, "north,f", "north,m", "never", "--mass", "0.9").stdout
+    assert "never: north,f against north,m" in shown
+    assert "90 % interval" in shown
+    for quantity in (found.difference, found.ratio, found.odds_ratio):
+        assert "{:.4g} to {:.4g}".format(*quantity.interval(0.9)) in shown
+    assert "Promise   ε = 1 differential privacy by proof" in shown
+    fields = json.loads(invoke("contrast", table, "north,f", "north,m", "never", "--json").stdout)
+    assert (fields["first"], fields["second"], fields["category"], fields["mass"]) == (["north", "f"], ["north", "m"], "never", 0.95)
+    assert fields["probability"] == pytest.approx(found.probability)
+    assert (fields["odds_ratio"]["low"], fields["odds_ratio"]["high"]) == pytest.approx(found.odds_ratio.interval(0.95))
+    assert fields["odds_ratio"]["mean"] is None  # infinite
+
+
+def test_two_categories_of_one_variable(single: Path) -> None:
+    found = dc.Release.from_json(single.read_text()).noise_aware().contrast("never", "current")
+    shown = invoke("contrast", single, "never", "current")
+    assert "never against current" in shown.stdout
+    assert "{:.4g} to {:.4g}".format(*found.ratio.interval(0.95)) in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["north,f", "north,f", "never"], "a contrast compares two different groups, got ('north', 'f') twice"),
+        (["north,f", "north,m"], "this record has groups by region,sex: name two of them and a category"),
+        (["north,f", "south", "never"], "a group has a label for each of region, sex; got 'south'"),
+        (["north,f", "south,f", "current"], "'current' is declared impossible in group ('south', 'f')"),
+        (["north,f", "east,f", "never"], "region must be one of 'north', 'south'; got 'east'"),
+        (["north,f", "north,m", "never", "--mass", "2"], "--mass must be a number between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_in_one_line(table: Path, words: list[str], says: str) -> None:
+    result = invoke("contrast", table, *words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert says in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_record_without_groups_takes_two_categories(single: Path) -> None:
+    assert "this record has no groups: name two of its categories" in invoke("contrast", single, "never", "former", "current").stderr
+    assert "got 'never' twice" in invoke("contrast", single, "never", "never").stderr
+    assert "--reference is for a record with groups" in invoke("show", single, "--reference", "a", "--category", "never").stderr
+
+
+def test_show_compares_every_group_with_one(table: Path, tmp_path: Path) -> None:
+    posterior = dc.Release.from_json(table.read_text()).noise_aware()
+    asked = ["--reference", "north,m", "--category", "current"]
+    picture = tmp_path / "forest.svg"
+    result = invoke("show", table, *asked, "--plot", picture)
+    assert result.exit_code == 0, result.output
+    lines = [line.split("│") for line in result.stdout.splitlines() if line.startswith("│")]
+    assert [[part.strip() for part in line[1:3]] for line in lines] == [["north", "f"], ["south", "m"]]
+    for line, group in zip(lines, [("north", "f"), ("south", "m")], strict=True):
+        found = posterior.contrast(group, ("north", "m"), "current")  # type: ignore[call-arg]
+        for place, quantity in ((3, found.difference), (5, found.odds_ratio)):
+            assert line[place].strip() == f"{quantity.median():.4g}"
+            assert line[place + 1].strip() == "{:.4g} to {:.4g}".format(*quantity.interval(0.95))
+    assert "…" not in result.stdout
+    assert "Promise" in result.stdout
+    assert picture.read_bytes().startswith(b"<?xml")
+    fields = json.loads(invoke("show", table, *asked, "--json").stdout)
+    assert (fields["reference"], fields["category"]) == (["north", "m"], "current")
+    assert [row["group"] for row in fields["contrasts"]] == [["north", "f"], ["south", "m"]]
+    assert {*fields["contrasts"][0]} == {"group", "difference", "odds_ratio", "probability"}
+
+
+def test_show_says_how_many_groups_it_does_not_compare(table: Path) -> None:
+    with lowered(GROUPS_COMPARED=1):
+        result = invoke("show", table, "--reference", "north,f", "--category", "never", "--json")
+    assert "2 more groups are not compared" in result.stderr
+    assert len(json.loads(result.stdout)["contrasts"]) == 1
+
+
+def test_a_reference_needs_a_category(table: Path) -> None:
+    for option in (["--reference", "north,f"], ["--category", "never"]):
+        result = invoke("show", table, *option)
+        assert result.exit_code == 2
+        assert "--reference and --category belong together" in result.stderr
