@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import discreet as dc
 from discreet.inference.contrasts import Contrast
 from discreet.record.table_release import TableRelease
 from discreet.sampling import SeededBits
