@@ -1,5 +1,6 @@
 """Joint draws of tables: counts, probabilities, events, ranks and datasets. Oracle: all tables listed (tests/table_worlds.py)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,15 @@ def test_limits_are_of_public_numbers() -> None:
         with pytest.raises(dc.TooLargeError, match=r"13 draws of 8 cells are more than .* ask for at most 12"):
             posterior.sample_counts(13)
         assert posterior.sample_counts(12).shape == (12, 4, 2)
+    questions: list[Callable[[], Any]] = [
+        lambda: posterior.over(weights=np.ones(4), draws=10**9),
+        lambda: posterior.counts.over(draws=10**9),
+        lambda: posterior.ranks("c0", draws=10**9),
+        lambda: posterior.probability(lambda theta: theta[:, 0, 0] > 0.5, draws=10**9),
+    ]
+    for ask in questions:
+        with pytest.raises(dc.TooLargeError, match="1,000,000,000 draws of"):
+            ask()
     with lowered(GROUPS_ADDED=3), pytest.raises(dc.TooLargeError, match="up to 3 groups one at a time, and these are 4"):
         posterior.counts.over().mean()
     with lowered(GROUPS_ADDED=3):
