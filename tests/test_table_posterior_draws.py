@@ -1,5 +1,6 @@
 """Joint draws of tables: counts, probabilities, events, ranks and datasets. Oracle: all tables listed (tests/table_worlds.py)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from tests.support import lowered
 from tests.table_worlds import PROMISES, Promise, TableWorld, random_world
 from tests.test_table_sums import posterior_of, two_columns
 
-DRAWS = 30_000
+DRAWS = 20_000
 
 
 def p_value(world: TableWorld, drawn: Any) -> float:
@@ -37,11 +38,11 @@ def test_counts_are_drawn_jointly(promise: Promise) -> None:
     world = two_columns(promise)
     assert p_value(world, posterior_of(world).sample_counts(DRAWS, rng=1)) > 1e-4
     wrong = posterior_of(world, 1.1 * world.epsilon)
-    assert p_value(world, wrong.sample_counts(4 * DRAWS, rng=1)) < 1e-4  # the negative control: a scale that is a tenth off
+    assert p_value(world, wrong.sample_counts(6 * DRAWS, rng=1)) < 1e-4  # the negative control: a scale that is a tenth off
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_counts_of_random_tables_are_drawn_jointly(seed: int) -> None:
     world = random_world(seed)
     assert p_value(world, world.posterior().sample_counts(DRAWS, rng=seed)) > 1e-5
@@ -53,7 +54,7 @@ def test_an_event_about_two_groups(promise: Promise) -> None:
     found = posterior_of(world).probability(lambda theta: (theta[:, 0, 0] > 0.6) & (theta[:, 3, 0] < 0.8), draws=DRAWS, rng=3)
     (a, b), (c, d) = world.betas(0, 0), world.betas(3, 0)
     exact = float(world.probability @ ((1.0 - betainc(a, b, 0.6)) * betainc(c, d, 0.8)))
-    assert found.standard_error < 0.004
+    assert found.standard_error < 0.005
     assert found.value == pytest.approx(exact, abs=4.0 * found.standard_error)
     with pytest.raises(dc.InvalidInputError, match="one True or False for each row"):
         posterior_of(world).probability(lambda theta: theta[:, 0] > 0.5, draws=10, rng=1)
@@ -82,7 +83,7 @@ def test_ranks_of_groups(promise: Promise) -> None:
     assert (np.abs(ranks.mean() - expected) < 4.0 * ranks.standard_error()).all()
     wrong = posterior_of(world, 0.5 * world.epsilon).ranks("c1", draws=DRAWS, rng=4)
     assert (np.abs(wrong.mean() - expected) > 4.0 * ranks.standard_error()).any()  # the negative control: twice the noise
-    assert ranks.probability_error.max() < 0.004
+    assert ranks.probability_error.max() < 0.005
     sure = posterior_of(world).ranks("c0", draws=500, rng=4)
     assert sure.mean()[1] == 1.0
     assert sure.standard_error()[1] == 0.0
@@ -142,6 +143,15 @@ def test_limits_are_of_public_numbers() -> None:
         with pytest.raises(dc.TooLargeError, match=r"13 draws of 8 cells are more than .* ask for at most 12"):
             posterior.sample_counts(13)
         assert posterior.sample_counts(12).shape == (12, 4, 2)
+    questions: list[Callable[[], Any]] = [
+        lambda: posterior.over(weights=np.ones(4), draws=10**9),
+        lambda: posterior.counts.over(draws=10**9),
+        lambda: posterior.ranks("c0", draws=10**9),
+        lambda: posterior.probability(lambda theta: theta[:, 0, 0] > 0.5, draws=10**9),
+    ]
+    for ask in questions:
+        with pytest.raises(dc.TooLargeError, match="1,000,000,000 draws of"):
+            ask()
     with lowered(GROUPS_ADDED=3), pytest.raises(dc.TooLargeError, match="up to 3 groups one at a time, and these are 4"):
         posterior.counts.over().mean()
     with lowered(GROUPS_ADDED=3):

@@ -13,7 +13,7 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.draws import Estimate, coordinates, estimated, needed, standard_error
-from discreet.inference.latent_tables import LatentTable, Positions
+from discreet.inference.latent_tables import LatentTable, Positions, check_draws
 from discreet.model.cells import Groups
 from discreet.validation import check_records
 
@@ -94,15 +94,6 @@ class TableDraws:
             "n": (dims, counts.sum(axis=-1).reshape(shape)),
         }
         return xarray.Dataset(data, places, attrs={"inference_library": "discreet"} | public)
-
-
-def check_draws(draws: int, cells: int) -> None:
-    """Refuse more draws than are held."""
-    if draws * cells > limits.TABLE_DRAWS:
-        raise TooLargeError(
-            f"{draws:,} draws of {cells:,} cells are more than the {limits.TABLE_DRAWS:,} numbers that are drawn; "
-            f"ask for at most {limits.TABLE_DRAWS // cells:,}"
-        )
 
 
 @dataclass(frozen=True, eq=False)

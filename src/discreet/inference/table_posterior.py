@@ -21,7 +21,7 @@ from discreet.inference.draws import Estimate, arviz_of
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.group_summaries import group_summaries
 from discreet.inference.group_tables import GroupSummaries, precision
-from discreet.inference.latent_tables import LatentTable, Margin, Positions
+from discreet.inference.latent_tables import LatentTable, Margin, Positions, check_draws
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.other_groups import Group, TiedSizes, check_groups, tied_sizes
 from discreet.inference.private_totals import CountsOfAnyTotal, check_any_total, counts_of_any_total
@@ -230,6 +230,7 @@ class TablePosterior:
                 "groups have shares in the model only where their total is public: say how much each counts with weights="
             )
         size, margin = check_records(draws, "draws"), Margin(self.by, columns)
+        check_draws(size, len(self.categories))
         given = None if weights is None else weights_of(weights, self.by)
 
         def together(positions: Positions) -> SharedProbability:

@@ -16,7 +16,7 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
 from discreet.inference.draws import standard_error
-from discreet.inference.latent_tables import LatentTable, Margin, Positions, check_groups_drawn
+from discreet.inference.latent_tables import LatentTable, Margin, Positions, check_draws, check_groups_drawn
 from discreet.inference.other_groups import TiedSizes
 from discreet.inference.runs import Run, RunningSum, kept
 from discreet.inference.size_posterior import SizePosterior
@@ -250,6 +250,7 @@ class TableCountsPosterior:
         `draws` and `rng` are for tables with a public total that are too large for exact laws.
         """
         size = check_records(draws, "draws")
+        check_draws(size, len(self.categories))
 
         def total(positions: Positions) -> CountSum:
             return CountSum(self.table, self.categories, positions, size, rng)
