@@ -21,7 +21,7 @@ from discreet.planning.mixture_widths import interval_widths
 
 Complex = NDArray[np.complex128]
 
-_SIZES = ((30, 640, 17, 0.75), (100, 320, 11, 0.75), (1 << 62, 192, 5, 1.2))
+_SIZES = ((30, 640, 17, 0.75), (100, 320, 11, 0.75), (1 << 62, 192, 3, 1.7))
 """Up to how many categories: the cells that each count's window is cut into at most, half as many where the total is private; then how many
 totals stand for all of a private one, and how far from each other they are, in standard deviations. Of many categories one says little
 of the total."""
