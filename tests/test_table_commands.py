@@ -138,3 +138,10 @@ def test_all_groups_are_charged_once(survey: Path, made: list[str], public: str,
     done = run(survey, "release", *ASKED, "--public", public, "--ledger", place, "--dataset", "survey", "-o", str(survey / "o.json"), "-q")
     assert (done.exit_code == 0) == (charged is not None), done.output
     assert Ledger(place).spent("survey").epsilon == (charged or 0)
+
+
+def test_a_prior_that_outweighs_the_noisy_counts_is_said_before_the_spend(survey: Path) -> None:
+    weak = run(survey, "release", *ASKED[:-2], "--epsilon", "0.05", "--output", str(survey / "weak.json"))
+    assert "outweighs the noisy counts" in " ".join(weak.output.split())
+    strong = run(survey, "release", *ASKED, "--output", str(survey / "strong.json"))
+    assert "outweighs" not in strong.output

@@ -1,6 +1,7 @@
 """Asking before a budget is spent: what a release will not be able to give is said while it can still be chosen otherwise."""
 
 import sys
+from math import log1p
 from typing import TYPE_CHECKING
 
 import typer
@@ -43,6 +44,25 @@ def confirm_release(mechanism: "Mechanism", *, yes: bool) -> None:
     if not typer.confirm("Release all the same?", err=True):
         notice("not released; nothing was spent")
         raise typer.Exit(FAILED)
+
+
+def notice_strong_shares(mechanism: "Mechanism") -> None:
+    """Say it where the prior of the groups' shares says more about their sizes than a noisy count does.
+
+    With a public total N and a prior Dir(b) of the shares, one record more in a group changes the prior odds of its size by about
+    ln(1 + Σb/N), and the odds that its noisy counts give by ε/2. A function of public numbers.
+    """
+    from discreet.mechanisms import LatticeGeometric
+
+    if not isinstance(mechanism, LatticeGeometric) or mechanism.by is None or mechanism.table.published != "total":
+        return
+    groups, n = len(mechanism.by), mechanism.table.n or 1
+    strength = float(groups if mechanism.shares is None else sum(mechanism.shares))
+    if log1p(strength / n) >= float(mechanism.epsilon) / 2:
+        notice(
+            f"{groups:,} groups share n = {n:,}, and ε is so small that the prior of their shares outweighs the noisy counts: posteriors "
+            "will say little about single groups; fewer groups or a larger --epsilon help"
+        )
 
 
 def _alternative(mechanism: "Mechanism") -> str:

@@ -1,6 +1,7 @@
 """`discreet release`: from a table to a published posterior."""
 
 import sys
+from math import prod
 from pathlib import Path
 from secrets import token_hex
 from tempfile import gettempdir
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 
 from discreet import limits
-from discreet.commands.asking import confirm_release
+from discreet.commands.asking import confirm_release, notice_strong_shares
 from discreet.commands.data import (
     ByOption,
     CategoriesOption,
@@ -100,7 +101,8 @@ def release(
     ledger: Annotated[str | None, typer.Option(envvar=LEDGER_VARIABLE, help="The budget ledger: a file, or a database URL.")] = None,
     dataset: Annotated[str | None, typer.Option(help="The ledger's name for these records.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the public record to this new JSON file; without it, it is printed.")
+        Path | None,
+        typer.Option("--output", "-o", help="Write the public record to this new JSON file, a table also to .parquet; else it is printed."),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the posteriors to this new PNG, SVG or PDF file.")] = None,
     as_json: JsonOption = False,
@@ -185,7 +187,7 @@ def _cells(
             )
         return {}
     left_out = parse_cells(impossible)
-    size = cells_of(groups, tuple(labels), left_out).size
+    size = prod(cells_of(groups, tuple(labels), left_out).shape)
     if size > limits.RECORD_CELLS and (as_printed or output is None or not _is_parquet(output)):
         raise InvalidInputError(
             f"a table of {size:,} cells is written as Parquet: name a file with --output TABLE.parquet, and leave out --json; JSON holds "
@@ -257,6 +259,7 @@ def _released(
     prepared = mechanism.prepare(counts)
     if mechanism.space.n is not None:
         notice_little_said(mechanism.space.n, epsilon)
+    notice_strong_shares(mechanism)
     confirm_release(mechanism, yes=yes)
     if ledger is None or dataset is None:
         return prepared.draw(steady=True)
