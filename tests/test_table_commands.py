@@ -145,3 +145,23 @@ def test_a_prior_that_outweighs_the_noisy_counts_is_said_before_the_spend(survey
     assert "outweighs the noisy counts" in " ".join(weak.output.split())
     strong = run(survey, "release", *ASKED, "--output", str(survey / "strong.json"))
     assert "outweighs" not in strong.output
+
+
+def test_a_budget_takes_its_columns_in_one_option_or_in_several(tmp_path: Path) -> None:
+    place = str(tmp_path / "ledger.db")
+    made = ["ledger", "create", place]
+    assert CliRunner().invoke(app, [*made, "one", "--epsilon", "1", "--public", "sizes", "--by", "region,sex"]).exit_code == 0
+    assert (
+        CliRunner().invoke(app, [*made, "several", "--epsilon", "1", "--public", "sizes", "--by", "region", "--by", "sex"]).exit_code == 0
+    )
+    assert Ledger(place).budget("one").neighbours == Ledger(place).budget("several").neighbours
+    refused = CliRunner().invoke(app, [*made, "wrong", "--epsilon", "1", "--public", "sizes", "--by", "region=north,south"])
+    assert refused.exit_code == 2
+    assert "names columns alone, without their groups" in " ".join(refused.output.split())
+
+
+def test_values_without_a_group_are_told_of_in_the_words_of_the_shell(survey: Path) -> None:
+    asked = ["--column", "risk", "--categories", "yes,no", "--epsilon", "1", "--by", "region=north"]
+    refused = " ".join(run(survey, "release", *asked).output.split())
+    assert "--other-group region=GROUP" in refused
+    assert "other_groups" not in refused

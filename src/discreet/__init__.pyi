@@ -23,7 +23,9 @@ from .errors import SourceError as SourceError
 from .errors import TooLargeError as TooLargeError
 from .inference.capabilities import Capabilities as Capabilities
 from .inference.capabilities import capabilities as capabilities
+from .inference.contrasts import Contrast as Contrast
 from .inference.noise_aware import NoiseAware as NoiseAware
+from .inference.table_posterior import TablePosterior as TablePosterior
 from .ledger.ledger import Ledger as Ledger
 from .mechanisms import Calibrated as Calibrated
 from .mechanisms import HellingerGlobal as HellingerGlobal
@@ -55,6 +57,7 @@ from .planning.plans import plan as plan
 from .planning.width_plans import width_curve as width_curve
 from .record.guarantee import Guarantee as Guarantee
 from .record.release import Release as Release
+from .record.table_release import TableRelease as TableRelease
 
 __version__: str
 __all__: list[str]

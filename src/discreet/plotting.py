@@ -116,7 +116,7 @@ _FARTHEST = 1e6
 def plot_table(
     release: "TableRelease", ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None, category: Hashable
 ) -> "Axes":
-    """One category's share in every group, groups with the largest mean first; a dotted line at the mean of all groups."""
+    """One category's share in every group, groups with the largest mean first."""
     found, groups = release.noise_aware().figures(mass), release.cells.groups
     column = release.prior._index(category)
     occurs = release.cells.possible[:, column]
@@ -124,7 +124,7 @@ def plot_table(
     order = order[occurs[order]][:_MOST_GROUPS]
     labels = [_group_label(groups.key(int(i))) for i in order]
     mean, low, high = (value[order, column] for value in (found.mean, found.low, found.high))
-    ax = plot_groups(labels, mean, low, high, ax, reference=float(mean.mean()))
+    ax = plot_groups(labels, mean, low, high, ax)
     ax.set_xlabel(f"probability of “{_label(shown(category))}”: mean and {100.0 * mass:g} % interval")
     left_out = int(occurs.sum()) - len(order)
     more = f" The {left_out:,} groups with the smallest means are not drawn." if left_out else ""
@@ -219,7 +219,7 @@ def _draw_intervals(
     for i, (row, marginal) in enumerate(zip(rows, marginals, strict=True)):
         low, high = marginal.interval(mass)
         named = label if i == 0 else None
-        ax.plot([low, marginal.mean(), high], [row] * 3, markevery=[1], label=named, **look)
+        ax.plot([low, marginal.mean(), high], [row] * 3, markevery=[1], label=named, solid_capstyle="butt", **look)
 
 
 def _label(category: Hashable) -> str:

@@ -200,7 +200,10 @@ Public = Literal["sizes", "total", "nothing"]
 def check_public(public: Any, name: str = "public", *, groups: bool = False) -> Public:
     """What is public, as one of the three words; sizes only where there are groups."""
     if public == "sizes" and not groups:
-        raise InvalidInputError(f"{name} sizes is about groups, and none are declared: total (n is published) or nothing are left")
+        raise InvalidInputError(
+            f"{name} sizes is about groups, and none are declared here: take total (n is published), with the n of one group if this is "
+            "about one, or nothing"
+        )
     if public not in ("sizes", "total", "nothing"):
         sizes = "sizes (of every group), " if groups else ""
         raise InvalidInputError(f"{name} must be {sizes}total (n is published) or nothing (n stays private), got {shown(public)!r}")
@@ -223,6 +226,8 @@ def check_counts(counts: Any, k: int, n: int | None = None, categories: Iterable
         if any(abs(c) > limits.COUNT for c in array) and not any_total:
             raise InvalidInputError(_TOO_MANY)
         array = np.array([c if isinstance(c, float) else min(max(int(c), -1), limits.COUNT) for c in array])
+    if array.ndim == 2 and array.dtype.kind in "iuf":
+        raise InvalidInputError("counts are a table, and this is about one variable: a mechanism is told its groups, as by=table.by")
     if array.ndim != 1 or array.dtype.kind not in "iuf":
         raise InvalidInputError("counts must be a one-dimensional sequence of whole numbers, one for each category")
     if array.size != k:

@@ -38,11 +38,11 @@ LedgerArgument = Annotated[
     typer.Argument(help=f"The ledger: a file, or a database URL. May be left out where {LEDGER_VARIABLE} names it.", show_default=False),
 ]
 ByOption = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--by",
         help="With --public sizes: the columns that the groups are made of, separated by commas, such as region,sex. Nobody's values in "
-        "them are hidden, and the sizes of groups by these columns, or by some of them, may be published.",
+        "them are hidden, and the sizes of groups by these columns, or by some of them, may be published. May be given several times.",
         show_default=False,
     ),
 ]
@@ -195,19 +195,22 @@ def history(ledger: LedgerArgument = None, dataset: DatasetArgument = None, as_j
             _say(text)
 
 
-def _relation(public: str | None, by: str | None) -> "Relation":
+def _relation(public: str | None, by: list[str] | None) -> "Relation":
     """The neighbours that a budget or a release has by what is public."""
     from discreet.model.datasets import Relation
     from discreet.validation import shown
 
-    if public == "sizes" and by is not None:
-        columns = tuple(parse_list(by, "--by"))
-        if not all(columns) or not columns:
-            raise InvalidInputError(f"--by must name one or more columns, separated by commas, such as region,sex; got {shown(by)!r}")
+    if public == "sizes" and by:
+        columns = tuple(column for text in by for column in parse_list(text, "--by"))
+        if not all(columns) or any("=" in column for column in columns):
+            raise InvalidInputError(
+                "--by of a budget names columns alone, without their groups, separated by commas, such as region,sex; "
+                f"got {shown(' '.join(by))!r}"
+            )
         return Relation("replace one", columns)
     if public == "sizes":
         raise InvalidInputError("--public sizes needs the columns that the groups are made of, such as --by region,sex")
-    if by is not None:
+    if by:
         raise InvalidInputError("--by names the columns of groups whose sizes are public; give it together with --public sizes")
     if public not in ("total", "nothing"):
         raise InvalidInputError(

@@ -47,13 +47,14 @@ PriorOption = Annotated[
     str, typer.Option("--prior", help="Concentrations such as 1,1,1, or uniform:K or jeffreys:K for K categories.", show_default=True)
 ]
 RecordsOption = Annotated[int, typer.Option("--n", "-n", help="Number of records; with --public nothing, a guess of it.")]
-PublicOption = Annotated[
+_PUBLIC_HELP = (
+    "What is published about the data beside the release: total, the number of records (or persons), so that only what someone answered "
+    "is hidden; {sizes}or nothing, so that it is also hidden whether someone took part."
+)
+PublicOption = Annotated[str, typer.Option("--public", help=_PUBLIC_HELP.format(sizes=""))]
+TablePublicOption = Annotated[
     str,
-    typer.Option(
-        "--public",
-        help="What is published about the data beside the release: total, the number of records (or persons), so that only what someone "
-        "answered is hidden; or nothing, so that it is also hidden whether someone took part.",
-    ),
+    typer.Option("--public", help=_PUBLIC_HELP.format(sizes="with --by, sizes, those of every group, so that groups are not hidden; ")),
 ]
 EpsilonOption = Annotated[str, typer.Option("--epsilon", "-e", help="Privacy parameter, as a decimal or a fraction.")]
 MechanismOption = Annotated[str, typer.Option("--mechanism", "-m", help=f"{MECHANISM_HELP}.")]

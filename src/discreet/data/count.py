@@ -203,7 +203,8 @@ def _settled(tally: Tally, unreadable: int, question: Question, kind: str | None
             f"privacy_id {question.privacy_id!r} is null in some rows (a blank line of a CSV file is one); every row must say whose it is"
         )
     if tally.troubles:
-        raise SourceError(_homeless_groups(question, *tally.troubles[0]))
+        words, in_shell = _homeless_groups(question, *tally.troubles[0])
+        raise SourceError(words, in_shell=in_shell)
     k = len(declared.labels)
     found = np.zeros((len(grouping), k + 2), dtype=np.int64)
     found.ravel()[tally.codes] = tally.records
@@ -238,15 +239,21 @@ def _possible(counts: Counts, question: Question) -> Counts:
     return counts
 
 
-def _homeless_groups(question: Question, column: int, is_null: bool) -> str:
-    """What to do about values of a column that have no group. But for the column and the kind, it depends on public things alone."""
+def _homeless_groups(question: Question, column: int, is_null: bool) -> tuple[str, str]:
+    """What to do about values of a column that have no group, in Python's words and in the shell's.
+
+    But for the column and the kind, it depends on public things alone.
+    """
     name = question.grouping.columns[column].name
     found = _FOUND["nulls"] if is_null else "values outside the declared groups"
     look = "" if is_null else "they are private, so not shown: look for capital letters, blanks and misspellings; "
-    return (
-        f"column {name!r} has {found}; {look}declare groups for them, or name the declared group that takes them with "
-        f"other_groups={{{name!r}: ...}}; rows are never dropped"
+    options = f"other_groups={{{name!r}: ...}}", f"--other-group {name}=GROUP"
+    first, second = (
+        f"column {name!r} has {found}; {look}declare groups for them, or name the declared group that takes them with {option}; rows are "
+        "never dropped"
+        for option in options
     )
+    return first, second
 
 
 def _complaint(question: Question, homeless: list[str], kind: str | None) -> str:

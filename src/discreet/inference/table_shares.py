@@ -20,7 +20,7 @@ from discreet.model.cells import Groups
 from discreet.validation import check_share, shown
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SharedProbability:
     """The posterior of the probabilities of all categories over some groups together.
 
@@ -38,6 +38,9 @@ class SharedProbability:
     """The means and standard deviations of all cells of the table."""
     draws: int
     rng: np.random.Generator | int | None
+
+    def __repr__(self) -> str:
+        return f"SharedProbability({len(self.positions):,} groups by {len(self.categories)} categories)"
 
     def mean(self) -> Floats:
         """Expected probability of each category."""
@@ -91,12 +94,15 @@ class SharedProbability:
         return found if self.weights is not None else found / whole
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SharesOver:
     """Probabilities over all groups that have the labels asked for: `shares["f"]`, or with two columns `shares["north", "f"]`."""
 
     margin: Margin
     of: Callable[[Positions], SharedProbability]
+
+    def __repr__(self) -> str:
+        return f"SharesOver({self.by!r})"
 
     @property
     def by(self) -> Groups:

@@ -35,7 +35,7 @@ DRAWS = 10_000
 """Draws where nobody asks for another number."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CountSum:
     """The posterior of sums of true counts over some groups, by category. `total["daily"]` is the law of one of them."""
 
@@ -44,6 +44,9 @@ class CountSum:
     positions: Positions
     draws: int
     rng: np.random.Generator | int | None
+
+    def __repr__(self) -> str:
+        return f"CountSum({len(self.positions):,} groups by {len(self.categories)} categories)"
 
     def __getitem__(self, category: Hashable) -> SizePosterior:
         """The law of the number of records of one category in these groups."""
@@ -215,12 +218,15 @@ def _at_total(product: np.ndarray[tuple[int, ...], np.dtype[np.complex128]], col
 # --- as readers ask ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SumsOver:
     """Sums over all groups that have the labels asked for: `sums["f"]`, or with two columns `sums["north", "f"]`."""
 
     margin: Margin
     of: Callable[[Positions], CountSum]
+
+    def __repr__(self) -> str:
+        return f"SumsOver({self.by!r})"
 
     @property
     def by(self) -> Groups:
@@ -236,13 +242,16 @@ class SumsOver:
         return self.of(self.margin.positions(labels))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TableCountsPosterior:
     """The true counts of a table, of which sums are asked for."""
 
     table: LatentTable
     groups: Groups
     categories: tuple[Hashable, ...]
+
+    def __repr__(self) -> str:
+        return f"TableCountsPosterior({len(self.groups):,} groups by {len(self.categories)} categories)"
 
     def over(self, *columns: str, draws: int = DRAWS, rng: np.random.Generator | int | None = None) -> SumsOver | CountSum:
         """Sums of the true counts over all other columns; without columns, over all groups.

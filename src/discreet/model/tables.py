@@ -145,8 +145,8 @@ class TableSpace(Space):
             raise InvalidInputError("counts must have the mechanism's categories, groups and impossible cells, in its order")
         if self.sizes is not None and getattr(counts, "moves", False):
             raise InvalidInputError(
-                "someone has rows in more than one group, so the groups are not fixed by design and their sizes must not be published: "
-                "give the total as n, or nothing"
+                f"{_MOVES}: give the total as n, or nothing; nothing was spent",
+                in_shell=f"{_MOVES}: use --public total or --public nothing; nothing was spent",
             )
 
     def holds(self, raw: Counts) -> bool:
@@ -163,6 +163,7 @@ class TableSpace(Space):
         return self.n is None or int(totals.sum()) == self.n
 
 
+_MOVES = "someone has rows in more than one group, so the groups are not fixed by design and their sizes must not be published"
 _SHAPE = "counts must be a table of whole numbers, a row a group and a column a category"
 _SHOWN_CELLS = 8
 
