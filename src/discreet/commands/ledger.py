@@ -202,7 +202,7 @@ def _relation(public: str | None, by: list[str] | None) -> "Relation":
 
     if public == "sizes" and by:
         columns = tuple(column for text in by for column in parse_list(text, "--by"))
-        if not all(columns) or any("=" in column for column in columns):
+        if not columns or not all(columns) or any("=" in column for column in columns):
             raise InvalidInputError(
                 "--by of a budget names columns alone, without their groups, separated by commas, such as region,sex; "
                 f"got {shown(' '.join(by))!r}"
