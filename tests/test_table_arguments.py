@@ -160,3 +160,24 @@ def test_groups_are_found_by_their_labels_and_by_their_number() -> None:
         for place in (-1, 4):
             with pytest.raises(IndexError):
                 call(place)
+
+
+def test_data_frames_are_not_taken_by_position() -> None:
+    """Their labels may be in another order, and an empty group may be missing, which a refusal by shape would tell."""
+    made = dc.LatticeGeometric(dc.Dirichlet.uniform(categories="ab"), epsilon=1, by={"region": ["north", "south"]})
+    for frame in (pd.DataFrame([[1, 2], [3, 4]], index=["south", "north"], columns=["b", "a"]), pd.DataFrame([[1, 2]], index=["north"])):
+        with pytest.raises(dc.InvalidInputError, match="counts are a data frame"):
+            made.release(frame)
+
+
+def test_huge_counts_are_all_alike_where_n_is_private() -> None:
+    made = dc.LatticeGeometric(dc.Dirichlet.uniform(categories="ab"), epsilon=1, by={"region": ["north", "south"]})
+    for huge in (2**53, 2**63, 2**64 - 1, 2**64, 10**30):
+        assert made.checked([[huge, 0], [1, 2]]).tolist() == [[2**53, 0], [1, 2]]
+
+
+def test_sums_of_counts_do_not_wrap_around() -> None:
+    cells = [2**53] * 2048 + [1]
+    made = dc.LatticeGeometric(dc.Dirichlet.uniform(len(cells)), n=[1], epsilon=1, by={"region": ["north"]})
+    with pytest.raises(dc.InvalidInputError, match="at most"):
+        made.release([cells])

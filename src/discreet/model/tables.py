@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet import limits
 from discreet.arrays import Counts
@@ -112,7 +113,7 @@ class TableSpace(Space):
         """Private counts as a table, a row a group; refused if they are not of this space. Messages never say how much or where."""
         self._check_labels(counts)
         try:
-            table = np.asarray(counts)
+            table = _clipped(np.asarray(counts))
         except (TypeError, ValueError):
             raise InvalidInputError(_SHAPE) from None
         if table.dtype.kind not in "iuf" or table.ndim != 2:
@@ -129,6 +130,8 @@ class TableSpace(Space):
             raise InvalidInputError("counts and their total must be at most 2**53; got a larger number")
         wide = table.astype({"i": np.int64, "u": np.uint64, "f": np.float64}[table.dtype.kind])
         result: Counts = np.minimum(wide, wide.dtype.type(limits.COUNT)).astype(np.int64)
+        if self.n is not None and result.sum(dtype=np.float64) > 2 * limits.COUNT:  # so that no sum of integers wraps around
+            raise InvalidInputError("counts and their total must be at most 2**53; got a larger number")
         if self.sizes is not None and (result.sum(axis=1) != np.array(self.sizes)).any():
             raise InvalidInputError("the counts of every group must add up to its declared size; they do not")
         if self.n is not None and sum(result.sum(axis=1).tolist()) != self.n:
@@ -140,6 +143,11 @@ class TableSpace(Space):
         """Counts that know their cells must have been counted for just these; where sizes are public, everyone in one group."""
         known = getattr(counts, "cells", None)
         if not isinstance(known, Cells):
+            if hasattr(counts, "columns"):
+                raise InvalidInputError(
+                    "counts are a data frame, whose labels would not be looked at: count with discreet.count(..., by=...), or give a plain "
+                    "array with a row for every declared group and a column for every category, in their order"
+                )
             return
         if not known.fits(self.cells):
             raise InvalidInputError("counts must have the mechanism's categories, groups and impossible cells, in its order")
@@ -161,6 +169,13 @@ class TableSpace(Space):
         if self.sizes is not None:
             return bool((totals == np.array(self.sizes)).all())
         return self.n is None or int(totals.sum()) == self.n
+
+
+def _clipped(table: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers of any size as an array of integers: those beyond 2**53 are all alike, and so are those below 0."""
+    if table.dtype != object or table.ndim != 2 or not all(type(count) is int for count in table.flat):
+        return table
+    return np.array([[min(max(count, -1), limits.COUNT + 1) for count in row] for row in table.tolist()], dtype=np.int64)
 
 
 _MOVES = "someone has rows in more than one group, so the groups are not fixed by design and their sizes must not be published"
