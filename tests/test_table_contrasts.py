@@ -232,3 +232,29 @@ def test_admissions_to_berkeley(epsilon: str) -> None:
     assert held == 4
     if epsilon == "0.1":
         assert max(narrow) < 0.94, "an interval that ignores the noise promises more than it holds"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("promise", ["sizes", "total", "nothing"])
+def test_intervals_of_fifty_groups_by_five_categories_cover_what_they_promise(promise: Promise) -> None:
+    """Probabilities from the prior, counts and noise: 120 pairs. A false alarm has probability 1e-3 or less; the seed is fixed."""
+    groups, k, pairs, mass = 50, 5, 20, 0.8
+    rng = np.random.default_rng(19)
+    by, prior = {"town": [f"town {i}" for i in range(groups)]}, dc.Dirichlet.uniform(categories="abcde")
+    held = {"difference": 0, "odds_ratio": 0}
+    for _ in range(120 // pairs):
+        theta = rng.dirichlet(np.ones(k), groups)
+        sizes = rng.multinomial(groups * 40, rng.dirichlet(np.ones(groups)))
+        counts = np.array([rng.multinomial(size, row) for size, row in zip(sizes, theta, strict=True)])
+        n: Any = {"sizes": sizes, "total": int(counts.sum()), "nothing": None}[promise]
+        made = dc.LatticeGeometric(prior, n=n, epsilon=1, by=by)
+        found = made.release(counts, source=SeededBits(int(rng.integers(1 << 30)))).noise_aware()
+        for first, second in rng.permuted(np.tile(np.arange(groups), (pairs, 1)), axis=1)[:, :2]:
+            contrast = found.contrast(f"town {first}", f"town {second}", "a")
+            one, other = theta[first, 0], theta[second, 0]
+            truth = {"difference": one - other, "odds_ratio": one / (1 - one) * (1 - other) / other}
+            for name in held:
+                low, high = getattr(contrast, name).interval(mass)
+                held[name] += low <= truth[name] <= high
+    spread = np.sqrt(120 * mass * (1 - mass))
+    assert all(abs(count - 120 * mass) < 3.3 * spread for count in held.values()), held
