@@ -20,6 +20,7 @@ from discreet.data.count import TableCounts, count
 from discreet.errors import InvalidInputError, SourceError
 from discreet.model.cells import cells_of
 from tests.support import lowered
+from tests.test_ledger_commands import assert_refused, invoke
 from tests.test_sources import SECRET, TABLES, Table, everything_said
 
 ANSWERS = ("yes", "no", "unknown")
@@ -333,6 +334,32 @@ def test_strictly_an_impossible_answer_is_another_answer(table: Table) -> None:
     for privacy_id, expected in ((None, [[0, 2, 1], [1, 0, 0]]), ("who", [[0, 2, 0], [1, 0, 0]])):
         found = count(source, "answer", ANSWERS, privacy_id, impossible=[("north", "yes")], **STRICT)
         assert found.counts.tolist() == expected
+
+
+@pytest.mark.parametrize("privacy_id", [None, "who"])
+def test_a_strict_table_has_no_public_sizes_whatever_is_in_it(tmp_path: Path, privacy_id: str | None) -> None:
+    """One answer that spoils its line changes two sizes: so the sizes are refused, in the same words, with that answer and without it."""
+    sizes, said = [], set()
+    for answer in (b"yes", b'"yes', b"y\xff", b"y,n"):
+        file = tmp_path / "survey.csv"
+        file.write_bytes(b"who,region,answer\n1,north,yes\n2,north," + answer + b"\n3,elsewhere,no\n")
+        found = count(file, "answer", ANSWERS, privacy_id, **STRICT)
+        sizes.append(found.sizes.tolist())
+        prior = dc.Dirichlet([1, 1, 1], categories=ANSWERS)
+        with pytest.raises(InvalidInputError, match="^counted strictly, .*give the total as n, or nothing; nothing was spent$") as refused:
+            dc.LatticeGeometric(prior, n=found.sizes, epsilon=1, by=found.by).prepare(found)
+        said.add((str(refused.value), refused.value.in_shell))
+        assert dc.LatticeGeometric(prior, n=found.total, epsilon=1, by=found.by).prepare(found)
+    assert sizes == [[2, 1], [1, 2], [1, 2], [1, 2]]
+    assert [shell for _, shell in said] == [
+        next(iter(said))[0].replace("give the total as n, or nothing", "use --public total or --public nothing")
+    ]
+
+
+def test_the_command_refuses_strict_with_public_sizes_before_it_reads() -> None:
+    words = ["release", "no file.csv", "--column", "a", "--categories", "x,y", "-e", "1", "--by", "region=north,south", "--strict"]
+    words += ["--other", "y", "--nulls", "y", "--other-group", "region=south", "--public", "sizes"]
+    assert_refused(invoke(*words), "--strict and --public sizes do not go together")
 
 
 # --- what comes back, and where it goes -------------------------------------------------------------------------------
