@@ -137,9 +137,10 @@ class TableSpace(Space):
         return result
 
     def _check_labels(self, counts: Any) -> None:
-        """Counts that know their cells must have been counted for just these; where sizes are public, not strictly, and everyone in one group.
+        """Counts that know their cells must have been counted for just these.
 
-        The public reason comes first, so that a table that was counted strictly is refused alike whatever is in it.
+        Where sizes are public, they must not have been counted strictly, and everyone must be in one group. The public reason comes
+        first, so that a table that was counted strictly is refused alike whatever is in it.
         """
         known = getattr(counts, "cells", None)
         if not isinstance(known, Cells):
