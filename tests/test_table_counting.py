@@ -2,11 +2,15 @@
 
 import io
 import random
+import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from pprint import pformat
 from typing import Any
 
+import duckdb
+import ibis
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -20,6 +24,7 @@ from discreet.data.count import TableCounts, count
 from discreet.errors import InvalidInputError, SourceError
 from discreet.model.cells import cells_of
 from tests.support import lowered
+from tests.test_ledger_commands import assert_refused, invoke
 from tests.test_sources import SECRET, TABLES, Table, everything_said
 
 ANSWERS = ("yes", "no", "unknown")
@@ -306,6 +311,67 @@ def test_too_many_cells_are_refused_before_anything_is_read() -> None:
         count("no file.csv", "answer", ["yes", "no"], by={"ward": range(6)})
 
 
+# --- engines that compare loosely -------------------------------------------------------------------------------------
+
+
+def duckdb_column(path: Path, rows: list[tuple[str, str, str]]) -> Any:
+    connection = duckdb.connect()
+    connection.execute("create table t (who varchar, answer varchar collate nocase, region varchar collate nocase)")
+    connection.executemany("insert into t values (?, ?, ?)", rows)
+    return connection.table("t")
+
+
+def duckdb_session(path: Path, rows: list[tuple[str, str, str]]) -> Any:
+    connection = duckdb.connect()
+    connection.execute("set default_collation = 'nocase'; create table t (who varchar, answer varchar, region varchar)")
+    connection.executemany("insert into t values (?, ?, ?)", rows)
+    return connection.table("t")
+
+
+def ibis_on_sqlite(path: Path, rows: list[tuple[str, str, str]]) -> Any:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("create table t (who text, answer text collate nocase, region text collate nocase)")
+        connection.executemany("insert into t values (?, ?, ?)", rows)
+    return ibis.sqlite.connect(path).table("t")
+
+
+@pytest.mark.filterwarnings("ignore:The .future.infer_string. option")  # Ibis reads it when it fetches from SQLite
+@pytest.mark.parametrize("privacy_id", [None, "who"])
+@pytest.mark.parametrize("groups", [1, 40, 1025], ids="{} groups".format)
+@pytest.mark.parametrize("held", [duckdb_column, duckdb_session, ibis_on_sqlite])
+def test_a_row_counts_once_however_an_engine_compares(
+    tmp_path: Path, held: Callable[..., Any], groups: int, privacy_id: str | None
+) -> None:
+    """Among more than 32 spellings several equal "yes" where case does not matter, and so do several groups."""
+    rows = [("1", "yes", "north"), ("2", "no", "north"), ("3", "yes", "North"), ("4", "a1", "a1")]
+    answers = [*(f"a{i}" for i in range(40)), "yes", "no"]
+    regions = ["north", "North", "NORTH", *(f"a{i}" for i in range(groups))]
+    found = count(
+        held(tmp_path / "t.sqlite", rows),
+        "answer",
+        answers,
+        privacy_id,
+        mapping={"Yes": "yes", "YES": "yes"},
+        by={"region": regions},
+        other_groups={"region": "NORTH"},
+    )
+    assert found.total == len(rows)
+    assert found.counts.sum(axis=0)[[1, 40, 41]].tolist() == [1, 2, 1]
+    expected = {"north": 2, "North": 1} if held is not ibis_on_sqlite else {"north": 3}
+    assert {region: int(size) for region, size in zip(regions, found.sizes, strict=True) if region in expected} == expected
+
+
+@pytest.mark.parametrize("many", [3, 40])
+@pytest.mark.parametrize("held", [duckdb_column, duckdb_session])
+def test_nobody_elses_spelling_decides_where_an_answer_counts(tmp_path: Path, held: Callable[..., Any], many: int) -> None:
+    """Grouped without regard to case, one spelling would stand for all of them, and whose it is would depend on the order."""
+    answers = [*(f"a{i}" for i in range(many)), "yes", "rest"]
+    rows = [("1", "YES", "north"), *[("2", "yes", "north")] * 5]
+    for ordered in (rows, rows[::-1]):
+        found = count(held(tmp_path, ordered), "answer", answers, other="rest")
+        assert found.counts[-2:].tolist() == [5, 1]
+
+
 # --- strictly ---------------------------------------------------------------------------------------------------------
 
 STRICT: dict[str, Any] = {
@@ -333,6 +399,32 @@ def test_strictly_an_impossible_answer_is_another_answer(table: Table) -> None:
     for privacy_id, expected in ((None, [[0, 2, 1], [1, 0, 0]]), ("who", [[0, 2, 0], [1, 0, 0]])):
         found = count(source, "answer", ANSWERS, privacy_id, impossible=[("north", "yes")], **STRICT)
         assert found.counts.tolist() == expected
+
+
+@pytest.mark.parametrize("privacy_id", [None, "who"])
+def test_a_strict_table_has_no_public_sizes_whatever_is_in_it(tmp_path: Path, privacy_id: str | None) -> None:
+    """One answer that spoils its line changes two sizes: so the sizes are refused, in the same words, with that answer and without it."""
+    sizes, said = [], set()
+    for answer in (b"yes", b'"yes', b"y\xff", b"y,n"):
+        file = tmp_path / "survey.csv"
+        file.write_bytes(b"who,region,answer\n1,north,yes\n2,north," + answer + b"\n3,elsewhere,no\n")
+        found = count(file, "answer", ANSWERS, privacy_id, **STRICT)
+        sizes.append(found.sizes.tolist())
+        prior = dc.Dirichlet([1, 1, 1], categories=ANSWERS)
+        with pytest.raises(InvalidInputError, match=r"^counted strictly, .*give the total as n, or nothing; nothing was spent$") as refused:
+            dc.LatticeGeometric(prior, n=found.sizes, epsilon=1, by=found.by).prepare(found)
+        said.add((str(refused.value), refused.value.in_shell))
+        assert dc.LatticeGeometric(prior, n=found.total, epsilon=1, by=found.by).prepare(found)
+    assert sizes == [[2, 1], [1, 2], [1, 2], [1, 2]]
+    assert [shell for _, shell in said] == [
+        next(iter(said))[0].replace("give the total as n, or nothing", "use --public total or --public nothing")
+    ]
+
+
+def test_the_command_refuses_strict_with_public_sizes_before_it_reads() -> None:
+    words = ["release", "no file.csv", "--column", "a", "--categories", "x,y", "-e", "1", "--by", "region=north,south", "--strict"]
+    words += ["--other", "y", "--nulls", "y", "--other-group", "region=south", "--public", "sizes"]
+    assert_refused(invoke(*words), "--strict and --public sizes do not go together")
 
 
 # --- what comes back, and where it goes -------------------------------------------------------------------------------

@@ -125,6 +125,11 @@ def release(
         groups, options = parse_groups(by or [], file), mechanism_options(gamma, delta)
         cells = _cells(groups, labels, impossible or [], other_group or [], output, as_printed=not quiet and (as_json or output is None))
         published = parse_public(public, groups=groups is not None)
+        if strict and published == "sizes":
+            raise InvalidInputError(
+                "--strict and --public sizes do not go together: an answer that makes its line unreadable would move a published size; use "
+                "--public total or --public nothing"
+            )
         written: dict[str, Any] = {"na_values": parse_list(na_values, "--na-values"), "mapping": parse_mapping(mapped or [], labels)}
         _check_budget(ledger, dataset, "record" if privacy_id is None else "person", _relation(published, groups))
         from discreet.data.count import count

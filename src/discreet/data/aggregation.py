@@ -89,7 +89,7 @@ def _tally(found: Mapping[str, NDArray[Any]]) -> Tally:
 
 def _records(table: nw.LazyFrame[Any], question: Question, dtypes: Types) -> nw.LazyFrame[Any]:
     """Rows by code. Coding the distinct values rather than the rows costs next to nothing on top of the plain group-by, if they are few."""
-    values = table.select(**_values(question, dtypes))
+    values = _selected(table, question, dtypes)
     if len(question.grouping) > _FEW_GROUPS:
         return _coded(values, question, dtypes).group_by("code").agg(nw.len().alias("records"))
     distinct = values.group_by(*_parts(question)).agg(nw.len().alias("records"))
@@ -106,7 +106,7 @@ def _persons(table: nw.LazyFrame[Any], question: Question, dtypes: Types) -> nw.
     Rows without an id have a code of their own.
     """
     name = question.privacy_id or ""
-    rows = table.select(**_values(question, dtypes), person=_comparable(nw.col(name), dtypes[name]))
+    rows = _selected(table, question, dtypes, person=_comparable(nw.col(name), dtypes[name]))
     is_nameless = _is_missing(nw.col("person"), dtypes[name])
     coded = _coded(rows, question, dtypes).select(
         "person",
@@ -128,7 +128,7 @@ def _weights(table: nw.LazyFrame[Any], question: Question, dtypes: Types) -> nw.
     """
     name = question.weight or ""
     amount, is_whole = _amount(nw.col(name), dtypes[name])
-    rows = table.select(**_values(question, dtypes), amount=amount, bad=nw.when(is_whole).then(nw.lit(0)).otherwise(nw.lit(1)))
+    rows = _selected(table, question, dtypes, amount=amount, bad=nw.when(is_whole).then(nw.lit(0)).otherwise(nw.lit(1)))
     good = nw.when(nw.col("bad") == 0).then(nw.col("amount")).otherwise(nw.lit(0.0))
     coded = _coded(rows, question, dtypes).select("bad", "code", weights=good)
     return coded.group_by("code").agg(nw.col("weights").sum(), nw.col("bad").sum())
@@ -161,9 +161,19 @@ def _parts(question: Question) -> list[str]:
     return [f"part{i}" for i in range(len(question.coded))]
 
 
-def _values(question: Question, dtypes: Types) -> dict[str, nw.Expr]:
-    named = zip(_parts(question), question.coded, strict=True)
-    return {part: _comparable(nw.col(name), dtypes[name]) for part, (name, _) in named}
+def _selected(table: nw.LazyFrame[Any], question: Question, dtypes: Types, **more: nw.Expr) -> nw.LazyFrame[Any]:
+    """The columns that are coded, and more. In DuckDB text becomes its bytes, which no collation of a column or a session compares."""
+    named = list(zip(_parts(question), (name for name, _ in question.coded), strict=True))
+    rows = table.select(**{part: _comparable(nw.col(name), dtypes[name]) for part, name in named}, **more)
+    if not rows.implementation.is_duckdb():
+        return rows
+    from duckdb import ColumnExpression, FunctionExpression
+
+    texts = [part for part, name in named if kind_of(dtypes[name]) == "text"]
+    others = [ColumnExpression(name) for name in rows.collect_schema().names() if name not in texts]
+    encoded = [FunctionExpression("encode", ColumnExpression(part).cast("VARCHAR")).alias(part) for part in texts]
+    exact: nw.LazyFrame[Any] = nw.from_native(rows.to_native().select(*others, *encoded)).lazy()
+    return exact
 
 
 def _comparable(value: nw.Expr, dtype: nw.dtypes.DType) -> nw.Expr:
@@ -184,7 +194,13 @@ def _is_missing(value: nw.Expr, dtype: nw.dtypes.DType) -> nw.Expr:
 
 
 def _coded(rows: nw.LazyFrame[Any], question: Question, dtypes: Types) -> nw.LazyFrame[Any]:
-    """The rows with columns "group" and "code". Where a row has no group its code, below `_NAMELESS`, says in which column."""
+    """The rows with columns "group" and "code". Where a row has no group its code, below `_NAMELESS`, says in which column.
+
+    Every row comes back once: if it equals several declared values in the engine's eyes, with the first of their codes.
+    """
+    may_multiply = _may_multiply(rows, question, dtypes)
+    if may_multiply:
+        rows = _numbered(rows)
     parts, columns = _parts(question), question.grouping.columns
     strangers = [(question.declared.other, question.declared.missing)]
     strangers += [(-2 - 2 * i, -3 - 2 * i) if column.home is None else (column.home, column.home) for i, column in enumerate(columns)]
@@ -197,7 +213,11 @@ def _coded(rows: nw.LazyFrame[Any], question: Question, dtypes: Types) -> nw.Laz
     code = nw.col("group") * (len(question.declared.labels) + 2) + nw.col(parts[0])
     for part in parts[1:]:
         code = nw.when(nw.col(part) < 0).then(nw.col(part)).otherwise(code)
-    return rows.with_columns(code=code)
+    rows = rows.with_columns(code=code)
+    if not may_multiply:
+        return rows
+    kept = [name for name in rows.collect_schema().names() if name not in (*parts, "group", "code")]
+    return rows.group_by(*kept).agg(nw.col("group").min(), nw.col("code").min())
 
 
 def _translated(
@@ -208,7 +228,9 @@ def _translated(
     Among a few values the code is found by bisection, which every engine can do and does fastest. Many are looked up in a table: by a
     join in the engines to which an expression with all of them would be a program to be compiled.
     """
-    value, (other, missing) = nw.col(part), strangers
+    value, (other, missing), is_text = nw.col(part), strangers, kind_of(dtype) == "text"
+    if is_text and rows.implementation.is_duckdb():
+        written = {text.encode(errors="surrogatepass"): code for text, code in written.items()}
 
     def search(among: list[Any]) -> nw.Expr:
         half = len(among) // 2
@@ -219,7 +241,7 @@ def _translated(
     if len(written) <= _FEW:
         found = search(list(written))
     elif (table := _lookup(rows, written)) is not None:
-        label = nw.col("text") if kind_of(dtype) == "text" else nw.col("text").cast(dtype)
+        label = nw.col("text") if is_text else nw.col("text").cast(dtype)
         rows = rows.join(table.select(label.alias(part), "found"), on=part, how="left")
         found = nw.when(nw.col("found").is_null()).then(nw.lit(other)).otherwise(nw.col("found"))
     else:
@@ -234,15 +256,19 @@ _FEW = 32
 
 
 def _lookup(rows: nw.LazyFrame[Any], written: Mapping[Any, int]) -> nw.LazyFrame[Any] | None:
-    """Declared values, as text, and their codes, as a table of the engine that holds the rows; None where the engine needs none."""
+    """Declared values and their codes, as a table of the engine that holds the rows; None where the engine needs none.
+
+    The values are text there, and bytes if they are.
+    """
     engine = rows.implementation
     if not (engine.is_duckdb() or engine.is_ibis() or engine.is_pyspark()):
         return None
+    codes, is_bytes = list(written.values()), isinstance(next(iter(written)), bytes)
+    texts = [value.hex() if is_bytes else str(int(value)) if isinstance(value, float) else str(value) for value in written]
+    if engine.is_duckdb():
+        return nw.from_native(_unnested(rows.to_native(), texts, codes, is_bytes=is_bytes)).lazy()
     import pyarrow as pa
 
-    texts, codes = [str(int(value)) if isinstance(value, float) else str(value) for value in written], list(written.values())
-    if engine.is_duckdb():
-        return nw.from_native(_unnested(rows.to_native(), texts, codes)).lazy()
     table = pa.table({"text": pa.array(texts, pa.string()), "found": pa.array(codes, pa.int64())})
     if engine.is_pyspark():
         native: Any = rows.to_native().sparkSession.createDataFrame(table)
@@ -254,13 +280,51 @@ def _lookup(rows: nw.LazyFrame[Any], written: Mapping[Any, int]) -> nw.LazyFrame
     return found
 
 
-def _unnested(relation: "DuckDBPyRelation", texts: list[str], codes: list[int]) -> "DuckDBPyRelation":
+def _may_multiply(rows: nw.LazyFrame[Any], question: Question, dtypes: Types) -> bool:
+    """Whether text is looked up by a join that may compare loosely, such as without regard to case, and so find several codes for a row."""
+    engine = rows.implementation
+    if not (engine.is_ibis() or engine.is_pyspark()):
+        return False
+    texts = [
+        part
+        for part, (name, declared) in zip(_parts(question), question.coded, strict=True)
+        if kind_of(dtypes[name]) == "text" and len(declared.written(dtypes[name], name)) > _FEW
+    ]
+    return bool(texts) if engine.is_ibis() else not all(_compares_bytes(rows.to_native().schema[part].dataType) for part in texts)
+
+
+def _numbered(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """The rows with a column "row" that tells them apart."""
+    if rows.implementation.is_pyspark():
+        from pyspark.sql.functions import monotonically_increasing_id
+
+        native: Any = rows.to_native().withColumn("row", monotonically_increasing_id())
+    else:
+        import ibis
+
+        native = rows.to_native().mutate(row=ibis.row_number())
+    numbered: nw.LazyFrame[Any] = nw.from_native(native).lazy()
+    return numbered
+
+
+def _compares_bytes(kind: Any) -> bool:
+    """Whether texts of this type of Spark are equal only if they are the same; before collations, which Spark 4 has, all were."""
+    return getattr(kind, "collation", _BINARY) == _BINARY
+
+
+_BINARY = "UTF8_BINARY"
+
+
+def _unnested(relation: "DuckDBPyRelation", texts: list[str], codes: list[int], *, is_bytes: bool) -> "DuckDBPyRelation":
     """A table in the connection of a relation, which cannot be asked for: made from a query of it that has one row and reads none."""
-    from duckdb import ConstantExpression, FunctionExpression
+    from duckdb import ColumnExpression, ConstantExpression, FunctionExpression
 
     def unnested(values: list[Any], kind: str) -> Any:
         listed = FunctionExpression("from_json", ConstantExpression(json.dumps(values)), ConstantExpression(f'["{kind}"]'))
         return FunctionExpression("unnest", listed)
 
     one = relation.limit(0).aggregate("count(*) AS nothing")
-    return one.select(unnested(texts, "VARCHAR").alias("text"), unnested(codes, "BIGINT").alias("found"))
+    listed = one.select(unnested(texts, "VARCHAR").alias("text"), unnested(codes, "BIGINT").alias("found"))
+    if not is_bytes:
+        return listed
+    return listed.select(FunctionExpression("unhex", ColumnExpression("text")).alias("text"), ColumnExpression("found"))

@@ -59,6 +59,8 @@ class TableCounts:
     """What is counted, and so what a release of the counts protects."""
     moves: bool = False
     """Whether some person has rows in more than one group, in which case a release with public sizes is refused; private."""
+    strict: bool = False
+    """Whether they were counted strictly, in which case an answer can decide the group and public sizes are refused; public."""
 
     @property
     def by(self) -> Groups:
@@ -190,7 +192,7 @@ def count(
     unit: Unit = "record" if privacy_id is None else "person"
     if grouping.cells is None:
         return CategoryCounts(counts[0], declared.labels, unit)
-    return TableCounts(counts, grouping.cells, unit, tally.moves)
+    return TableCounts(counts, grouping.cells, unit, tally.moves, strict)
 
 
 def _settled(tally: Tally, unreadable: int, question: Question, kind: str | None) -> Counts:

@@ -140,7 +140,11 @@ class TableSpace(Space):
         return result
 
     def _check_labels(self, counts: Any) -> None:
-        """Counts that know their cells must have been counted for just these; where sizes are public, everyone in one group."""
+        """Counts that know their cells must have been counted for just these.
+
+        Where sizes are public, they must not have been counted strictly, and everyone must be in one group. The public reason comes
+        first, so that a table that was counted strictly is refused alike whatever is in it.
+        """
         known = getattr(counts, "cells", None)
         if not isinstance(known, Cells):
             if hasattr(counts, "columns"):
@@ -151,10 +155,11 @@ class TableSpace(Space):
             return
         if not known.fits(self.cells):
             raise InvalidInputError("counts must have the mechanism's categories, groups and impossible cells, in its order")
-        if self.sizes is not None and getattr(counts, "moves", False):
+        why = _STRICT if getattr(counts, "strict", False) else _MOVES if getattr(counts, "moves", False) else None
+        if self.sizes is not None and why is not None:
             raise InvalidInputError(
-                f"{_MOVES}: give the total as n, or nothing; nothing was spent",
-                in_shell=f"{_MOVES}: use --public total or --public nothing; nothing was spent",
+                f"{why}: give the total as n, or nothing; nothing was spent",
+                in_shell=f"{why}: use --public total or --public nothing; nothing was spent",
             )
 
     def holds(self, raw: Counts) -> bool:
@@ -178,6 +183,7 @@ def _clipped(table: NDArray[Any]) -> NDArray[Any]:
     return np.array([[min(max(count, -1), limits.COUNT + 1) for count in row] for row in table.tolist()], dtype=np.int64)
 
 
+_STRICT = "counted strictly, an answer that makes its row unreadable decides its group, so the sizes of groups must not be published"
 _MOVES = "someone has rows in more than one group, so the groups are not fixed by design and their sizes must not be published"
 _SHAPE = "counts must be a table of whole numbers, a row a group and a column a category"
 _SHOWN_CELLS = 8
