@@ -173,7 +173,7 @@ def test_labels_too_long_for_json_are_refused_before_the_spend(survey: Path) -> 
     book.create("survey", 1)
     (survey / "groups.txt").write_text("\n".join(["north", "south", *(f"{i:04}" + "é" * 3996 for i in range(3000))]))
     asked = ["--column", "risk", "--categories", "yes,no", "--by", f"region=@{survey / 'groups.txt'}", "--epsilon", "1"]
-    charged = [*asked, "--ledger", str(survey / "ledger.db"), "--dataset", "survey", "--quiet", "--output"]
+    charged = [*asked, "--ledger", str(survey / "ledger.db"), "--dataset", "survey", "--yes", "--quiet", "--output"]
     refused = run(survey, "release", *charged, str(survey / "table.json"))
     assert refused.exit_code == 2
     assert "so long labels is written as Parquet: name a file with --output TABLE.parquet" in " ".join(refused.output.split())
