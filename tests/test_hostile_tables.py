@@ -3,7 +3,10 @@
 import copy
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -368,3 +371,74 @@ def test_damaged_bytes_are_read_right_or_refused(examples: int, tmp_path: Path) 
             np.testing.assert_array_equal(dc.Release.from_parquet(tmp_path / "damaged.parquet").raw, release.raw)
 
     one()
+
+
+READ_ALL = """
+import sys
+from pathlib import Path
+import discreet as dc
+from tests.table_support import refusal
+for path in sorted(Path(sys.argv[1]).glob("*.parquet")):
+    print(path.stem, refusal(lambda: dc.Release.from_parquet(path)), sep=": ", flush=True)
+"""
+
+
+def read_by_a_child(folder: Path) -> dict[str, str]:
+    """What each file of a folder is refused with, from a process of its own, whose end would otherwise be that of all tests."""
+    root = Path(__file__).parent.parent
+    done = subprocess.run([sys.executable, "-c", READ_ALL, str(folder)], cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stdout[-200:]} {done.stderr[-1000:]}"
+    return dict(line.split(": ", 1) for line in done.stdout.splitlines())
+
+
+def test_a_codec_that_nobody_knows_does_not_end_the_process(tmp_path: Path) -> None:
+    """pyarrow aborts where it is asked for the name of such a codec."""
+    released().to_parquet(path := tmp_path / "sound.parquet")
+    content, before = path.read_bytes(), b"counts\x15"  # the name of a column, and that a whole number follows: its codec
+    assert content.count(before + b"\x00") == 1
+    for name, codec in {"next": b"\x10", "negative": b"\x43", "long": b"\x80\x80\x80\x80\x20"}.items():
+        footer = int.from_bytes(content[-8:-4], "little") + len(codec) - 1
+        damaged = content[:-8].replace(before + b"\x00", before + codec) + footer.to_bytes(4, "little") + b"PAR1"
+        (tmp_path / f"{name}.parquet").write_bytes(damaged)
+    said = read_by_a_child(tmp_path)
+    assert said.pop("sound") == ""
+    assert said == dict.fromkeys(("next", "negative", "long"), "this is not a file that to_parquet wrote: its columns are compressed")
+
+
+@pytest.mark.slow
+def test_no_byte_of_a_footer_ends_the_process(tmp_path: Path) -> None:
+    released().to_parquet(path := tmp_path / "sound.parquet")
+    content = path.read_bytes()
+    places = range(len(content) - 8 - int.from_bytes(content[-8:-4], "little"), len(content))
+    chance = np.random.default_rng(1)
+    for place in places:
+        damaged = bytearray(content)
+        damaged[place] ^= int(chance.integers(1, 256))
+        (tmp_path / f"{place}.parquet").write_bytes(damaged)
+    said = read_by_a_child(tmp_path)
+    assert len(said) == len(places) + 1
+    assert not [text for text in said.values() if text.startswith("not one line")]
+
+
+@pytest.mark.parametrize(
+    ("labels", "bad", "kind"),
+    [
+        ([date(2024, 1, 1), date(2025, 1, 1)], 2**31 - 1, pa.int32()),
+        ([date(2024, 1, 1), date(2025, 1, 1)], -(2**31), pa.int32()),
+        ([1.5, 2.5], float("inf"), pa.float64()),
+        ([1.5, 2.5], float("nan"), pa.float64()),
+    ],
+)
+def test_labels_that_no_record_holds_are_refused(labels: list[Any], bad: float, kind: Any, tmp_path: Path) -> None:
+    release = LatticeGeometric(dc.Beta(1, 1), None, 1, by={"g": labels}).release([[1, 2], [3, 4]])
+    assert isinstance(release, TableRelease)
+    release.to_parquet(path := tmp_path / "table.parquet")
+    assert dc.Release.from_parquet(path) == release
+
+    def change(table: pa.Table) -> pa.Table:
+        values = table["g"].cast(kind).to_pylist()
+        put_in = pa.array([bad if value == values[-1] else value for value in values], type=kind).cast(table.schema.field("g").type)
+        return table.set_column(0, table.schema.field("g"), put_in).cast(_required(table.schema))
+
+    said = refusal(lambda: dc.Release.from_parquet(rewritten(path, change)))
+    assert ("date before the year 1" in said) or ("must be a finite one" in said)

@@ -31,6 +31,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from matplotlib.figure import Figure
+from rich.pretty import pretty_repr
 from typer.testing import CliRunner
 
 import discreet as dc
@@ -344,3 +345,15 @@ def test_what_an_engine_said_is_not_kept_in_a_frame_of_the_error(tmp_path: Path)
     frames = [entry.frame for entry in caught.traceback if "discreet" in str(entry.path) and "tests" not in str(entry.path)]
     assert frames
     assert not [name for frame in frames for name, value in frame.f_locals.items() if isinstance(value, str) and "telltale" in value]
+
+
+def test_rich_does_not_print_what_is_held_for_a_draw() -> None:
+    """It prints the fields of a class, also of one that has no repr."""
+    single = dc.LatticeGeometric(dc.Beta(1, 1), None, 1)
+    table = dc.LatticeGeometric(dc.Beta(1, 1), None, 1, by={"g": ["a", "b"]})
+    held = [single.prepare([31337, 4]), single.sampler((31337, 4)), table.prepare([[31337, 4], [2, 1]])]
+    held.append(table.sampler(np.array([[31337, 4], [2, 1]])))
+    assert all("31337" not in pretty_repr(thing) for thing in held)
+    assert "guarantee" in pretty_repr(held[0])  # rich does look at the fields
+    law = dc.LatticeGeometric(dc.Beta(1, 1), 3, 1).law([2, 1])
+    assert "log_probability" not in pretty_repr(law)

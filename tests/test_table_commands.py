@@ -165,3 +165,40 @@ def test_values_without_a_group_are_told_of_in_the_words_of_the_shell(survey: Pa
     refused = " ".join(run(survey, "release", *asked).output.split())
     assert "--other-group region=GROUP" in refused
     assert "other_groups" not in refused
+
+
+def test_labels_too_long_for_json_are_refused_before_the_spend(survey: Path) -> None:
+    """3,000 groups of 4,000 characters that JSON writes as six each are more than a record may have."""
+    book = Ledger(survey / "ledger.db")
+    book.create("survey", 1)
+    (survey / "groups.txt").write_text("\n".join(["north", "south", *(f"{i:04}" + "é" * 3996 for i in range(3000))]))
+    asked = ["--column", "risk", "--categories", "yes,no", "--by", f"region=@{survey / 'groups.txt'}", "--epsilon", "1"]
+    charged = [*asked, "--ledger", str(survey / "ledger.db"), "--dataset", "survey", "--yes", "--quiet", "--output"]
+    refused = run(survey, "release", *charged, str(survey / "table.json"))
+    assert refused.exit_code == 2
+    assert "so long labels is written as Parquet: name a file with --output TABLE.parquet" in " ".join(refused.output.split())
+    assert not book.history("survey")
+    assert run(survey, "release", *charged, str(survey / "table.parquet")).exit_code == 0
+    assert len(dc.Release.from_parquet(survey / "table.parquet").counts) == 3002
+
+
+@pytest.mark.parametrize("to_a_file", [True, False])
+def test_a_record_that_proves_too_long_for_json_is_kept(survey: Path, to_a_file: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells that cannot occur are measured on one line, and written on four: the limit is put between the two."""
+    (survey / "kept").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(survey / "kept"))
+    book = Ledger(survey / "ledger.db")
+    book.create("survey", 1)
+    more = [f"{i}" for i in range(40)]
+    asked = ["--column", "risk", "--categories", "yes,no", "--by", f"region=north,south,{','.join(more)}", "--epsilon", "1"]
+    left_out = [word for group in more for word in ("--impossible", f"{group},yes")]
+    charged = ["--ledger", str(survey / "ledger.db"), "--dataset", "survey"]
+    written = ["--quiet", "--output", str(survey / "table.json")] if to_a_file else ["--json"]
+    with lowered(RECORD_CHARACTERS=3000):
+        done = run(survey, "release", *asked, *left_out, *charged, *written)
+    assert done.exit_code == 2
+    (kept,) = (survey / "kept").iterdir()
+    assert "the release was drawn and charged, but" in " ".join(done.output.split())
+    assert kept.name in "".join(done.output.split())
+    assert len(book.history("survey")) == 1
+    assert dc.Release.from_parquet(kept).n == len(ROWS)

@@ -193,12 +193,20 @@ def _cells(
         return {}
     left_out = parse_cells(impossible)
     size = prod(cells_of(groups, tuple(labels), left_out).shape)
-    if size > limits.RECORD_CELLS and (as_printed or output is None or not _is_parquet(output)):
-        raise InvalidInputError(
-            f"a table of {size:,} cells is written as Parquet: name a file with --output TABLE.parquet, and leave out --json; JSON holds "
-            f"up to {limits.RECORD_CELLS:,}"
-        )
+    if as_printed or output is None or not _is_parquet(output):
+        _check_text(groups, size)
     return {"by": groups, "impossible": left_out, "other_groups": parse_other_groups(other_groups)}
+
+
+def _check_text(groups: "Groups", size: int) -> None:
+    """Refuse a table that JSON cannot hold."""
+    from discreet.record.table_json import labels_fit_text
+
+    parquet = "is written as Parquet: name a file with --output TABLE.parquet, and leave out --json; JSON holds"
+    if size > limits.RECORD_CELLS:
+        raise InvalidInputError(f"a table of {size:,} cells {parquet} up to {limits.RECORD_CELLS:,}")
+    if not labels_fit_text(groups):
+        raise InvalidInputError(f"a table whose groups have so long labels {parquet} fewer characters")
 
 
 def _relation(published: "Public", groups: "Groups | None") -> "Relation":
@@ -296,20 +304,13 @@ _UNADDED = "nobody adds up what this dataset has given away (--ledger, --dataset
 
 
 def _keep(found: "Release", output: Path) -> None:
-    """Write the record. What has been drawn is never lost: it goes to a name next to one that was taken meanwhile, or is printed.
-
-    A table that is too large to be printed goes to the folder for temporary files.
-    """
-    content = _content(found, output)
+    """Write the record. What has been drawn is never lost: it goes to a name next to one that was taken meanwhile, or is printed."""
     try:
-        tell_name(write_new(output, content), output)
+        tell_name(write_new(output, _content(found, output)), output)
     except DiscreetError as error:
-        fault = f"the release was drawn and charged, but {error}; its record"
-        if _cells_of(found) > limits.RECORD_CELLS:
-            kept = write_new(Path(gettempdir(), f"discreet-{token_hex(8)}.parquet"), content)
-            raise DiscreetError(f"{fault} is in {kept}: keep it") from None
-        _print(found)
-        raise DiscreetError(f"{fault} was printed instead: keep it") from None
+        fault = f"the release was drawn and charged, but {error}"
+        _print(found, fault)
+        raise DiscreetError(f"{fault}; its record was printed instead: keep it") from None
 
 
 def _content(found: "Release", output: Path) -> "bytes | Callable[[BinaryIO], object]":
@@ -323,21 +324,29 @@ def _content(found: "Release", output: Path) -> "bytes | Callable[[BinaryIO], ob
     return found.to_json().encode()
 
 
-def _cells_of(found: "Release") -> int:
-    return sum(1 if isinstance(row, int) else len(row) for row in found.counts)
-
-
 def _is_parquet(output: Path) -> bool:
     return output.suffix.lower() == ".parquet"
 
 
-def _print(found: "Release") -> None:
-    """The record, before anything else that may fail; on the other stream if this one cannot be written to."""
+def _print(found: "Release", fault: str = "the release was drawn and charged, but it is too large for JSON") -> None:
+    """The record, before anything else that may fail; on the other stream if this one cannot be written to.
+
+    A table that JSON cannot hold goes to the folder for temporary files, and the fault is raised with its name.
+    """
     try:
-        typer.echo(found.to_json())
+        text = found.to_json()
+    except InvalidInputError:
+        from discreet.record.table_release import TableRelease
+
+        if not isinstance(found, TableRelease):
+            raise
+        place = Path(gettempdir(), f"discreet-{token_hex(8)}.parquet")
+        raise DiscreetError(f"{fault}; its record is in {write_new(place, _content(found, place))}: keep it") from None
+    try:
+        typer.echo(text)
         sys.stdout.flush()
     except OSError as error:
-        typer.echo(found.to_json(), err=True)
+        typer.echo(text, err=True)
         why = error.strerror or "the output cannot be written to"
         raise DiscreetError(f"the release was drawn and charged, but {why}; its record was printed here instead: keep it") from None
 

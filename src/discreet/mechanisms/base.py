@@ -53,8 +53,9 @@ class Sampler(Protocol):
 class AddedNoise:
     """Adds noise that does not depend on the data to the counts, as many of them as there is noise for."""
 
-    counts: tuple[int, ...]
-    noise: Callable[[BitSource], Sequence[int]]
+    counts: tuple[int, ...] = field(repr=False)
+    """Kept out of what rich prints, which asks the fields and not the class."""
+    noise: Callable[[BitSource], Sequence[int]] = field(repr=False)
 
     def draw(self, source: BitSource) -> tuple[int, ...]:
         """The noisy counts."""
@@ -406,7 +407,7 @@ class Prepared:
     """A release that has been checked and not been drawn. It holds private counts: draw, and drop it."""
 
     mechanism: Mechanism
-    counts: Any
+    counts: Any = field(repr=False)
     """A tuple of whole numbers, or the array of a table."""
     guarantee: Guarantee
 

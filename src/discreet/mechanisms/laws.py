@@ -5,7 +5,7 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 
 from discreet.arrays import Counts, Floats
 
@@ -19,7 +19,7 @@ class Law:
 
     counts: Counts
     """The outcomes, one a row."""
-    log_probability: Floats
+    log_probability: Floats = field(repr=False)
     omitted: float = 0.0
     """Upper bound on the probability of outcomes that are not listed (infinite supports are cut far out)."""
     log_error: float = _LISTED_ERROR

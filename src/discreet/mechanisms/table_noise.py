@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import exp, expm1, inf, log, log1p
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 
 from discreet.arrays import Counts
 from discreet.errors import TooLargeError
@@ -47,7 +47,7 @@ def table_noise(source: BitSource, space: TableSpace, epsilon: Fraction) -> Coun
 class NoisyTable:
     """Adds exact noise to the private counts of a table, which it holds: draw, and drop it."""
 
-    counts: Counts
+    counts: Counts = field(repr=False)
     space: TableSpace
     epsilon: Fraction
 

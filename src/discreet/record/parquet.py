@@ -24,6 +24,7 @@ from discreet.errors import InvalidInputError
 from discreet.model.cells import Groups
 from discreet.record.json import TABLE, check_fields, parsed, read_integer, read_label, read_prior, written_label
 from discreet.record.new_files import is_moved, written_beside
+from discreet.record.parquet_footer import codecs
 from discreet.record.table_json import HEADER, header, read_header
 
 if TYPE_CHECKING:
@@ -84,8 +85,14 @@ def _encoded(labels: tuple[Hashable, ...]) -> tuple[str, pa.Array]:
 
 
 def _decoded(values: pa.Array, kind: str) -> tuple[Hashable, ...]:
-    labels = values.to_pylist()
-    return tuple(labels) if kind != _JSON else tuple(read_label(_loaded(label)) for label in labels)
+    """Labels as JSON would give them: the same are refused."""
+    try:
+        labels = values.to_pylist()
+    except OverflowError:
+        raise _not_ours("a label is a date before the year 1 or after 9999") from None
+    if kind == "date":
+        return tuple(labels)
+    return tuple(read_label(_loaded(label) if kind == _JSON else label) for label in labels)
 
 
 def _loaded(text: str) -> Any:
@@ -220,7 +227,7 @@ def _read(stream: BinaryIO) -> dict[str, Any]:
 
 
 def _check_footer(stream: BinaryIO, size: int) -> None:
-    """Refuse a file whose metadata are longer than a record's before they are read."""
+    """Refuse a file whose metadata are longer than a record's, and compression, before pyarrow reads them."""
     stream.seek(max(0, size - 8))
     end = stream.read(8)
     footer = int.from_bytes(end[:4], "little")
@@ -228,6 +235,9 @@ def _check_footer(stream: BinaryIO, size: int) -> None:
         raise _not_ours("it is not Parquet, or not all of it is there")
     if footer > limits.RECORD_CHARACTERS + _FOOTER:
         raise InvalidInputError(f"the metadata of this file are too long for a release: more than {limits.RECORD_CHARACTERS:,} bytes")
+    stream.seek(max(0, size - 8 - footer))
+    if codecs(stream.read(footer)) - {0}:
+        raise _not_ours("its columns are compressed")
     stream.seek(0)
 
 
@@ -253,16 +263,13 @@ def _columns(value: Any) -> list[_Column]:
 
 
 def _check_storage(file: pq.ParquetFile, columns: list[_Column], categories: tuple[Hashable, ...], rows: int) -> list[str]:
-    """Refuse other columns or another number of rows than the header asks for, and compression; the names of the columns of text."""
+    """Refuse other columns or another number of rows than the header asks for; the names of the columns of text."""
     names = tuple(column.name for column in columns)
     types = [*(_KINDS[column.kind][1] if column.kind != _JSON else pa.string() for column in columns), _encoded(categories)[1].type]
     if not file.schema_arrow.equals(_schema([*names, _own_names(names)[0]], types, names)):
         raise _not_ours("its columns are not those that its header asks for")
     if file.metadata.num_rows != rows:
         raise _not_ours(f"it has {file.metadata.num_rows:,} rows, and the cells of its header are {rows:,}")
-    parts = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
-    if any(part.column(i).compression != "UNCOMPRESSED" for part in parts for i in range(part.num_columns)):
-        raise _not_ours("its columns are compressed")
     return [field.name for field in file.schema_arrow if pa.types.is_string(field.type)]
 
 

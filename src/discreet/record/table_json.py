@@ -90,6 +90,16 @@ def check_header(mechanism: "LatticeGeometric", groups: Groups) -> None:
         )
 
 
+def labels_fit_text(groups: Groups) -> bool:
+    """Whether JSON holds the labels of these groups: a quarter of a record is theirs, and half is left to what `check_header` measures."""
+    written = (len(json.dumps(written_label(label))) + _LINE for labels in groups.labels for label in labels)
+    return sum(written) <= limits.RECORD_CHARACTERS // 4
+
+
+_LINE = 10
+"""Characters that a label's line has beside it."""
+
+
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
