@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.errors import TooLargeError
 from discreet.inference.count_windows import batches, ranges, windows
 from discreet.inference.group_sums import FreeTotals
 from discreet.inference.group_tables import GroupSummaries, Table, precision
-from discreet.inference.group_tilts import check_widths
+from discreet.inference.group_tilts import check_transforms, check_widths
 from discreet.inference.plane_quantiles import BetaPlanes
 
 LogWeight = Callable[[Counts, NDArray[np.int64]], Floats]
@@ -74,6 +76,7 @@ def weighted_totals(table: Table, tilt: Floats, log_weight: LogWeight, depth: fl
         fall = table.cells.slope - tilt[rows]
         least = float(fall.min())
         found = FreeTotals.of(laws, least if least > _ALIKE * float(fall.max()) else fall, depth)
+        check_transforms(low.shape[1], found.transforms.length)
         yield _weighted(rows, part, found, tilt[rows], log_weight)
 
 
@@ -145,6 +148,11 @@ def _intervals(
     group, cell = cells
     first, counts = _ends(batch.found.windows.value[group, cell], trim)
     least, width = _ends(rests.value[group, cell], trim)
+    if counts * width > limits.PLANE_CELLS:
+        raise TooLargeError(
+            f"the noise leaves {counts * width:,} pairs of a count and a rest of its group possible; summaries of all groups at once hold "
+            f"at most {limits.PLANE_CELLS:,}. Less noise (a larger epsilon) needs fewer"
+        )
     left = np.zeros(len(group), dtype=np.bool_)
     step = max(1, _HELD // (counts * width))
     for start in range(0, len(group), step):

@@ -151,7 +151,8 @@ class _PublicTotal:
     def summaries(self, tail: float) -> GroupSummaries:
         if not len(self.table):
             return known(self.table)
-        frequencies = Frequencies.of(self._balanced(), self.total, self.slope)
+        span = int(self.table.multiplicity.sum()) * self.total + 1  # no group has more records than all have
+        frequencies = Frequencies.of(self._balanced(), self.total, self.slope, span)
         parts = each_block(self.table, lambda block: self._spectra(block, frequencies))
         log_whole, centre = np.sum([part[0] for part in parts], axis=0), sum(part[1] for part in parts)
         offset, left = self.total - centre, sum(part[2] for part in parts)

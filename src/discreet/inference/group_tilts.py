@@ -48,6 +48,16 @@ def check_widths(widths: Counts) -> None:
             f"the noise spreads a true count over {widest:,} values; at most {limits.WINDOW_CELLS:,} are held. "
             "Less noise (a larger epsilon) needs fewer"
         )
+    check_transforms(widths.shape[1], widest)
+
+
+def check_transforms(categories: int, values: int) -> None:
+    """Refuse groups whose laws, all of this length, do not fit into memory."""
+    if categories * values > limits.TRANSFORM_CELLS:
+        raise TooLargeError(
+            f"the noise spreads the counts of {categories:,} categories over {values:,} values each; at most "
+            f"{limits.TRANSFORM_CELLS:,} in all are held. Less noise (a larger epsilon) or fewer categories need fewer"
+        )
 
 
 def balanced_tilts(cells: Cells, sizes: Counts) -> Floats:

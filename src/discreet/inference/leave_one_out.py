@@ -75,14 +75,17 @@ class Frequencies:
     error: float
 
     @staticmethod
-    def of(found: Contributions, total: int, slope: float) -> "Frequencies":
-        """A period that the total does not leave, and all frequencies that matter."""
+    def of(found: Contributions, total: int, slope: float, span: int) -> "Frequencies":
+        """A period that the total does not leave, and all frequencies that matter; `span` is how many values it has at most."""
         rate = rates(slope)
         shift = rate * float(found.centre - total)
         bound = np.maximum(found.above + shift, found.below - shift)
-        period = int(np.ceil(((bound + DEPTH) / rate).clip(1.0).min())) + 1
-        if period > limits.WINDOW_CONVOLUTIONS:
-            raise TooLargeError(f"the noise spreads the total of all groups over {period:,} values: too many")
+        period = min(int(np.ceil(((bound + DEPTH) / rate).clip(1.0).min())) + 1, span)
+        if period > limits.TOTAL_PERIOD:
+            raise TooLargeError(
+                f"the noise spreads the total of all groups over {period:,} values; at most {limits.TOTAL_PERIOD:,} are held. "
+                "Less noise (a larger epsilon) needs fewer"
+            )
         omega = 2.0 * np.pi / period * np.arange(period // 2 + 1)
         log_size = np.zeros_like(omega)
         for distance, mass in zip(_DISTANCES.tolist(), found.overlap.tolist(), strict=True):
@@ -106,6 +109,11 @@ class Frequencies:
         return found / self.period
 
     def _turns(self, width: int) -> NDArray[np.complex128]:
+        if width * self.count > limits.TURN_CELLS:
+            raise TooLargeError(
+                f"the noise spreads the size of a group over {width:,} values, which take {self.count:,} frequencies; at most "
+                f"{limits.TURN_CELLS:,} of both together are held. Less noise (a larger epsilon) needs fewer"
+            )
         away = np.arange(width) - width // 2
         return np.asarray(np.exp(2j * np.pi / self.period * ((away[:, None] * np.arange(self.count)) % self.period)))
 
@@ -154,7 +162,9 @@ def leave_one_out(log_weight: Floats, first: Counts, total: int, slope: float) -
         new = tilt - excess / max(found.variance, 1e-12)
         new = float(np.clip(new, tilt - 8.0 * slope, tilt + 8.0 * slope))
         tilt = new if low < new < high else 0.5 * (low + high)
-    frequencies = Frequencies.of(found, total, slope)
+    lowest = int(first.sum())
+    highest = lowest + len(first) * (log_weight.shape[1] - 1)
+    frequencies = Frequencies.of(found, total, slope, max(highest, total) - min(lowest, total) + 1)
     log_whole = frequencies.log_spectra(law).sum(axis=0)
     others = frequencies.others(law, log_whole, total - found.centre)
     completion = float((law * others).sum(axis=1).min())
