@@ -386,7 +386,8 @@ for path in sorted(Path(sys.argv[1]).glob("*.parquet")):
 def read_by_a_child(folder: Path) -> dict[str, str]:
     """What each file of a folder is refused with, from a process of its own, whose end would otherwise be that of all tests."""
     root = Path(__file__).parent.parent
-    done = subprocess.run([sys.executable, "-c", READ_ALL, str(folder)], cwd=root, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", READ_ALL, str(folder)]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)  # noqa: S603 - this interpreter
     assert done.returncode == 0, f"{done.stdout[-200:]} {done.stderr[-1000:]}"
     return dict(line.split(": ", 1) for line in done.stdout.splitlines())
 

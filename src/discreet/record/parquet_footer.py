@@ -1,7 +1,7 @@
 """The codecs that the footer of a Parquet file names, read from its bytes.
 
-pyarrow ends the whole process where it is asked for a codec whose number it does not know, so the footer of a file from a stranger is looked
-at here first. It is a `FileMetaData` of Parquet's format in Thrift's compact protocol; everything but the codecs is passed over.
+pyarrow ends the whole process where it is asked for a codec whose number it does not know, so the footer of a file from a stranger is
+looked at here first. It is a `FileMetaData` of Parquet's format in Thrift's compact protocol; everything but the codecs is passed over.
 """
 
 from attrs import define, field
@@ -50,8 +50,6 @@ class _Walk:
         raise ValueError("a number of the footer is too long")
 
     def struct(self, path: tuple[int, ...]) -> None:
-        if len(path) > _DEPTH:
-            raise ValueError("the footer is too deep")
         number = 0
         while head := self.byte():
             step, kind = divmod(head, 16)
@@ -62,13 +60,18 @@ class _Walk:
                 number = written // 2 if written % 2 == 0 else -1
             if not 0 <= number < 1 << 15:  # other readers wrap these around, perhaps to the number of a codec
                 raise ValueError("a field of the footer has an impossible number")
-            if kind not in (_TRUE, _FALSE):  # the value of a field that is true or false is its kind
+            if kind in (_TRUE, _FALSE):  # the value of such a field is its kind
+                self.count(path)
+            else:
                 self.value(kind, (*path, number))
 
-    def value(self, kind: int, path: tuple[int, ...]) -> None:
+    def count(self, path: tuple[int, ...]) -> None:
         self.values += 1
         if self.values > _VALUES or len(path) > _DEPTH:
-            raise ValueError("the footer has too many values")
+            raise ValueError("the footer has too many values, or too deep ones")
+
+    def value(self, kind: int, path: tuple[int, ...]) -> None:
+        self.count(path)
         if kind in (_SHORT, _INTEGER, _LONG):
             number = self.integer()
             if path == _CODEC:
