@@ -126,8 +126,8 @@ def fixed_totals(windows: Windows, totals: Counts, slope: float, depth: float) -
         hard = np.nonzero(~(error < (_FAIR if wide else _DIRECT)))[0]
         if wide and hard.size:
             raise TooLargeError(
-                f"the noise spreads the true counts of {windows.low.shape[1]} categories over {windows.width:,} values each, and their noisy "
-                "sum is far from the size of the group: too many to add up. Less noise (a larger epsilon) needs fewer"
+                f"the noise spreads the true counts of {windows.low.shape[1]} categories over {windows.width:,} values each, and "
+                "their noisy sum is far from the size of the group: too many to add up. Less noise (a larger epsilon) needs fewer"
             )
         for row in hard:
             weight[row], least[row] = _directly(windows, int(row), int(start[row]))

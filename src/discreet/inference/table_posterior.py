@@ -178,7 +178,8 @@ class TablePosterior:
         """Means, standard deviations and equal-tailed intervals of all cells, as arrays with a row for each group.
 
         Means and standard deviations are exact to 1e-9 or so, or to `error` where the noise is very wide. `error` bounds how much more or
-        less probability than asked for lies beyond each end of an interval; `post[group]` has intervals without such an error. A cell that cannot occur has 0.
+        less probability than asked for lies beyond each end of an interval; `post[group]` has intervals without such an error.
+        A cell that cannot occur has 0.
         """
         mechanism, space = self.mechanism, self.mechanism.table
         a = np.tile(mechanism.prior.concentration, (len(self), 1)) if self._priors else mechanism.prior.concentration
