@@ -148,16 +148,18 @@ GROUPS_CONVOLVED = 1_000
 """Groups of a table whose sizes are tied by a public total: the law of each one's size takes some hundredths of a second, twice."""
 GROUP_PRODUCTS = 1 << 35
 """Products of all sums over groups whose sizes are tied by a public total: half a minute."""
-TOTAL_PERIOD = 1 << 24
+TOTAL_PERIOD = 1 << 23
 """Values that the total of all groups may have under the noise, where only that total is public: 64 MB, a few times."""
 TURN_CELLS = 1 << 23
-"""Sizes of a group by frequencies of the total, where only that total is public and all groups are summarised at once: 128 MB, some times."""
+"""Sizes of a group by frequencies of the total that are held as a matrix, where only that total is public; beyond, transforms are fast."""
 TRANSFORM_CELLS = 1 << 24
 """Categories of one group by values of a count, or of their total, where all groups are summarised at once: 128 MB, some times."""
 PLANE_CELLS = 1 << 24
 """Pairs of a count and a rest of one cell where all groups are summarised at once: 128 MB, a few times, and a second."""
-GROUPS_SUMMARISED = 20
-"""Groups that are summarised one at a time where the noise is too wide for all at once: a second or a few for each."""
+PLANE_COMPONENTS = 1 << 17
+"""The same where their Betas are added up one by one: seconds."""
+SUMMARY_VALUES = 1 << 20
+"""Groups by values of a count, where groups are summarised one at a time because the noise is too wide for all at once: some minutes."""
 GROUPS_ADDED = 10_000
 """Groups of a table that draws and sums of true counts go through one at a time: a minute or two."""
 SUM_CELLS = 1 << 22

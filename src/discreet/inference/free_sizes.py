@@ -24,7 +24,7 @@ LogWeight = Callable[[Counts, NDArray[np.int64]], Floats]
 
 _HELD = 1 << 19
 """Weights of counts and rests that are held at once."""
-_TRIMMED, _SEEN, _NOTHING = 1e-8, 2e-7, 1e-14
+TRIMMED, _SEEN, _NOTHING = 1e-8, 2e-7, 1e-14
 """What is trimmed of the laws of counts and rests, the probability from which on it is looked at after all, and what is trimmed then."""
 _FARTHEST = 2**50
 _ALIKE = 0.8
@@ -128,7 +128,7 @@ def summarise(batch: WeightedTotals, tail: float, result: GroupSummaries) -> Non
     to = batch.rows[group], cell
     result.mean[to], result.std[to] = mean[group, cell], np.sqrt(variance[group, cell])
     rests = _Rests(batch)
-    for trim in (_TRIMMED, _NOTHING):
+    for trim in (TRIMMED, _NOTHING):
         left = _intervals(batch, rests, (group, cell), (mean[group, cell], variance[group, cell]), tail, trim, result)
         if not left.any():
             return

@@ -14,14 +14,14 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.count_windows import UNBOUNDED, RiseTable
-from discreet.inference.free_sizes import WeightedTotals, summarise, weighted_totals
+from discreet.inference.free_sizes import TRIMMED, WeightedTotals, summarise, weighted_totals
 from discreet.inference.group_tables import DEPTH, GroupSummaries, Table, each_block, joined, known, table_of
 from discreet.inference.group_tilts import matched_tilts
 from discreet.inference.leave_one_out import Contributions, Frequencies, contributions, relative_error
 from discreet.inference.private_totals import counts_of_any_total
 from discreet.inference.public_sizes import of_public_sizes
 from discreet.mechanisms.lattice import GeometricNoise
-from discreet.model.size_priors import SizePrior, size_prior_of
+from discreet.model.size_priors import SizePrior, size_prior_of, tabled
 
 _COARSE, _DEEP = 14.0, 34.0
 """How far down windows reach, in logarithms, where the total is public: while the tilt is looked for, and once it is found. What is left
@@ -30,6 +30,8 @@ _ROUNDS = 60
 _CLOSE = 0.5
 _HARD = 1e-7
 """Probability left out from which on a group is looked at by itself."""
+_SPREAD = 16.0
+"""All but TRIMMED of a sum of m noises lies within about this times the root of m, over the slope, where m is large."""
 _PRECISE = 1e-9
 """What quantiles of a single release are exact to, in probability."""
 
@@ -98,12 +100,36 @@ def _private_sizes(table: Table, prior: SizePrior, tail: float) -> GroupSummarie
 
         result = known(block)
         for batch in weighted_totals(block, matched_tilts(block.cells, log_slope), log_weight, DEPTH):
-            summarise(batch, tail, result)
-            for row in batch.rows[batch.omitted > _HARD].tolist():
+            done = _all_at_once(table, batch, tail, result)
+            for row in batch.rows[(batch.omitted > _HARD) | (not done)].tolist():
                 _one_group(block, row, prior, tail, result)
         return result
 
     return joined(table, each_block(table, summaries))
+
+
+def check_summaries(groups: int, categories: int, slope: float, most: int = limits.COUNT) -> None:
+    """Refuse, by public numbers alone, tables of too many groups for the noise of a usual outcome; no group has more records than `most`."""
+    trimmed = -2.0 * float(np.log(TRIMMED))
+    counts = min(trimmed, slope * most) / slope + 1.0
+    rests = min(float(np.hypot(trimmed, _SPREAD * (categories - 1) ** 0.5)), slope * most) / slope + 1.0
+    values = groups * (min(2.0 * _DEEP, slope * most) / slope + 1.0)
+    if counts * rests > limits.PLANE_CELLS and values > limits.SUMMARY_VALUES:
+        raise TooLargeError(
+            f"the noise leaves about {counts * rests:,.0f} pairs of a count and a rest of its group possible in each of {groups:,} groups: "
+            "too many for their means and intervals. Less noise (a larger epsilon) or fewer groups need fewer"
+        )
+
+
+def _all_at_once(table: Table, batch: WeightedTotals, tail: float, result: GroupSummaries) -> bool:
+    """Summarise a batch, unless the noise is too wide for that and the groups are few enough to go through one at a time."""
+    try:
+        summarise(batch, tail, result)
+    except TooLargeError:
+        if len(table) * batch.found.windows.width > limits.SUMMARY_VALUES:
+            raise
+        return False
+    return True
 
 
 def _one_group(table: Table, row: int, prior: SizePrior, tail: float, result: GroupSummaries) -> None:
@@ -166,10 +192,21 @@ class _PublicTotal:
                 with np.errstate(divide="ignore", invalid="ignore"):
                     more = np.nan_to_num(left * others.max(axis=1) / completion, nan=1.0, posinf=1.0)
                 error = relative_error(frequencies, float(completion.min())) + float(more.max())
-                summarise(batch.times(others, error), tail, result)
+                if not _all_at_once(self.table, batch.times(others, error), tail, result):
+                    for i, row in enumerate(batch.rows.tolist()):
+                        _one_group(block, row, self._prior(batch, i, others[i], error), tail, result)
             return result
 
         return joined(self.table, each_block(self.table, summaries))
+
+    def _prior(self, batch: WeightedTotals, row: int, others: Floats, error: float) -> SizePrior:
+        """What the total and all other groups say about the size of one group of a batch."""
+        held = np.flatnonzero((others > 0.0) & (batch.found.totals[row] <= self.total))
+        inside = slice(int(held[0]), int(held[-1]) + 1)
+        u = batch.found.totals[row, inside]
+        with np.errstate(divide="ignore"):
+            logs = self.share_rises(batch.part.shares[row], u) + self.tilt * (u - u[0]) + np.log(others[inside])
+        return tabled(int(u[0]), logs, float(min(error + batch.omitted[row], 1.0)))
 
     def _balanced(self) -> Contributions:
         """Find the tilt, by Newton's method inside a bracket; and what all groups add to the total under it."""

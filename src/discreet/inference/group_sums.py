@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import next_fast_len
 
+from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.errors import TooLargeError
 from discreet.inference.count_windows import Windows
 
 Spectra = NDArray[np.complex128]
@@ -22,6 +24,8 @@ _RATES = np.geomspace(0.02, 0.9, 8)
 _ROUNDING = 2.0**-52
 _DIRECT = 1e-10
 """Relative error of a transform from which on a group's windows are convolved directly, to a relative error of 1e-12."""
+_FAIR = 1e-6
+"""The same where there are too many values for that."""
 _VISIBLE = 1e-15
 """Probabilities of totals below this part of the largest are not told from the rounding errors of a transform."""
 
@@ -118,7 +122,13 @@ def fixed_totals(windows: Windows, totals: Counts, slope: float, depth: float) -
     least = completion.min(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         error = (transforms.rounding() + 2.0 * np.exp(-depth)) / least + _ROUNDING * weight.shape[1]
-        hard = np.nonzero(~(error < _DIRECT))[0]
+        wide = windows.low.shape[1] * windows.width**2 > limits.DIRECT_CONVOLUTION
+        hard = np.nonzero(~(error < (_FAIR if wide else _DIRECT)))[0]
+        if wide and hard.size:
+            raise TooLargeError(
+                f"the noise spreads the true counts of {windows.low.shape[1]} categories over {windows.width:,} values each, and "
+                "their noisy sum is far from the size of the group: too many to add up. Less noise (a larger epsilon) needs fewer"
+            )
         for row in hard:
             weight[row], least[row] = _directly(windows, int(row), int(start[row]))
             completion[row] = weight[row].sum(axis=1)

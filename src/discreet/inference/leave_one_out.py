@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.fft import next_fast_len
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
@@ -81,6 +82,7 @@ class Frequencies:
         shift = rate * float(found.centre - total)
         bound = np.maximum(found.above + shift, found.below - shift)
         period = min(int(np.ceil(((bound + DEPTH) / rate).clip(1.0).min())) + 1, span)
+        period = next_fast_len(period, real=True)
         if period > limits.TOTAL_PERIOD:
             raise TooLargeError(
                 f"the noise spreads the total of all groups over {period:,} values; at most {limits.TOTAL_PERIOD:,} are held. "
@@ -108,19 +110,27 @@ class Frequencies:
             found[-1] = 1.0
         return found / self.period
 
+    def _few(self, width: int) -> bool:
+        """Whether a matrix of all places of a window by all frequencies is held; else a transform has all frequencies of one law."""
+        return width * self.count <= limits.TURN_CELLS
+
+    def _places(self, width: int) -> NDArray[np.int64]:
+        """The places of a window about its middle, within the period."""
+        return np.asarray((np.arange(width) - width // 2) % self.period)
+
     def _turns(self, width: int) -> NDArray[np.complex128]:
-        if width * self.count > limits.TURN_CELLS:
-            raise TooLargeError(
-                f"the noise spreads the size of a group over {width:,} values, which take {self.count:,} frequencies; at most "
-                f"{limits.TURN_CELLS:,} of both together are held. Less noise (a larger epsilon) needs fewer"
-            )
         away = np.arange(width) - width // 2
         return np.asarray(np.exp(2j * np.pi / self.period * ((away[:, None] * np.arange(self.count)) % self.period)))
 
     def log_spectra(self, law: Floats) -> NDArray[np.complex128]:
         """ln φ of each law, about the middle of its window."""
-        turns = self._turns(law.shape[1])
-        spectra = law @ turns.real + 1j * (law @ turns.imag)
+        if self._few(law.shape[1]):
+            turns = self._turns(law.shape[1])
+            spectra = law @ turns.real + 1j * (law @ turns.imag)
+        else:
+            places = self._places(law.shape[1])
+            folded = (np.bincount(places, row, self.period) for row in law)
+            spectra = np.stack([np.fft.rfft(row)[: self.count].conj() for row in folded])
         return np.asarray(np.log(np.where(np.abs(spectra) > _TINY, spectra, _TINY)))
 
     def others(self, law: Floats, log_whole: NDArray[np.complex128], offset: int) -> Floats:
@@ -130,7 +140,11 @@ class Frequencies:
         """
         places = (offset % self.period) * np.arange(self.count) % self.period
         turn = np.exp(-2j * np.pi / self.period * places)
-        spectra = np.exp(log_whole - self.log_spectra(law)) * (self.weights * turn)
+        spectra = np.exp(log_whole - self.log_spectra(law)) * turn
+        if not self._few(law.shape[1]):
+            places = self._places(law.shape[1])
+            return np.stack([np.maximum(np.fft.irfft(row, self.period)[places], 0.0) for row in spectra])
+        spectra *= self.weights
         turns = self._turns(law.shape[1]).T
         return np.asarray(np.maximum(spectra.real @ turns.real - spectra.imag @ turns.imag, 0.0))
 

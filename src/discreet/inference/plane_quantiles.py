@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
+from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.errors import TooLargeError
 from discreet.inference.line_quantiles import incomplete_beta
 from discreet.inference.quantile_search import matched_logits, probability, quantiles
 from discreet.model.beta_mixtures import BetaMixture
@@ -52,7 +54,13 @@ class BetaPlanes:
         for upper, guess in zip((False, True), matched_logits(mean, variance, tail), strict=True):
             logit, error = quantiles(sums.above if upper else sums.below, guess, tail, upper, precision)
             point = probability(logit)
-            for row in np.nonzero(error > precision * tail)[0]:
+            hard = np.nonzero(error > precision * tail)[0]
+            if hard.size and self.weight[0].size > limits.PLANE_COMPONENTS:
+                raise TooLargeError(
+                    f"the noise leaves {self.weight[0].size:,} pairs of a count and a rest of its group possible; at most "
+                    f"{limits.PLANE_COMPONENTS:,} are added up one by one. Less noise (a larger epsilon) needs fewer"
+                )
+            for row in hard:
                 mixture = self.mixture(int(row))
                 point[row] = mixture.ppf(1.0 - tail if upper else tail)
                 error[row] = abs(float(mixture.sf(point[row]) if upper else mixture.cdf(point[row])) - tail)

@@ -19,7 +19,7 @@ from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate, arviz_of
 from discreet.inference.fixed_total_mixtures import probability_law
-from discreet.inference.group_summaries import group_summaries
+from discreet.inference.group_summaries import check_summaries, group_summaries
 from discreet.inference.group_tables import GroupSummaries, precision
 from discreet.inference.latent_tables import LatentTable, Margin, Positions, check_draws
 from discreet.inference.noise_aware import NoiseAware
@@ -73,9 +73,11 @@ def check_table_posterior(mechanism: Mechanism) -> None:
         return
     if space.n is None:
         check_any_total(int(possible.max()), slope)
+        check_summaries(len(possible), int(possible.max()), slope)
         return
     check_groups(int((possible > 0).sum()), int(possible.max()), space.n, slope)
     check_any_total(int(possible.max()), slope, space.n)
+    check_summaries(int((possible > 0).sum()), int(possible.max()), slope, space.n)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,8 +177,9 @@ class TablePosterior:
     def figures(self, mass: float = 0.95) -> GroupSummaries:
         """Means, standard deviations and equal-tailed intervals of all cells, as arrays with a row for each group.
 
-        Means and standard deviations are exact to 1e-9 or so. `error` bounds how much more or less probability than asked for lies
-        beyond each end of an interval; `post[group]` has intervals without such an error. A cell that cannot occur has 0.
+        Means and standard deviations are exact to 1e-9 or so, or to `error` where the noise is very wide. `error` bounds how much more or
+        less probability than asked for lies beyond each end of an interval; `post[group]` has intervals without such an error.
+        A cell that cannot occur has 0.
         """
         mechanism, space = self.mechanism, self.mechanism.table
         a = np.tile(mechanism.prior.concentration, (len(self), 1)) if self._priors else mechanism.prior.concentration

@@ -1,0 +1,75 @@
+"""Figures of tables whose noise is wide against their counts: an answer or one line, in bounded memory. Oracle: one group at a time."""
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet import limits
+from discreet.inference.leave_one_out import leave_one_out
+from discreet.inference.table_posterior import TablePosterior
+from discreet.record.table_release import TableRelease
+
+
+def _mechanism(epsilon: str, n: int | list[int] | None, groups: int = 2) -> dc.LatticeGeometric:
+    return dc.LatticeGeometric(dc.Dirichlet.uniform(3), n, epsilon, by={"group": range(groups)})
+
+
+def _posterior(epsilon: str, n: int | list[int] | None, raw: list[list[int]]) -> TablePosterior:
+    mechanism, counts = _mechanism(epsilon, n), np.array(raw)
+    return TableRelease(mechanism, mechanism.guarantee, counts, np.maximum(counts, 0)).noise_aware()
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "n", "raw"),
+    [
+        ("1e-5", 21, [[2, 0, 4], [4, 7, 4]]),
+        ("0.02", 300, [[110, -60, 70], [40, 90, 50]]),
+    ],
+)
+def test_a_public_total_under_wide_noise_is_one_group_at_a_time(epsilon: str, n: int, raw: list[list[int]]) -> None:
+    posterior = _posterior(epsilon, n, raw)
+    figures = posterior.figures()
+    for group in posterior:
+        np.testing.assert_allclose(figures.mean[group], posterior[group].mean(), atol=1e-9)
+        np.testing.assert_allclose(figures.low[group], posterior[group].interval()[:, 0], atol=1e-6)
+    assert figures.error.max() < 1e-6
+
+
+def test_transforms_of_wide_windows_are_the_matrix_of_narrow_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    log_weight = np.random.default_rng(3).normal(0.0, 2.0, (4, 30))
+    first = np.array([0, 3, 1, 7])
+    matrix, _ = leave_one_out(log_weight, first, 60, 0.5)
+    monkeypatch.setattr(limits, "TURN_CELLS", 0)
+    transform, _ = leave_one_out(log_weight, first, 60, 0.5)
+    np.testing.assert_allclose(np.exp(transform - matrix.max()), np.exp(matrix - matrix.max()), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "n", "raw"),
+    [
+        ("1e-5", 10**9, [[2 * 10**8, 10**8, 10**8], [10**8, 4 * 10**8, 10**8]]),
+        ("1e-5", None, [[20, 10, 30], [0, 5, 9]]),
+        ("1e-5", [4 * 10**8, 6 * 10**8], [[2 * 10**8, 10**8, 10**8], [10**8, 4 * 10**8, 10**8]]),
+    ],
+)
+def test_noise_that_is_too_wide_is_refused_in_one_line(epsilon: str, n: int | list[int] | None, raw: list[list[int]]) -> None:
+    with pytest.raises(dc.TooLargeError, match=r"the noise .*larger epsilon") as refused:
+        _posterior(epsilon, n, raw).figures()
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("n", [None, 40_000])
+def test_planes_that_are_too_large_are_refused_where_groups_are_many(n: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is held: the limits are lowered, so that what is refused at ten thousand records is refused at a hundred."""
+    monkeypatch.setattr(limits, "PLANE_CELLS", 1000)
+    monkeypatch.setattr(limits, "SUMMARY_VALUES", 100)
+    with pytest.raises(dc.TooLargeError, match=r"pairs of a count and a rest .*larger epsilon"):
+        _posterior("0.5", None if n is None else 200, [[50, 20, 30], [10, 40, 50]]).figures()
+    reason = dc.capabilities(_mechanism("0.5", n)).no_noise_aware
+    assert reason is not None
+    assert "fewer groups" in reason
+
+
+def test_capabilities_foresee_many_groups_under_wide_noise() -> None:
+    assert dc.capabilities(_mechanism("0.01", None, groups=20)).noise_aware
+    assert "fewer groups" in str(dc.capabilities(_mechanism("0.008", None, groups=1000)).no_noise_aware)
