@@ -197,19 +197,21 @@ def test_nothing_private_stays_behind(name: str, k: int) -> None:
 
 @pytest.mark.parametrize("public", ["sizes", "total", "nothing"])
 def test_nothing_of_a_private_table_stays_behind(public: str, tmp_path: Path) -> None:
-    secrets = [str(random.SystemRandom().randrange(10**5, 2 * 10**5)) for _ in range(6)]
+    """As above: the secrets are chosen after a first use, among the numbers that nothing holds."""
 
-    def used() -> tuple[Mechanism, dc.Release]:
+    def used(secrets: list[str], path: Path) -> tuple[Mechanism, dc.Release]:
         counts = np.array([int(secret) for secret in secrets]).reshape(2, 3)
         n: Any = {"sizes": counts.sum(axis=1), "total": int(counts.sum()), "nothing": None}[public]
         mechanism = dc.LatticeGeometric(dc.Dirichlet.uniform(3), n, "1e-9", by={"region": ["north", "south"]})
         release = mechanism.release(counts)
-        release.to_parquet(tmp_path / "table.parquet")  # type: ignore[attr-defined]
-        dc.Release.from_parquet(tmp_path / "table.parquet")
+        release.to_parquet(path)  # type: ignore[attr-defined]
+        dc.Release.from_parquet(path)
         mechanism.simulate(counts, 3, 1)
         return mechanism, release
 
-    mechanism, release = used()
+    used(["150000"] * 6, tmp_path / "first.parquet")
+    secrets = new_secrets(6)
+    mechanism, release = used(secrets, tmp_path / "table.parquet")
     assert kept(secrets) == set(), release  # the noise is so large that no outcome is likely to be one of these numbers
     assert not any(secret in repr(vars(mechanism)) for secret in secrets)
     prepared = mechanism.prepare(np.array([int(secret) for secret in secrets]).reshape(2, 3))

@@ -109,7 +109,7 @@ def _private_sizes(table: Table, prior: SizePrior, tail: float) -> GroupSummarie
 
 
 def check_summaries(groups: int, categories: int, slope: float, most: int = limits.COUNT) -> None:
-    """Refuse, by public numbers, tables of too many groups for the noise of a usual outcome; no group has more records than `most`."""
+    """Refuse, by public numbers alone, tables of too many groups for the noise of a usual outcome; no group exceeds `most` records."""
     trimmed = -2.0 * float(np.log(TRIMMED))
     counts = min(trimmed, slope * most) / slope + 1.0
     rests = min(float(np.hypot(trimmed, _SPREAD * (categories - 1) ** 0.5)), slope * most) / slope + 1.0

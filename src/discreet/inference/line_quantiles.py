@@ -159,7 +159,7 @@ def _relative_terms(a: Floats, b: Floats, odds: Floats, place: Counts, width: in
     result = np.zeros((width, len(a)))
     for j in range(1, width):
         np.divide(np.maximum(b - j, _NOTHING) * odds, a + j, out=result[j])
-        np.log(result[j], out=result[j])
+        np.log(np.maximum(result[j], np.finfo(np.float64).tiny), out=result[j])
         result[j] += result[j - 1]
     result -= np.take_along_axis(result, place[None], axis=0)
     return np.asarray(np.exp(result, out=result))

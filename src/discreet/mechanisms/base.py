@@ -70,7 +70,7 @@ def _records(value: Any) -> int | tuple[int, ...] | None:
     if value is None:
         return None
     is_list = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
-    return check_sizes(value) if is_list or (isinstance(value, np.ndarray) and value.ndim) else check_records(value)
+    return check_sizes(value) if is_list or bool(getattr(value, "ndim", 0)) else check_records(value)
 
 
 def _epsilon(value: Number | None) -> Fraction:
