@@ -249,6 +249,7 @@ def test_intervals_of_fifty_groups_by_five_categories_cover_what_they_promise(pr
         n: Any = {"sizes": sizes, "total": int(counts.sum()), "nothing": None}[promise]
         made = dc.LatticeGeometric(prior, n=n, epsilon=1, by=by)
         found = made.release(counts, source=SeededBits(int(rng.integers(1 << 30)))).noise_aware()
+        assert isinstance(found, dc.TablePosterior)
         for first, second in rng.permuted(np.tile(np.arange(groups), (pairs, 1)), axis=1)[:, :2]:
             contrast = found.contrast(f"town {first}", f"town {second}", "a")
             one, other = theta[first, 0], theta[second, 0]

@@ -29,9 +29,9 @@ def _posterior(epsilon: str, n: int | list[int] | None, raw: list[list[int]]) ->
 def test_a_public_total_under_wide_noise_is_one_group_at_a_time(epsilon: str, n: int, raw: list[list[int]]) -> None:
     posterior = _posterior(epsilon, n, raw)
     figures = posterior.figures()
-    for group in posterior:
-        np.testing.assert_allclose(figures.mean[group], posterior[group].mean(), atol=1e-9)
-        np.testing.assert_allclose(figures.low[group], posterior[group].interval()[:, 0], atol=1e-6)
+    for position, group in enumerate(posterior):
+        np.testing.assert_allclose(figures.mean[position], posterior[group].mean(), atol=1e-9)
+        np.testing.assert_allclose(figures.low[position], posterior[group].interval()[:, 0], atol=1e-6)
     assert figures.error.max() < 1e-6
 
 
