@@ -9,6 +9,7 @@ so that each category's probability is a finite mixture of Betas. Reading a rele
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,10 @@ def noise_aware(release: Release, size_prior: Any = None) -> "NoiseAware":
         prior = size_prior_of("flat" if size_prior is None else size_prior)
         return NoiseAware(release.prior, None, counts_of_any_total(mechanism.prior.concentration, noise, release.raw, prior))
     return NoiseAware(release.prior, mechanism.total, latent_counts(mechanism, release.raw))
+
+
+_TINY = Fraction(1, 10**12)
+"""Prior parameters below this, or above one over it, are computed with one category at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +115,13 @@ class NoiseAware:
 
     @cached_property
     def _lines(self) -> CategoryLines | None:
-        """The probabilities of all categories as arrays, where n is public."""
-        if self.n is None or isinstance(self.counts, CountsOfAnyTotal):
+        """The probabilities of all categories as arrays, where n is public and products of the prior's parameters are floats."""
+        if (
+            self.n is None
+            or isinstance(self.counts, CountsOfAnyTotal)
+            or min(self.prior.exact) < _TINY
+            or self.prior.exact_total > 1 / _TINY
+        ):
             return None
         total = self.prior.exact_total
         a, b = (np.array([float(one) for one in exact]) for exact in (self.prior.exact, [total - one for one in self.prior.exact]))
