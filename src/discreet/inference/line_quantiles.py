@@ -58,9 +58,10 @@ class BetaLines:
         sums = _Polynomials(self, 1e-3 * precision * tail)
         found = []
         for upper, guess in zip((False, True), matched_logits(*self.moments(), tail), strict=True):
-            logit, error = quantiles(sums.above if upper else sums.below, guess, tail, upper, precision)
+            with np.errstate(over="ignore", invalid="ignore"):  # far beyond a quantile; what does not converge is found otherwise
+                logit, error = quantiles(sums.above if upper else sums.below, guess, tail, upper, precision)
             point = probability(logit)
-            for row in np.nonzero(error > precision * tail)[0]:
+            for row in np.nonzero(~(error <= precision * tail))[0]:
                 mixture = self.mixture(int(row))
                 point[row] = mixture.ppf(1.0 - tail if upper else tail)
                 error[row] = abs(float(mixture.sf(point[row]) if upper else mixture.cdf(point[row])) - tail)

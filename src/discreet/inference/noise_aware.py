@@ -50,8 +50,9 @@ def noise_aware(release: Release, size_prior: Any = None) -> "NoiseAware":
     return NoiseAware(release.prior, mechanism.total, latent_counts(mechanism, release.raw))
 
 
-_TINY = Fraction(1, 10**12)
-"""Prior parameters below this, or above one over it, are computed with one category at a time."""
+_TINY = Fraction(1, 100)
+_HUGE = 10**12
+"""Prior parameters below the one, or adding up to more than the other, are computed with one category at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +121,7 @@ class NoiseAware:
             self.n is None
             or isinstance(self.counts, CountsOfAnyTotal)
             or min(self.prior.exact) < _TINY
-            or self.prior.exact_total > 1 / _TINY
+            or self.prior.exact_total > _HUGE
         ):
             return None
         total = self.prior.exact_total
