@@ -117,12 +117,7 @@ class NoiseAware:
     @cached_property
     def _lines(self) -> CategoryLines | None:
         """The probabilities of all categories as arrays, where n is public and products of the prior's parameters are floats."""
-        if (
-            self.n is None
-            or isinstance(self.counts, CountsOfAnyTotal)
-            or min(self.prior.exact) < _TINY
-            or self.prior.exact_total > _HUGE
-        ):
+        if self.n is None or isinstance(self.counts, CountsOfAnyTotal) or min(self.prior.exact) < _TINY or self.prior.exact_total > _HUGE:
             return None
         total = self.prior.exact_total
         a, b = (np.array([float(one) for one in exact]) for exact in (self.prior.exact, [total - one for one in self.prior.exact]))
