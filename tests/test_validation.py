@@ -130,7 +130,7 @@ BAD_COUNTS: list[tuple[Any, str]] = [
     (["7342951", "1", "1"], "whole numbers"),
     ([True, False, True], "whole numbers"),
     ([None, TELLTALE, 1], "whole numbers"),
-    ([[TELLTALE, 1, 1]], "one-dimensional"),
+    ([[TELLTALE, 1, 1]], "one variable"),
     (TELLTALE, "one-dimensional"),
     ([[TELLTALE], [1, 2], 3], "whole numbers"),
     ([1j, TELLTALE, 0], "whole numbers"),

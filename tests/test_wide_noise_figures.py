@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet import limits
 from discreet.inference.leave_one_out import leave_one_out
 from discreet.inference.table_posterior import TablePosterior
 from discreet.record.table_release import TableRelease
+from tests.support import lowered
 
 
 def _mechanism(epsilon: str, n: int | list[int] | None, groups: int = 2) -> dc.LatticeGeometric:
@@ -35,12 +35,12 @@ def test_a_public_total_under_wide_noise_is_one_group_at_a_time(epsilon: str, n:
     assert figures.error.max() < 1e-6
 
 
-def test_transforms_of_wide_windows_are_the_matrix_of_narrow_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transforms_of_wide_windows_are_the_matrix_of_narrow_ones() -> None:
     log_weight = np.random.default_rng(3).normal(0.0, 2.0, (4, 30))
     first = np.array([0, 3, 1, 7])
     matrix, _ = leave_one_out(log_weight, first, 60, 0.5)
-    monkeypatch.setattr(limits, "TURN_CELLS", 0)
-    transform, _ = leave_one_out(log_weight, first, 60, 0.5)
+    with lowered(TURN_CELLS=0):
+        transform, _ = leave_one_out(log_weight, first, 60, 0.5)
     np.testing.assert_allclose(np.exp(transform - matrix.max()), np.exp(matrix - matrix.max()), atol=1e-12)
 
 
@@ -59,13 +59,12 @@ def test_noise_that_is_too_wide_is_refused_in_one_line(epsilon: str, n: int | li
 
 
 @pytest.mark.parametrize("n", [None, 40_000])
-def test_planes_that_are_too_large_are_refused_where_groups_are_many(n: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_planes_that_are_too_large_are_refused_where_groups_are_many(n: int | None) -> None:
     """Before anything is held: the limits are lowered, so that what is refused at ten thousand records is refused at a hundred."""
-    monkeypatch.setattr(limits, "PLANE_CELLS", 1000)
-    monkeypatch.setattr(limits, "SUMMARY_VALUES", 100)
-    with pytest.raises(dc.TooLargeError, match=r"pairs of a count and a rest .*larger epsilon"):
-        _posterior("0.5", None if n is None else 200, [[50, 20, 30], [10, 40, 50]]).figures()
-    reason = dc.capabilities(_mechanism("0.5", n)).no_noise_aware
+    with lowered(PLANE_CELLS=1000, SUMMARY_VALUES=100):
+        with pytest.raises(dc.TooLargeError, match=r"pairs of a count and a rest .*larger epsilon"):
+            _posterior("0.5", None if n is None else 200, [[50, 20, 30], [10, 40, 50]]).figures()
+        reason = dc.capabilities(_mechanism("0.5", n)).no_noise_aware
     assert reason is not None
     assert "fewer groups" in reason
 

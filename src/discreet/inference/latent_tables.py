@@ -7,6 +7,7 @@ the sizes are drawn first, and then the counts of each group given its size.
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,3 +144,31 @@ class Margin:
         axes = [self.groups.columns.index(name) for name in self.columns]
         table = np.moveaxis(np.arange(len(self.groups)).reshape(self.groups.shape), axes, range(len(axes)))
         return np.asarray(np.sort(table.reshape(len(self.kept), -1)[self.kept.index(key)]))
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Over(Generic[T]):
+    """Something about all groups that have the labels asked for: `over["f"]`, or with two columns `over["north", "f"]`."""
+
+    margin: Margin
+    of: Callable[[Positions], T]
+
+    @property
+    def by(self) -> Groups:
+        """The combinations of labels that can be asked for."""
+        return self.margin.kept
+
+    def __len__(self) -> int:
+        return len(self.by)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.by)
+
+    def __getitem__(self, labels: Hashable) -> T:
+        return self.of(self.margin.positions(labels))
+
+    def __repr__(self) -> str:
+        return f"Over({self.by!r})"

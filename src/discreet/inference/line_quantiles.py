@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc
+from scipy.special import betainc, expit
 
 from discreet.arrays import Counts, Floats
-from discreet.inference.quantile_search import matched_logits, probability, quantiles
+from discreet.inference.quantile_search import equal_tailed, matched_logits
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.dirichlet import log_density
 from discreet.numerics.divergences import log_ratio_excess
@@ -56,18 +56,7 @@ class BetaLines:
         if not len(self):
             return np.empty(0), np.empty(0), np.empty(0)
         sums = _Polynomials(self, 1e-3 * precision * tail)
-        found = []
-        for upper, guess in zip((False, True), matched_logits(*self.moments(), tail), strict=True):
-            with np.errstate(over="ignore", invalid="ignore"):  # far beyond a quantile; what does not converge is found otherwise
-                logit, error = quantiles(sums.above if upper else sums.below, guess, tail, upper, precision)
-            point = probability(logit)
-            for row in np.nonzero(~(error <= precision * tail))[0]:
-                mixture = self.mixture(int(row))
-                point[row] = mixture.ppf(1.0 - tail if upper else tail)
-                error[row] = abs(float(mixture.sf(point[row]) if upper else mixture.cdf(point[row])) - tail)
-            found.append((point, error))
-        (low, low_error), (high, high_error) = found
-        return low, high, np.maximum(low_error, high_error)
+        return equal_tailed((sums.below, sums.above), matched_logits(*self.moments(), tail), tail, precision, self.mixture)
 
     def mixture(self, row: int) -> BetaMixture:
         """One row as a distribution."""
@@ -126,7 +115,7 @@ class _Polynomials:
     def _middle(self, chosen: NDArray[np.int64] | slice, logit: Floats) -> tuple[Floats, Floats, Floats]:
         """ln d of the middle count, the logarithm of the odds relative to the mean's there, and the point and 1 less it."""
         means = self.means[:, chosen]
-        point = np.stack([probability(logit), probability(-logit)])
+        point = np.stack([expit(logit), expit(-logit)])
         excess = log_ratio_excess((point - means) / means, point / means)
         log_middle = self.known[chosen] + (self.parameters[:, chosen] * excess).sum(axis=0) - np.log(point[1])
         return log_middle, logit - self.log_odds[chosen], point

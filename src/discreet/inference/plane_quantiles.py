@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc
+from scipy.special import betainc, expit
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.inference.line_quantiles import incomplete_beta
-from discreet.inference.quantile_search import matched_logits, probability, quantiles
+from discreet.inference.quantile_search import equal_tailed, matched_logits
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.dirichlet import log_density
 from discreet.numerics.divergences import log_ratio_excess
@@ -50,26 +50,15 @@ class BetaPlanes:
         The mean and the variance of each mixture say where to look first.
         """
         sums = _Matrices(self)
-        found = []
-        for upper, guess in zip((False, True), matched_logits(mean, variance, tail), strict=True):
-            logit, error = quantiles(sums.above if upper else sums.below, guess, tail, upper, precision)
-            point = probability(logit)
-            hard = np.nonzero(error > precision * tail)[0]
-            if hard.size and self.weight[0].size > limits.PLANE_COMPONENTS:
-                raise TooLargeError(
-                    f"the noise leaves {self.weight[0].size:,} pairs of a count and a rest of its group possible; at most "
-                    f"{limits.PLANE_COMPONENTS:,} are added up one by one. Less noise (a larger epsilon) needs fewer"
-                )
-            for row in hard:
-                mixture = self.mixture(int(row))
-                point[row] = mixture.ppf(1.0 - tail if upper else tail)
-                error[row] = abs(float(mixture.sf(point[row]) if upper else mixture.cdf(point[row])) - tail)
-            found.append((point, error))
-        (low, low_error), (high, high_error) = found
-        return low, high, np.maximum(low_error, high_error)
+        return equal_tailed((sums.below, sums.above), matched_logits(mean, variance, tail), tail, precision, self.mixture)
 
     def mixture(self, row: int) -> BetaMixture:
-        """One mixture as a distribution."""
+        """One mixture as a distribution; TooLargeError if it has too many components to be added up one by one."""
+        if self.weight[row].size > limits.PLANE_COMPONENTS:
+            raise TooLargeError(
+                f"the noise leaves {self.weight[row].size:,} pairs of a count and a rest of its group possible; at most "
+                f"{limits.PLANE_COMPONENTS:,} are added up one by one. Less noise (a larger epsilon) needs fewer"
+            )
         x, r = np.nonzero(self.weight[row] > 0.0)
         first, least = self.a[row] + self.first[row], self.b[row] + self.least[row]
         return BetaMixture(self.weight[row][x, r], first + x, least + r)
@@ -114,7 +103,7 @@ class _Matrices:
 
     def below(self, chosen: NDArray[np.int64] | slice, logit: Floats) -> tuple[Floats, Floats]:
         """F and its derivative by the logit."""
-        point = np.stack([probability(logit), probability(-logit)])
+        point = np.stack([expit(logit), expit(-logit)])
         means, matrix = self.means[:, chosen], self.matrix[chosen]
         counts, rests = matrix.shape[1] // 2, matrix.shape[2]
         step_x, step_r = np.log(point) - np.log(means)

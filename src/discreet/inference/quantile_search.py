@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, gammaln, ndtri
 
 from discreet.arrays import Floats
+from discreet.model.beta_mixtures import BetaMixture
 
 Evaluate = Callable[[NDArray[np.int64] | slice, Floats], tuple[Floats, Floats]]
 """For chosen distributions and one logit for each: the probability of what lies on the side of the quantile, and the density."""
@@ -55,6 +56,28 @@ def quantiles(evaluate: Evaluate, guess: Floats, tail: float, upper: bool, preci
 
 _FEWER = 0.7
 """Once less than this part is wrong the others are left alone."""
+
+
+def equal_tailed(
+    sides: tuple[Evaluate, Evaluate], guesses: tuple[Floats, Floats], tail: float, precision: float, exact: Callable[[int], BetaMixture]
+) -> tuple[Floats, Floats, Floats]:
+    """The points with probability `tail` below and above them, and how far the probability beyond either is from that at most.
+
+    `sides` evaluate what lies below and what lies above a logit, and `guesses` say where to look first. What does not converge is found
+    in `exact`, the distribution of one row.
+    """
+    found = []
+    for upper, (evaluate, guess) in enumerate(zip(sides, guesses, strict=True)):
+        with np.errstate(over="ignore", invalid="ignore"):  # far beyond a quantile
+            logit, error = quantiles(evaluate, guess, tail, bool(upper), precision)
+        point = np.asarray(expit(logit))
+        for row in np.nonzero(~(error <= precision * tail))[0].tolist():
+            mixture = exact(row)
+            point[row] = mixture.ppf(1.0 - tail if upper else tail)
+            error[row] = abs(float(mixture.sf(point[row]) if upper else mixture.cdf(point[row])) - tail)
+        found.append((point, error))
+    (low, low_error), (high, high_error) = found
+    return low, high, np.maximum(low_error, high_error)
 
 
 def _step(mass: Floats, density: Floats, tail: float) -> Floats:
@@ -114,8 +137,3 @@ def _polygammas(z: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     )
     first, second, third, fourth = (head + tail for head, tail in zip(sums, series, strict=True))
     return first, second, third, fourth
-
-
-def probability(logit: Floats) -> Floats:
-    """The probability with this logit."""
-    return np.asarray(expit(logit))

@@ -21,7 +21,7 @@ from discreet.inference.draws import Estimate, arviz_of
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.group_summaries import check_summaries, group_summaries
 from discreet.inference.group_tables import GroupSummaries, precision
-from discreet.inference.latent_tables import LatentTable, Margin, Positions, check_draws
+from discreet.inference.latent_tables import LatentTable, Margin, Over, Positions, check_draws
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.other_groups import Group, TiedSizes, check_groups, tied_sizes
 from discreet.inference.private_totals import CountsOfAnyTotal, check_any_total, counts_of_any_total
@@ -31,7 +31,7 @@ from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.table_contrasts import comparable, group_contrasts
 from discreet.inference.table_draws import Ranks, TableDraws
 from discreet.inference.table_frames import Library, summary_frame
-from discreet.inference.table_shares import SharedProbability, SharesOver, check_some_possible, chosen_weights, weights_of
+from discreet.inference.table_shares import SharedProbability, check_some_possible, chosen_weights, weights_of
 from discreet.inference.table_sums import DRAWS, TableCountsPosterior, category_index
 from discreet.inference.true_counts import LatentCounts, ListedCounts, check_posterior, latent_counts
 from discreet.mechanisms import LatticeGeometric, Mechanism
@@ -216,7 +216,7 @@ class TablePosterior:
 
     def over(
         self, *columns: str, weights: Any = None, draws: int = DRAWS, rng: np.random.Generator | int | None = None
-    ) -> SharesOver | SharedProbability:
+    ) -> Over[SharedProbability] | SharedProbability:
         """Probabilities of the categories over all other columns, `post.over("sex")["f"]`; without columns, over all groups.
 
         Args:
@@ -243,7 +243,7 @@ class TablePosterior:
                 self._latent, self.categories, positions, fixed, lambda i: float(self._shares[i]), lambda: self._moments, size, rng
             )
 
-        return SharesOver(margin, together) if columns else together(np.arange(len(self)))
+        return Over(margin, together) if columns else together(np.arange(len(self)))
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:

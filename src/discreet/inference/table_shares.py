@@ -4,7 +4,7 @@ Weights are fixed numbers that a reader gives, or, where the total of all groups
 have a posterior: given the sizes u of groups they are Dir(b + u).
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
 from discreet.inference.draws import standard_error
-from discreet.inference.latent_tables import LatentTable, Margin, Positions
+from discreet.inference.latent_tables import LatentTable, Positions
 from discreet.inference.table_sums import category_index
 from discreet.model.cells import Groups
 from discreet.validation import check_share, shown
@@ -92,30 +92,6 @@ class SharedProbability:
             scale, share = np.exp(highest - higher), np.exp(logs - higher)
             found, whole, highest = found * scale + share * theta, whole * scale + share, higher
         return found if self.weights is not None else found / whole
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SharesOver:
-    """Probabilities over all groups that have the labels asked for: `shares["f"]`, or with two columns `shares["north", "f"]`."""
-
-    margin: Margin
-    of: Callable[[Positions], SharedProbability]
-
-    def __repr__(self) -> str:
-        return f"SharesOver({self.by!r})"
-
-    @property
-    def by(self) -> Groups:
-        return self.margin.kept
-
-    def __len__(self) -> int:
-        return len(self.by)
-
-    def __iter__(self) -> Iterator[Hashable]:
-        return iter(self.by)
-
-    def __getitem__(self, labels: Hashable) -> SharedProbability:
-        return self.of(self.margin.positions(labels))
 
 
 def check_some_possible(table: LatentTable, positions: Positions) -> None:

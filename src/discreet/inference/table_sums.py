@@ -5,7 +5,7 @@ the joint laws of a cell and the size of its group, under a tilt that makes grou
 are multiplied, and the sizes set to the total. Where these are too long, sums are counted among draws.
 """
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +16,7 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
 from discreet.inference.draws import standard_error
-from discreet.inference.latent_tables import LatentTable, Margin, Positions, check_draws, check_groups_drawn
+from discreet.inference.latent_tables import LatentTable, Margin, Over, Positions, check_draws, check_groups_drawn
 from discreet.inference.other_groups import TiedSizes
 from discreet.inference.runs import Run, RunningSum, kept
 from discreet.inference.size_posterior import SizePosterior
@@ -219,30 +219,6 @@ def _at_total(product: np.ndarray[tuple[int, ...], np.dtype[np.complex128]], col
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SumsOver:
-    """Sums over all groups that have the labels asked for: `sums["f"]`, or with two columns `sums["north", "f"]`."""
-
-    margin: Margin
-    of: Callable[[Positions], CountSum]
-
-    def __repr__(self) -> str:
-        return f"SumsOver({self.by!r})"
-
-    @property
-    def by(self) -> Groups:
-        return self.margin.kept
-
-    def __len__(self) -> int:
-        return len(self.by)
-
-    def __iter__(self) -> Iterator[Hashable]:
-        return iter(self.by)
-
-    def __getitem__(self, labels: Hashable) -> CountSum:
-        return self.of(self.margin.positions(labels))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class TableCountsPosterior:
     """The true counts of a table, of which sums are asked for."""
 
@@ -253,7 +229,7 @@ class TableCountsPosterior:
     def __repr__(self) -> str:
         return f"TableCountsPosterior({len(self.groups):,} groups by {len(self.categories)} categories)"
 
-    def over(self, *columns: str, draws: int = DRAWS, rng: np.random.Generator | int | None = None) -> SumsOver | CountSum:
+    def over(self, *columns: str, draws: int = DRAWS, rng: np.random.Generator | int | None = None) -> Over[CountSum] | CountSum:
         """Sums of the true counts over all other columns; without columns, over all groups.
 
         `draws` and `rng` are for tables with a public total that are too large for exact laws.
@@ -265,4 +241,4 @@ class TableCountsPosterior:
             return CountSum(self.table, self.categories, positions, size, rng)
 
         margin = Margin(self.groups, columns)
-        return SumsOver(margin, total) if columns else total(np.arange(len(self.groups)))
+        return Over(margin, total) if columns else total(np.arange(len(self.groups)))
