@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.peers import megabytes
 from benchmarks.timing import growth, machine, shown, table
-from discreet.inference.group_summaries import group_summaries
+from discreet.inference.tables.summaries import group_summaries
 
 SIZES = {"sizes public": (1_000, 10_000, 100_000), "nothing public": (1_000, 10_000), "total public": (1_000, 10_000)}
 """Groups, by promise."""

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.special import betainc, gammaln
 
 import discreet as dc
-from discreet.inference.group_summaries import group_summaries
-from discreet.inference.group_tables import GroupSummaries
-from discreet.inference.leave_one_out import leave_one_out
+from discreet.inference.groups.arrays import GroupSummaries
+from discreet.inference.groups.leave_one_out import leave_one_out
+from discreet.inference.tables.summaries import group_summaries
 from tests.inference_support import release_of
 
 Floats = NDArray[np.float64]

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 import discreet as dc
-from discreet.inference.table_contrasts import ContrastSummary
+from discreet.inference.tables.contrasts import ContrastSummary
 from discreet.mechanisms import Mechanism
 from discreet.plotting import plot_contrasts
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.inference.leave_one_out import leave_one_out
-from discreet.inference.table_posterior import TablePosterior
+from discreet.inference.groups.leave_one_out import leave_one_out
+from discreet.inference.tables.posterior import TablePosterior
 from discreet.record.table_release import TableRelease
 from tests.support import lowered
 

@@ -25,7 +25,7 @@ from .inference.capabilities import Capabilities as Capabilities
 from .inference.capabilities import capabilities as capabilities
 from .inference.contrasts import Contrast as Contrast
 from .inference.noise_aware import NoiseAware as NoiseAware
-from .inference.table_posterior import TablePosterior as TablePosterior
+from .inference.tables.posterior import TablePosterior as TablePosterior
 from .ledger.ledger import Ledger as Ledger
 from .mechanisms import Calibrated as Calibrated
 from .mechanisms import HellingerGlobal as HellingerGlobal

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from discreet.arrays import Floats
-    from discreet.inference.table_contrasts import ContrastSummary
+    from discreet.inference.tables.contrasts import ContrastSummary
     from discreet.model.beta_mixtures import BetaMixture
     from discreet.model.dirichlet import Beta
     from discreet.record.release import Release

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from discreet.inference.contrasts import Contrast, Quantity
-    from discreet.inference.table_contrasts import ContrastSummary
+    from discreet.inference.tables.contrasts import ContrastSummary
     from discreet.record.release import Release
     from discreet.record.table_release import TableRelease
 
@@ -187,7 +187,7 @@ class Compared:
 
 def compared_with(found: "Release", reference: str, category: str, mass: float, *, quiet: bool) -> Compared:
     """Every group of a record, up to some hundred, against a reference group; `quiet` draws no progress bar."""
-    from discreet.inference.table_contrasts import comparable, summarised
+    from discreet.inference.tables.contrasts import comparable, summarised
     from discreet.record.table_release import TableRelease
 
     if not isinstance(found, TableRelease):

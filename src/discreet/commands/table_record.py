@@ -9,7 +9,7 @@ from discreet.commands.options import cell
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from discreet.inference.group_tables import GroupSummaries
+    from discreet.inference.groups.arrays import GroupSummaries
     from discreet.record.table_release import TableRelease
 
 MOST_ROWS = 999

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from discreet.analysis.privacy import check_loss
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.private_totals import check_posterior as check_single_posterior
-from discreet.inference.table_posterior import check_table_posterior
+from discreet.inference.tables.posterior import check_table_posterior
 from discreet.mechanisms import Mechanism
 from discreet.model.tables import TableSpace
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import Counts, Floats
-from discreet.inference.count_windows import batches
-from discreet.inference.line_quantiles import BetaLines
+from discreet.inference.groups.line_quantiles import BetaLines
+from discreet.inference.groups.windows import batches
 from discreet.inference.runs import Run
 from discreet.model.beta_mixtures import BetaMixture
 

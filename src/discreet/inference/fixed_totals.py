@@ -19,8 +19,8 @@ from scipy.special import logsumexp
 from discreet import limits
 from discreet.arrays import Floats
 from discreet.errors import TooLargeError
-from discreet.inference.count_windows import Cells, RiseTable
-from discreet.inference.group_tilts import balanced_tilts
+from discreet.inference.groups.tilts import balanced_tilts
+from discreet.inference.groups.windows import Cells, RiseTable
 from discreet.inference.runs import Run
 from discreet.numerics.gamma import log_rising
 from discreet.numerics.sum_rules import panel_nodes

@@ -5,9 +5,9 @@ from scipy.fft import next_fast_len
 
 from discreet import limits
 from discreet.arrays import Floats
-from discreet.inference.count_windows import Windows
 from discreet.inference.fixed_totals import Tilted
-from discreet.inference.group_sums import TotalBounds, Transforms
+from discreet.inference.groups.sums import TotalBounds, Transforms
+from discreet.inference.groups.windows import Windows
 from discreet.inference.runs import Run
 
 _DEPTH = 45.0

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from discreet.inference.table_posterior import TablePosterior
+    from discreet.inference.tables.posterior import TablePosterior
     from discreet.model.cells import Cells
     from discreet.model.tables import TableSpace
 
@@ -77,7 +77,7 @@ class TableRelease(Release):
 
         Where nothing is public, `size_prior` says what is believed about the size of each group before, as for one variable.
         """
-        from discreet.inference.table_posterior import table_posterior
+        from discreet.inference.tables.posterior import table_posterior
 
         return table_posterior(self, size_prior)
 

@@ -19,20 +19,20 @@ from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate, arviz_of
 from discreet.inference.fixed_total_mixtures import probability_law
-from discreet.inference.group_summaries import check_summaries, group_summaries
-from discreet.inference.group_tables import GroupSummaries, precision
-from discreet.inference.latent_tables import LatentTable, Margin, Over, Positions, check_draws
+from discreet.inference.groups.arrays import GroupSummaries, precision
 from discreet.inference.noise_aware import NoiseAware
-from discreet.inference.other_groups import Group, TiedSizes, check_groups, tied_sizes
 from discreet.inference.private_totals import CountsOfAnyTotal, check_any_total, counts_of_any_total
 from discreet.inference.runs import Run
-from discreet.inference.simultaneous import common_tail
 from discreet.inference.size_posterior import SizePosterior
-from discreet.inference.table_contrasts import comparable, group_contrasts
-from discreet.inference.table_draws import Ranks, TableDraws
-from discreet.inference.table_frames import Library, summary_frame
-from discreet.inference.table_shares import SharedProbability, check_some_possible, chosen_weights, weights_of
-from discreet.inference.table_sums import DRAWS, TableCountsPosterior, category_index
+from discreet.inference.tables.contrasts import comparable, group_contrasts
+from discreet.inference.tables.draws import Ranks, TableDraws
+from discreet.inference.tables.frames import Library, summary_frame
+from discreet.inference.tables.latent import LatentTable, Margin, Over, Positions, check_draws
+from discreet.inference.tables.other_groups import Group, TiedSizes, check_groups, tied_sizes
+from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, weights_of
+from discreet.inference.tables.simultaneous import common_tail
+from discreet.inference.tables.summaries import check_summaries, group_summaries
+from discreet.inference.tables.sums import DRAWS, TableCountsPosterior, category_index
 from discreet.inference.true_counts import LatentCounts, ListedCounts, check_posterior, latent_counts
 from discreet.mechanisms import LatticeGeometric, Mechanism
 from discreet.mechanisms.base import Prior

@@ -10,7 +10,7 @@ import numpy as np
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
-from discreet.inference.count_windows import Cells, batches, ranges, windows
+from discreet.inference.groups.windows import Cells, batches, ranges, windows
 
 _COARSE = 12.0
 """Windows hold all but e^-12 here."""

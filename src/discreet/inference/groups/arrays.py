@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Counts, Floats
-from discreet.inference.count_windows import Cells, RiseTable
+from discreet.inference.groups.windows import Cells, RiseTable
 
 DEPTH = 30.0
 """Windows hold all but e^-30 of a tilted law, nearly."""

@@ -14,13 +14,13 @@ from discreet.errors import InvalidInputError
 from discreet.inference.any_total_mixtures import joint_weights
 from discreet.inference.category_contrasts import check_pairs
 from discreet.inference.contrasts import Contrast, CoupledGroup, Quantity, coupled_contrast, independent_contrast, size_coupling
-from discreet.inference.other_groups import TiedSizes
 from discreet.inference.private_totals import CountsOfAnyTotal
 from discreet.inference.runs import Run, added, kept, values_at
+from discreet.inference.tables.other_groups import TiedSizes
 from discreet.model.beta_rows import Block
 
 if TYPE_CHECKING:
-    from discreet.inference.table_posterior import TablePosterior
+    from discreet.inference.tables.posterior import TablePosterior
 
 _LEFT_OUT = 1e-14
 """Posterior probability of sizes, and of counts, that are left out at either end."""

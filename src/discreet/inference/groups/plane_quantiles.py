@@ -20,8 +20,8 @@ from scipy.special import betainc, expit
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
-from discreet.inference.line_quantiles import incomplete_beta
-from discreet.inference.quantile_search import equal_tailed, matched_logits
+from discreet.inference.groups.line_quantiles import incomplete_beta
+from discreet.inference.groups.quantile_search import equal_tailed, matched_logits
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.dirichlet import log_density
 from discreet.numerics.divergences import log_ratio_excess

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from discreet.inference.count_windows import batches, ranges, windows
-from discreet.inference.group_sums import fixed_totals
-from discreet.inference.group_tables import DEPTH, TRIMMED, GroupSummaries, Table, known, precision, trimmed
-from discreet.inference.group_tilts import balanced_tilts, check_widths
-from discreet.inference.line_quantiles import BetaLines
+from discreet.inference.groups.arrays import DEPTH, TRIMMED, GroupSummaries, Table, known, precision, trimmed
+from discreet.inference.groups.line_quantiles import BetaLines
+from discreet.inference.groups.sums import fixed_totals
+from discreet.inference.groups.tilts import balanced_tilts, check_widths
+from discreet.inference.groups.windows import batches, ranges, windows
 
 
 def of_public_sizes(table: Table, tail: float) -> GroupSummaries:

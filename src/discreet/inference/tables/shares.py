@@ -14,8 +14,8 @@ import numpy as np
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
 from discreet.inference.draws import standard_error
-from discreet.inference.latent_tables import LatentTable, Positions
-from discreet.inference.table_sums import category_index
+from discreet.inference.tables.latent import LatentTable, Positions
+from discreet.inference.tables.sums import category_index
 from discreet.model.cells import Groups
 from discreet.validation import check_share, shown
 

@@ -15,7 +15,7 @@ from scipy.fft import next_fast_len
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
-from discreet.inference.count_windows import Windows
+from discreet.inference.groups.windows import Windows
 
 Spectra = NDArray[np.complex128]
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, expit
 
 from discreet.arrays import Counts, Floats
-from discreet.inference.quantile_search import equal_tailed, matched_logits
+from discreet.inference.groups.quantile_search import equal_tailed, matched_logits
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.dirichlet import log_density
 from discreet.numerics.divergences import log_ratio_excess

@@ -16,9 +16,9 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.draws import dirichlet_draws
-from discreet.inference.other_groups import TiedSizes
 from discreet.inference.private_totals import CountsOfAnyTotal
 from discreet.inference.runs import Run
+from discreet.inference.tables.other_groups import TiedSizes
 from discreet.inference.true_counts import LatentCounts
 from discreet.model.cells import Groups, Mask
 from discreet.validation import shown

@@ -13,13 +13,13 @@ from scipy.special import digamma, polygamma
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.inference.count_windows import UNBOUNDED, RiseTable
-from discreet.inference.free_sizes import TRIMMED, WeightedTotals, summarise, weighted_totals
-from discreet.inference.group_tables import DEPTH, GroupSummaries, Table, each_block, joined, known, table_of
-from discreet.inference.group_tilts import matched_tilts
-from discreet.inference.leave_one_out import Contributions, Frequencies, contributions, relative_error
+from discreet.inference.groups.arrays import DEPTH, GroupSummaries, Table, each_block, joined, known, table_of
+from discreet.inference.groups.free_sizes import TRIMMED, WeightedTotals, summarise, weighted_totals
+from discreet.inference.groups.leave_one_out import Contributions, Frequencies, contributions, relative_error
+from discreet.inference.groups.public_sizes import of_public_sizes
+from discreet.inference.groups.tilts import matched_tilts
+from discreet.inference.groups.windows import UNBOUNDED, RiseTable
 from discreet.inference.private_totals import counts_of_any_total
-from discreet.inference.public_sizes import of_public_sizes
 from discreet.mechanisms.lattice import GeometricNoise
 from discreet.model.size_priors import SizePrior, size_prior_of, tabled
 

@@ -16,10 +16,10 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
 from discreet.inference.draws import standard_error
-from discreet.inference.latent_tables import LatentTable, Margin, Over, Positions, check_draws, check_groups_drawn
-from discreet.inference.other_groups import TiedSizes
 from discreet.inference.runs import Run, RunningSum, kept
 from discreet.inference.size_posterior import SizePosterior
+from discreet.inference.tables.latent import LatentTable, Margin, Over, Positions, check_draws, check_groups_drawn
+from discreet.inference.tables.other_groups import TiedSizes
 from discreet.model.cells import Groups
 from discreet.validation import check_records, shown, spelling
 

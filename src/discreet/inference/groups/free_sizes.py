@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
-from discreet.inference.count_windows import batches, ranges, windows
-from discreet.inference.group_sums import FreeTotals
-from discreet.inference.group_tables import GroupSummaries, Table, precision
-from discreet.inference.group_tilts import check_transforms, check_widths
-from discreet.inference.plane_quantiles import BetaPlanes
+from discreet.inference.groups.arrays import GroupSummaries, Table, precision
+from discreet.inference.groups.plane_quantiles import BetaPlanes
+from discreet.inference.groups.sums import FreeTotals
+from discreet.inference.groups.tilts import check_transforms, check_widths
+from discreet.inference.groups.windows import batches, ranges, windows
 
 LogWeight = Callable[[Counts, NDArray[np.int64]], Floats]
 """ln h of totals, a row for each of the groups of these indices."""

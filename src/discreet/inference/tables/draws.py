@@ -13,7 +13,7 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.draws import Estimate, coordinates, estimated, needed, standard_error
-from discreet.inference.latent_tables import LatentTable, Positions, check_draws
+from discreet.inference.tables.latent import LatentTable, Positions, check_draws
 from discreet.model.cells import Groups
 from discreet.validation import check_records
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import InvalidInputError
-from discreet.inference.group_tables import GroupSummaries
+from discreet.inference.groups.arrays import GroupSummaries
 from discreet.model.cells import Cells
 from discreet.validation import shown
 
