@@ -59,31 +59,36 @@ class PretendedSecret(SeededBits):
 
 
 class StringBits:
-    """Plays back one string of bits, whatever the widths asked for; raises when it runs dry."""
+    """Plays back one string of bits, whatever the widths asked for; raises when it runs dry. `left` have not been asked for."""
 
     def __init__(self, value: int, length: int) -> None:
-        self._value, self._left = value, length
+        self._value, self.left = value, length
 
     secret = False
 
     def bits(self, count: int) -> int:
-        if count > self._left:
+        if count > self.left:
             raise EntropyError("the string is over")
-        self._left -= count
-        return (self._value >> self._left) & ((1 << count) - 1)
+        self.left -= count
+        return (self._value >> self.left) & ((1 << count) - 1)
 
 
 def law_by_enumeration(draw: Callable[[BitSource], T], length: int) -> tuple[dict[T, Fraction], Fraction]:
-    """The exact probability of every outcome decided within `length` bits, and that of the rest: no statistics involved."""
+    """The exact probability of every outcome decided within `length` bits, and that of the rest: no statistics involved.
+
+    Strings that begin alike and differ only in bits that were not asked for have the same outcome, so one of them is played.
+    """
     law: dict[T, Fraction] = {}
-    undecided = 0
-    for value in range(1 << length):
+    undecided, value = 0, 0
+    while value < 1 << length:
+        source = StringBits(value, length)
         try:
-            outcome = draw(StringBits(value, length))
+            outcome = draw(source)
         except EntropyError:
-            undecided += 1
+            undecided += 1 << source.left
         else:
-            law[outcome] = law.get(outcome, Fraction(0)) + Fraction(1, 1 << length)
+            law[outcome] = law.get(outcome, Fraction(0)) + Fraction(1 << source.left, 1 << length)
+        value += 1 << source.left
     return law, Fraction(undecided, 1 << length)
 
 
