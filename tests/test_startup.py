@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +52,16 @@ def test_a_release_loads_none_of_the_slow_parts_of_scipy() -> None:
     done = subprocess.run([sys.executable, "-c", f"{code}; import sys; print(*sys.modules)"], check=True, capture_output=True, text=True)  # noqa: S603
     assert not {"scipy.stats", "scipy.signal", "scipy.optimize", "scipy.interpolate"} & set(done.stdout.split())
     assert "scipy.special" in done.stdout.split()
+
+
+def test_the_release_command_loads_nothing_that_it_does_not_need(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("smoking\nnever\nformer\n")
+    options = ["release", str(tmp_path / "a.csv"), "-c", "smoking", "--categories", "never,former", "-e", "1", "--json"]
+    code = f"import sys; from discreet.cli import app; app({options!r}, standalone_mode=False); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603
+    modules = set(done.stdout.splitlines()[-1].split())
+    assert not {"scipy.stats", "scipy.signal", "scipy.optimize", "pandas", "polars", "matplotlib", "pyspark", "dp_accounting"} & modules
+    assert "duckdb" in modules
 
 
 def test_what_is_loaded_is_noticed() -> None:
