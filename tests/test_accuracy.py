@@ -340,7 +340,7 @@ def test_a_mean_that_cannot_be_found_says_why() -> None:
 
 
 @pytest.mark.parametrize("name", ["LatticeGeometric", "LaplaceHistogram", "HellingerSmooth"])
-@pytest.mark.parametrize("prior", [dc.Beta(1, 1), dc.Beta("0.1", 3)])
+@pytest.mark.parametrize("prior", mostly_slow([dc.Beta("0.1", 3), dc.Beta(1, 1)], 1))
 def test_interpolation_between_datasets(name: str, prior: dc.Beta) -> None:
     mechanism = dc.mechanism(name, prior, 500, "0.5")
     exact, worst = expected_error(mechanism, over="predictive"), expected_error(mechanism, over="worst")
@@ -353,7 +353,7 @@ def test_interpolation_between_datasets(name: str, prior: dc.Beta) -> None:
 
 
 @pytest.mark.parametrize("name", ["LatticeGeometric", "LaplaceHistogram", "HellingerGlobal", "HellingerSmooth"])
-@pytest.mark.parametrize("epsilon", ["0.003", "0.5", "30"])
+@pytest.mark.parametrize("epsilon", mostly_slow(["0.5", "0.003", "30"], 1))
 @pytest.mark.parametrize("prior", mostly_slow([dc.Beta(1, 1), dc.Beta("0.1", 300)], 1))
 def test_quadrature_equals_enumeration(name: str, epsilon: str, prior: dc.Beta) -> None:
     """Nodes stand for outcomes and for datasets; the oracle lists all of both. An ε 10 % off would show."""

@@ -85,7 +85,7 @@ def _listed(mechanism: Mechanism, raw: tuple[int, ...]) -> ListedCounts:
 # --- against the definition -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("world", WORLDS, ids=str)
+@pytest.mark.parametrize("world", mostly_slow(WORLDS[1::2] + WORLDS[::2], 2), ids=str)
 @pytest.mark.parametrize("cls", [*PRODUCTS, *EXPONENTIALS])
 def test_small_worlds_match_the_definition(cls: type[Mechanism], world: Any) -> None:
     a, n, epsilon = world
@@ -391,7 +391,7 @@ def test_people_see_means_and_intervals() -> None:
 # --- coverage ---------------------------------------------------------------------------------------------------------
 
 GRID = [
-    *((cls, n, epsilon) for cls in PRODUCTS for n in (50, 200, 1000) for epsilon in (0.1, 0.5, 1.0)),
+    *((cls, n, epsilon) for cls in PRODUCTS for n in (50, 200, 1000) for epsilon in (0.1, 0.5, 1.0) if (cls, n) != (dc.LaplaceZhang, 1000)),
     *((cls, n, epsilon) for cls in EXPONENTIALS for n in (50, 200) for epsilon in (0.1, 0.5, 1.0)),
 ]
 DRAWN_SLACK = 0.1

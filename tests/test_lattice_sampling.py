@@ -79,7 +79,9 @@ def test_many_draws_fit_the_law_and_not_a_rate_ten_percent_off(k: int, epsilon: 
     assert _check(k, epsilon, size)
 
 
-@pytest.mark.parametrize(("k", "epsilon", "size"), [(10, "0.5", 4000), (50, "1", 1000), (200, "0.1", 300)])
+@pytest.mark.parametrize(
+    ("k", "epsilon", "size"), [(10, "0.5", 4000), (50, "1", 1000), pytest.param(200, "0.1", 300, marks=pytest.mark.slow)]
+)
 def test_the_size_of_the_noise_is_right_for_many_categories(k: int, epsilon: str, size: int) -> None:
     exact = Fraction(epsilon)
     sizes = [sum(map(abs, d)) // 2 for d in draws(k, exact, size, seed=3)]

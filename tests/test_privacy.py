@@ -199,7 +199,7 @@ def check_search(worst: dict[str, tuple[float, Configuration]]) -> None:
     assert worst["HellingerLocal"][0] > 1.0
 
 
-SEARCHED_QUICKLY, SEARCHED = 150, 2000
+SEARCHED_QUICKLY, SEARCHED = 60, 2000
 """Configurations in the normal run, and in the slow one of tests/test_quoted_numbers.py."""
 
 

@@ -98,7 +98,7 @@ def everything(kind: str, rows: Rows, more: Sequence[str]) -> tuple[Any, ...]:
 
 @pytest.mark.usefixtures("_planted")
 @pytest.mark.parametrize("more", [[], ["--privacy-id", "who"], STRICT, [*STRICT, "--privacy-id", "who"]], ids=lambda more: " ".join(more))
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", mostly_slow(FORMATS, 1))
 def test_datasets_of_all_sizes_leave_the_same_behind(kind: str, more: list[str]) -> None:
     seen = {name: everything(kind, rows, [*PRIVATE, *more]) for name, rows in SIZES.items()}
     assert [code for code, *_ in seen["nobody"][0][:4]] == [0] * 4, seen["nobody"][0]
@@ -145,7 +145,7 @@ def test_nobody_and_somebody_in_processes_of_their_own(kind: str) -> None:
 
 
 @pytest.mark.usefixtures("_planted")
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", mostly_slow(FORMATS, 1))
 def test_strictly_a_row_that_comes_may_say_anything(kind: str) -> None:
     """An undeclared answer and a missing one are answers like any others, also of the only person there is."""
     asked = [*PRIVATE, *STRICT, "--privacy-id", "who"]

@@ -15,6 +15,7 @@ from scipy.stats import chi2, ncx2
 import discreet as dc
 from discreet.mechanisms.base import Mechanism
 from discreet.sampling import CandidateSampler, SeededBits
+from tests.support import mostly_slow
 
 DRAWS = 4_000
 FALSE_ALARM = 1e-6
@@ -195,7 +196,7 @@ def test_nothing_private_stays_behind(name: str, k: int) -> None:
     assert not set(secrets) & set(numbers)
 
 
-@pytest.mark.parametrize("public", ["sizes", "total", "nothing"])
+@pytest.mark.parametrize("public", mostly_slow(["nothing", "sizes", "total"], 1))
 def test_nothing_of_a_private_table_stays_behind(public: str, tmp_path: Path) -> None:
     """As above: the secrets are chosen after a first use, among the numbers that nothing holds."""
 

@@ -127,7 +127,7 @@ def test_cost_and_answer_stay_sane_up_to_the_largest_n(epsilon: str) -> None:
 # --- three or more categories, too many candidates --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["LaplaceZhang", "LaplaceHistogram", "LatticeGeometric"])
+@pytest.mark.parametrize("name", mostly_slow(["LatticeGeometric", "LaplaceZhang", "LaplaceHistogram"], 1))
 @pytest.mark.parametrize(
     ("prior", "n", "epsilon", "most"),
     [
