@@ -21,7 +21,7 @@ LONG = ("interval", "mean", "plot", "plot prior", "sample", "discreet show")
 """Everything about each of many categories takes long: up to 100 of them here."""
 PARTS = 2
 """The fuzz runs in so many tests, to be run side by side."""
-ROUNDS = 2
+ROUNDS = 1
 """How often each call is tried."""
 
 Case = dict[str, Any]
