@@ -36,6 +36,27 @@ class Factors:
         logs[:, self.noise.cells :] = 0.0
         return logs
 
+    def log_tilted_means(self, centres: Floats, middle: Floats, length: Floats, rate: Floats) -> Floats:
+        """The logs of the means of likelihood times e^{λx} over cells of so many counts: exponentials on either side of the noisy count."""
+        logs = self.log_likelihood(centres, middle) + rate[:, None, None] * middle
+        if (length == 1.0).all():
+            return logs
+        tilt, size = rate[:, None, None], length[:, None, None]
+        slope = np.where(np.arange(len(self.a)) < self.noise.cells, self.noise.slope, 0.0)[None, :, None]
+        away = middle - centres[..., None]
+        up, down = (_log_sinh_ratio(tilt + sign * slope, size) - np.log(size) for sign in (1.0, -1.0))
+        logs += np.where(away < 0.0, up, down)
+        half = 0.5 * (size - 1.0)
+        cusp = (np.abs(away) <= half) & (slope > 0.0)
+        tilt, slope, half, size = (np.broadcast_to(part, cusp.shape)[cusp] for part in (tilt, slope, half, size))
+        away = away[cusp]
+        below, above = half + 1.0 - np.ceil(away), half + np.ceil(away)
+        first = _log_sinh_ratio(tilt + slope, below) + (tilt + slope) * 0.5 * (below - 1.0 - 2.0 * half) + slope * away
+        second = _log_sinh_ratio(tilt - slope, above) + (tilt - slope) * 0.5 * (2.0 * half - above + 1.0) - slope * away
+        up, down = (np.broadcast_to(part, cusp.shape)[cusp] for part in (up, down))
+        logs[cusp] += np.logaddexp(first, second) - np.log(size) + slope * np.abs(away) - np.where(away < 0.0, up, down)
+        return logs
+
     def log_prior(self, x: Floats) -> Floats:
         """ln Γ(a + x)/x! for counts by outcome and category, up to a constant for each category."""
         a = self.a[None, :, None]
@@ -60,3 +81,10 @@ class Factors:
             before = np.where(start > 0.0, log_rise(a, np.maximum(start, 1.0)) + np.log(start / a), -np.inf)
         sums[near] = below + np.log(-np.expm1(np.minimum(before - below, -1e-12)))
         return sums
+
+
+def _log_sinh_ratio(slope: Floats, terms: Floats) -> Floats:
+    """ln of the sum of e^{slope j} over so many consecutive j around 0; -inf for none."""
+    half = 0.5 * np.maximum(np.abs(slope), 1e-9)
+    with np.errstate(divide="ignore"):
+        return np.asarray(half * (terms - 1.0) + np.log(-np.expm1(-2.0 * half * terms)) - np.log(-np.expm1(-2.0 * half)))

@@ -102,7 +102,7 @@ class Grid:
         x = low[..., None] + length[:, None, None] * np.arange(cells)
         middle = x + 0.5 * (length[:, None, None] - 1.0)
         logs = factors.log_prior_sums(np.maximum(x, 0.0), np.minimum(x, 0.0) + length[:, None, None])
-        logs = logs + factors.log_likelihood(centres, middle) + rate[:, None, None] * middle
+        logs = logs + factors.log_tilted_means(centres, middle, length, rate)
         logs = np.where(x <= n[:, None, None], logs, -np.inf)
         first = _FirstCell.of(factors, centres, rate, length)
         logs[..., 0] = np.where(split, first.log_sum, logs[..., 0])
@@ -150,7 +150,12 @@ class Grid:
         The pieces of a first cell come before the cells; those of windows that do not begin with 0 have no weight.
         """
         rows, cells, whole = np.arange(len(targets))[:, None], np.arange(self.mass.shape[-1]), self.factors.whole
-        n, length, low, others = self.n[:, None, None], self.length[:, None, None], self.low[rows, targets][..., None], self._others(targets)
+        n, length, low, others = (
+            self.n[:, None, None],
+            self.length[:, None, None],
+            self.low[rows, targets][..., None],
+            self._others(targets),
+        )
         split = self.moved[rows, targets][..., None] > 0.0
         own = self.mass[rows, targets] * ~(split & (cells == 0))
         own[..., 1] -= self.moved[rows, targets]
@@ -209,5 +214,3 @@ def blocks(weight: Floats, a: Floats, b: Floats, spread: Floats, most: int) -> t
     variance = np.where(share > 0.0, np.maximum(square / held - mean**2, 0.0), 0.0)
     a, total = np.clip(centre + mean, a[..., :1], a[..., -1:]), total[..., :1]
     return np.maximum(share, 0.0), a, total - a, np.maximum(own, 0.0) / held + variance / total**2
-
-

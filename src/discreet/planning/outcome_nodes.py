@@ -12,10 +12,11 @@ from discreet.planning.outcome_factors import Factors
 _TOTALS = ((30, 13, 0.75), (100, 9, 0.8), (1 << 62, 5, 1.1))
 """Up to how many categories: how many totals stand for all of a private one, and how far from each other they are, in standard deviations.
 The sum of many counts is nearly normal, and needs fewer."""
-_UNEVEN, _UNEVEN_TOTALS = 0.3, ((30, 33, 0.3), (100, 17, 0.5), (1 << 62, 9, 0.7))
+_UNEVEN, _UNEVEN_TOTALS = 0.3, ((30, 33, 0.3), (100, 17, 0.5), (1 << 62, 7, 0.9))
 """The same for priors with a parameter below this, under which most counts are likely to be 0: few others make up the total."""
-_ROUNDS, _NARROW = 5, 0.6
-"""Totals are looked for anew, at most so often, if they lie within less than this part of the deviation that was expected."""
+_ROUNDS, _NARROW, _ASIDE = 5, 0.6, 0.1
+"""Totals are looked for anew, at most so often, if they lie within less than this part of the deviation that was expected, or if their mean
+is further than this part of it from where they were looked for: with many counts near 0 the noise that cannot be seen adds up."""
 _TAIL = 1e-8
 """Tilted probability left out on each side of a window."""
 _DENSE, _GROWTH = 3, 1.7
@@ -97,7 +98,7 @@ class Nodes:
         """Totals of each outcome that stand for all of a private one.
 
         The weight of a total n is n!/Γ(A + n) e^{-λn} Z(λ) P_λ(n) under any tilt λ; here P_λ is taken for normal. Totals are looked for
-        within some deviations of a centre; where they turn out to be much nearer to each other, again within as many of their own.
+        within some deviations of a centre; where they turn out to be elsewhere or much nearer to each other, again.
         """
         for _ in range(_ROUNDS):
             n = _totals_around(centre, deviation, *totals_of(a))
@@ -105,6 +106,8 @@ class Nodes:
             rate = repeated.balanced(n.ravel(), far)
             logs = repeated.log_weights(rate, n.ravel()).reshape(n.shape) - log_rising(float(a.sum()), n, 1.0)
             count = _stood_for(n)
+            count[:, -1] += 0.5 * np.maximum(n[:, -1] - n[:, -2] - 1.0, 0.0)  # the ends stand for totals on both sides, unless they are 0
+            count[:, 0] += np.where(n[:, 0] > 0.0, 0.5 * np.maximum(n[:, 1] - n[:, 0] - 1.0, 0.0), 0.0)
             with np.errstate(divide="ignore"):
                 logs = logs + np.log(count)
             share = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -112,9 +115,10 @@ class Nodes:
             mean = (share * n).sum(axis=1)
             found = np.sqrt((share * (n - mean[:, None]) ** 2).sum(axis=1))
             narrow = found < _NARROW * deviation
-            if not narrow.any():
+            aside = (np.abs(mean - centre) > _ASIDE * deviation) & (n[:, 0] > 0.0)
+            if not (narrow | aside).any():
                 break
-            centre = np.where(narrow, mean, centre)
+            centre = np.where(narrow | aside, mean, centre)
             deviation = np.where(narrow, np.maximum(found, 0.15 * deviation), deviation)
         return Totals(n, rate.reshape(n.shape), logs, count)
 
