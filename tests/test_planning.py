@@ -322,6 +322,14 @@ def test_commands(tmp_path: Path) -> None:
     assert len(curve["rows"]) == 9
 
 
+def test_a_cell_of_a_table_has_the_noise_that_its_group_is_planned_with() -> None:
+    prior, by = dc.Dirichlet.uniform(3), {"group": ["a", "b"]}
+    total, nothing = dc.LatticeGeometric(prior, n=50, epsilon=1, by=by).noise, dc.LatticeGeometric(prior, epsilon="0.5", by=by).noise
+    assert total is not None
+    assert nothing is not None
+    assert total.slope == nothing.slope == 0.5
+
+
 def test_shares_in_percent() -> None:
     words = ["plan", "--curve", "--n", "20", "--json", "--expect"]
     percent, plain = (json.loads(runner.invoke(app, [*words, given]).stdout) for given in ("90%, 10%", "0.9,0.1"))

@@ -64,7 +64,8 @@ def plan(
     """Find the epsilon (given --n) or the number of records (given --epsilon) with which readers' intervals are narrow enough.
 
     No data are looked at, so choosing by the answer is public. With --public nothing n stays private and is a guess, which must not come
-    from the data. For one group of a table give the n of that group.
+    from the data. For one group of a table give the n of that group; if only the table's total is public,
+    --public nothing and half the table's epsilon.
 
     Example: discreet plan --width 4% --n 2700 --prior uniform:5
     """

@@ -101,7 +101,7 @@ def plan(
     to 0 as n grows: plan ε for it. `mechanism` is a name, also wrapped as in "Remapped(LatticeGeometric)", or a class.
 
     With `public="nothing"` n stays private, and the n given or found is a guess that must not come from the data. Plan for one group of a
-    table with the n of that group.
+    table with the n of that group; if the total of the table alone is public, with `public="nothing"` and half the table's ε.
     """
     goal, target = _goal({"width": width, "price": price, "error": error})
     if (n is None) == (epsilon is None):
