@@ -74,7 +74,7 @@ def plan(
     from discreet.planning.width_plans import width_curve
 
     with errors_in_one_line(), progress_bar(not as_json) as progress:
-        goals = {name: _share(text, f"--{name}") for name, text in {"width": width, "price": price, "error": error}.items()}
+        goals: dict[str, Any] = {name: _share(text, f"--{name}") for name, text in {"width": width, "price": price, "error": error}.items()}
         shares = None if expect is None else [parse_share(part, "--expect") for part in parse_list(expect, "--expect")]
         options: dict[str, Any] = {"mechanism": mechanism, "expect": shares, "worst": worst, "public": parse_public(public)}
         _check_question([f"--{name}" for name, value in goals.items() if value is not None], n, epsilon, curve=curve, plot=plot)

@@ -135,7 +135,7 @@ def _large(a: Floats, b: Floats, t: Floats) -> tuple[Floats, Floats]:
     """The same where both parameters are large, by the normal distribution."""
     standard = _standardised(a, b, t)
     with np.errstate(over="ignore", under="ignore"):
-        density = np.exp(-0.5 * standard**2) * np.sqrt((a + b) / (2.0 * np.pi * np.maximum(t * (1.0 - t), 1e-300)))
+        density = np.exp(-0.5 * standard**2) * np.sqrt((a + b) / (2.0 * np.pi * np.maximum(t * (1.0 - t), 1e-250)))
     return ndtr(standard), density
 
 
