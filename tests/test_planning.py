@@ -53,7 +53,7 @@ def released_width(mechanism: dc.LatticeGeometric, n: int, size: int, expect: li
     counts = believed.law.predictive(n).sample(READ, rng)
     raw = counts[:, : noise.cells] + noise.simulate(READ, rng)
     shown = np.tile(np.arange(prior.k)[:4], (READ, 1))
-    read = OutcomeReader(prior.concentration, mechanism.n, noise, n).widths(raw, shown, 0.95).mean(axis=1)
+    read = OutcomeReader(prior.concentration, mechanism.space.n, noise, n).widths(raw, shown, 0.95).mean(axis=1)
     a = prior.concentration[shown]
     own = (a + counts[:, :4], float(prior.exact_total) - a + n - counts[:, :4])
     plain = (betaincinv(*own, 0.975) - betaincinv(*own, 0.025)).mean(axis=1)
@@ -98,7 +98,7 @@ def test_likely_zeros_and_a_dominant_category(k: int, n: int, epsilon: str, publ
     counts = Believed.of(prior, n, shares).law.predictive(n).sample(size, rng)
     raw = counts[:, : noise.cells] + noise.simulate(size, rng)
     targets = np.argsort(-counts, axis=1)[:, :3]
-    read = OutcomeReader(prior.concentration, mechanism.n, noise, n).widths(raw, targets, 0.95)
+    read = OutcomeReader(prior.concentration, mechanism.space.n, noise, n).widths(raw, targets, 0.95)
     one_by_one = np.empty_like(read)
     for i, outcome in enumerate(raw):
         reported = tuple(int(x) for x in mechanism.report(outcome[None, :])[0])

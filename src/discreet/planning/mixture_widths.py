@@ -123,7 +123,7 @@ def _small(a: Floats, b: Floats, t: Floats, *, exact: bool) -> tuple[Floats, Flo
     with np.errstate(over="ignore", under="ignore"):
         density = np.exp((a - 1.0) * np.log(t) + (b - 1.0) * np.log1p(-t) - betaln(a, b))
     if exact:
-        return betainc(a, b, t), density
+        return np.asarray(betainc(a, b, t)), np.asarray(density)
     total = a + b
     near = (a < 1.0) | (t < a / total + _BEYOND * np.sqrt(a * b / (total + 1.0)) / total)
     value = np.ones_like(t)
