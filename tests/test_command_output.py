@@ -289,9 +289,10 @@ def test_show_as_json(record: Path) -> None:
         assert row["reported_mean"] == pytest.approx((1 + count) / 63)
 
 
-def test_another_mass_in_the_table(record: Path) -> None:
+@pytest.mark.parametrize("mass", ["1/2", "50%"])
+def test_another_mass_in_the_table(record: Path, mass: str) -> None:
     low, high = dc.Release.from_json(record.read_text()).noise_aware().interval(0.5)[0]
-    shown = invoke("show", record, "--mass", "1/2").stdout
+    shown = invoke("show", record, "--mass", mass).stdout
     assert "50 % interval" in shown
     assert f"{low:.4f} to {high:.4f}" in shown
 

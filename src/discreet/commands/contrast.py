@@ -46,7 +46,7 @@ def contrast(
     category: Annotated[
         str | None, typer.Argument(help="The category whose probability is compared in two groups.", show_default=False)
     ] = None,
-    mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1.")] = str(MASS),
+    mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1, or such as 90%.")] = str(MASS),
     as_json: JsonOption = False,
 ) -> None:
     """Compare two groups of a table, or two categories of one variable: difference, ratio and odds ratio, noise allowed for.

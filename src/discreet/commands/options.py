@@ -111,16 +111,22 @@ def parse_number(text: str, option: str) -> Fraction:
         raise InvalidInputError(f"{option} must be a number such as 0.5 or 1/3, got {shown(text)!r}") from None
 
 
+def parse_share(text: str, option: str) -> Fraction:
+    """A number, or a percentage such as 4%, exactly."""
+    given = text.strip()
+    return parse_number(given[:-1].rstrip(), option) / 100 if given.endswith("%") else parse_number(text, option)
+
+
 def parse_mass(text: str) -> float:
     """How much probability an interval holds."""
-    from discreet.validation import exact, shown
+    from discreet.validation import shown
 
     try:
-        level = float(exact(text, "--mass"))
+        level = float(parse_share(text, "--mass"))
     except InvalidInputError:
         level = 0.0
     if not 0.0 < level < 1.0:
-        raise InvalidInputError(f"--mass must be a number between 0 and 1, such as 0.9, got {shown(text)!r}")
+        raise InvalidInputError(f"--mass must be a number between 0 and 1, such as 0.9 or 90%, got {shown(text)!r}")
     return level
 
 

@@ -1,5 +1,6 @@
 """`discreet plan`: the ε, or the number of records, that a goal asks for."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,7 @@ from discreet.commands.options import (
     parse_number,
     parse_prior,
     parse_public,
+    parse_share,
     print_json,
     print_table,
 )
@@ -49,7 +51,8 @@ def plan(
     mechanism: MechanismOption = "LatticeGeometric",
     public: PublicOption = "total",
     expect: Annotated[
-        str | None, typer.Option("--expect", help="Guessed shares of the categories, such as 0.6,0.25,0.15; never read off the data.")
+        str | None,
+        typer.Option("--expect", help="Guessed shares of the categories, such as 0.6,0.25,0.15 or 60%,25%,15%; never read off the data."),
     ] = None,
     worst: Annotated[
         bool, typer.Option("--worst", help="The widest category instead of the average; with --error, the worst dataset.")
@@ -61,7 +64,8 @@ def plan(
     """Find the epsilon (given --n) or the number of records (given --epsilon) with which readers' intervals are narrow enough.
 
     No data are looked at, so choosing by the answer is public. With --public nothing n stays private and is a guess, which must not come
-    from the data. For one group of a table give the n of that group.
+    from the data. For one group of a table give the n of that group; if only the table's total is public,
+    --public nothing and half the table's epsilon.
 
     Example: discreet plan --width 4% --n 2700 --prior uniform:5
     """
@@ -70,22 +74,13 @@ def plan(
     from discreet.planning.width_plans import width_curve
 
     with errors_in_one_line(), progress_bar(not as_json) as progress:
-        goals = {"width": _number(width, "--width"), "price": _number(price, "--price"), "error": _number(error, "--error")}
-        given = [f"--{name}" for name, value in goals.items() if value is not None]
-        shares = None if expect is None else [parse_number(part, "--expect") for part in parse_list(expect, "--expect")]
+        goals: dict[str, Any] = {name: _share(text, f"--{name}") for name, text in {"width": width, "price": price, "error": error}.items()}
+        shares = None if expect is None else [parse_share(part, "--expect") for part in parse_list(expect, "--expect")]
         options: dict[str, Any] = {"mechanism": mechanism, "expect": shares, "worst": worst, "public": parse_public(public)}
-        if plot is not None and not curve:
-            raise InvalidInputError("--plot draws a curve: add --curve")
-        if curve:
-            if n is None or epsilon is not None or given:
-                raise InvalidInputError("--curve takes --n and neither a goal nor --epsilon")
+        _check_question([f"--{name}" for name, value in goals.items() if value is not None], n, epsilon, curve=curve, plot=plot)
+        if curve and n is not None:
             drawn = width_curve(parse_prior(prior), n, progress=progress, **options)
         else:
-            if len(given) != 1:
-                many = f"got {' and '.join(given)}" if given else "got none"
-                raise InvalidInputError(f"give one goal: --width 4%, --price 1.1 or --error 0.05; {many}")
-            if (n is None) == (epsilon is None):
-                raise InvalidInputError("give either --n, to find epsilon, or --epsilon, to find n")
             level = None if epsilon is None else parse_number(epsilon, "--epsilon")
             found = compute(parse_prior(prior), n=n, epsilon=level, progress=progress, **goals, **options)
     if curve:
@@ -101,11 +96,23 @@ def plan(
         Console(highlight=False).print(found.sentence, found.precision, found.choice, sep="\n", markup=False, soft_wrap=True)
 
 
-def _number(text: str | None, option: str) -> Any:
-    """A number, or a percentage such as 4%."""
-    if text is None:
-        return None
-    return parse_number(text[:-1], option) / 100 if text.rstrip().endswith("%") else parse_number(text, option)
+def _share(text: str | None, option: str) -> Fraction | None:
+    return None if text is None else parse_share(text, option)
+
+
+def _check_question(given: list[str], n: int | None, epsilon: str | None, *, curve: bool, plot: Path | None) -> None:
+    """One goal and one of n and ε, or a curve for an n alone; with a curve, a plot of it."""
+    if plot is not None and not curve:
+        raise InvalidInputError("--plot draws a curve: add --curve")
+    if curve:
+        if n is None or epsilon is not None or given:
+            raise InvalidInputError("--curve takes --n and neither a goal nor --epsilon")
+        return
+    if len(given) != 1:
+        many = f"got {' and '.join(given)}" if given else "got none"
+        raise InvalidInputError(f"give one goal: --width 4%, --price 1.1 or --error 0.05; {many}")
+    if (n is None) == (epsilon is None):
+        raise InvalidInputError("give either --n, to find epsilon, or --epsilon, to find n")
 
 
 def _show_error_plan(found: "Plan", prior: str) -> None:

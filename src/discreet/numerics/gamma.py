@@ -51,7 +51,10 @@ def log_rise(a: float | Floats, x: Floats) -> Floats:
     far = np.where(large, x, STIRLING_FROM)
     series = (far + 0.5) * np.log1p((a - 1.0) / (1.0 + far)) + (a - 1.0) * (np.log(a + far) - 1.0)
     series += _remainder(a + far) - _remainder(1.0 + far)
-    return series if large.all() else np.where(large, series, gammaln(a + x) - gammaln(1.0 + x))
+    if not large.all():
+        near = ~large
+        series[near] = gammaln((a + x)[near]) - gammaln(1.0 + x[near])
+    return series
 
 
 def _remainder(z: Floats) -> Floats:

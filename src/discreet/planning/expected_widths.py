@@ -44,12 +44,14 @@ _DENSE, _GROWTH, _NODES = 48, 4, 8
 """Outcomes that are all nodes at either end, how much longer each further panel is, and the nodes of each."""
 _RARE = 1e-7
 """Outcomes of such a probability, and no more of them than that, are left out."""
-_DRAWS, _FEWEST, _TARGETS = 400, 8, 3
+_DRAWS, _FEWEST, _TARGETS = 400, 6, 3
 """Simulated outcomes, at least so many, and how many categories of each are looked at."""
-_FEWEST_SEARCHED = 5
+_FEWEST_SEARCHED = 3
 """Outcomes at least where a search tries one value after the other, which many categories make slow."""
 _ENOUGH = 30
 """Draws from which on the square of the width without privacy is a control too."""
+_STILL = 1e-6
+"""A control that varies less than this, relative to the width, is left out: what varies is rounding."""
 _PUBLIC_COST, _PRIVATE_COST = 6_000, 1_000
 """Counts of all outcomes that are simulated: fewer outcomes where there are many categories, or where the total must be found too."""
 _MANY_TARGETS = 40
@@ -149,9 +151,9 @@ def _plain_moment(n: int, a: Fraction, b: Fraction, c: Fraction, d: Fraction) ->
     return float(weight @ width), float(weight @ width**2)
 
 
-def _plain(a: float, b: float, n: int, x: Floats) -> Floats:
+def _plain(a: float | Floats, b: float | Floats, n: int, x: Floats) -> Floats:
     """The widths of the intervals of Beta(a + x, b + n - x)."""
-    first, second = (a + x.ravel())[:, None], (b + (n - x.ravel()))[:, None]
+    first, second = (a + x).reshape(-1, 1), (b + (n - x)).reshape(-1, 1)
     return interval_widths(np.ones_like(first), first, second, MASS, exact=n <= _EXACT).reshape(x.shape)
 
 
@@ -335,8 +337,7 @@ def _simulated_width(
     width = reader.widths(raw, targets, MASS)
     a, whole = mechanism.prior.concentration, float(mechanism.prior.exact_total)
     x = np.take_along_axis(counts, targets, axis=1).astype(np.float64)
-    flat = [(a[targets] + x).reshape(-1, 1), (whole - a[targets] + (n - x)).reshape(-1, 1)]
-    plain = interval_widths(np.ones_like(flat[0]), flat[0], flat[1], MASS).reshape(x.shape)
+    plain = _plain(a[targets], whole - a[targets], n, x)
     known = np.array(_plain_moments(believed))[targets]
     scale = known[..., 0].mean()
     controls = np.stack([(plain - known[..., 0]).mean(axis=1) / scale, (plain**2 - known[..., 1]).mean(axis=1) / scale**2], axis=1)
@@ -344,15 +345,17 @@ def _simulated_width(
 
 
 def _targets(draws: int, k: int, only: int | None, rng: np.random.Generator) -> Counts:
-    """The categories of each outcome that are looked at: one of a kind, or some at random."""
+    """The categories of each outcome that are looked at: one of a kind, or some at random, each category as often as any other."""
     if only is not None:
         return np.full((draws, 1), only)
     many = min(k, _TARGETS if draws >= 2 * _ENOUGH else _MANY_TARGETS)
-    return np.argsort(rng.random((draws, k)), axis=1)[:, :many]
+    decks = -(-draws * many // k)
+    return np.argsort(rng.random((decks, k)), axis=1).ravel()[: draws * many].reshape(draws, many)
 
 
 def _controlled(values: Floats, controls: Floats) -> ExpectedWidth:
-    """The mean of the values, corrected by controls whose means are 0, by least squares."""
+    """The mean of the values, corrected by controls whose means are 0, by least squares. One that hardly varies explains nothing."""
+    controls = controls[:, controls.std(axis=0) > _STILL]
     design = np.concatenate([np.ones((len(values), 1)), controls], axis=1)
     found: Any = np.linalg.lstsq(design, values, rcond=None)[0]
     left = values - design @ found

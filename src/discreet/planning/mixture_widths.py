@@ -5,16 +5,60 @@ it is Peizer and Pratt's normal approximation, which is right to 2e-4 there and 
 `_NORMAL`, the normal distribution itself.
 """
 
-import numpy as np
-from scipy.special import betainc, ndtr, ndtri
+from dataclasses import dataclass
 
-from discreet.arrays import Floats
+import numpy as np
+from scipy.special import betainc, betaln, ndtr, ndtri
+
+from discreet.arrays import Counts, Floats
 
 _SMALL, _NORMAL = 16.0, 1e7
 """Parameters below which the incomplete beta function is used, and beyond which the normal distribution is."""
 _STEPS = 60
 _CLOSE, _EXACTLY_CLOSE = 1e-5, 1e-7
-"""Precision of a quantile, relative to the width of the interval."""
+"""Precision of a quantile, relative to the deviation, where a bracket is halved."""
+_LAST, _EXACTLY_LAST = (3e-3, 3e-3), (1e-4, 1e-5)
+"""A step of Newton's method is the last if it is shorter than this part of the deviation, and the tail nearer than this part to what is
+sought: what the step leaves is about the square."""
+_SLIGHT, _EXACTLY_SLIGHT = 1e-8, 1e-12
+"""Components with less than this part of a mixture's weight are left out."""
+_BEYOND = 15.0
+"""Deviations above the mean beyond which a Beta with a first parameter from 1 on has all its probability below."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Components:
+    """The components of some mixtures, one mixture after the other."""
+
+    row: Counts
+    """Which mixture each belongs to, ascending."""
+    weight: Floats
+    a: Floats
+    b: Floats
+    exact: bool
+
+    @property
+    def starts(self) -> Counts:
+        """Where each mixture begins."""
+        return np.flatnonzero(np.diff(self.row, prepend=-1))
+
+    def of(self, rows: Counts, count: int) -> "_Components":
+        """Those of some of so many mixtures, numbered anew."""
+        number = np.full(count, -1)
+        number[rows] = np.arange(len(rows))
+        kept = number[self.row] >= 0
+        return _Components(number[self.row[kept]], self.weight[kept], self.a[kept], self.b[kept], self.exact)
+
+    def distribution(self, t: Floats) -> tuple[Floats, Floats]:
+        """The mixtures' distribution functions at one point each, and about their densities."""
+        at = t[self.row]
+        value, density = np.empty_like(at), np.empty_like(at)
+        small = np.full(at.shape, True) if self.exact else np.minimum(self.a, self.b) < _SMALL
+        if small.any():
+            value[small], density[small] = _small(self.a[small], self.b[small], at[small], exact=self.exact)
+        if not small.all():
+            value[~small], density[~small] = _large(self.a[~small], self.b[~small], at[~small])
+        return np.add.reduceat(self.weight * value, self.starts), np.add.reduceat(self.weight * density, self.starts)
 
 
 def interval_widths(weight: Floats, a: Floats, b: Floats, mass: float, spread: Floats | float = 0.0, *, exact: bool = False) -> Floats:
@@ -22,52 +66,77 @@ def interval_widths(weight: Floats, a: Floats, b: Floats, mass: float, spread: F
 
     `spread` is a variance that each component has besides its own: that of the counts which one component stands for.
     """
-    weight = weight / weight.sum(axis=-1, keepdims=True)
+    kept = weight > (_EXACTLY_SLIGHT if exact else _SLIGHT) * weight.sum(axis=-1, keepdims=True)
+    row = np.nonzero(kept)[0]
+    weight, a, b, spread = weight[kept], a[kept], b[kept], np.broadcast_to(spread, kept.shape)[kept]
+    starts = np.flatnonzero(np.diff(row, prepend=-1))
+    weight = weight / np.add.reduceat(weight, starts)[row]
     means = a / (a + b)
-    mean = (weight * means).sum(axis=-1)
+    mean = np.add.reduceat(weight * means, starts)
     inside = means * (b / (a + b)) / (a + b + 1.0)
-    deviation = np.sqrt((weight * (inside + spread + (means - mean[:, None]) ** 2)).sum(axis=-1))
+    deviation = np.sqrt(np.add.reduceat(weight * (inside + spread + (means - mean[row]) ** 2), starts))
     # A Beta with the same mean and the larger variance has all its parameters by the same factor smaller.
     wider = np.maximum(((a + b + 1.0) * (inside / (inside + spread)) - 1.0) / (a + b), 1e-6)
-    a, b = a * wider, b * wider
-    tail = 0.5 * (1.0 - mass)
-    low = _quantile(weight, a, b, tail, mean, deviation, exact)
-    high = _quantile(weight, a, b, 1.0 - tail, mean, deviation, exact)
-    return np.maximum(high - low, 0.0)
+    parts, tail = _Components(row, weight, a * wider, b * wider, exact), 0.5 * (1.0 - mass)
+    return np.maximum(_quantile(parts, tail, mean, deviation, upper=True) - _quantile(parts, tail, mean, deviation, upper=False), 0.0)
 
 
-def _quantile(weight: Floats, a: Floats, b: Floats, level: float, mean: Floats, deviation: Floats, exact: bool) -> Floats:
-    """Newton's method inside a bracket that only shrinks; a step that leaves it is replaced by halving."""
+def _quantile(parts: _Components, tail: float, mean: Floats, deviation: Floats, *, upper: bool) -> Floats:
+    """Where a tail of the mixtures begins: Newton's method on logarithms, inside a bracket that only shrinks.
+
+    The logarithm of a Beta's tail is nearly a straight line in that of the distance to the end, also where its density has a pole there. A
+    step that leaves the bracket is replaced by halving.
+    """
     low, high = np.zeros_like(mean), np.ones_like(mean)
-    t = np.clip(mean + ndtri(level) * deviation, 0.5 * mean, 0.5 * (1.0 + mean))
-    close = (_EXACTLY_CLOSE if exact else _CLOSE) * deviation
+    t = np.clip(mean + ndtri(1.0 - tail if upper else tail) * deviation, 0.5 * mean, 0.5 * (1.0 + mean))
+    close, last = (_EXACTLY_CLOSE, _EXACTLY_LAST) if parts.exact else (_CLOSE, _LAST)
     open_ = np.arange(len(mean))
     for _ in range(_STEPS):
-        at = t[open_]
-        below, slope = _distribution(weight[open_], a[open_], b[open_], at[:, None], exact)
-        excess = below - level
-        low[open_] = np.where(excess <= 0.0, at, low[open_])
-        high[open_] = np.where(excess >= 0.0, at, high[open_])
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            newton = at - excess / slope
-        inside = np.isfinite(newton) & (newton > low[open_]) & (newton < high[open_])
+        at, unit = t[open_], deviation[open_]
+        below, slope = parts.distribution(at)
+        beyond = 1.0 - below if upper else below
+        short = beyond > tail if upper else beyond < tail
+        low[open_], high[open_] = np.where(short, at, low[open_]), np.where(short, high[open_], at)
+        newton = _step(at, beyond, slope, tail, upper=upper)
+        with np.errstate(invalid="ignore"):
+            inside = (newton > low[open_]) & (newton < high[open_])
         t[open_] = np.where(inside, newton, 0.5 * (low[open_] + high[open_]))
-        open_ = open_[(np.abs(t[open_] - at) > close[open_]) & (high[open_] - low[open_] > close[open_])]
+        near = (np.abs(t[open_] - at) <= last[0] * unit) & (np.abs(beyond - tail) <= last[1] * tail)
+        done = (inside & near) | (high[open_] - low[open_] <= close * unit)
+        if done.any():
+            parts, open_ = parts.of(np.flatnonzero(~done), len(open_)), open_[~done]
         if not open_.size:
             break
     return t
 
 
-def _distribution(weight: Floats, a: Floats, b: Floats, t: Floats, exact: bool) -> tuple[Floats, Floats]:
-    """The mixtures' distribution functions at one point each, and about their slopes."""
-    standard = _standardised(a, b, t)
-    small = np.full(a.shape, True) if exact else np.minimum(a, b) < _SMALL
-    value = ndtr(standard)
-    if small.any():
-        value[small] = betainc(a[small], b[small], np.broadcast_to(t, a.shape)[small])
+def _step(t: Floats, beyond: Floats, slope: Floats, tail: float, *, upper: bool) -> Floats:
+    """The next point of Newton's method; what is not a number, or on the wrong side, is seen by the bracket."""
+    away = np.log1p(-t) if upper else np.log(t)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        following = away - np.log(beyond / tail) * (beyond / slope) * np.exp(-away)
+        return np.asarray(-np.expm1(following) if upper else np.exp(following))
+
+
+def _small(a: Floats, b: Floats, t: Floats, *, exact: bool) -> tuple[Floats, Floats]:
+    """The distribution function and the density of Betas, of which one parameter may be small."""
     with np.errstate(over="ignore", under="ignore"):
-        density = np.exp(-0.5 * standard**2) * np.sqrt((a + b) / np.maximum(t * (1.0 - t), 1e-300))
-    return (weight * value).sum(axis=-1), (weight * density).sum(axis=-1) / np.sqrt(2.0 * np.pi)
+        density = np.exp((a - 1.0) * np.log(t) + (b - 1.0) * np.log1p(-t) - betaln(a, b))
+    if exact:
+        return np.asarray(betainc(a, b, t)), np.asarray(density)
+    total = a + b
+    near = (a < 1.0) | (t < a / total + _BEYOND * np.sqrt(a * b / (total + 1.0)) / total)
+    value = np.ones_like(t)
+    value[near] = betainc(a[near], b[near], t[near])
+    return value, density
+
+
+def _large(a: Floats, b: Floats, t: Floats) -> tuple[Floats, Floats]:
+    """The same where both parameters are large, by the normal distribution."""
+    standard = _standardised(a, b, t)
+    with np.errstate(over="ignore", under="ignore"):
+        density = np.exp(-0.5 * standard**2) * np.sqrt((a + b) / (2.0 * np.pi * np.maximum(t * (1.0 - t), 1e-250)))
+    return ndtr(standard), density
 
 
 def _standardised(a: Floats, b: Floats, t: Floats) -> Floats:

@@ -101,42 +101,36 @@ def plan(
     to 0 as n grows: plan ε for it. `mechanism` is a name, also wrapped as in "Remapped(LatticeGeometric)", or a class.
 
     With `public="nothing"` n stays private, and the n given or found is a guess that must not come from the data. Plan for one group of a
-    table with the n of that group.
+    table with the n of that group; if the total of the table alone is public, with `public="nothing"` and half the table's ε.
     """
-    goals = {"width": width, "price": price, "error": error}
-    given = {name: value for name, value in goals.items() if value is not None}
-    if len(given) != 1:
-        many = f"got {' and '.join(given)}" if given else "got none"
-        raise InvalidInputError(
-            f"give one goal: width=0.04 (four points), price=1.1 (10 % wider than without privacy) or error=0.05; {many}"
-        )
+    goal, target = _goal({"width": width, "price": price, "error": error})
     if (n is None) == (epsilon is None):
         raise InvalidInputError("give either n, to find epsilon, or epsilon, to find n")
     known, records = check_public(public), None if n is None else check_records(n)
     level = None if epsilon is None else check_positive(epsilon, "epsilon")
-    [(goal, value)] = given.items()
+    chosen = maker(mechanism)
+    if goal != "error":
+        return plan_width(chosen, prior, goal, target, records, level, worst=worst, expect=expect, public=known, progress=progress)
+    if expect is not None:
+        raise InvalidInputError("expect is for a width or a price; an error is averaged over the prior predictive: leave expect out")
+    return _plan_error(chosen, prior, target, records, level, "worst" if worst else "predictive", known, distance, progress)
+
+
+def _goal(goals: dict[Literal["width", "price", "error"], Number | None]) -> tuple[Literal["width", "price", "error"], float]:
+    """The one goal that is given, and its value."""
+    given = [(name, value) for name, value in goals.items() if value is not None]
+    if len(given) != 1:
+        many = f"got {' and '.join(name for name, _ in given)}" if given else "got none"
+        raise InvalidInputError(
+            f"give one goal: width=0.04 (four points), price=1.1 (10 % wider than without privacy) or error=0.05; {many}"
+        )
+    [(goal, value)] = given
     target = float(check_positive(value, goal))
-    if goal == "error":
-        if expect is not None:
-            raise InvalidInputError("expect is for a width or a price; an error is averaged over the prior predictive: leave expect out")
-        over: Literal["predictive", "worst"] = "worst" if worst else "predictive"
-        return _plan_error(maker(mechanism), prior, target, records, level, over, known, distance, progress)
     if goal == "width" and target >= 1.0:
         raise InvalidInputError(f"width must be below 1, the whole range of a probability, got {target:g}; four points are 0.04")
     if goal == "price" and target <= 1.0:
         raise InvalidInputError(f"price must be above 1, such as 1.1 for intervals 10 % wider than without privacy, got {target:g}")
-    return plan_width(
-        maker(mechanism),
-        prior,
-        "width" if goal == "width" else "price",
-        target,
-        records,
-        level,
-        worst=worst,
-        expect=expect,
-        public=known,
-        progress=progress,
-    )
+    return goal, target
 
 
 def _plan_error(
