@@ -15,6 +15,7 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.inference.groups.arrays import GroupSummaries, Table, precision
 from discreet.inference.groups.plane_quantiles import BetaPlanes
+from discreet.inference.groups.quantile_search import matched_logits
 from discreet.inference.groups.sums import FreeTotals
 from discreet.inference.groups.tilts import check_transforms, check_widths
 from discreet.inference.groups.windows import batches, ranges, windows
@@ -23,7 +24,7 @@ LogWeight = Callable[[Counts, NDArray[np.int64]], Floats]
 """ln h of totals, a row for each of the groups of these indices."""
 
 _HELD = 1 << 19
-"""Weights of counts and rests that are held at once."""
+"""Numbers of counts and rests that are held at once."""
 TRIMMED, _SEEN, _NOTHING = 1e-8, 2e-7, 1e-14
 """What is trimmed of the laws of counts and rests, the probability from which on it is looked at after all, and what is trimmed then."""
 _FARTHEST = 2**50
@@ -154,18 +155,16 @@ def _intervals(
             f"at most {limits.PLANE_CELLS:,}. Less noise (a larger epsilon) needs fewer"
         )
     left = np.zeros(len(group), dtype=np.bool_)
-    step = max(1, _HELD // (counts * width))
+    guesses = matched_logits(*moments, tail)
+    step = max(1, _HELD // (counts + width))
     for start in range(0, len(group), step):
         part = slice(start, start + step)
         g, c = group[part], cell[part]
-        weight = _pairs(batch, rests, g, c, (first[part], counts), (least[part], width))
-        whole = weight.sum(axis=(1, 2))
-        weight /= np.where(whole > 0.0, whole, 1.0)[:, None, None]
-        begin = batch.found.windows.low[g, c] + first[part], rests.first[g, c] + least[part]
-        planes = BetaPlanes(weight, *begin, batch.part.cells.a[g, c], batch.part.rest[g, c])
+        planes = _planes(batch, rests, g, c, (first[part], counts), (least[part], width))
         here = batch.rows[g], c
+        sides = guesses[0][part], guesses[1][part]
+        result.low[here], result.high[here], wrong, whole = planes.interval(sides, tail, precision(tail))
         dropped = np.where(whole > 0.0, np.abs(1.0 - whole / np.maximum(batch.weight[g], 1e-300)), 1.0)
-        result.low[here], result.high[here], wrong = planes.interval(moments[0][part], moments[1][part], tail, precision(tail))
         result.error[here] = np.minimum(wrong + dropped + batch.omitted[g], 1.0)
         left[part] = dropped > _SEEN
     return left
@@ -219,17 +218,17 @@ def _ends(law: Floats, trim: float) -> tuple[Counts, int]:
     return np.clip(first, 0, law.shape[1] - width), width
 
 
-def _pairs(batch: WeightedTotals, rests: _Rests, g: Counts, c: Counts, of_count: tuple[Counts, int], of_rest: tuple[Counts, int]) -> Floats:
-    """The weights of all counts and rests of some cells, relative to the weight of the group."""
+def _planes(
+    batch: WeightedTotals, rests: _Rests, g: Counts, c: Counts, of_count: tuple[Counts, int], of_rest: tuple[Counts, int]
+) -> BetaPlanes:
+    """The mixtures of some cells: the laws of their counts and rests, from some place on and so long, and the factors of their sums."""
     found = batch.found
     (x, counts), (r, width) = of_count, of_rest
     count_law = np.take_along_axis(found.windows.value[g, c], x[:, None] + np.arange(counts), axis=1)
     rest_law = np.take_along_axis(rests.value[g, c], r[:, None] + np.arange(width), axis=1)
-    start = found.windows.low[g, c] + x + rests.first[g, c] + r - found.first[g]
-    places = start[:, None] + np.arange(counts + width - 1)
+    first, least = found.windows.low[g, c] + x, rests.first[g, c] + r
+    places = (first + least - found.first[g])[:, None] + np.arange(counts + width - 1)
     length = batch.factor.shape[1]
     inside = (places >= 0) & (places < length)
     factor = np.where(inside, batch.factor[g[:, None], np.clip(places, 0, length - 1)], 0.0)
-    weight = np.lib.stride_tricks.sliding_window_view(factor, width, axis=1) * rest_law[:, None, :]
-    weight *= count_law[:, :, None]
-    return np.asarray(weight)
+    return BetaPlanes(count_law, rest_law, factor, first, least, batch.part.cells.a[g, c], batch.part.rest[g, c])
