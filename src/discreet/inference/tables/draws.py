@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
@@ -58,6 +57,8 @@ class TableDraws:
 
     def ranks(self, category: int, draws: int, rng: np.random.Generator) -> "Ranks":
         """The ranks of all groups in which a category can occur."""
+        from scipy.stats import rankdata  # slow to load
+
         size, ranked = check_records(draws, "draws"), np.flatnonzero(self.table.possible[:, category])
         if len(ranked) > limits.RANKED_GROUPS:
             raise TooLargeError(f"up to {limits.RANKED_GROUPS:,} groups are ranked, and {len(ranked):,} have this category")

@@ -137,8 +137,8 @@ def check_groups(groups: int, categories: int, total: int, slope: float) -> None
     """Refuse, by public numbers alone, tables whose groups are too many or whose noise is too wide for the sums over all of them."""
     if groups > limits.GROUPS_CONVOLVED:
         raise TooLargeError(
-            f"where only the total is public, posteriors of groups are computed for up to {limits.GROUPS_CONVOLVED:,} groups, and there "
-            f"are {groups:,}. Public sizes (n=sizes), or no public total, have them for any number of groups"
+            f"where only the total is public, single groups, contrasts, draws and sums are computed for up to {limits.GROUPS_CONVOLVED:,} "
+            f"groups, and there are {groups:,}: summary() has the means and intervals of any number of groups"
         )
     _check_work(groups, min(usual_totals(categories, slope), total + 1))
 

@@ -31,7 +31,7 @@ from discreet.inference.tables.latent import LatentTable, Margin, Over, Position
 from discreet.inference.tables.other_groups import Group, TiedSizes, check_groups, tied_sizes
 from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, weights_of
 from discreet.inference.tables.simultaneous import common_tail
-from discreet.inference.tables.summaries import check_summaries, group_summaries
+from discreet.inference.tables.summaries import check_summaries, check_total, group_summaries
 from discreet.inference.tables.sums import DRAWS, TableCountsPosterior, category_index
 from discreet.inference.true_counts import LatentCounts, ListedCounts, check_posterior, latent_counts
 from discreet.mechanisms import LatticeGeometric, Mechanism
@@ -75,9 +75,12 @@ def check_table_posterior(mechanism: Mechanism) -> None:
         check_any_total(int(possible.max()), slope)
         check_summaries(len(possible), int(possible.max()), slope)
         return
-    check_groups(int((possible > 0).sum()), int(possible.max()), space.n, slope)
-    check_any_total(int(possible.max()), slope, space.n)
-    check_summaries(int((possible > 0).sum()), int(possible.max()), slope, space.n)
+    groups, most = int((possible > 0).sum()), int(possible.max())
+    if groups <= limits.GROUPS_CONVOLVED:  # beyond, summaries have the means and intervals of all groups, and single groups are refused
+        check_groups(groups, most, space.n, slope)
+    check_any_total(most, slope, space.n)
+    check_summaries(groups, most, slope, space.n)
+    check_total(groups, most, slope, space.n)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

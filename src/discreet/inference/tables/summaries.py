@@ -15,7 +15,7 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.groups.arrays import DEPTH, GroupSummaries, Table, each_block, joined, known, table_of
 from discreet.inference.groups.free_sizes import TRIMMED, WeightedTotals, summarise, weighted_totals
-from discreet.inference.groups.leave_one_out import Contributions, Frequencies, contributions, relative_error
+from discreet.inference.groups.leave_one_out import Contributions, Frequencies, check_period, contributions, relative_error
 from discreet.inference.groups.public_sizes import of_public_sizes
 from discreet.inference.groups.tilts import matched_tilts
 from discreet.inference.groups.windows import UNBOUNDED, RiseTable
@@ -119,6 +119,11 @@ def check_summaries(groups: int, categories: int, slope: float, most: int = limi
             f"the noise leaves about {counts * rests:,.0f} pairs of a count and a rest of its group possible in each of {groups:,} groups: "
             "too many for their means and intervals. Less noise (a larger epsilon) or fewer groups need fewer"
         )
+
+
+def check_total(groups: int, categories: int, slope: float, total: int) -> None:
+    """Refuse, by public numbers alone, groups whose total the noise spreads too far, where that total is public."""
+    check_period(int(min(2.0 * _SPREAD * (groups * categories) ** 0.5 / slope, float(groups * total))) + 1)
 
 
 def _all_at_once(table: Table, batch: WeightedTotals, tail: float, result: GroupSummaries) -> bool:
