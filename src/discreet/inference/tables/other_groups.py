@@ -104,6 +104,14 @@ class TiedSizes:
         rest = found.others(Run(0, np.ones(1)), _FLOOR)
         return ((i, run, found.dropped + dropped) for i, (run, dropped) in zip(left, rest, strict=True))
 
+    def without_two(self, first: int, second: int) -> tuple[Run, float]:
+        """The law under the tilt of the total of all groups but two; and what was dropped from it."""
+        left = [law.run for i, law in enumerate(self.laws) if i not in (first, second)]
+        if not left:
+            return Run(0, np.ones(1)), 0.0
+        found = sum_of(left, _FLOOR)
+        return found.run, found.dropped
+
     def counts(self, index: int) -> CountsOfAnyTotal:
         """The law of one group's counts under the tilt: given its size it is that of the posterior."""
         group = self.groups[index]
