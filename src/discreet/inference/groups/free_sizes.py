@@ -31,7 +31,7 @@ _FARTHEST = 2**50
 _ALIKE = 0.8
 """Where tilts are this much alike, one set of rates bounds the totals of all groups of a batch."""
 _FARTHER = np.concatenate([[0], 4 ** np.arange(0, 20)])
-"""How far beyond the totals that are looked at ln h is sampled for a bound on what is left out."""
+"""How far beyond the totals that are looked at ln h is sampled for a bound on what is left out; and at the last possible total."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +67,11 @@ class WeightedTotals:
         return WeightedTotals(self.rows, self.part, self.found, factor, self.omitted + omitted)
 
 
-def weighted_totals(table: Table, tilt: Floats, log_weight: LogWeight, depth: float) -> Iterator[WeightedTotals]:
-    """All groups of a table in batches of similar width; `tilt` is about the slope of the log weight at the group's total."""
+def weighted_totals(table: Table, tilt: Floats, log_weight: LogWeight, depth: float, most: int = _FARTHEST) -> Iterator[WeightedTotals]:
+    """All groups of a table in batches of similar width; `tilt` is about the slope of the log weight at the group's total.
+
+    No total is above `most`.
+    """
     low, high = ranges(table.cells, tilt, depth)
     check_widths(high - low)
     for rows in batches((high - low).max(axis=1) + 1, 2 * low.shape[1]):
@@ -78,12 +81,12 @@ def weighted_totals(table: Table, tilt: Floats, log_weight: LogWeight, depth: fl
         least = float(fall.min())
         found = FreeTotals.of(laws, least if least > _ALIKE * float(fall.max()) else fall, depth)
         check_transforms(low.shape[1], found.transforms.length)
-        yield _weighted(rows, part, found, tilt[rows], log_weight)
+        yield _weighted(rows, part, found, tilt[rows], log_weight, most)
 
 
-def _weighted(rows: NDArray[np.int64], part: Table, found: FreeTotals, tilt: Floats, log_weight: LogWeight) -> WeightedTotals:
+def _weighted(rows: NDArray[np.int64], part: Table, found: FreeTotals, tilt: Floats, log_weight: LogWeight, most: int) -> WeightedTotals:
     totals = found.totals
-    highest = np.minimum(part.cells.top, _FARTHEST).sum(axis=1, keepdims=True)
+    highest = np.minimum(np.minimum(part.cells.top, _FARTHEST).sum(axis=1, keepdims=True), most)
 
     def log_factor(n: Counts) -> Floats:
         return np.where(n <= highest, log_weight(n, rows) - tilt[:, None] * (n - found.centre[:, None]), -np.inf)
@@ -95,23 +98,26 @@ def _weighted(rows: NDArray[np.int64], part: Table, found: FreeTotals, tilt: Flo
     factor = np.exp(logs - safe[:, None])
     weight = (factor * found.law).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        outside = np.exp(np.minimum(_log_outside(found, seen, log_factor) - safe, 50.0))
+        outside = np.exp(np.minimum(_log_outside(found, seen, highest, log_factor) - safe, 50.0))
         norm = np.sqrt(np.square(found.windows.value).sum(axis=2).max(axis=1))  # transforms have errors of this times that of floats of 1
         rounding = found.transforms.rounding() * norm * factor.sum(axis=1)
         omitted = (outside + rounding + found.windows.tail) / weight
     return WeightedTotals(rows, part, found, factor, np.where(np.isfinite(omitted), np.minimum(omitted, 1.0), 1.0))
 
 
-def _log_outside(found: FreeTotals, seen: NDArray[np.bool_], log_factor: Callable[[Counts], Floats]) -> Floats:
+def _log_outside(found: FreeTotals, seen: NDArray[np.bool_], highest: Counts, log_factor: Callable[[Counts], Floats]) -> Floats:
     """Bound on the logarithm of the weight of totals beyond those that are seen: e^{-δ|n - centre|} times the factor, and ln E e^{δ...}.
 
-    There is none where the factor is 0. Its largest values beyond a place are looked for at samples.
+    The largest value of that product beyond a place is looked for at samples, the first and the last possible total among them. It is
+    there if the logarithm of the factor is convex, or concave and falling at once (docs/inference.md, "How far off intervals can be").
     """
     length, bounds = seen.shape[1], found.bounds
     last = found.first + length - 1 - np.argmax(seen[:, ::-1], axis=1)
     first = found.first + np.argmax(seen, axis=1)
+    above = np.minimum(last[:, None] + 1 + _FARTHER, np.maximum(highest, last[:, None] + 1))
+    below = np.maximum(first[:, None] - 1 - _FARTHER, np.minimum(0, first[:, None] - 1))
     logs = []
-    for n, log_mean in ((last[:, None] + 1 + _FARTHER, bounds.above), (first[:, None] - 1 - _FARTHER, bounds.below)):
+    for n, log_mean in ((above, bounds.above), (below, bounds.below)):
         value = np.where(n >= 0, log_factor(np.maximum(n, 0)), -np.inf)
         away = np.abs(n - found.centre[:, None])
         each = (value[:, :, None] - away[:, :, None] * bounds.rates[:, None, :]).max(axis=1) + log_mean
@@ -124,7 +130,9 @@ def _log_outside(found: FreeTotals, seen: NDArray[np.bool_], log_factor: Callabl
 
 def summarise(batch: WeightedTotals, tail: float, result: GroupSummaries) -> None:
     """Write means, standard deviations and intervals of a batch into the arrays of all groups."""
-    mean, variance = _moments(batch)
+    sums = batch.found.count_sums()
+    mean, variance = _moments(batch, sums)
+    result.count_mean[batch.rows], result.count_std[batch.rows] = _count_moments(batch, sums)
     group, cell = np.nonzero(batch.part.open)
     to = batch.rows[group], cell
     result.mean[to], result.std[to] = mean[group, cell], np.sqrt(variance[group, cell])
@@ -170,14 +178,22 @@ def _intervals(
     return left
 
 
-def _moments(batch: WeightedTotals) -> tuple[Floats, Floats]:
+def _count_moments(batch: WeightedTotals, sums: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """The mean and the standard deviation of all true counts, from their sums for each total."""
+    first, second = (
+        np.einsum("gcn,gn->gc", each, batch.factor) / np.where(batch.weight > 0.0, batch.weight, 1.0)[:, None] for each in sums
+    )
+    return batch.found.windows.low + first, np.sqrt(np.maximum(second - first**2, 0.0))
+
+
+def _moments(batch: WeightedTotals, sums: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
     """The mean and the variance of all probabilities: of m = (a + x)/(A + n), and of the Betas with these means around them.
 
     Both are sums over totals of what is left of m once the mean is taken away, so that large counts lose nothing.
     """
     found, part = batch.found, batch.part
     total = (part.prior_total[:, None] + found.totals)[:, None, :]
-    law, (first, second) = found.law[:, None, :], found.count_sums()
+    law, (first, second) = found.law[:, None, :], sums
     chance = (batch.factor / np.where(batch.weight > 0.0, batch.weight, 1.0)[:, None])[:, None, :]
     alpha = (part.cells.a + found.windows.low)[:, :, None]
     mean = (chance * (alpha * law + first) / total).sum(axis=2)

@@ -182,7 +182,7 @@ class TablePosterior:
 
         Means and standard deviations are exact to 1e-9 or so, or to `error` where the noise is very wide. `error` bounds how much more or
         less probability than asked for lies beyond each end of an interval; `post[group]` has intervals without such an error.
-        A cell that cannot occur has 0.
+        `count_mean` and `count_std` are of the true counts. A cell that cannot occur has 0.
         """
         mechanism, space = self.mechanism, self.mechanism.table
         a = np.tile(mechanism.prior.concentration, (len(self), 1)) if self._priors else mechanism.prior.concentration
@@ -215,7 +215,7 @@ class TablePosterior:
     @property
     def counts(self) -> TableCountsPosterior:
         """The true counts, of which sums are asked for: `post.counts.over("sex")["f"]`, or `post.counts.over()` for all groups."""
-        return TableCountsPosterior(self._latent, self.by, self.categories)
+        return TableCountsPosterior(self._latent, self.by, self.categories, lambda: (self._all.count_mean, self._all.count_std))
 
     def over(
         self, *columns: str, weights: Any = None, draws: int = DRAWS, rng: np.random.Generator | int | None = None
@@ -243,15 +243,21 @@ class TablePosterior:
             check_some_possible(self._latent, positions)
             fixed = None if given is None else chosen_weights(given, self._latent, positions)
             return SharedProbability(
-                self._latent, self.categories, positions, fixed, lambda i: float(self._shares[i]), lambda: self._moments, size, rng
+                self._latent,
+                self.categories,
+                positions,
+                fixed,
+                lambda i: float(self._shares[i]),
+                lambda: (self._all.mean, self._all.std),
+                size,
+                rng,
             )
 
         return Over(margin, together) if columns else together(np.arange(len(self)))
 
     @cached_property
-    def _moments(self) -> tuple[Floats, Floats]:
-        found = self.figures()
-        return found.mean, found.std
+    def _all(self) -> GroupSummaries:
+        return self.figures()
 
     # --- draws --------------------------------------------------------------------------------------------------------
 

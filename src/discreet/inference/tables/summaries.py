@@ -139,13 +139,18 @@ def _all_at_once(table: Table, batch: WeightedTotals, tail: float, result: Group
 
 def _one_group(table: Table, row: int, prior: SizePrior, tail: float, result: GroupSummaries) -> None:
     """Summaries of a group whose total one tilt cannot hold, as for a single release."""
-    held = np.nonzero(table.open[row])[0]
+    held = np.nonzero(table.possible[row])[0]
     if not held.size:
         return
-    cells = table.cells
+    cells, unsure = table.cells, table.open[row]
     noise, raw = GeometricNoise(len(held), cells.slope), tuple(cells.z[row, held].tolist())
     counts = counts_of_any_total(cells.a[row, held], noise, raw, prior)
     for i, cell in enumerate(held.tolist()):
+        run = counts.marginal(i)
+        mean = float(run.value @ run.x)
+        result.count_mean[row, cell], result.count_std[row, cell] = mean, np.sqrt(run.value @ (run.x - mean) ** 2)
+        if not unsure[cell]:
+            continue
         law = counts.probability_law(i, float(cells.a[row, cell]), float(table.rest[row, cell]), cell)
         result.mean[row, cell], result.std[row, cell] = law.mean(), law.std()
         result.low[row, cell], result.high[row, cell] = law.interval(1.0 - 2.0 * tail)
@@ -239,7 +244,7 @@ class _PublicTotal:
             first, second = _slopes(shares[rows], total[rows], n)
             return first + self.tilt, second
 
-        yield from weighted_totals(block, matched_tilts(block.cells, log_slope, self.tilt), log_weight, depth)
+        yield from weighted_totals(block, matched_tilts(block.cells, log_slope, self.tilt), log_weight, depth, self.total)
 
     def _contributions(self, block: Table) -> Contributions:
         """What the groups of a block add to the total, from windows that are a little short."""
