@@ -1,14 +1,17 @@
 """Summaries of many groups of three categories, ε = 1 and sizes of about 300, under all three promises: how they grow with the groups.
 
 Of each call the processor time is shown too, halved, as what two free processors would need: waiting for a busy machine is not held
-against it. Memory is what is added to the process.
+against it. Memory is what is added to the process. `python -m benchmarks.groups "total public" 1000000` runs one promise whole, from true
+counts to a frame of intervals.
 """
 
+import sys
 from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 
+import discreet as dc
 from benchmarks.peers import megabytes
 from benchmarks.timing import growth, machine, shown, table
 from discreet.inference.tables.summaries import group_summaries
@@ -46,6 +49,22 @@ def measure(promise: str, groups: int) -> dict[str, float]:
     }
 
 
+def whole(promise: str, groups: int) -> str:
+    """One line for a release and its summary, through what users call."""
+    rng = np.random.default_rng(1)
+    sizes = rng.integers(250, 351, groups)
+    counts = rng.multinomial(sizes, rng.dirichlet([2.0, 3.0, 4.0], groups))
+    n: Any = {"sizes public": sizes, "total public": int(sizes.sum()), "nothing public": None}[promise]
+    start, wall, processor = megabytes(), perf_counter(), process_time()
+    mechanism = dc.LatticeGeometric(dc.Dirichlet([1, 1, 1], categories=["a", "b", "c"]), n, 1, by={"group": range(groups)})
+    frame = mechanism.release(counts).noise_aware().summary()
+    seconds, halved = perf_counter() - wall, 0.5 * (process_time() - processor)
+    return (
+        f"{promise}, {groups:,} groups, {len(frame):,} rows: wall {shown(seconds)}, processor time / 2 {shown(halved)}, "
+        f"memory {megabytes() - start:,.0f} MB"
+    )
+
+
 def run() -> str:
     """A Markdown table."""
     rows = []
@@ -63,4 +82,4 @@ def run() -> str:
 
 
 if __name__ == "__main__":
-    print(run())
+    print(whole(sys.argv[1], int(sys.argv[2])) if len(sys.argv) > 2 else run())

@@ -285,16 +285,17 @@ def test_capabilities_of_tables(promise: str) -> None:
     assert "\n" not in hidden
 
 
-def test_many_groups_need_sizes_or_no_public_total() -> None:
-    """Refused in one line before a release, and in the same words after one, where groups of public size and of none are not."""
-    mechanism = _table("total", 1001, 0.5)
-    reason = dc.capabilities(mechanism).no_noise_aware
-    assert reason is not None
-    assert "for up to 1,000 groups, and there are 1,001" in reason
-    raw = np.zeros((1001, 3), dtype=np.int64)
-    raw[0, 0] = 10**9
+def test_many_groups_of_a_public_total_have_summaries_alone() -> None:
+    """Nobody is told that there will be no intervals, because there are; one group alone is refused in one line."""
+    mechanism = _table("total", 1001, 0.5, n=30_030)
+    assert dc.capabilities(mechanism).no_noise_aware is None
+    raw = np.full((1001, 3), 10)
     posterior = TableRelease(mechanism, mechanism.guarantee, raw, raw).noise_aware()
-    with pytest.raises(dc.TooLargeError, match="for up to 1,000 groups"):
+    figures = posterior.figures()
+    np.testing.assert_allclose(figures.mean.sum(axis=1), 1.0, atol=1e-9)
+    np.testing.assert_allclose(figures.count_mean.sum(axis=1), 30.0, atol=1e-7)  # all groups look alike, so each has as many
+    assert figures.error.max() < 1e-6
+    with pytest.raises(dc.TooLargeError, match=r"single groups.* up to 1,000 groups, and there are 1,001: summary\(\) has"):
         posterior[0]
     assert all(dc.capabilities(_table(promise, 1001, 0.5)).noise_aware for promise in ("sizes", "nothing"))
 

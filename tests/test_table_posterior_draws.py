@@ -153,7 +153,7 @@ def test_limits_are_of_public_numbers() -> None:
         with pytest.raises(dc.TooLargeError, match="1,000,000,000 draws of"):
             ask()
     with lowered(GROUPS_ADDED=3), pytest.raises(dc.TooLargeError, match="up to 3 groups one at a time, and these are 4"):
-        posterior.counts.over().mean()
+        posterior.counts.over().interval()
     with lowered(GROUPS_ADDED=3):
         assert posterior.counts.over("sex")["f"].is_exact
     with lowered(RANKED_GROUPS=3), pytest.raises(dc.TooLargeError, match="up to 3 groups are ranked, and 4 have"):

@@ -100,6 +100,27 @@ def test_intervals_of_sums_hold_their_mass_or_more(promise: Promise) -> None:
             assert max(world.probability[counts < low].sum(), world.probability[counts > high].sum()) <= 0.5 * (1.0 - mass)
 
 
+@pytest.mark.parametrize("promise", PROMISES)
+def test_moments_of_sums_over_any_number_of_groups(promise: Promise) -> None:
+    """Beyond the limit of laws means and standard deviations are those of the list; with tied groups the mean alone is."""
+    world = two_columns(promise)
+    counts = world.tables.sum(axis=1)
+    mean = world.probability @ counts
+    deviation = np.sqrt(world.probability @ (counts - mean) ** 2)
+    with lowered(GROUPS_ADDED=3, GROUPS_CONVOLVED=3):
+        total = posterior_of(world).counts.over()
+        np.testing.assert_allclose(total.mean(), mean, atol=1e-9)
+        assert not total.standard_error().any()
+        assert np.abs(posterior_of(world, 1.1 * world.epsilon).counts.over().mean() - mean).max() > 1e-4
+        if promise == "total":
+            with pytest.raises(dc.TooLargeError, match=r"up to 3 groups, and there are 4: summary\(\) has"):
+                total.std()
+        else:
+            np.testing.assert_allclose(total.std(), deviation, atol=1e-9)
+            with pytest.raises(dc.TooLargeError, match="The mean and std of sums"):
+                total.interval()
+
+
 def test_sums_are_of_one_table() -> None:
     """With a public total the expected sums of all categories add up to it, over all groups and over two parts of them."""
     posterior = posterior_of(two_columns("total"))

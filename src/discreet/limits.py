@@ -145,7 +145,8 @@ WINDOW_CONVOLUTIONS = 1 << 28
 WINDOWS_HELD = 1 << 25
 """Cells of all windows together, which are all held: 256 MB."""
 GROUPS_CONVOLVED = 1_000
-"""Groups of a table whose sizes are tied by a public total: the law of each one's size takes some hundredths of a second, twice."""
+"""Groups of a table whose sizes are tied by a public total, where single groups are asked for: the law of each one's size takes some
+hundredths of a second, twice. Summaries of all groups at once have no such limit."""
 GROUP_PRODUCTS = 1 << 35
 """Products of all sums over groups whose sizes are tied by a public total: half a minute."""
 TOTAL_PERIOD = 1 << 23

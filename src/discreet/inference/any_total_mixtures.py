@@ -1,12 +1,10 @@
 """One category's probability where the total is private: a mixture of Betas over counts and totals, on few totals (docs/inference.md).
 
-Given a total, the sum over counts is fast (`BetaRows`). As a function of the total it is smooth but for few places, so that a sum over a
-stretch of totals is done on Chebyshev nodes, whose weights sum polynomials exactly under the posterior of the total. Where the mean and
-the square of the count given the total are not met by the polynomials through the nodes, more are tried, then the stretch is halved.
+Given a total, the sum over counts is fast (`BetaRows`). As a function of the total it is smooth but for few places, so that a sum over
+totals is done on the nodes of `total_nodes`, whose weights sum polynomials exactly under the posterior of the total.
 """
 
 from collections.abc import Hashable, Iterator
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +13,7 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.inference.runs import kept, values_at
+from discreet.inference.total_nodes import nodes_of, on_nodes, stretches
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import BetaRows, Block
 
@@ -23,14 +22,6 @@ if TYPE_CHECKING:
 
 _LEFT_OUT = 1e-12
 """Posterior probability of the totals that are left out at either end, and of the counts left out at either end."""
-_NODES = (8, 16, 32)
-"""How many Chebyshev nodes are tried for a stretch before it is halved."""
-_FEW = 8
-"""Totals that nodes must save at least; a stretch that is too short for that has all its totals as nodes."""
-_STRETCHES = 12
-"""How many stretches all totals are cut into at first."""
-_CLOSE = 1e-12
-"""Error that a stretch's nodes may have in the probes."""
 _ROWS = 128
 """Nodes whose counts are held as one matrix."""
 _TOGETHER = 8
@@ -101,47 +92,13 @@ def _total_nodes(counts: "CountsOfAnyTotal", category: int) -> tuple[Counts, Flo
     weight = sizes.value[first : last + 1]
     categories = range(len(counts.reach.windows)) if together else [category]
     probes = np.concatenate([counts.probes(i)[:, first : last + 1] for i in categories])
-    n = np.arange(len(weight))
-    parts = [part for low, high in _pieces(counts, sizes.low + first, len(n)) for part in _stretches(n[low:high], weight, probes)]
-    found = sizes.low + first + np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]), dropped
+    parts = stretches(weight, probes, _bends(counts, sizes.low + first))
+    found = sizes.low + first + nodes_of(parts), on_nodes(weight, parts), dropped
     counts.nodes[0 if together else category] = found
     return found
 
 
-def _pieces(counts: "CountsOfAnyTotal", first: int, size: int) -> Iterator[tuple[int, int]]:
-    """Stretches of equal length at first, cut where the noisy counts of all categories, or of all but one, add up: laws may bend there."""
+def _bends(counts: "CountsOfAnyTotal", first: int) -> Counts:
+    """Where the noisy counts of all categories, or of all but one, add up, from the first total on: laws may bend there."""
     centres = np.maximum(counts.factors.centres, 0)
-    bends = centres.sum() - np.append(0, centres if len(centres) <= _TOGETHER else []) - first
-    edges = np.unique(np.clip(np.concatenate([np.linspace(0, size, _STRETCHES + 1).astype(np.int64), bends.astype(np.int64)]), 0, size))
-    return pairwise(edges.tolist())
-
-
-def _stretches(n: Counts, weight: Floats, probes: Floats) -> Iterator[tuple[Counts, Floats]]:
-    """Nodes and weights of consecutive totals: Chebyshev's, if polynomials through them meet the probes in between, else of two halves."""
-    inside = slice(int(n[0]), int(n[-1]) + 1)
-    for size in _NODES:
-        found = _chebyshev(n, size, weight[inside], probes[:, inside]) if len(n) > size + _FEW else None
-        if found is not None:
-            yield found
-            return
-    if len(n) <= _NODES[0] + _FEW:
-        yield n, weight[inside]
-        return
-    yield from _stretches(n[: len(n) // 2], weight, probes)
-    yield from _stretches(n[len(n) // 2 :], weight, probes)
-
-
-def _chebyshev(n: Counts, size: int, weight: Floats, probes: Floats) -> tuple[Counts, Floats] | None:
-    """Nodes among the totals with the weights of the interpolating polynomial, which must be positive and do for the probes."""
-    places = 0.5 * (n[0] + n[-1]) - 0.5 * (n[-1] - n[0]) * np.cos(np.pi * np.arange(size) / (size - 1.0))
-    nodes = np.unique(np.rint(places).astype(np.int64))
-    scale = 0.25 * float(n[-1] - n[0])
-    distance = (nodes[:, None] - nodes[None, :]) / scale
-    np.fill_diagonal(distance, 1.0)
-    gap = (n[:, None] - nodes[None, :]) / scale
-    at = gap == 0.0
-    terms = 1.0 / (distance.prod(axis=1) * np.where(at, 1.0, gap))
-    basis = np.where(at.any(axis=1)[:, None], at, terms / terms.sum(axis=1, keepdims=True))
-    share = weight @ basis
-    wrong = np.abs(probes[:, nodes - n[0]] @ basis.T - probes) @ weight
-    return (nodes, share) if (share >= 0.0).all() and (wrong <= _CLOSE).all() else None
+    return np.asarray(centres.sum() - np.append(0, centres if len(centres) <= _TOGETHER else []) - first).astype(np.int64)

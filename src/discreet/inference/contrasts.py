@@ -17,6 +17,7 @@ from discreet import limits
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.runs import Run
+from discreet.inference.total_nodes import Stretch, nodes_of, on_nodes, stretches
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import Block
 from discreet.model.dirichlet import equal_tailed
@@ -233,27 +234,44 @@ def coupled_contrast(
     mass = float(masses[0] @ tied @ masses[1])
     if not mass > 0.0:
         raise InvalidInputError("at least one pair of sizes must have a weight above 0")
-    families = [_likely(first, tied @ masses[1]), _likely(second, masses[0] @ tied)]
+    joint = masses[0][:, None] * tied * masses[1] / mass
+    (mine, rows), (other, columns) = _on_few_sizes(first, joint.sum(axis=1)), _on_few_sizes(second, joint.sum(axis=0))
+    joint = on_nodes(on_nodes(joint, rows).T, columns).T
 
     def build(finer: float) -> JointLaw:
-        edges = panel_edges(families[:1], finer), panel_edges(families[1:], finer)
+        edges = panel_edges([mine], finer), panel_edges([other], finer)
         check_nodes(edges)
-        mine, other = (f.on(e).reshape(-1, len(f.rows)) for f, e in zip(families, edges, strict=True))
-        return short_law(mine @ tied @ other.T / mass, edges)
+        left, right = (f.on(e).reshape(-1, len(f.rows)) for f, e in zip((mine, other), edges, strict=True))
+        return short_law(left @ joint @ right.T, edges)
 
     def moment(powers: Powers) -> float:
-        mine, other = (family.moments(*p) for family, p in zip(families, powers, strict=True))
-        return float(mine @ tied @ other) / mass
+        return float(mine.moments(*powers[0]) @ joint @ other.moments(*powers[1]))
 
     law, error = resolved(build)
-    return _of_two_groups(names, law, min(1.0, error + omitted + 2.0 * _UNLIKELY), ((first.a, first.b), (second.a, second.b)), moment)
+    error += omitted + 2.0 * _UNLIKELY + sum(part.error for part in (*rows, *columns))
+    return _of_two_groups(names, law, min(1.0, error), ((first.a, first.b), (second.a, second.b)), moment)
 
 
-def _likely(group: CoupledGroup, tie: Floats) -> BetaFamily:
-    """A group's Betas, with no weight where next to none is left once each size is weighted with what ties it."""
-    block, weight = group.block, group.block.weights * tie[:, None]
-    kept = np.where(weight > _UNLIKELY / weight.size * float(weight.sum()), block.weights, 0.0)
-    return Block(block.first, block.totals, kept).family(group.a, group.b)
+def _on_few_sizes(group: CoupledGroup, chance: Floats) -> tuple[BetaFamily, list[Stretch]]:
+    """A group's laws given its size for a few sizes that stand for all, whose probabilities are given; without counts that are unlikely.
+
+    A law is smooth in the size where its mean, its square and that of 1/(1 + count) are.
+    """
+    block = group.block
+    mass = block.weights.sum(axis=1, keepdims=True)
+    law = block.weights / np.where(mass > 0.0, mass, 1.0)
+    x = block.counts.astype(np.float64)
+    centre = float(chance @ (law @ x))
+    deviation = max(float(np.sqrt(chance @ (law @ (x - centre) ** 2))), 0.5)
+    y = (x - centre) / deviation
+    probes = (law @ np.stack([y, y * y, 1.0 / (1.0 + x)], axis=1)).T
+    if (np.diff(block.totals) == 1).all():
+        parts = stretches(chance, probes)
+    else:
+        parts = [Stretch(slice(None), np.arange(len(law)), np.eye(len(law)), 0.0)]
+    nodes = nodes_of(parts)
+    likely = law[nodes] * on_nodes(chance, parts)[:, None] > _UNLIKELY / law[nodes].size
+    return Block(block.first, block.totals[nodes], np.where(likely, law[nodes], 0.0)).family(group.a, group.b), parts
 
 
 def resolved(build: Callable[[float], JointLaw]) -> tuple[JointLaw, float]:

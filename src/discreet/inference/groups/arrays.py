@@ -5,7 +5,7 @@ Groups are on the first axis and categories on the second; there are no labels h
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TypeVar
 
 import numpy as np
@@ -38,6 +38,9 @@ class GroupSummaries:
     """The ends of the equal-tailed interval."""
     error: Floats
     """Bound on how far the probabilities below `low` and above `high` are from what the interval is to leave out on each side."""
+    count_mean: Floats
+    count_std: Floats
+    """The mean and the standard deviation of the true count of every cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +141,7 @@ def joined(table: Table, parts: list[GroupSummaries]) -> GroupSummaries:
     """The summaries of all groups from those of the blocks of rows."""
     if not parts:
         return known(table)
-    names = ("mean", "std", "low", "high", "error")
+    names = (field.name for field in fields(GroupSummaries))
     return GroupSummaries(*(np.concatenate([getattr(part, name) for part in parts])[table.inverse] for name in names))
 
 
@@ -148,9 +151,10 @@ def precision(tail: float) -> float:
 
 
 def known(table: Table) -> GroupSummaries:
-    """Summaries with 1 for a category that is the only possible one, and 0 elsewhere."""
+    """Summaries with 1 for a category that is the only possible one, which has all records of its group, and 0 elsewhere."""
     sure = np.where(table.possible & ~(table.rest > 0.0), 1.0, 0.0)
-    return GroupSummaries(sure, np.zeros_like(sure), sure.copy(), sure.copy(), np.zeros_like(sure))
+    nothing, counts = np.zeros_like(sure), sure * table.sizes[:, None].astype(np.float64)
+    return GroupSummaries(sure, nothing, sure.copy(), sure.copy(), nothing.copy(), counts, nothing.copy())
 
 
 def trimmed(weight: Floats, tail: float) -> tuple[Counts, Floats, Floats]:

@@ -15,6 +15,7 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.inference.groups.arrays import GroupSummaries, Table, precision
 from discreet.inference.groups.plane_quantiles import BetaPlanes
+from discreet.inference.groups.quantile_search import matched_logits
 from discreet.inference.groups.sums import FreeTotals
 from discreet.inference.groups.tilts import check_transforms, check_widths
 from discreet.inference.groups.windows import batches, ranges, windows
@@ -23,14 +24,14 @@ LogWeight = Callable[[Counts, NDArray[np.int64]], Floats]
 """ln h of totals, a row for each of the groups of these indices."""
 
 _HELD = 1 << 19
-"""Weights of counts and rests that are held at once."""
+"""Numbers of counts and rests that are held at once."""
 TRIMMED, _SEEN, _NOTHING = 1e-8, 2e-7, 1e-14
 """What is trimmed of the laws of counts and rests, the probability from which on it is looked at after all, and what is trimmed then."""
 _FARTHEST = 2**50
 _ALIKE = 0.8
 """Where tilts are this much alike, one set of rates bounds the totals of all groups of a batch."""
 _FARTHER = np.concatenate([[0], 4 ** np.arange(0, 20)])
-"""How far beyond the totals that are looked at ln h is sampled for a bound on what is left out."""
+"""How far beyond the totals that are looked at ln h is sampled for a bound on what is left out; and at the last possible total."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +67,11 @@ class WeightedTotals:
         return WeightedTotals(self.rows, self.part, self.found, factor, self.omitted + omitted)
 
 
-def weighted_totals(table: Table, tilt: Floats, log_weight: LogWeight, depth: float) -> Iterator[WeightedTotals]:
-    """All groups of a table in batches of similar width; `tilt` is about the slope of the log weight at the group's total."""
+def weighted_totals(table: Table, tilt: Floats, log_weight: LogWeight, depth: float, most: int = _FARTHEST) -> Iterator[WeightedTotals]:
+    """All groups of a table in batches of similar width; `tilt` is about the slope of the log weight at the group's total.
+
+    No total is above `most`.
+    """
     low, high = ranges(table.cells, tilt, depth)
     check_widths(high - low)
     for rows in batches((high - low).max(axis=1) + 1, 2 * low.shape[1]):
@@ -77,12 +81,12 @@ def weighted_totals(table: Table, tilt: Floats, log_weight: LogWeight, depth: fl
         least = float(fall.min())
         found = FreeTotals.of(laws, least if least > _ALIKE * float(fall.max()) else fall, depth)
         check_transforms(low.shape[1], found.transforms.length)
-        yield _weighted(rows, part, found, tilt[rows], log_weight)
+        yield _weighted(rows, part, found, tilt[rows], log_weight, most)
 
 
-def _weighted(rows: NDArray[np.int64], part: Table, found: FreeTotals, tilt: Floats, log_weight: LogWeight) -> WeightedTotals:
+def _weighted(rows: NDArray[np.int64], part: Table, found: FreeTotals, tilt: Floats, log_weight: LogWeight, most: int) -> WeightedTotals:
     totals = found.totals
-    highest = np.minimum(part.cells.top, _FARTHEST).sum(axis=1, keepdims=True)
+    highest = np.minimum(np.minimum(part.cells.top, _FARTHEST).sum(axis=1, keepdims=True), most)
 
     def log_factor(n: Counts) -> Floats:
         return np.where(n <= highest, log_weight(n, rows) - tilt[:, None] * (n - found.centre[:, None]), -np.inf)
@@ -94,23 +98,26 @@ def _weighted(rows: NDArray[np.int64], part: Table, found: FreeTotals, tilt: Flo
     factor = np.exp(logs - safe[:, None])
     weight = (factor * found.law).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        outside = np.exp(np.minimum(_log_outside(found, seen, log_factor) - safe, 50.0))
+        outside = np.exp(np.minimum(_log_outside(found, seen, highest, log_factor) - safe, 50.0))
         norm = np.sqrt(np.square(found.windows.value).sum(axis=2).max(axis=1))  # transforms have errors of this times that of floats of 1
         rounding = found.transforms.rounding() * norm * factor.sum(axis=1)
         omitted = (outside + rounding + found.windows.tail) / weight
     return WeightedTotals(rows, part, found, factor, np.where(np.isfinite(omitted), np.minimum(omitted, 1.0), 1.0))
 
 
-def _log_outside(found: FreeTotals, seen: NDArray[np.bool_], log_factor: Callable[[Counts], Floats]) -> Floats:
+def _log_outside(found: FreeTotals, seen: NDArray[np.bool_], highest: Counts, log_factor: Callable[[Counts], Floats]) -> Floats:
     """Bound on the logarithm of the weight of totals beyond those that are seen: e^{-δ|n - centre|} times the factor, and ln E e^{δ...}.
 
-    There is none where the factor is 0. Its largest values beyond a place are looked for at samples.
+    The largest value of that product beyond a place is looked for at samples, the first and the last possible total among them. It is
+    there if the logarithm of the factor is convex, or concave and falling at once (docs/inference.md, "How far off intervals can be").
     """
     length, bounds = seen.shape[1], found.bounds
     last = found.first + length - 1 - np.argmax(seen[:, ::-1], axis=1)
     first = found.first + np.argmax(seen, axis=1)
+    above = np.minimum(last[:, None] + 1 + _FARTHER, np.maximum(highest, last[:, None] + 1))
+    below = np.maximum(first[:, None] - 1 - _FARTHER, np.minimum(0, first[:, None] - 1))
     logs = []
-    for n, log_mean in ((last[:, None] + 1 + _FARTHER, bounds.above), (first[:, None] - 1 - _FARTHER, bounds.below)):
+    for n, log_mean in ((above, bounds.above), (below, bounds.below)):
         value = np.where(n >= 0, log_factor(np.maximum(n, 0)), -np.inf)
         away = np.abs(n - found.centre[:, None])
         each = (value[:, :, None] - away[:, :, None] * bounds.rates[:, None, :]).max(axis=1) + log_mean
@@ -123,7 +130,9 @@ def _log_outside(found: FreeTotals, seen: NDArray[np.bool_], log_factor: Callabl
 
 def summarise(batch: WeightedTotals, tail: float, result: GroupSummaries) -> None:
     """Write means, standard deviations and intervals of a batch into the arrays of all groups."""
-    mean, variance = _moments(batch)
+    sums = batch.found.count_sums()
+    mean, variance = _moments(batch, sums)
+    result.count_mean[batch.rows], result.count_std[batch.rows] = _count_moments(batch, sums)
     group, cell = np.nonzero(batch.part.open)
     to = batch.rows[group], cell
     result.mean[to], result.std[to] = mean[group, cell], np.sqrt(variance[group, cell])
@@ -154,31 +163,37 @@ def _intervals(
             f"at most {limits.PLANE_CELLS:,}. Less noise (a larger epsilon) needs fewer"
         )
     left = np.zeros(len(group), dtype=np.bool_)
-    step = max(1, _HELD // (counts * width))
+    guesses = matched_logits(*moments, tail)
+    step = max(1, _HELD // (counts + width))
     for start in range(0, len(group), step):
         part = slice(start, start + step)
         g, c = group[part], cell[part]
-        weight = _pairs(batch, rests, g, c, (first[part], counts), (least[part], width))
-        whole = weight.sum(axis=(1, 2))
-        weight /= np.where(whole > 0.0, whole, 1.0)[:, None, None]
-        begin = batch.found.windows.low[g, c] + first[part], rests.first[g, c] + least[part]
-        planes = BetaPlanes(weight, *begin, batch.part.cells.a[g, c], batch.part.rest[g, c])
+        planes = _planes(batch, rests, g, c, (first[part], counts), (least[part], width))
         here = batch.rows[g], c
+        sides = guesses[0][part], guesses[1][part]
+        result.low[here], result.high[here], wrong, whole = planes.interval(sides, tail, precision(tail))
         dropped = np.where(whole > 0.0, np.abs(1.0 - whole / np.maximum(batch.weight[g], 1e-300)), 1.0)
-        result.low[here], result.high[here], wrong = planes.interval(moments[0][part], moments[1][part], tail, precision(tail))
         result.error[here] = np.minimum(wrong + dropped + batch.omitted[g], 1.0)
         left[part] = dropped > _SEEN
     return left
 
 
-def _moments(batch: WeightedTotals) -> tuple[Floats, Floats]:
+def _count_moments(batch: WeightedTotals, sums: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """The mean and the standard deviation of all true counts, from their sums for each total."""
+    first, second = (
+        np.einsum("gcn,gn->gc", each, batch.factor) / np.where(batch.weight > 0.0, batch.weight, 1.0)[:, None] for each in sums
+    )
+    return batch.found.windows.low + first, np.sqrt(np.maximum(second - first**2, 0.0))
+
+
+def _moments(batch: WeightedTotals, sums: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
     """The mean and the variance of all probabilities: of m = (a + x)/(A + n), and of the Betas with these means around them.
 
     Both are sums over totals of what is left of m once the mean is taken away, so that large counts lose nothing.
     """
     found, part = batch.found, batch.part
     total = (part.prior_total[:, None] + found.totals)[:, None, :]
-    law, (first, second) = found.law[:, None, :], found.count_sums()
+    law, (first, second) = found.law[:, None, :], sums
     chance = (batch.factor / np.where(batch.weight > 0.0, batch.weight, 1.0)[:, None])[:, None, :]
     alpha = (part.cells.a + found.windows.low)[:, :, None]
     mean = (chance * (alpha * law + first) / total).sum(axis=2)
@@ -219,17 +234,17 @@ def _ends(law: Floats, trim: float) -> tuple[Counts, int]:
     return np.clip(first, 0, law.shape[1] - width), width
 
 
-def _pairs(batch: WeightedTotals, rests: _Rests, g: Counts, c: Counts, of_count: tuple[Counts, int], of_rest: tuple[Counts, int]) -> Floats:
-    """The weights of all counts and rests of some cells, relative to the weight of the group."""
+def _planes(
+    batch: WeightedTotals, rests: _Rests, g: Counts, c: Counts, of_count: tuple[Counts, int], of_rest: tuple[Counts, int]
+) -> BetaPlanes:
+    """The mixtures of some cells: the laws of their counts and rests, from some place on and so long, and the factors of their sums."""
     found = batch.found
     (x, counts), (r, width) = of_count, of_rest
     count_law = np.take_along_axis(found.windows.value[g, c], x[:, None] + np.arange(counts), axis=1)
     rest_law = np.take_along_axis(rests.value[g, c], r[:, None] + np.arange(width), axis=1)
-    start = found.windows.low[g, c] + x + rests.first[g, c] + r - found.first[g]
-    places = start[:, None] + np.arange(counts + width - 1)
+    first, least = found.windows.low[g, c] + x, rests.first[g, c] + r
+    places = (first + least - found.first[g])[:, None] + np.arange(counts + width - 1)
     length = batch.factor.shape[1]
     inside = (places >= 0) & (places < length)
     factor = np.where(inside, batch.factor[g[:, None], np.clip(places, 0, length - 1)], 0.0)
-    weight = np.lib.stride_tricks.sliding_window_view(factor, width, axis=1) * rest_law[:, None, :]
-    weight *= count_law[:, :, None]
-    return np.asarray(weight)
+    return BetaPlanes(count_law, rest_law, factor, first, least, batch.part.cells.a[g, c], batch.part.rest[g, c])

@@ -67,6 +67,15 @@ def contributions(law: Floats, first: Counts, multiplicity: Counts, slope: float
     return Contributions(centre, centre + float(many @ mean), float(many @ (square - mean**2)), above, below, np.array(overlap))
 
 
+def check_period(period: int) -> None:
+    """Refuse a total of all groups that has more likely values than are held."""
+    if period > limits.TOTAL_PERIOD:
+        raise TooLargeError(
+            f"the noise spreads the total of all groups over {period:,} values; at most {limits.TOTAL_PERIOD:,} are held. "
+            "Less noise (a larger epsilon) needs fewer"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Frequencies:
     """The frequencies at which transforms are taken, and what the others could change in a probability."""
@@ -83,11 +92,7 @@ class Frequencies:
         bound = np.maximum(found.above + shift, found.below - shift)
         period = min(int(np.ceil(((bound + DEPTH) / rate).clip(1.0).min())) + 1, span)
         period = next_fast_len(period, real=True)
-        if period > limits.TOTAL_PERIOD:
-            raise TooLargeError(
-                f"the noise spreads the total of all groups over {period:,} values; at most {limits.TOTAL_PERIOD:,} are held. "
-                "Less noise (a larger epsilon) needs fewer"
-            )
+        check_period(period)
         omega = 2.0 * np.pi / period * np.arange(period // 2 + 1)
         log_size = np.zeros_like(omega)
         for distance, mass in zip(_DISTANCES.tolist(), found.overlap.tolist(), strict=True):

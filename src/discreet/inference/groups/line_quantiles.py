@@ -10,6 +10,7 @@ whose coefficients are computed once. From the other end 1 - F is the same with 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,13 +43,18 @@ class BetaLines:
     def __len__(self) -> int:
         return len(self.weight)
 
+    @cached_property
+    def count_moments(self) -> tuple[Floats, Floats]:
+        """The mean and the variance of the count of each."""
+        j = np.arange(self.weight.shape[1], dtype=np.float64)
+        step = np.einsum("ij,j->i", self.weight, j)
+        return self.first + step, np.einsum("ij,ij->i", self.weight, (j - step[:, None]) ** 2)
+
     def moments(self) -> tuple[Floats, Floats]:
         """The mean and the variance of each: that within the components and that of their means."""
-        j = np.arange(self.weight.shape[1], dtype=np.float64)
-        step = self.weight @ j
-        spread = np.einsum("ij,ij->i", self.weight, (j - step[:, None]) ** 2)
+        count, spread = self.count_moments
         total = self.a + self.b + self.n
-        mine, others = self.a + (self.first + step), self.b + (self.n - self.first - step)
+        mine, others = self.a + count, self.b + (self.n - count)
         return mine / total, (mine * others / total + spread) / (total * (total + 1.0))
 
     def interval(self, tail: float, precision: float) -> tuple[Floats, Floats, Floats]:
@@ -71,7 +77,7 @@ class _Polynomials:
         a, b, width = lines.a, lines.b, lines.weight.shape[1]
         last = np.minimum(lines.first + width - 1, lines.n)
         self.end = last - lines.first
-        self.place = np.minimum(np.rint(lines.weight @ np.arange(width)).astype(np.int64), self.end)
+        self.place = np.minimum(np.rint(np.einsum("ij,j->i", lines.weight, np.arange(width, dtype=np.float64))).astype(np.int64), self.end)
         middle = lines.first + self.place
         alpha, beta = a + middle, b + (lines.n - middle)
         self.parameters, self.log_odds = np.stack([alpha, beta]), np.log(alpha / beta)

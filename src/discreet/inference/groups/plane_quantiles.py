@@ -9,19 +9,24 @@ Summing by parts over x and then, for the last count m, over r from the least re
     F(t)  =  I_t(a+m, b+q)  +  Σ_{r, x < m} (Σ_{y <= x} w_{y,r}) e(x, r)  +  Σ_r (Σ_{s > r} Σ_y w_{y,s}) e(m, r) (a+m)/(b+r) ,
 
 and positive terms. e is a function of x, of r and of x + r times powers of t and 1-t: a matrix that is computed once, between two vectors.
+Where 1-t changes little between both quantiles its powers are nearly polynomials in r, and the matrix has a column for each of a few nodes
+instead of one for each rest.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.polynomial.chebyshev import chebvander
 from numpy.typing import NDArray
-from scipy.special import betainc, expit
+from scipy.special import betainc, expit, gammaln, log_expit, logit
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.inference.groups.line_quantiles import incomplete_beta
-from discreet.inference.groups.quantile_search import equal_tailed, matched_logits
+from discreet.inference.groups.quantile_search import equal_tailed
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.dirichlet import log_density
 from discreet.numerics.divergences import log_ratio_excess
@@ -29,99 +34,228 @@ from discreet.numerics.incomplete_beta import beta_cdf
 
 _LARGEST = 500.0
 """Logarithms of what is kept apart stay below this."""
+_HELD = 1 << 19
+"""Numbers in one array of a batch."""
+_MARGIN, _BEYOND = 1.2, 0.2
+"""How much farther than both first guesses points of a search are expected: times, and plus, in powers of e over half of the rests."""
+_INTERPOLATED = 1e-9
+"""What nodes are allowed to change in powers of 1-t, relative to that of the middle rest."""
+_UNCERTAIN = 0.04
+"""The part of the error of a quantile that nodes may have; beyond, all rests are gone through."""
+_PAYS = 0.4
+"""Nodes are used if they are fewer than this part of the rests."""
+
+Chosen = NDArray[np.int64] | slice
 
 
 @dataclass(frozen=True, eq=False)
 class BetaPlanes:
-    """Mixtures: weights by mixture, count from `first` on and rest from `least` on; those of one mixture add up to 1."""
+    """Mixtures whose weights are products: of a factor of the count, one of the rest and one of the sum of both."""
 
-    weight: Floats
+    of_count: Floats
+    """By mixture and count, from `first` on."""
+    of_rest: Floats
+    """By mixture and rest, from `least` on."""
+    of_sum: Floats
+    """By mixture and sum, from `first + least` on."""
     first: Counts
     least: Counts
     a: Floats
     b: Floats
 
     def __len__(self) -> int:
-        return len(self.weight)
+        return len(self.of_count)
 
-    def interval(self, mean: Floats, variance: Floats, tail: float, precision: float) -> tuple[Floats, Floats, Floats]:
+    def rows(self, chosen: Chosen) -> "BetaPlanes":
+        """Some of the mixtures."""
+        names = ("of_count", "of_rest", "of_sum", "first", "least", "a", "b")
+        return BetaPlanes(*(getattr(self, name)[chosen] for name in names))
+
+    def marginals(self) -> tuple[Floats, Floats]:
+        """The weights of the counts and those of the rests."""
+        counts, rests = self.of_count.shape[1], self.of_rest.shape[1]
+        by_count = self.of_count * np.einsum("ixr,ir->ix", sliding_window_view(self.of_sum, rests, axis=1), self.of_rest)
+        by_rest = self.of_rest * np.einsum("irx,ix->ir", sliding_window_view(self.of_sum, counts, axis=1), self.of_count)
+        return by_count, by_rest
+
+    def interval(self, guesses: tuple[Floats, Floats], tail: float, precision: float) -> tuple[Floats, Floats, Floats, Floats]:
         """The points with probability `tail` below and above them, and how far the probability beyond either is from that at most.
 
-        The mean and the variance of each mixture say where to look first.
+        `guesses` are the logits where both are looked for first. Weights are taken relative to their sums, which come last.
         """
-        sums = _Matrices(self)
-        return equal_tailed((sums.below, sums.above), matched_logits(mean, variance, tail), tail, precision, self.mixture)
+        low, high, error, whole = np.empty((4, len(self)))
+        powers = _Powers(guesses, self.of_count.shape[1], self.of_rest.shape[1])
+
+        def search(chosen: NDArray[np.int64], nodes: int | None) -> NDArray[np.int64]:
+            part = self.rows(chosen)
+            sums = _Sums(part, nodes, powers.middle[chosen])
+            sides = guesses[0][chosen], guesses[1][chosen]
+            low[chosen], high[chosen], wrong = equal_tailed((sums.below, sums.above), sides, tail, precision, part.mixture)
+            uncertain = np.maximum(sums.uncertainty(low[chosen]), sums.uncertainty(high[chosen]))
+            error[chosen], whole[chosen] = wrong + uncertain, sums.whole
+            return chosen[~(uncertain <= _UNCERTAIN * precision * tail)]
+
+        rough = [search(chosen, nodes) for chosen, nodes in powers.batches()]
+        for chosen in powers.split(np.concatenate([np.empty(0, dtype=np.int64), *rough]), None):
+            search(chosen, None)
+        return low, high, error, whole
 
     def mixture(self, row: int) -> BetaMixture:
         """One mixture as a distribution; TooLargeError if it has too many components to be added up one by one."""
-        if self.weight[row].size > limits.PLANE_COMPONENTS:
+        counts, rests = self.of_count.shape[1], self.of_rest.shape[1]
+        if counts * rests > limits.PLANE_COMPONENTS:
             raise TooLargeError(
-                f"the noise leaves {self.weight[row].size:,} pairs of a count and a rest of its group possible; at most "
+                f"the noise leaves {counts * rests:,} pairs of a count and a rest of its group possible; at most "
                 f"{limits.PLANE_COMPONENTS:,} are added up one by one. Less noise (a larger epsilon) needs fewer"
             )
-        x, r = np.nonzero(self.weight[row] > 0.0)
+        weight = sliding_window_view(self.of_sum[row], rests) * self.of_rest[row] * self.of_count[row][:, None]
+        x, r = np.nonzero(weight > 0.0)
         first, least = self.a[row] + self.first[row], self.b[row] + self.least[row]
-        return BetaMixture(self.weight[row][x, r], first + x, least + r)
+        return BetaMixture(weight[x, r] / weight.sum(), first + x, least + r)
 
 
-class _Matrices:
-    """The factors of all terms of F, above those of the density, for each mixture a matrix of counts by rests.
+class _Powers:
+    """How far powers of 1-t go apart over all rests between the guesses of both quantiles, and how many nodes hold them."""
 
-    Where floats hold them, what depends on the count alone and on the rest alone is kept apart.
+    def __init__(self, guesses: tuple[Floats, Floats], counts: int, rests: int) -> None:
+        self.counts, self.rests = counts, rests
+        low, high = log_expit(-guesses[0]), log_expit(-guesses[1])
+        self.middle = 0.5 * (low + high)
+        self._reach = _MARGIN * 0.25 * (rests - 1.0) * np.abs(low - high) + _BEYOND
+
+    def batches(self) -> Iterator[tuple[NDArray[np.int64], int | None]]:
+        """Mixtures whose powers need the same number of nodes, and that number; None for those that need all rests."""
+        order, nodes = np.argsort(self._reach, kind="stable"), 2
+        while nodes <= _PAYS * self.rests:
+            inside = int((_interpolation_error(self._reach[order], nodes) <= _INTERPOLATED).sum())
+            for chosen in self.split(order[:inside], nodes):
+                yield chosen, nodes
+            order, nodes = order[inside:], nodes + 2
+        for chosen in self.split(order, None):
+            yield chosen, None
+
+    def split(self, chosen: NDArray[np.int64], nodes: int | None) -> Iterator[NDArray[np.int64]]:
+        """So many at a time that their matrices are not large."""
+        step = max(1, _HELD // (self.counts * (nodes or self.rests)))
+        return (chosen[start : start + step] for start in range(0, len(chosen), step))
+
+
+def _interpolation_error(reach: Floats, nodes: int) -> Floats:
+    """Bound on the error of e^{reach y} by the polynomial through its values at Chebyshev's nodes in -1 <= y <= 1."""
+    with np.errstate(divide="ignore"):
+        logs = nodes * np.log(0.5 * reach) - gammaln(nodes + 1.0) + reach
+    return np.asarray(2.0 * np.exp(np.minimum(logs, _LARGEST)))
+
+
+class _Sums:
+    """The factors of all terms of F: for each mixture a matrix of counts by rests, or by nodes that stand for the rests.
+
+    Where floats hold them, what depends on the count alone is kept apart.
     """
 
-    def __init__(self, planes: BetaPlanes) -> None:
-        weight = planes.weight
-        counts, rests = weight.shape[1:]
+    def __init__(self, planes: BetaPlanes, nodes: int | None, log_middle: Floats) -> None:
+        counts, rests = planes.of_count.shape[1], planes.of_rest.shape[1]
         a, b = planes.a + planes.first, planes.b + planes.least
-        x, r = np.arange(counts, dtype=np.float64), np.arange(rests, dtype=np.float64)
-        rows = weight.sum(axis=1)
-        self.place = (np.rint(weight.sum(axis=2) @ x), np.rint(rows @ r))
-        alpha, beta = a + self.place[0], b + self.place[1]
+        r = np.arange(rests, dtype=np.float64)
+        by_count, by_rest = planes.marginals()
+        self.whole = by_count.sum(axis=1)
+        one = np.where(self.whole > 0.0, self.whole, 1.0)[:, None]
+        place = _mean_places(by_count / one), _mean_places(by_rest / one)
+        self._set_middle(a + place[0], b + place[1])
+        self.end = (a + (counts - 1), b)
+        self.alpha, self.counted = a[:, None] + np.arange(counts), np.arange(counts) - place[0][:, None]
+        of_both, of_count, of_rest = _log_terms(a, b, *self.parameters, place, counts, rests)
+        self.log_end = of_both[:, counts - 1] - of_count[:, -1] - of_rest[:, 0]
+        self.rests, basis = (r, None) if nodes is None else _chebyshev(rests, nodes)
+        self.beta, self.rested, self.least = b[:, None] + self.rests, self.rests - place[1][:, None], place[1]
+        self.shift = np.zeros(len(a)) if nodes is None else log_middle - np.log(self.means[1])
+        self.half = 0.0 if nodes is None else 0.5 * (rests - 1.0)
+        apart = max(float(part.max()) for part in (of_both, of_count, of_rest)) < _LARGEST
+        scaled = np.exp(self.shift[:, None] * (r - place[1][:, None]) - (of_rest if apart else 0.0))
+        beyond = np.maximum(np.cumsum(by_rest[:, ::-1], axis=1)[:, ::-1] - by_rest, 0.0) / one
+        last = beyond * ((a + counts - 1.0)[:, None] / (b[:, None] + r)) * scaled
+        weights = planes.of_count / one, planes.of_rest * scaled, planes.of_sum
+        self.of_count = of_count if apart else np.zeros_like(of_count)
+        self.matrix = np.empty((len(a), counts, len(self.rests)))
+        for start in range(0, len(a), step := max(1, _HELD // (counts * rests))):
+            part = slice(start, start + step)
+            rows = _running(*(each[part] for each in weights), last[part])
+            logs = sliding_window_view(of_both[part], rests, axis=1)
+            rows *= (
+                sliding_window_view(np.exp(of_both[part]), rests, axis=1)
+                if apart
+                else np.exp(logs - of_rest[part, None, :] - of_count[part, :, None])
+            )
+            self.matrix[part] = rows if basis is None else rows @ basis
+
+    def _set_middle(self, alpha: Floats, beta: Floats) -> None:
+        """The term of one component in the middle, at the mean of this component, which all terms are relative to."""
         self.parameters = np.stack([alpha, beta])
         self.means = self.parameters / (alpha + beta)
         density = log_density(self.parameters.T, self.means.T, alpha + beta, self.means.T)
         self.known = density + np.log(self.means).sum(axis=0) - np.log(alpha)
-        self.end = (a + (counts - 1), b)
-        self.alpha = a[:, None] + x
-        of_both, self.of_count, self.of_rest = _log_terms(a, b, alpha, beta, self.place, counts, rests)
-        terms = np.lib.stride_tricks.sliding_window_view(of_both, rests, axis=1)
-        if max(float(of_both.max()), float(self.of_count.max()), float(self.of_rest.max())) < _LARGEST:
-            terms = np.lib.stride_tricks.sliding_window_view(np.exp(of_both), rests, axis=1)
-        else:
-            terms = np.exp(terms - self.of_rest[:, None, :] - self.of_count[:, :, None])
-            self.of_count, self.of_rest = np.zeros_like(self.of_count), np.zeros_like(self.of_rest)
-        self.matrix = np.empty((len(weight), 2 * counts, rests))
-        lower = self.matrix[:, :counts]
-        lower[:, 0] = weight[:, 0]
-        for j in range(1, counts - 1):
-            np.add(lower[:, j - 1], weight[:, j], out=lower[:, j])
-        beyond = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1] - rows
-        lower[:, counts - 1] = np.maximum(beyond, 0.0) * ((a + counts - 1.0)[:, None] / (b[:, None] + r))
-        lower *= terms
-        np.multiply(weight, terms, out=self.matrix[:, counts:])
 
-    def below(self, chosen: NDArray[np.int64] | slice, logit: Floats) -> tuple[Floats, Floats]:
-        """F and its derivative by the logit."""
-        point = np.stack([expit(logit), expit(-logit)])
-        means, matrix = self.means[:, chosen], self.matrix[chosen]
-        counts, rests = matrix.shape[1] // 2, matrix.shape[2]
-        step_x, step_r = np.log(point) - np.log(means)
+    def below(self, chosen: Chosen, logit: Floats) -> tuple[Floats, Floats]:
+        """F and its derivative by the logit: that of ln e(x, r) is (a + x)(1 - t) - (b + r) t."""
+        point, scale, of_count, of_rest, end = self._at(chosen, logit)
+        both = np.stack([of_rest, of_rest * self.beta[chosen]], axis=2)
         with np.errstate(over="ignore", invalid="ignore"):
-            of_rest = np.exp(step_r[:, None] * (np.arange(rests) - self.place[1][chosen][:, None]) - self.of_rest[chosen])
-            of_count = np.exp(step_x[:, None] * (np.arange(counts) - self.place[0][chosen][:, None]) - self.of_count[chosen])
-            inner = (matrix @ of_rest[:, :, None])[:, :, 0]
-            lower = (inner[:, :counts] * of_count).sum(axis=1)
-            density = (inner[:, counts:] * of_count * self.alpha[chosen]).sum(axis=1)
-            excess = log_ratio_excess((point - means) / means, point / means)
-            scale = np.exp(self.known[chosen] + (self.parameters[:, chosen] * excess).sum(axis=0))
-            end = incomplete_beta(betainc, beta_cdf, self.end[0][chosen], self.end[1][chosen], point[0])
-            return end + scale * lower, scale * density
+            inner = self.matrix[chosen] @ both
+            terms = inner[:, :, 0] * of_count
+            more = (terms * self.alpha[chosen]).sum(axis=1) * point[1] - (inner[:, :, 1] * of_count).sum(axis=1) * point[0]
+            known = incomplete_beta(betainc, beta_cdf, self.end[0][chosen], self.end[1][chosen], point[0])
+            return known + scale * terms.sum(axis=1), scale * more + end * self.end[0][chosen]
 
-    def above(self, chosen: NDArray[np.int64] | slice, logit: Floats) -> tuple[Floats, Floats]:
+    def above(self, chosen: Chosen, logit: Floats) -> tuple[Floats, Floats]:
         """1 - F and the derivative of F by the logit."""
         mass, density = self.below(chosen, logit)
         return 1.0 - mass, density
+
+    def uncertainty(self, point: Floats) -> Floats:
+        """Bound on what nodes change in F: the sum of all terms with the error of a power of 1-t in place of that power."""
+        if not self.half:
+            return np.zeros(len(point))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            _, scale, of_count, _, _ = self._at(slice(None), logit(point))
+            rate = np.log1p(-point) - np.log(self.means[1]) - self.shift
+            power = np.exp(rate * (self.half - self.least)) * _interpolation_error(self.half * np.abs(rate), len(self.rests))
+            found = scale * power * (self.matrix.sum(axis=2) * of_count).sum(axis=1)
+        return np.where(np.isfinite(found), np.minimum(found, 1.0), 1.0)
+
+    def _at(self, chosen: Chosen, logit: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """The point and 1 less it, the term of the middle there, the powers of both relative to it, and the term of the end."""
+        point, means = np.stack([expit(logit), expit(-logit)]), self.means[:, chosen]
+        step_x, step_r = np.log(point) - np.log(means)
+        with np.errstate(over="ignore", invalid="ignore"):
+            of_rest = np.exp((step_r - self.shift[chosen])[:, None] * self.rested[chosen])
+            of_count = np.exp(step_x[:, None] * self.counted[chosen] - self.of_count[chosen])
+            excess = log_ratio_excess((point - means) / means, point / means)
+            scale = np.exp(self.known[chosen] + (self.parameters[:, chosen] * excess).sum(axis=0))
+            end = scale * np.exp(self.log_end[chosen] + step_x * self.counted[chosen, -1] - step_r * self.least[chosen])
+        return point, scale, of_count, of_rest, end
+
+
+def _mean_places(weight: Floats) -> Floats:
+    return np.rint(np.einsum("ij,j->i", weight, np.arange(weight.shape[1], dtype=np.float64)))
+
+
+def _chebyshev(rests: int, nodes: int) -> tuple[Floats, Floats]:
+    """Nodes among the rests from 0 on, and for each rest by how much each node counts: a polynomial through values at the nodes."""
+    half, y = 0.5 * (rests - 1.0), np.cos(np.pi * (np.arange(nodes) + 0.5) / nodes)
+    at_nodes = chebvander(y, nodes - 1) * (2.0 / nodes)
+    at_nodes[:, 0] *= 0.5
+    return half + half * y, np.asarray(chebvander(np.arange(rests) / half - 1.0, nodes - 1) @ at_nodes.T)
+
+
+def _running(of_count: Floats, of_rest: Floats, of_sum: Floats, last: Floats) -> Floats:
+    """Sums of the weights up to each count, by mixture, count and rest; in the place of the last count what it has by itself."""
+    counts, rests = of_count.shape[1], of_rest.shape[1]
+    result, sums = np.empty((len(of_count), counts, rests)), np.zeros_like(of_rest)
+    for x in range(counts - 1):
+        sums += of_count[:, x, None] * of_sum[:, x : x + rests]
+        np.multiply(sums, of_rest, out=result[:, x])
+    result[:, -1] = last
+    return result
 
 
 def _log_terms(

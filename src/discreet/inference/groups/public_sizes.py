@@ -27,6 +27,8 @@ def of_public_sizes(table: Table, tail: float) -> GroupSummaries:
         )
         mean, variance = lines.moments()
         result.mean[to], result.std[to] = mean, np.sqrt(variance)
+        count, spread = lines.count_moments
+        result.count_mean[to], result.count_std[to] = count, np.sqrt(spread)
         start, weight, dropped = trimmed(lines.weight, TRIMMED)
         short = BetaLines(weight, lines.first + start, lines.n, lines.a, lines.b)
         result.low[to], result.high[to], wrong = short.interval(tail, precision(tail))

@@ -99,6 +99,10 @@ def _tied_contrasts(posterior: "TablePosterior", groups: Sequence[int], second: 
     held, tied = posterior._held, posterior._tied
     other = held.index(second.position)
     counts = tied.counts(other)
+    if len(groups) == 1:
+        i = held.index(groups[0])
+        yield _tied(tied, (firsts[groups[0]], second), (tied.counts(i), counts), *tied.without_two(i, other))
+        return
     for i, rest, dropped in tied.without(other):
         if held[i] in firsts:
             yield _tied(tied, (firsts[held[i]], second), (tied.counts(i), counts), rest, dropped)

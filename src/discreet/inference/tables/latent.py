@@ -101,8 +101,8 @@ def check_groups_drawn(groups: int) -> None:
     """Refuse more groups than are gone through one at a time."""
     if groups > limits.GROUPS_ADDED:
         raise TooLargeError(
-            f"draws and sums of true counts go through up to {limits.GROUPS_ADDED:,} groups one at a time, and these are {groups:,}; "
-            "ask for the sums of fewer groups. Means and intervals of each group are computed for any number"
+            f"draws and laws of sums go through up to {limits.GROUPS_ADDED:,} groups one at a time, and these are {groups:,}; "
+            "ask for fewer groups. The mean and std of sums, and all figures of each group, are computed for any number"
         )
 
 

@@ -104,6 +104,14 @@ class TiedSizes:
         rest = found.others(Run(0, np.ones(1)), _FLOOR)
         return ((i, run, found.dropped + dropped) for i, (run, dropped) in zip(left, rest, strict=True))
 
+    def without_two(self, first: int, second: int) -> tuple[Run, float]:
+        """The law under the tilt of the total of all groups but two; and what was dropped from it."""
+        left = [law.run for i, law in enumerate(self.laws) if i not in (first, second)]
+        if not left:
+            return Run(0, np.ones(1)), 0.0
+        found = sum_of(left, _FLOOR)
+        return found.run, found.dropped
+
     def counts(self, index: int) -> CountsOfAnyTotal:
         """The law of one group's counts under the tilt: given its size it is that of the posterior."""
         group = self.groups[index]
@@ -137,8 +145,8 @@ def check_groups(groups: int, categories: int, total: int, slope: float) -> None
     """Refuse, by public numbers alone, tables whose groups are too many or whose noise is too wide for the sums over all of them."""
     if groups > limits.GROUPS_CONVOLVED:
         raise TooLargeError(
-            f"where only the total is public, posteriors of groups are computed for up to {limits.GROUPS_CONVOLVED:,} groups, and there "
-            f"are {groups:,}. Public sizes (n=sizes), or no public total, have them for any number of groups"
+            f"where only the total is public, single groups, contrasts, draws and sums are computed for up to {limits.GROUPS_CONVOLVED:,} "
+            f"groups, and there are {groups:,}: summary() has the means and intervals of any number of groups"
         )
     _check_work(groups, min(usual_totals(categories, slope), total + 1))
 

@@ -31,7 +31,7 @@ from discreet.inference.tables.latent import LatentTable, Margin, Over, Position
 from discreet.inference.tables.other_groups import Group, TiedSizes, check_groups, tied_sizes
 from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, weights_of
 from discreet.inference.tables.simultaneous import common_tail
-from discreet.inference.tables.summaries import check_summaries, group_summaries
+from discreet.inference.tables.summaries import check_summaries, check_total, group_summaries
 from discreet.inference.tables.sums import DRAWS, TableCountsPosterior, category_index
 from discreet.inference.true_counts import LatentCounts, ListedCounts, check_posterior, latent_counts
 from discreet.mechanisms import LatticeGeometric, Mechanism
@@ -75,9 +75,12 @@ def check_table_posterior(mechanism: Mechanism) -> None:
         check_any_total(int(possible.max()), slope)
         check_summaries(len(possible), int(possible.max()), slope)
         return
-    check_groups(int((possible > 0).sum()), int(possible.max()), space.n, slope)
-    check_any_total(int(possible.max()), slope, space.n)
-    check_summaries(int((possible > 0).sum()), int(possible.max()), slope, space.n)
+    groups, most = int((possible > 0).sum()), int(possible.max())
+    if groups <= limits.GROUPS_CONVOLVED:  # beyond, summaries have the means and intervals of all groups, and single groups are refused
+        check_groups(groups, most, space.n, slope)
+    check_any_total(most, slope, space.n)
+    check_summaries(groups, most, slope, space.n)
+    check_total(groups, most, slope, space.n)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -179,7 +182,7 @@ class TablePosterior:
 
         Means and standard deviations are exact to 1e-9 or so, or to `error` where the noise is very wide. `error` bounds how much more or
         less probability than asked for lies beyond each end of an interval; `post[group]` has intervals without such an error.
-        A cell that cannot occur has 0.
+        `count_mean` and `count_std` are of the true counts. A cell that cannot occur has 0.
         """
         mechanism, space = self.mechanism, self.mechanism.table
         a = np.tile(mechanism.prior.concentration, (len(self), 1)) if self._priors else mechanism.prior.concentration
@@ -212,7 +215,7 @@ class TablePosterior:
     @property
     def counts(self) -> TableCountsPosterior:
         """The true counts, of which sums are asked for: `post.counts.over("sex")["f"]`, or `post.counts.over()` for all groups."""
-        return TableCountsPosterior(self._latent, self.by, self.categories)
+        return TableCountsPosterior(self._latent, self.by, self.categories, lambda: (self._all.count_mean, self._all.count_std))
 
     def over(
         self, *columns: str, weights: Any = None, draws: int = DRAWS, rng: np.random.Generator | int | None = None
@@ -240,15 +243,21 @@ class TablePosterior:
             check_some_possible(self._latent, positions)
             fixed = None if given is None else chosen_weights(given, self._latent, positions)
             return SharedProbability(
-                self._latent, self.categories, positions, fixed, lambda i: float(self._shares[i]), lambda: self._moments, size, rng
+                self._latent,
+                self.categories,
+                positions,
+                fixed,
+                lambda i: float(self._shares[i]),
+                lambda: (self._all.mean, self._all.std),
+                size,
+                rng,
             )
 
         return Over(margin, together) if columns else together(np.arange(len(self)))
 
     @cached_property
-    def _moments(self) -> tuple[Floats, Floats]:
-        found = self.figures()
-        return found.mean, found.std
+    def _all(self) -> GroupSummaries:
+        return self.figures()
 
     # --- draws --------------------------------------------------------------------------------------------------------
 

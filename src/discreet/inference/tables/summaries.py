@@ -15,7 +15,7 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.groups.arrays import DEPTH, GroupSummaries, Table, each_block, joined, known, table_of
 from discreet.inference.groups.free_sizes import TRIMMED, WeightedTotals, summarise, weighted_totals
-from discreet.inference.groups.leave_one_out import Contributions, Frequencies, contributions, relative_error
+from discreet.inference.groups.leave_one_out import Contributions, Frequencies, check_period, contributions, relative_error
 from discreet.inference.groups.public_sizes import of_public_sizes
 from discreet.inference.groups.tilts import matched_tilts
 from discreet.inference.groups.windows import UNBOUNDED, RiseTable
@@ -121,6 +121,11 @@ def check_summaries(groups: int, categories: int, slope: float, most: int = limi
         )
 
 
+def check_total(groups: int, categories: int, slope: float, total: int) -> None:
+    """Refuse, by public numbers alone, groups whose total the noise spreads too far, where that total is public."""
+    check_period(int(min(2.0 * _SPREAD * (groups * categories) ** 0.5 / slope, float(groups * total))) + 1)
+
+
 def _all_at_once(table: Table, batch: WeightedTotals, tail: float, result: GroupSummaries) -> bool:
     """Summarise a batch, unless the noise is too wide for that and the groups are few enough to go through one at a time."""
     try:
@@ -134,13 +139,18 @@ def _all_at_once(table: Table, batch: WeightedTotals, tail: float, result: Group
 
 def _one_group(table: Table, row: int, prior: SizePrior, tail: float, result: GroupSummaries) -> None:
     """Summaries of a group whose total one tilt cannot hold, as for a single release."""
-    held = np.nonzero(table.open[row])[0]
+    held = np.nonzero(table.possible[row])[0]
     if not held.size:
         return
-    cells = table.cells
+    cells, unsure = table.cells, table.open[row]
     noise, raw = GeometricNoise(len(held), cells.slope), tuple(cells.z[row, held].tolist())
     counts = counts_of_any_total(cells.a[row, held], noise, raw, prior)
     for i, cell in enumerate(held.tolist()):
+        run = counts.marginal(i)
+        mean = float(run.value @ run.x)
+        result.count_mean[row, cell], result.count_std[row, cell] = mean, np.sqrt(run.value @ (run.x - mean) ** 2)
+        if not unsure[cell]:
+            continue
         law = counts.probability_law(i, float(cells.a[row, cell]), float(table.rest[row, cell]), cell)
         result.mean[row, cell], result.std[row, cell] = law.mean(), law.std()
         result.low[row, cell], result.high[row, cell] = law.interval(1.0 - 2.0 * tail)
@@ -234,7 +244,7 @@ class _PublicTotal:
             first, second = _slopes(shares[rows], total[rows], n)
             return first + self.tilt, second
 
-        yield from weighted_totals(block, matched_tilts(block.cells, log_slope, self.tilt), log_weight, depth)
+        yield from weighted_totals(block, matched_tilts(block.cells, log_slope, self.tilt), log_weight, depth, self.total)
 
     def _contributions(self, block: Table) -> Contributions:
         """What the groups of a block add to the total, from windows that are a little short."""

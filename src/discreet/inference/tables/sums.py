@@ -5,7 +5,7 @@ the joint laws of a cell and the size of its group, under a tilt that makes grou
 are multiplied, and the sizes set to the total. Where these are too long, sums are counted among draws.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,6 +42,8 @@ class CountSum:
     table: LatentTable
     categories: tuple[Hashable, ...]
     positions: Positions
+    moments: Callable[[], tuple[Floats, Floats]]
+    """The means and standard deviations of all true counts of the table."""
     draws: int
     rng: np.random.Generator | int | None
 
@@ -57,12 +59,21 @@ class CountSum:
         return self[category].probabilities()
 
     def mean(self) -> Floats:
-        """Expected sum of each category."""
+        """Expected sum of each category, of any number of groups."""
+        if self._many:
+            return np.asarray(self.moments()[0][self.positions].sum(axis=0))
         return np.array([law.mean() for law in self._laws])
 
     def std(self) -> Floats:
-        """Standard deviation of the sum of each category."""
+        """Standard deviation of the sum of each category; of any number of groups where these are independent."""
+        if self._many and self.table.tie is None:
+            return np.sqrt(np.square(self.moments()[1][self.positions]).sum(axis=0))
         return np.array([law.std() for law in self._laws])
+
+    @property
+    def _many(self) -> bool:
+        """Whether there are too many groups for the law of their sum, so that moments are added up instead."""
+        return len(self.positions) > limits.GROUPS_ADDED or (self.table.tie is not None and len(self.table.held) > limits.GROUPS_CONVOLVED)
 
     def interval(self, mass: float = 0.95) -> Counts:
         """Equal-tailed intervals of whole numbers that each hold this much probability or more: a row (low, high) for each category."""
@@ -75,6 +86,8 @@ class CountSum:
 
     def standard_error(self) -> Floats:
         """The Monte Carlo standard error of each mean; 0 where it is computed."""
+        if self._many:
+            return np.zeros(len(self.categories))
         drawn = np.array([self._exact(i) is None for i in range(len(self.categories))])
         return np.asarray(np.where(drawn, self.std() / np.sqrt(self.draws), 0.0))
 
@@ -225,6 +238,8 @@ class TableCountsPosterior:
     table: LatentTable
     groups: Groups
     categories: tuple[Hashable, ...]
+    moments: Callable[[], tuple[Floats, Floats]]
+    """The means and standard deviations of all true counts."""
 
     def __repr__(self) -> str:
         return f"TableCountsPosterior({len(self.groups):,} groups by {len(self.categories)} categories)"
@@ -238,7 +253,7 @@ class TableCountsPosterior:
         check_draws(size, len(self.categories))
 
         def total(positions: Positions) -> CountSum:
-            return CountSum(self.table, self.categories, positions, size, rng)
+            return CountSum(self.table, self.categories, positions, self.moments, size, rng)
 
         margin = Margin(self.groups, columns)
         return Over(margin, total) if columns else total(np.arange(len(self.groups)))
