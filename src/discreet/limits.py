@@ -31,6 +31,10 @@ RECORD_CHARACTERS = 1 << 26
 WRAPPERS = 4
 FACTOR = 10**100
 """Of a calibrated exponent, and one over the smallest: floats must be able to follow."""
+PAGE_ROWS = 60
+"""Shares that a figure of a page shows: of more, the largest and the smallest."""
+PAGE_PANELS = 12
+"""Categories of a table that a page has a figure for."""
 NOTE_CHARACTERS = 1000
 ABOUT_CHARACTERS = 1000
 """Characters of a title, a source or another text about a release."""

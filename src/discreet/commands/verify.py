@@ -41,7 +41,7 @@ _NOTHING = 5e-4
 
 def verify(
     mechanism: Annotated[
-        str, typer.Argument(help=f"{MECHANISM_HELP}; or the JSON file of a release, - for standard input.", show_default=False)
+        str, typer.Argument(help=f"{MECHANISM_HELP}; or the file of a release, - for standard input.", show_default=False)
     ],
     n: Annotated[int | None, typer.Option("--n", "-n", help="Number of records, which is public. A record brings its own.")] = None,
     public: PublicOption = "total",
@@ -88,7 +88,7 @@ def verify(
 
 
 def _is_file(text: str) -> bool:
-    return text == STANDARD_INPUT or text.lower().endswith(".json") or os.path.isfile(text)  # noqa: PTH113 - what is no path is no file either
+    return text == STANDARD_INPUT or text.lower().endswith((".json", ".parquet", ".html")) or os.path.isfile(text)  # noqa: PTH113 - what is no path is no file either
 
 
 def _recorded(path: str, contradicting: list[str]) -> "Release":
