@@ -69,8 +69,9 @@ def _head(found: "Release") -> Html:
     many = "a number of " if found.n is None else f"{found.n:,} "
     kept = " that is itself private" if found.n is None else ""
     promised = "without any privacy guarantee" if guarantee.basis == "none" else f"each protected by {guarantee.level} differential privacy"
+    kicker = "Results without privacy protection" if guarantee.basis == "none" else "Results published with differential privacy"
     lead = element("p", f"Estimated from {many}{guarantee.unit}s{kept}, {promised}.", class_="lead")
-    return element("header", element("p", "A private posterior", class_="kicker"), element("h1", isolated(_title(found))), lead)
+    return element("header", element("p", kicker, class_="kicker"), element("h1", isolated(_title(found))), lead)
 
 
 def _asked(found: "Release") -> Html:
@@ -115,6 +116,8 @@ def _shares(found: "Release", shares: Shares) -> Html:
     if shares.categories_left_out:
         parts.append(element("p", f"{shares.categories_left_out:,} more categories are in the record.", class_="quiet"))
     legend = f"Dots are means, and bars intervals that hold the share with probability {mass}."
+    if reported:
+        legend = f"Dots and dashes are means and {mass} intervals of the reported posterior."
     if len(shares.panels) > 1:
         legend += " Groups with the largest share come first. Each figure has a scale of its own, which begins at 0."
     return _section("The answer", *caveat, *size, element("p", legend, class_="quiet"), *parts)
@@ -161,9 +164,9 @@ def _promise(found: "Release") -> Html:
         return _section("What is promised", *words, _words(promise_lines(found, computed=False)))
     factor, but = _factor(guarantee.epsilon), "" if guarantee.delta == 0 else f", but for a probability of at most {guarantee.delta:.2g}"
     odds = (
-        f"Random noise was added on purpose, so that nobody can tell much better than before {_hidden(found)}. Whatever a reader knows, "
-        f"this page changes the odds of it by a factor of at most {factor}{but}: that is what {guarantee.level} says. A factor of 1 "
-        "would be no change at all."
+        f"The numbers were drawn at random around the true ones, so that nobody can tell much better than before {_hidden(found)}. "
+        f"Whatever a reader knows, this page changes the odds of it by a factor of at most {factor}{but}: that is what {guarantee.level} "
+        "says. A factor of 1 would be no change at all."
     )
     others = "It holds against any computation. The factors of several releases about the same data are multiplied."
     if guarantee.hides_presence:
@@ -195,8 +198,8 @@ def _meaning(found: "Release", shares: Shares) -> Html:
     mass, unit = f"{100.0 * shares.mass:g} %", found.guarantee.unit
     prior = cut(", ".join(map(str, found.prior.exact[:_LISTED])) + (", ..." if found.prior.k > _LISTED else ""))
     noisy = (
-        "The noisy counts are not what was counted: noise was added to each, and they were made to fit together. Use the shares and their "
-        "intervals, and not the noisy counts."
+        "The noisy counts are not what was counted: they were drawn at random around it, and made to fit together. Use the shares and "
+        "their intervals, and not the noisy counts."
     )
     prior_words = f"The prior, what was believed before, is a Dirichlet distribution with the parameters {prior}."
     if shares.reason is not None:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from discreet.commands.page_rows import Panel, Row
 
 _MOST_TICKS = 5
-_HEIGHT = 22
-"""Pixels of a row's picture."""
 
 
 def decimals_of(panel: "Panel") -> int:
@@ -23,12 +21,12 @@ def decimals_of(panel: "Panel") -> int:
 
 
 def percentage(value: float, decimals: int) -> str:
-    return f"{100.0 * value:.{decimals}f} %"
+    return f"{100.0 * value:.{decimals}f}\u00a0%"
 
 
 def interval_words(row: "Row", decimals: int) -> str:
     """Both ends of an interval."""
-    return f"{percentage(row.low, decimals)} to {percentage(row.high, decimals)}"
+    return f"{100.0 * row.low:.{decimals}f}\u00a0to\u00a0{percentage(row.high, decimals)}"
 
 
 def figure(panel: "Panel", name: str, *, as_reported: bool) -> Html:
@@ -59,11 +57,10 @@ def _place(value: float, marks: list[float]) -> str:
 def _row(row: "Row", marks: list[float], decimals: int, *, as_reported: bool) -> Html:
     said = f"{row.label}: {percentage(row.mean, decimals)}, {interval_words(row, decimals)}"
     low, mean, high = (_place(value, marks) for value in (row.low, row.mean, row.high))
-    middle = str(_HEIGHT // 2)
-    grid = [element("line", class_="grid", x1=_place(mark, marks), x2=_place(mark, marks), y1="0", y2=str(_HEIGHT)) for mark in marks]
-    bar = element("line", class_="bar", x1=low, x2=high, y1=middle, y2=middle)
-    dot = element("circle", class_="dot", cx=mean, cy=middle, r="5")
-    picture = element("svg", *grid, bar, dot, width="100%", height=str(_HEIGHT), role="img", aria_label=said)
+    grid = [element("line", class_="grid", x1=_place(mark, marks), x2=_place(mark, marks), y1="0", y2="100%") for mark in marks]
+    bar = element("line", class_="bar", x1=low, x2=high, y1="50%", y2="50%")
+    dot = element("circle", class_="dot", cx=mean, cy="50%", r="5")
+    picture = element("svg", *grid, bar, dot, role="img", aria_label=said)
     kind = "row reported" if as_reported else "row"
     return element("div", element("span", isolated(row.label), class_="label"), element("div", picture, class_="plot"), class_=kind)
 
@@ -73,10 +70,6 @@ def _axis(marks: list[float]) -> Html:
     decimals = max(0, -floor(log10(100.0 * (marks[1] - marks[0])) + 1e-9))
     while decimals < 6 and any(abs(round(100.0 * mark, decimals) - 100.0 * mark) > 1e-9 for mark in marks):
         decimals += 1
-    ends = {0: "start", len(marks) - 1: "end"}
-    words = [
-        element("text", percentage(mark, decimals), x=_place(mark, marks), y="16", text_anchor=ends.get(number, "middle"))
-        for number, mark in enumerate(marks)
-    ]
-    picture = element("svg", *words, width="100%", height=str(_HEIGHT), aria_hidden="true")
+    words = [element("text", percentage(mark, decimals), x=_place(mark, marks), y="1.1rem") for mark in marks]
+    picture = element("svg", *words, aria_hidden="true")
     return element("div", element("span", class_="label"), element("div", picture, class_="plot"), class_="row axis")
