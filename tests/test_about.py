@@ -26,7 +26,7 @@ def single(about: dc.About | None = WORDS, **options: Any) -> dc.Release:
 @pytest.mark.parametrize("options", [{"n": 6}, {}, {"by": {"region": ["north", "south"]}}, {"n": [6, 6], "by": {"x": [1, 2]}}])
 def test_words_are_written_and_read_exactly(options: dict[str, Any], tmp_path: Path) -> None:
     with_words, without = single(**options), single(None, **options)
-    assert with_words.about == dc.About(**{**json.loads(with_words.to_json())["about"]})
+    assert with_words.about == dc.About(**json.loads(with_words.to_json())["about"])
     assert with_words.about is not None
     assert with_words.about.software == f"discreet {dc.__version__}"
     assert json.loads(with_words.to_json())["version"] == 4
@@ -71,7 +71,7 @@ def test_words_of_another_kind_are_refused_before_anything_is_spent(tmp_path: Pa
     for about, counts in refused:
         with pytest.raises(dc.InvalidInputError, match=r"^(about must be an About|counting is known)"):
             ledger.release("survey", mechanism, counts, about=about)
-    with lowered(RULE_CHARACTERS=5), pytest.raises(dc.InvalidInputError, match="^mapping and na_values must have at most"):
+    with lowered(RULE_CHARACTERS=5), pytest.raises(dc.InvalidInputError, match=r"^mapping and na_values must have at most"):
         ledger.release("survey", mechanism, counted, about=WORDS)
     assert ledger.history("survey") == ()
     assert ledger.release("survey", mechanism, counted, about=WORDS).about == dc.About(
@@ -170,8 +170,8 @@ def test_release_writes_and_show_tells_the_words(tmp_path: Path) -> None:
         "Source    A survey",
         "Date      2023/2024",
         "Note      No note",
-        "Counted   each person once, in the first declared group that any of their rows has, and there in the first of never, former, current "
-        "that any of their rows says; the exact number of persons is not published; missing answers as 'current'; 'NA' as missing; "
+        "Counted   each person once, in the first declared group that any of their rows has, and there in the first of never, former, "
+        "current that any of their rows says; the exact number of persons is not published; missing answers as 'current'; 'NA' as missing; "
         "'N' as 'never'; undeclared and missing region as 'south'",
     ):
         assert line in shown
