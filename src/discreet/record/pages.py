@@ -7,7 +7,7 @@ the block or begin another, whatever its labels are.
 from discreet.errors import InvalidInputError
 
 _BEGIN, _END = '<script type="application/json" id="discreet-release">', "</script>"
-_CODES = {"<": r"\u003c", ">": r"\u003e", "&": r"\u0026"}
+_CODES: dict[str, str | int | None] = {"<": r"\u003c", ">": r"\u003e", "&": r"\u0026"}
 _PAGE = b"<!doctype html"
 
 
