@@ -170,6 +170,7 @@ def test_of_many_groups_the_largest_and_the_smallest_are_shown_and_it_is_said(tm
     text = "".join(page.texts)
     assert "5 between these are not shown; they are in the record" in text
     assert "1 more categories are in the record" in text
+    assert "are also those that chance has moved furthest" in text
     assert [len(row) for row in page.rows] == [4, 4, 4, 1, 4, 4]
     shown = [float(row[2].split()[0]) for row in page.rows if len(row) == 4 and row[2] != "share"]
     means = sorted(100.0 * found.noise_aware().figures().mean[:, 0])[::-1]  # type: ignore[attr-defined]

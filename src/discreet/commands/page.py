@@ -212,6 +212,8 @@ def _meaning(found: "Release", shares: Shares) -> Html:
         f"unsure: the noise that was added, and that {unit}s are a sample of those that could have been asked. Each is about one share "
         "by itself: among twenty 95 % intervals about one is expected to miss."
     )
+    if any(panel.left_out for panel in shares.panels):
+        words += " The largest and smallest of many shares are also those that chance has moved furthest."
     return _section("What the intervals mean", element("p", words), element("p", noisy), element("p", prior_words))
 
 
