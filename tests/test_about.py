@@ -97,7 +97,7 @@ def test_the_rule_is_what_count_was_asked_and_not_what_it_found() -> None:
         "smoking", "who", None, "never", "former", ("NA", "."), (("NEVER", "never"),), (("region", "south"),), strict=True
     )
     assert rules == [expected] * 3
-    counts = dc.count(TABLE, "smoking", PRIOR.categories, **options)
+    counts: Any = dc.count(TABLE, "smoking", PRIOR.categories, **options)
     found = dc.LatticeGeometric(PRIOR, epsilon=1, by=counts.by).release(counts, about=dc.About())
     assert found.about is not None
     assert found.about.counting == expected

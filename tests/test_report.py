@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
+from discreet.sampling import SeededBits
 from tests.support import lowered
 
 HOSTILE = "</script><img src=x onerror=alert(1)><!-- & 'one' \"two\""
@@ -186,7 +187,7 @@ def test_the_promise_in_plain_words(tmp_path: Path) -> None:
     assert "whether any one person took part" in private
     assert "The odds between two answers change by at most the square of the factor." in private
     assert "Estimated from a number of persons that is itself private" in private
-    drawn = dc.LatticeGeometric(PRIOR, 60, 1).release([30, 18, 12], source=dc.sampling.SeededBits(1))
+    drawn = dc.LatticeGeometric(PRIOR, 60, 1).release([30, 18, 12], source=SeededBits(1))
     assert "Nothing is promised" in "".join(reported(drawn, tmp_path / "none")[1].texts)
 
 
@@ -196,13 +197,14 @@ def test_what_cannot_be_written_is_refused_in_one_line(tmp_path: Path) -> None:
     assert isinstance(large, dc.TableRelease)
     large.to_parquet(tmp_path / "large.parquet")
     before = place.read_bytes()
-    for words, says in (
+    refused: list[tuple[list[str | Path], str]] = [
         (["record.json", "--output", place], "exists; a page may hold the only copy of a record, so it is not overwritten"),
         (["record.json", "--output", tmp_path / "page.pdf"], "--output must end in .html, got page.pdf"),
         (["page.html", "--output", tmp_path / "page.html"], "is also the record"),
         (["large.parquet", "--output", tmp_path / "large.html"], "a table of at most 10,000 cells"),
         (["record.json", "--output", tmp_path / "new.html", "--mass", "2"], "--mass must be"),
-    ):
+    ]
+    for words, says in refused:
         done = invoke("report", tmp_path / words[0], *words[1:])
         assert done.exit_code == 2
         assert done.stderr.count("\n") == 1
@@ -227,7 +229,7 @@ def test_a_page_that_is_not_ours_is_refused_in_one_line(tmp_path: Path) -> None:
     ):
         (tmp_path / f"{name}.html").write_text(changed, "utf-8")
         for command in ("show", "verify", "report"):
-            more = ["--output", tmp_path / "new.html"] if command == "report" else []
+            more: list[str | Path] = ["--output", tmp_path / "new.html"] if command == "report" else []
             done = invoke(command, tmp_path / f"{name}.html", *more)
             assert done.exit_code == 2
             assert done.stderr.count("\n") == 1

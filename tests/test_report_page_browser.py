@@ -45,7 +45,9 @@ def brightness(colour: str) -> float:
 
 
 def test_the_page_in_a_browser(tmp_path: Path) -> None:
-    made, wrong, asked = pages(tmp_path), [], []
+    made = pages(tmp_path)
+    wrong: list[str] = []
+    asked: list[str] = []
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS), headless=True)
         page: Any = browser.new_page()

@@ -13,7 +13,7 @@ from discreet.model.dirichlet import Beta
 from discreet.text import plain
 
 if TYPE_CHECKING:
-    from discreet.arrays import Counts, Floats
+    from discreet.arrays import Floats
     from discreet.model.cells import Mask
     from discreet.record.release import Release
     from discreet.record.table_release import TableRelease
@@ -96,7 +96,8 @@ def _table_shares(found: "TableRelease", mass: float) -> Shares:
 class _Numbers:
     """Arrays over groups and categories."""
 
-    counts: "Counts"
+    counts: Any
+    """Whole numbers, which may be beyond 64 bits."""
     figures: "list[Floats] | None"
     """Means and both ends of the intervals; None if they are to be those of the reported posterior."""
     prior: "Floats"
