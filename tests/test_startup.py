@@ -22,7 +22,7 @@ HEAVY = (
     "pyspark",
     "dp_accounting",
 )
-COMMANDS = ("release", "show", "contrast", "compare", "plan", "verify", "reproduce", "ledger", "ledger create")
+COMMANDS = ("release", "show", "report", "contrast", "compare", "plan", "verify", "reproduce", "ledger", "ledger create")
 
 
 def loaded(code: str) -> set[str]:

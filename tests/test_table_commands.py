@@ -202,3 +202,19 @@ def test_a_record_that_proves_too_long_for_json_is_kept(survey: Path, to_a_file:
     assert kept.name in "".join(done.output.split())
     assert len(book.history("survey")) == 1
     assert dc.Release.from_parquet(kept).n == len(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("n", "says"),
+    [
+        (40, "(40, 0, 0, 0, 0, 0, 0, 0) and (39, 1, 0, 0, 0, 0, 0, 0) of 8 of the 40 cells of the table; its other cells are 0"),
+        ([2] * 20, "(2, 0) and (1, 1) of all cells of a group"),
+        (None, "(0,) and (1,) of 1 of the 40 cells of the table; its other cells are alike in both"),
+    ],
+)
+def test_verify_says_for_how_many_cells_of_a_table_its_counts_stand(n: int | list[int] | None, says: str, tmp_path: Path) -> None:
+    found = dc.LatticeGeometric(dc.Beta(1, 1), n=n, epsilon=1, by={"region": list(range(20))}).release([[1, 1]] * 20)
+    (tmp_path / "table.json").write_text(found.to_json())
+    verified = CliRunner().invoke(app, ["verify", str(tmp_path / "table.json")])
+    assert verified.exit_code == 0, verified.output
+    assert f"between the counts {says}" in " ".join(verified.output.split())

@@ -55,6 +55,8 @@ from .planning.comparison import compare as compare
 from .planning.expected_widths import expected_width as expected_width
 from .planning.plans import plan as plan
 from .planning.width_plans import width_curve as width_curve
+from .record.about import About as About
+from .record.about import CountingRule as CountingRule
 from .record.guarantee import Guarantee as Guarantee
 from .record.release import Release as Release
 from .record.table_release import TableRelease as TableRelease

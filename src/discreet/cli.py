@@ -13,6 +13,7 @@ from discreet.commands.contrast import contrast
 from discreet.commands.options import Command, Group
 from discreet.commands.plan import plan
 from discreet.commands.release import release
+from discreet.commands.report import report
 from discreet.commands.reproduce import reproduce
 from discreet.commands.show import show
 from discreet.commands.verify import verify
@@ -24,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (release, show, contrast, compare, plan, verify, reproduce):
+for _command in (release, show, report, contrast, compare, plan, verify, reproduce):
     app.command(cls=Command)(_command)
 app.add_typer(ledger.app)
 

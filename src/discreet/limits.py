@@ -31,7 +31,17 @@ RECORD_CHARACTERS = 1 << 26
 WRAPPERS = 4
 FACTOR = 10**100
 """Of a calibrated exponent, and one over the smallest: floats must be able to follow."""
+PAGE_ROWS = 60
+"""Shares that a figure of a page shows: of more, the largest and the smallest."""
+PAGE_PANELS = 12
+"""Categories of a table that a page has a figure for."""
 NOTE_CHARACTERS = 1000
+ABOUT_CHARACTERS = 1000
+"""Characters of a title, a source or another text about a release."""
+RULE_VALUES = 10_000
+"""Other ways to write an answer that a record says how they were counted, and ..."""
+RULE_CHARACTERS = 1 << 18
+"""... the characters of all of these and of the categories they stand for: a few megabytes in a record, however they are written."""
 NAME_CHARACTERS = 200
 """Characters of a dataset's name."""
 AMOUNT_DIGITS = 100

@@ -40,7 +40,12 @@ _QUANTITIES = ("difference", "ratio", "odds_ratio")
 
 
 def contrast(
-    record: Annotated[str, typer.Argument(help="The JSON file of a release, or - for standard input.", show_default=False)],
+    record: Annotated[
+        str,
+        typer.Argument(
+            help="The file of a release (JSON, Parquet, or a page of discreet report), or - for standard input.", show_default=False
+        ),
+    ],
     first: Annotated[str, typer.Argument(help="A group, such as north,f; in a record without groups, a category.", show_default=False)],
     second: Annotated[str, typer.Argument(help="What it is compared with.", show_default=False)],
     category: Annotated[

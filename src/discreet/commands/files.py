@@ -28,7 +28,8 @@ _PARQUET = b"PAR1"
 
 
 def read_record(path: str) -> "Release":
-    """The release that a file, or standard input, holds. No more is read than a record can have."""
+    """The release that a file, a page or standard input holds. No more is read than a record can have."""
+    from discreet.record.pages import is_page, record_in
     from discreet.record.release import Release
 
     try:
@@ -42,13 +43,20 @@ def read_record(path: str) -> "Release":
         raise InvalidInputError(f"{path} cannot be read ({why}): name the JSON file that `discreet release --output` wrote") from None
     if path != STANDARD_INPUT and content.startswith(_PARQUET):
         return Release.from_parquet(path)
-    return Release.from_json(content)
+    return Release.from_json(record_in(content) if is_page(content) else content)
 
 
-def check_place(path: Path, option: str, taken: Mapping[str, str | None], *, replaces_picture: bool = False) -> None:
+def check_place(
+    path: Path,
+    option: str,
+    taken: Mapping[str, str | None],
+    *,
+    replaces_picture: bool = False,
+    why: str = "a release cannot be drawn again",
+) -> None:
     """Refuse a place that nothing can be written to, or where something is: `taken` names what it must not be taken for.
 
-    A picture that `show` drew is no obstacle where it may be replaced.
+    A picture that `show` drew is no obstacle where it may be replaced. `why` says why nothing else is overwritten.
     """
     try:
         for what, other in taken.items():
@@ -57,7 +65,7 @@ def check_place(path: Path, option: str, taken: Mapping[str, str | None], *, rep
         if not path.absolute().parent.is_dir() or (path.exists() and not path.is_file()):
             raise InvalidInputError(f"{path} must be a file in a folder that exists")  # noqa: TRY301
         if _is_there(path) and not (replaces_picture and _is_own_picture(path)):
-            why = "it is not a picture that discreet show drew" if replaces_picture else "a release cannot be drawn again"
+            why = "it is not a picture that discreet show drew" if replaces_picture else why
             raise InvalidInputError(f"{path} exists; {why}, so it is not overwritten: choose another name or move it away")  # noqa: TRY301
         partial = beside(path)
         partial.touch(exist_ok=False)
@@ -112,7 +120,6 @@ def save_picture(
     found: "Release",
     path: Path,
     *,
-    variable: str | None = None,
     mass: float = 0.95,
     computed: bool = True,
     replaces_picture: bool = False,
@@ -120,8 +127,7 @@ def save_picture(
 ) -> None:
     """Draw a release's posteriors, or what `draw` does, to a new file, or in place of a picture that `show` drew.
 
-    The title names the variable where it is known, which a record does not say, and says so where a promise by computation was not
-    `computed` here.
+    The title names the variable if the record does, and says so where a promise by computation was not `computed` here.
     """
     import warnings
     from io import BytesIO
@@ -130,7 +136,7 @@ def save_picture(
 
     figure = Figure(layout="constrained")
     if draw is None:
-        found.draw_on(figure, mass, variable=variable)
+        found.draw_on(figure, mass)
     else:
         draw(figure)
     if found.guarantee.basis == "computation" and not computed:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from discreet.commands.about import about_fields, about_lines
 from discreet.commands.options import Lines, cell, print_lines, print_table
 from discreet.commands.table_record import group_fields, laid_out
 from discreet.errors import DiscreetError, TooLargeError
@@ -27,24 +28,24 @@ _MOST_ROWS = 999
 
 def print_record(
     found: "Release",
-    before: Lines = (),
     after: Lines = (),
     *,
     mass: float = MASS,
     slow: bool = False,
     computed: bool = True,
+    hint: str = "",
     err: bool = False,
 ) -> None:
     """The posterior as a table, and what is promised about it; with what else a command has to say.
 
-    `computed` says whether a promise by computation was computed here, and is not only what a record says. With `err` all of it is
-    printed on standard error.
+    `hint` is put after the words about rows that are records. `computed` says whether a promise by computation was computed here, and is
+    not only what a record says. With `err` all of it is printed on standard error.
     """
     from discreet.record.table_release import TableRelease
 
-    aware = _NoiseAware() if isinstance(found, TableRelease) else _noise_aware(found, mass, slow=slow)
+    aware = NoiseAwareFigures() if isinstance(found, TableRelease) else noise_aware_figures(found, mass, slow=slow)
     print_table(laid_out(found, mass) if isinstance(found, TableRelease) else _table(found, aware, mass), err=err)
-    print_lines([*before, *_size_line(found, aware, mass), *promise_lines(found, computed=computed), *after], err=err)
+    print_lines([*about_lines(found, hint), *_size_line(found, aware, mass), *promise_lines(found, computed=computed), *after], err=err)
 
 
 def promise(guarantee: "Guarantee") -> str:
@@ -75,6 +76,7 @@ def record_fields(found: "Release", mass: float = MASS, *, slow: bool = False) -
     from discreet.record.table_release import TableRelease
 
     known = {
+        "about": about_fields(found),
         "mechanism": found.mechanism.title,
         "n": found.n,
         "guarantee": guarantee_fields(found.guarantee),
@@ -83,7 +85,7 @@ def record_fields(found: "Release", mass: float = MASS, *, slow: bool = False) -
     }
     if isinstance(found, TableRelease):
         return known | group_fields(found, mass)
-    aware = _noise_aware(found, mass, slow=slow)
+    aware = noise_aware_figures(found, mass, slow=slow)
     rows: Sequence[Any] = aware.rows or [(None, None, None)] * len(found.counts)
     shares = found.prior.plus(found.counts).concentration
     return known | {
@@ -104,7 +106,7 @@ def check_work(found: "Release") -> None:
 
 
 @dataclass(frozen=True)
-class _NoiseAware:
+class NoiseAwareFigures:
     """What the noise-aware posterior says, each as a mean and an interval."""
 
     rows: Sequence[tuple[float, float, float]] = ()
@@ -115,7 +117,7 @@ class _NoiseAware:
     """Why there is nothing, if so."""
 
 
-def _noise_aware(found: "Release", mass: float, *, slow: bool) -> _NoiseAware:
+def noise_aware_figures(found: "Release", mass: float, *, slow: bool) -> NoiseAwareFigures:
     """Means and intervals, where they can be computed."""
     try:
         if not slow:
@@ -127,11 +129,11 @@ def _noise_aware(found: "Release", mass: float, *, slow: bool) -> _NoiseAware:
         rows = [(float(mean), float(low), float(high)) for mean, (low, high) in shares]
         size = None if found.n is not None else posterior.size
         if size is None:
-            return _NoiseAware(rows)
+            return NoiseAwareFigures(rows)
         fewest, most = size.interval(mass)
-        return _NoiseAware(rows, (float(size.mean()), int(fewest), int(most)))
+        return NoiseAwareFigures(rows, (float(size.mean()), int(fewest), int(most)))
     except DiscreetError as error:
-        return _NoiseAware(reason=error.in_shell)
+        return NoiseAwareFigures(reason=error.in_shell)
 
 
 def promise_lines(found: "Release", *, computed: bool) -> Lines:
@@ -169,7 +171,7 @@ def _public(found: "Release") -> str:
     return f"n = {found.n:,} {units}{sizes}, {context}"
 
 
-def _size_line(found: "Release", aware: _NoiseAware, mass: float) -> Lines:
+def _size_line(found: "Release", aware: NoiseAwareFigures, mass: float) -> Lines:
     """How many records there may be, if that is private."""
     if aware.size is None:
         return []
@@ -178,7 +180,7 @@ def _size_line(found: "Release", aware: _NoiseAware, mass: float) -> Lines:
     return [(f"{found.guarantee.unit.title()}s", f"estimated from the noisy counts: {estimate}")]
 
 
-def _table(found: "Release", aware: _NoiseAware, mass: float) -> Table:
+def _table(found: "Release", aware: NoiseAwareFigures, mass: float) -> Table:
     """The reported counts and, where the noise can be allowed for, posterior means with intervals that do."""
     table = Table(title="Private posterior")
     table.add_column("category")

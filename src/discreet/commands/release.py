@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 
 from discreet import limits
+from discreet.commands.about import DateOption, NoteOption, SourceOption, TitleOption, VariableOption, words_of
 from discreet.commands.asking import confirm_release, notice_strong_shares
 from discreet.commands.data import (
     ByOption,
@@ -67,14 +68,15 @@ if TYPE_CHECKING:
     from discreet.model.cells import Groups
     from discreet.model.datasets import Relation
     from discreet.model.dirichlet import Dirichlet
+    from discreet.record.about import About
     from discreet.record.guarantee import Guarantee
     from discreet.record.release import Release
     from discreet.validation import Public
 
+_RECORDS = (".json", ".parquet")
+"""How the file of a record is called."""
 _LITTLE_PROTECTION = 5
 """The ε above which docs/choosing.md speaks of little protection: e^5 is 148."""
-_LISTED = 6
-"""Categories that a line lists before it is cut."""
 
 
 def release(
@@ -100,9 +102,14 @@ def release(
     delta: DeltaOption = None,
     ledger: Annotated[str | None, typer.Option(envvar=LEDGER_VARIABLE, help="The budget ledger: a file, or a database URL.")] = None,
     dataset: Annotated[str | None, typer.Option(help="The ledger's name for these records.")] = None,
+    title: TitleOption = None,
+    variable: VariableOption = None,
+    source: SourceOption = None,
+    date: DateOption = None,
+    note: NoteOption = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write the public record to this new JSON file, a table also to .parquet; else it is printed."),
+        typer.Option("--output", "-o", help="Write the public record to this new .json file, or a table to .parquet; else print it."),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the posteriors to this new PNG, SVG or PDF file.")] = None,
     as_json: JsonOption = False,
@@ -120,6 +127,7 @@ def release(
     """
     with errors_in_one_line():
         _check_options(file, ledger, dataset, output, plot, quiet=quiet)
+        words = words_of(title, variable, source, date, note, column)
         labels = _labels(categories, file)
         known, level = parse_prior(prior, labels), parse_number(epsilon, "--epsilon")
         groups, options = parse_groups(by or [], file), mechanism_options(gamma, delta)
@@ -134,13 +142,14 @@ def release(
         _check_budget(ledger, dataset, "record" if privacy_id is None else "person", _relation(published, groups))
         from discreet.data.count import count
 
-        with opened(file) as source:
+        with opened(file) as data:
             counts = count(
-                source, column, labels, privacy_id, nulls, other, **written, **cells, encoding=encoding, weight=weight, strict=strict
+                data, column, labels, privacy_id, nulls, other, **written, **cells, encoding=encoding, weight=weight, strict=strict
             )
         n = _published_sizes(counts, published)
         options |= {} if groups is None else {"by": groups, "impossible": cells["impossible"]}
-        found = _released(mechanism, known, n, counts, level, options, ledger, dataset, note=f"{column} of {short_name(file)}", yes=yes)
+        line = f"{column} of {short_name(file)}"
+        found = _released(mechanism, known, n, counts, level, options, words, ledger, dataset, note=line, yes=yes)
         if output is not None:
             _keep(found, output)
         if not quiet and (as_json or output is None):
@@ -148,11 +157,10 @@ def release(
         if not quiet and not as_json:
             spent = f"none was named, so {_UNADDED}" if ledger is None or dataset is None else _spent(ledger, dataset, found.guarantee)
             # Into a file or a pipe goes the record and nothing else.
-            counted = _counted(labels, groups, privacy_id, weight, strict=strict, published=published) + _elsewhere(nulls, other)
-            print_record(found, [("Counted", counted)], [("Ledger", spent)], err=not sys.stdout.isatty())
+            print_record(found, [("Ledger", spent)], hint=" (--privacy-id)", err=not sys.stdout.isatty())
         _notices(found, unadded=ledger is None and (as_json or quiet))
         if plot is not None:
-            _draw(found, plot, column)
+            _draw(found, plot)
 
 
 def _check_options(file: str, ledger: str | None, dataset: str | None, output: Path | None, plot: Path | None, *, quiet: bool) -> None:
@@ -169,6 +177,8 @@ def _check_options(file: str, ledger: str | None, dataset: str | None, output: P
     if plot is not None:
         check_picture(plot)
         check_place(plot, "--plot", taken | {"--output": None if output is None else str(output)})
+    if output is not None and output.suffix.lower() not in _RECORDS:
+        raise InvalidInputError(f"--output must end in .json, or for a table in .parquet, got {output.name}")
 
 
 def _cells(
@@ -258,6 +268,7 @@ def _released(
     counts: "CategoryCounts | TableCounts",
     epsilon: "Fraction",
     options: dict[str, Any],
+    words: "About",
     ledger: str | None,
     dataset: str | None,
     note: str,
@@ -269,7 +280,7 @@ def _released(
     from discreet.mechanisms import mechanism as find
 
     mechanism: Mechanism = find(name, prior, n, epsilon, **options)
-    prepared = mechanism.prepare(counts)
+    prepared = mechanism.prepare(counts, about=words)
     if mechanism.space.n is not None:
         notice_little_said(mechanism.space.n, epsilon)
     notice_strong_shares(mechanism)
@@ -351,34 +362,12 @@ def _print(found: "Release", fault: str = "the release was drawn and charged, bu
         raise DiscreetError(f"the release was drawn and charged, but {why}; its record was printed here instead: keep it") from None
 
 
-def _draw(found: "Release", plot: Path, column: str) -> None:
+def _draw(found: "Release", plot: Path) -> None:
     try:
-        save_picture(found, plot, variable=column)
+        save_picture(found, plot)
     except DiscreetError as error:
         again = "discreet show RECORD --plot FILE draws it without another release"
         raise DiscreetError(f"the release was drawn and charged, but {error}; {again}") from None
-
-
-def _counted(
-    labels: list[str], groups: "Groups | None", privacy_id: str | None, weight: str | None, *, strict: bool, published: "Public"
-) -> str:
-    if weight is not None:
-        return f"each row as many times as {weight!r} says: a record is one unit of its weight"
-    if privacy_id is None:
-        return "every row is a record; a person with several rows is protected less (--privacy-id)"
-    listed = ", ".join(labels[:_LISTED]) + (", ..." if len(labels) > _LISTED else "")
-    where = "" if groups is None else "in the first declared group that any of their rows has, and there "
-    once = f"each person once, {where}in the first of {listed} that any of their rows says"
-    if published == "nothing":
-        return f"{once}; the exact number of persons is not published"
-    persons = f"the number of distinct {privacy_id!r}" + (", of rows without one and of rows that cannot be read" if strict else "")
-    return f"{once}; n is {persons}{' in every group' if published == 'sizes' else ''}, and published"
-
-
-def _elsewhere(nulls: str, other: str) -> str:
-    """Which category takes the answers that have none of their own: a misspelt label would vanish there."""
-    taken = {"missing": nulls, "undeclared": other}
-    return "".join(f"; {kind} answers as {category!r}" for kind, category in taken.items() if category != "error")
 
 
 def _notices(found: "Release", *, unadded: bool) -> None:

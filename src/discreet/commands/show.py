@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def show(
-    record: Annotated[str, typer.Argument(help="The JSON file of a release, or - for standard input.", show_default=False)],
+    record: Annotated[
+        str,
+        typer.Argument(
+            help="The file of a release (JSON, Parquet, or a page of discreet report), or - for standard input.", show_default=False
+        ),
+    ],
     plot: Annotated[
         Path | None,
         typer.Option(help="Also draw the posteriors to this PNG, SVG or PDF file. A picture that show drew earlier is replaced."),

@@ -41,7 +41,7 @@ _NOTHING = 5e-4
 
 def verify(
     mechanism: Annotated[
-        str, typer.Argument(help=f"{MECHANISM_HELP}; or the JSON file of a release, - for standard input.", show_default=False)
+        str, typer.Argument(help=f"{MECHANISM_HELP}; or the file of a release, - for standard input.", show_default=False)
     ],
     n: Annotated[int | None, typer.Option("--n", "-n", help="Number of records, which is public. A record brings its own.")] = None,
     public: PublicOption = "total",
@@ -88,7 +88,7 @@ def verify(
 
 
 def _is_file(text: str) -> bool:
-    return text == STANDARD_INPUT or text.lower().endswith(".json") or os.path.isfile(text)  # noqa: PTH113 - what is no path is no file either
+    return text == STANDARD_INPUT or text.lower().endswith((".json", ".parquet", ".html")) or os.path.isfile(text)  # noqa: PTH113 - what is no path is no file either
 
 
 def _recorded(path: str, contradicting: list[str]) -> "Release":
@@ -157,8 +157,7 @@ def _lines(subject: "Mechanism | Release", result: "Verification") -> Lines:
     if loss is not None:
         value = f"{loss.value:.10g}, with all rounding at most {loss.bound:.10g}"
         lines.append(("Loss", f"{value}: how much ln(probability) of an outcome can change when {_step(result.claimed)}"))
-        if mechanism.k <= _MOST_SHOWN:
-            lines.append(("Largest", f"between the counts {loss.at[0]} and {loss.at[1]}"))
+        lines += _largest(mechanism, loss.at)
     if unused is not None and unused > _NOTHING:
         lines.append(("Unused", f"{unused:.1%} of the claimed ε: noise that this configuration would not need"))
     if result.delta is not None and result.claimed.basis != "none" and max(result.delta.bound, result.claimed.delta) > 0:
@@ -167,6 +166,20 @@ def _lines(subject: "Mechanism | Release", result: "Verification") -> Lines:
     if subject is not mechanism:
         lines.append(("Not seen", "whether the outcome was drawn from this mechanism: a record is as trustworthy as its source"))
     return lines
+
+
+def _largest(mechanism: "Mechanism", at: Any) -> list[tuple[str, str]]:
+    """Where the loss is largest. Of a table some cells stand for all, and it is said for how many."""
+    from discreet.model.tables import TableSpace
+
+    space, between = mechanism.space, f"between the counts {at[0]} and {at[1]}"
+    if not isinstance(space, TableSpace):
+        return [("Largest", between)] if mechanism.k <= _MOST_SHOWN else []
+    cells, where = space.fewest, "the table" if space.sizes is None else "a group"
+    if len(at[0]) == cells:
+        return [("Largest", f"{between} of all cells of {where}")]
+    others = "alike in both" if space.n is None else "0"
+    return [("Largest", f"{between} of {len(at[0])} of the {cells:,} cells of {where}; its other cells are {others}")]
 
 
 def _step(claimed: "Guarantee") -> str:

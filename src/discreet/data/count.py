@@ -17,6 +17,7 @@ from discreet.data.sources import opened
 from discreet.errors import SourceError
 from discreet.frames import forgets_variables
 from discreet.model.cells import Cells, Groups
+from discreet.record.about import CountingRule
 
 Unit = Literal["record", "person"]
 
@@ -31,6 +32,8 @@ class CategoryCounts:
     """The declared categories, in the order of the counts."""
     unit: Unit
     """What is counted, and so what a release of the counts protects."""
+    rule: CountingRule | None = None
+    """What `count` was asked; public."""
 
     @property
     def total(self) -> int:
@@ -61,6 +64,8 @@ class TableCounts:
     """Whether some person has rows in more than one group, in which case a release with public sizes is refused; private."""
     strict: bool = False
     """Whether they were counted strictly, in which case an answer can decide the group and public sizes are refused; public."""
+    rule: CountingRule | None = None
+    """What `count` was asked; public."""
 
     @property
     def by(self) -> Groups:
@@ -191,8 +196,8 @@ def count(
     counts = _settled(tally, 0 if rows is None else rows.unreadable, question, kind_of(schema[column]))
     unit: Unit = "record" if privacy_id is None else "person"
     if grouping.cells is None:
-        return CategoryCounts(counts[0], declared.labels, unit)
-    return TableCounts(counts, grouping.cells, unit, tally.moves, strict)
+        return CategoryCounts(counts[0], declared.labels, unit, question.rule)
+    return TableCounts(counts, grouping.cells, unit, tally.moves, strict, question.rule)
 
 
 def _settled(tally: Tally, unreadable: int, question: Question, kind: str | None) -> Counts:

@@ -10,6 +10,7 @@ from discreet.data.categories import Declared, declare_groups, kind_of
 from discreet.data.lines import check_names
 from discreet.errors import InvalidInputError
 from discreet.model.cells import Cells, cells_of
+from discreet.record.about import CountingRule
 from discreet.validation import shown
 
 
@@ -137,6 +138,22 @@ class Question:
         """All columns that are read."""
         others = (name for name in (self.privacy_id, self.weight) if name is not None)
         return (*(name for name, _ in self.coded), *others)
+
+    @property
+    def rule(self) -> CountingRule:
+        """The same as a record says it."""
+        labels, taken = self.declared.labels, {option: None if i is None else self.declared.labels[i] for option, i in self.takes.items()}
+        homes = ((column, column.home) for column in self.grouping.columns)
+        return CountingRule(
+            self.column,
+            self.privacy_id,
+            self.weight,
+            **taken,
+            na_values=tuple(value for value, code in self.declared.aliases if code == self.declared.missing),
+            mapping=tuple((value, labels[code]) for value, code in self.declared.aliases if code < len(labels)),
+            other_groups=tuple((column.name, column.declared.labels[home]) for column, home in homes if home is not None),
+            strict=self.strict,
+        )
 
     def check_columns(self, schema: Mapping[str, nw.dtypes.DType]) -> None:
         """Refuse a table without the columns, or with one whose values have no plain equality."""

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from discreet.analysis.composition import Accountant
     from discreet.mechanisms.base import Mechanism, Prepared
     from discreet.model.tables import TableSpace
+    from discreet.record.about import About
     from discreet.record.release import Release
 
 __all__ = ["Budget", "Ledger", "Loss", "RenyiFilter", "Spend", "composed"]
@@ -157,13 +158,25 @@ class Ledger:
         return spend_of({**row, "number": number[0]})
 
     @forgets_variables
-    def release(self, dataset: str, mechanism: "Mechanism", counts: "ArrayLike", *, unit: Unit | None = None, note: str = "") -> "Release":
-        """Release counts and charge the dataset's budget for it: everything is checked, then the spend is durable, then it is drawn."""
+    def release(
+        self,
+        dataset: str,
+        mechanism: "Mechanism",
+        counts: "ArrayLike",
+        *,
+        unit: Unit | None = None,
+        note: str = "",
+        about: "About | None" = None,
+    ) -> "Release":
+        """Release counts and charge the dataset's budget for it: everything is checked, then the spend is durable, then it is drawn.
+
+        `note` is kept in the ledger alone; `about` are public words that the record holds.
+        """
         if not hasattr(mechanism, "prepare"):
             raise InvalidInputError(
                 f"mechanism must be a mechanism, such as LatticeGeometric(prior, n, epsilon), not {type(mechanism).__name__}"
             )
-        return self.draw(dataset, mechanism.prepare(counts, unit=unit), note=note)
+        return self.draw(dataset, mechanism.prepare(counts, unit=unit, about=about), note=note)
 
     @forgets_variables
     def draw(self, dataset: str, prepared: "Prepared", *, note: str = "") -> "Release":

@@ -18,7 +18,7 @@ import numpy as np
 from attrs import Attribute, define, field, fields, frozen
 from numpy.typing import ArrayLike
 
-from discreet import limits
+from discreet import __version__, limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InternalError, InvalidInputError, RefusedError, TooLargeError
 from discreet.frames import forgets_variables
@@ -29,6 +29,7 @@ from discreet.mechanisms.steady import whole_quanta
 from discreet.model.datasets import Space
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.tables import TableSpace
+from discreet.record.about import About, check_about
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_up
 from discreet.record.json import written_label
 from discreet.record.release import Release
@@ -351,6 +352,7 @@ class Mechanism(ABC):
         source: BitSource | None = None,
         allow_nonprivate: bool = False,
         steady: bool = False,
+        about: About | None = None,
     ) -> Release:
         """Draw exactly from the law, with the operating system's randomness, and return the public record.
 
@@ -358,8 +360,11 @@ class Mechanism(ABC):
         them, need not be told. A mechanism without a guarantee refuses unless told `allow_nonprivate=True`, and the record says so; it
         also says so where the bits of another `source` are not secret. With `steady=True` the draw ends at a multiple of the mechanism's
         `time_quantum`, so that nobody learns more from a clock than how many quanta it took: docs/promise.md says what that covers.
+
+        `about` are public words about the release, which the record then holds, as About(title="Smoking in 2024"). How the counts were
+        made, if they know it, and the version of discreet are added to them.
         """
-        return self.prepare(counts, unit=unit, allow_nonprivate=allow_nonprivate).draw(source, steady=steady)
+        return self.prepare(counts, unit=unit, allow_nonprivate=allow_nonprivate, about=about).draw(source, steady=steady)
 
     @forgets_variables
     def check_release(
@@ -369,8 +374,16 @@ class Mechanism(ABC):
         return self.prepare(counts, unit=unit, allow_nonprivate=allow_nonprivate).guarantee
 
     @forgets_variables
-    def prepare(self, counts: ArrayLike, *, unit: Literal["record", "person"] | None = None, allow_nonprivate: bool = False) -> "Prepared":
+    def prepare(
+        self,
+        counts: ArrayLike,
+        *,
+        unit: Literal["record", "person"] | None = None,
+        allow_nonprivate: bool = False,
+        about: About | None = None,
+    ) -> "Prepared":
         """Everything about a release but the draw: what can be refused is refused here. The result holds the private counts."""
+        words = check_about(about)
         checked = self.checked(counts)
         private = tuple(int(x) for x in checked) if checked.ndim == 1 else checked
         if type(self).draw_noise is Mechanism.draw_noise and type(self).sampler is Mechanism.sampler:
@@ -386,7 +399,10 @@ class Mechanism(ABC):
             raise RefusedError(f"{fault}, or pass allow_nonprivate=True for data that need no protection", in_shell=fault)
         if self.n is not None and guarantee.hides_presence:
             raise RefusedError(f"{type(self).__name__} claims to hide that someone took part, and its record publishes n; leave out n")
-        return Prepared(self, private, guarantee)
+        if words is not None:
+            words = words.completed(counts, f"discreet {__version__}")
+            words.check_fits(self.prior.categories, self.space.groups, guarantee.unit)
+        return Prepared(self, private, guarantee, words)
 
     def check_labels(self) -> None:
         """Refuse labels that a record cannot hold."""
@@ -397,9 +413,9 @@ class Mechanism(ABC):
         """The counts as whole numbers in the order of the categories, with total n if it is public; refused otherwise."""
         return self.prior._checked(counts, self.space.n, any_total=self.n is None)
 
-    def recorded(self, guarantee: Guarantee, raw: Any) -> Release:
+    def recorded(self, guarantee: Guarantee, raw: Any, about: About | None = None) -> Release:
         """The record of an outcome."""
-        return Release(self, guarantee, raw, self.report.one(raw))
+        return Release(self, guarantee, raw, self.report.one(raw), about)
 
 
 @frozen(repr=False, eq=False)
@@ -410,6 +426,7 @@ class Prepared:
     counts: Any = field(repr=False)
     """A tuple of whole numbers, or the array of a table."""
     guarantee: Guarantee
+    about: About | None = None
 
     @forgets_variables
     def draw(self, source: BitSource | None = None, *, steady: bool = False) -> Release:
@@ -420,7 +437,7 @@ class Prepared:
             self.mechanism.warm_up()
         with whole_quanta(self.mechanism.time_quantum if steady else None):
             raw = self.mechanism.sampler(self.counts).draw(bits)
-            return self.mechanism.recorded(guarantee, raw)
+            return self.mechanism.recorded(guarantee, raw, self.about)
 
 
 def _title(name: str, parameters: Mapping[str, Any]) -> str:

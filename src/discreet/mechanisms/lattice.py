@@ -37,6 +37,7 @@ from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.tables import TableSpace, space_of
 from discreet.numerics.balls import ball, refine
 from discreet.numerics.lattice_sums import log_normaliser, log_squares
+from discreet.record.about import About
 from discreet.record.guarantee import Guarantee
 from discreet.record.release import Release
 from discreet.record.table_json import check_header
@@ -292,11 +293,11 @@ class LatticeGeometric(Mechanism):
         """Whether this is a raw outcome of some dataset."""
         return super().is_outcome(raw) if self.by is None else self.table.holds(np.asarray(raw))
 
-    def recorded(self, guarantee: Guarantee, raw: Any) -> Release:
+    def recorded(self, guarantee: Guarantee, raw: Any, about: About | None = None) -> Release:
         """The record of an outcome."""
         if self.by is None:
-            return super().recorded(guarantee, raw)
-        return TableRelease(self, guarantee, raw, self.report(raw))
+            return super().recorded(guarantee, raw, about)
+        return TableRelease(self, guarantee, raw, self.report(raw), about)
 
     def log_prob(self, counts: ArrayLike, raw: ArrayLike) -> float:
         """Log probability of one raw outcome. For study: it is a function of the private counts."""

@@ -1,4 +1,4 @@
-"""The written form of a release: JSON, version 1 where n is public, 2 where it is private and 3 for tables (docs/release.md).
+"""The written form of a release: JSON, version 1 where n is public, 2 where it is private, 3 for tables, 4 with words (docs/release.md).
 
 Numbers that matter are written exactly, as strings of whole numbers or ratios; what is read is checked field by field, and anything
 that is not exactly what the version says is refused.
@@ -19,6 +19,7 @@ from discreet import limits
 from discreet.errors import DiscreetError, InvalidInputError
 from discreet.model.datasets import check_relation
 from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.record.about import TEXTS, About, CountingRule
 
 if TYPE_CHECKING:
     from discreet.mechanisms import Mechanism
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
 
 FORMAT = "discreet release"
 TABLE = 3
-VERSIONS = (1, 2, TABLE)
-"""The second differs in one thing: n is null, because the number of records is private. The third is for tables. Whoever knows only the
-first refuses both."""
+WITH_WORDS = 4
+VERSIONS = (1, 2, TABLE, WITH_WORDS)
+"""The second differs in one thing: n is null, because the number of records is private. The third is for tables. The fourth is any of
+these with a field `about`. Whoever knows only the first refuses all others."""
 
 _FIELDS = ("format", "version", "mechanism", "parameters", "prior", "n", "guarantee", "raw", "counts")
 _EXACT = ("epsilon", "gamma", "delta", "factor")
@@ -52,7 +54,7 @@ _UNWRAPPED: dict[str, Callable[[str], Hashable]] = {
 def written(release: "Release") -> str:
     """JSON text of a release of one variable."""
     body = {
-        **written_description(release.mechanism, 1 if release.n is not None else 2),
+        **written_description(release.mechanism, 1 if release.n is not None else 2, release.about),
         "n": release.n,
         "guarantee": written_guarantee(release.guarantee),
         "raw": list(release.raw),
@@ -61,12 +63,13 @@ def written(release: "Release") -> str:
     return json.dumps(body, indent=2, allow_nan=False)
 
 
-def written_description(mechanism: "Mechanism", version: int) -> dict[str, Any]:
-    """What a record of any version begins with: its mechanism, without n and how a table is laid out."""
+def written_description(mechanism: "Mechanism", version: int, about: About | None) -> dict[str, Any]:
+    """What a record of any version begins with: words about it, and its mechanism, without n and how a table is laid out."""
     name, parameters = mechanism.described()
     return {
         "format": FORMAT,
-        "version": version,
+        "version": version if about is None else WITH_WORDS,
+        **({} if about is None else {"about": written_about(about)}),
         "mechanism": name,
         "parameters": written_parameters(parameters),
         "prior": written_prior(mechanism.prior),
@@ -87,6 +90,25 @@ def written_guarantee(guarantee: "Guarantee") -> dict[str, str]:
     return {
         **{name: repr(getattr(guarantee, name)) for name in ("epsilon", "delta")},
         **{name: str(getattr(guarantee, name)) for name in ("basis", "unit", "neighbours")},
+    }
+
+
+def written_about(about: About) -> dict[str, Any]:
+    """Words about a release, with null for those that were not given, and the counting rule as an object if it is known as one."""
+    rule = about.counting
+    texts = {name: getattr(about, name) for name in (*TEXTS, "date", "software")}
+    return {**texts, "counting": _written_rule(rule) if isinstance(rule, CountingRule) else rule}
+
+
+def _written_rule(rule: CountingRule) -> dict[str, Any]:
+    names = {name: getattr(rule, name) for name in ("column", "privacy_id", "weight", "strict")}
+    return {
+        **names,
+        "nulls": written_label(rule.nulls),
+        "other": written_label(rule.other),
+        "na_values": [written_label(value) for value in rule.na_values],
+        "mapping": [[written_label(value), written_label(category)] for value, category in rule.mapping],
+        "other_groups": [[column, written_label(group)] for column, group in rule.other_groups],
     }
 
 
@@ -141,11 +163,11 @@ def _moderate(label: int) -> int:
 def read(text: str | bytes) -> dict[str, Any]:
     """The fields of a release, of a table or not; the guarantee as a mapping of its own fields."""
     body = parsed(text)
-    if body["version"] == TABLE:
+    if is_table(body):
         from discreet.record.table_json import read_table
 
         return read_table(body)
-    check_fields(body, _FIELDS, "a release")
+    check_fields(body, fields_of(body, _FIELDS), "a release")
     return {
         **read_description(body),
         "n": _records(body["n"], body["version"]),
@@ -154,9 +176,20 @@ def read(text: str | bytes) -> dict[str, Any]:
     }
 
 
+def is_table(body: Mapping[str, Any]) -> bool:
+    """Whether a record is that of a table, by its version; with words, by whether it has groups."""
+    return body["version"] == TABLE or (body["version"] == WITH_WORDS and "groups" in body)
+
+
+def fields_of(body: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
+    """The fields that a record must have: these and, if its version has words, `about`."""
+    return (*names, "about") if body["version"] == WITH_WORDS else names
+
+
 def read_description(body: Mapping[str, Any]) -> dict[str, Any]:
     """What records of all versions have in common."""
     return {
+        "about": read_about(body["about"]) if body["version"] == WITH_WORDS else None,
         "mechanism": _text(body["mechanism"], "mechanism"),
         "parameters": read_parameters(body["parameters"]),
         "prior": read_prior(body["prior"]),
@@ -226,6 +259,8 @@ def read_integer(value: Any, name: str, where: str = "") -> int:
 
 
 def _records(value: Any, version: int) -> int | None:
+    if version == WITH_WORDS:
+        return None if value is None else read_integer(value, "n", ", or null where it is private")
     if version == 1:
         return read_integer(value, "n", " in a release of version 1, which is for a public n")
     if value is not None:
@@ -321,6 +356,32 @@ def _guarantee(value: Any) -> dict[str, Any]:
             raise InvalidInputError(f"the guarantee's {name} must be a number written as text, such as '0.5', or 'inf'")
     exact = {name: float(result[name]) for name in ("epsilon", "delta")}
     return {**result, **exact, "neighbours": check_relation(result["neighbours"])}
+
+
+def read_about(value: Any) -> About:
+    """Words about a release as `written_about` wrote them, checked."""
+    check_fields(value, (*TEXTS, "date", "software", "counting"), "about")
+    rule = value["counting"]
+    return About(**{**value, "counting": _rule(rule) if isinstance(rule, dict) else rule})
+
+
+def _rule(value: dict[str, Any]) -> CountingRule:
+    names = ("column", "privacy_id", "weight", "strict", "nulls", "other", "na_values", "mapping", "other_groups")
+    check_fields(value, names, "a counting rule")
+    if type(value["strict"]) is not bool or not all(isinstance(value[name], list) for name in names[-3:]):
+        raise InvalidInputError("a counting rule's strict must be a truth value, and na_values, mapping and other_groups lists")
+    if not all(isinstance(pair, list) and len(pair) == 2 for pair in (*value["mapping"], *value["other_groups"])):
+        raise InvalidInputError("a counting rule's mapping and other_groups must be lists of pairs")
+    if not isinstance(value["column"], str) or not all(isinstance(column, str) for column, _ in value["other_groups"]):
+        raise InvalidInputError("a counting rule must name its columns by texts")
+    return CountingRule(
+        **{name: value[name] for name in ("column", "privacy_id", "weight", "strict")},
+        nulls=read_label(value["nulls"]),
+        other=read_label(value["other"]),
+        na_values=tuple(read_label(item) for item in value["na_values"]),
+        mapping=tuple((read_label(item), read_label(category)) for item, category in value["mapping"]),
+        other_groups=tuple((column, read_label(group)) for column, group in value["other_groups"]),
+    )
 
 
 def guarded(build: Callable[[], Any]) -> Any:

@@ -22,7 +22,7 @@ from discreet import limits
 from discreet.arrays import Counts
 from discreet.errors import InvalidInputError
 from discreet.model.cells import Groups
-from discreet.record.json import TABLE, check_fields, parsed, read_integer, read_label, read_prior, written_label
+from discreet.record.json import check_fields, fields_of, is_table, parsed, read_integer, read_label, read_prior, written_label
 from discreet.record.new_files import is_moved, written_beside
 from discreet.record.parquet_footer import codecs
 from discreet.record.table_json import HEADER, header, read_header
@@ -160,7 +160,7 @@ def parquet_writer(release: "TableRelease") -> Callable[[BinaryIO], None]:
     labels = _label_columns(groups, arrays, categories)
     described = [{"column": name, "type": kind, "labels": len(values)} for name, (kind, values) in zip(groups.columns, arrays, strict=True)]
     n = _SIZES if release.sizes is not None else release.n
-    text = json.dumps(header(release.mechanism, release.guarantee, n, described), allow_nan=False)
+    text = json.dumps(header(release.mechanism, release.guarantee, n, described, release.about), allow_nan=False)
     schema = _schema([column.name for column in labels], [column.values.type for column in labels], groups.columns)
     raw, counts = release.raw.ravel(), release.counts.ravel()
 
@@ -206,9 +206,9 @@ def _read(stream: BinaryIO) -> dict[str, Any]:
     if text is None:
         raise _not_ours(f"its metadata have no {_KEY.decode()!r}")
     body = parsed(text)
-    if body["version"] != TABLE:
-        raise _not_ours(f"its header is of version {body['version']}, which is not for tables")
-    check_fields(body, HEADER, "the metadata of a table's release")
+    if not is_table(body):
+        raise _not_ours(f"its header is of version {body['version']}, which is not for tables, or has no groups")
+    check_fields(body, fields_of(body, HEADER), "the metadata of a table's release")
     columns = _columns(body["groups"])
     categories = read_prior(body["prior"]).categories
     cells = prod(column.count for column in columns) * len(categories)

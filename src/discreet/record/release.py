@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import ClaimError, InvalidInputError
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.record import json
+from discreet.record.about import About
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee
 from discreet.text import plain
 from discreet.validation import shown
@@ -39,6 +40,8 @@ class Release:
     """The outcome as drawn, before it was clamped, cut or projected."""
     counts: tuple[int, ...]
     """The reported counts: a fixed public function of `raw`."""
+    about: About | None = None
+    """Public words about it, if it was given any: what was asked, of whom, and how records were counted."""
 
     @property
     def prior(self) -> Dirichlet | Beta:
@@ -126,11 +129,11 @@ class Release:
     def plot(self, ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None = None) -> "Axes":
         """Draw each category's interval twice: noise-aware, and as reported, which takes the noisy counts at face value.
 
-        The record does not say what was counted. `variable` names it in the title.
+        `variable` names what was counted in the title, if the record does not, or otherwise.
         """
         from discreet.plotting import plot_release
 
-        return plot_release(self, ax, mass, variable=variable)
+        return plot_release(self, ax, mass, variable=self._variable(variable))
 
     def draw_on(self, figure: "Figure", mass: float = 0.95, *, variable: str | None = None) -> None:
         """Fill an empty figure with the picture that `plot` draws, as tall as it needs to be."""
@@ -138,6 +141,10 @@ class Release:
 
         figure.set_size_inches(7.0, release_height(len(self.counts)))
         self.plot(figure.add_subplot(), mass, variable=variable)
+
+    def _variable(self, given: str | None) -> str | None:
+        """What was counted, in the words that are given or in those of the record."""
+        return given if given is not None or self.about is None else self.about.variable
 
 
 def _read_release(found: Mapping[str, Any]) -> Release:
@@ -150,7 +157,7 @@ def _read_release(found: Mapping[str, Any]) -> Release:
     if any(getattr(mechanism, name) != value for name, value in (layout or {}).items()):
         raise InvalidInputError("impossible and priors must be in the order of the groups, with their labels as they are declared")
     made = Release if layout is None else TableRelease
-    release = made(mechanism, Guarantee(**found["guarantee"]), found["raw"], found["counts"])
+    release = made(mechanism, Guarantee(**found["guarantee"]), found["raw"], found["counts"], found["about"])
     _check_consistent(release)
     return release
 
@@ -162,6 +169,8 @@ def _check_consistent(release: Release) -> None:
         raise InvalidInputError(f"raw must be an outcome of {mechanism.title} with {_size(release.n)}; this one is not possible")
     if not release._reports_raw():
         raise InvalidInputError(f"counts must be what {mechanism.title} reports for this raw outcome; they are not")
+    if release.about is not None:
+        release.about.check_fits(release.prior.categories, mechanism.space.groups, release.guarantee.unit)
     claim, stated = mechanism.claim, release.guarantee
     nothing = replace(NO_GUARANTEE, unit=stated.unit, neighbours=mechanism.space.relation)
     if stated not in (replace(claim, unit=stated.unit), nothing):

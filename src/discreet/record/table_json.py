@@ -10,10 +10,12 @@ from discreet import limits
 from discreet.arrays import Counts
 from discreet.errors import InvalidInputError
 from discreet.model.cells import Groups
+from discreet.record.about import About
 from discreet.record.guarantee import Guarantee
 from discreet.record.json import (
     TABLE,
     check_fields,
+    fields_of,
     read_description,
     read_integer,
     read_label,
@@ -48,7 +50,7 @@ def written_table(release: "TableRelease") -> str:
         for name, labels in zip(cells.groups.columns, cells.groups.labels, strict=True)
     ]
     n = list(release.sizes) if release.sizes is not None else release.n
-    body = header(release.mechanism, release.guarantee, n, groups)
+    body = header(release.mechanism, release.guarantee, n, groups, release.about)
     text = json.dumps({**body, "raw": release.raw.tolist(), "counts": release.counts.tolist()}, indent=2, allow_nan=False)
     if len(text) > limits.RECORD_CHARACTERS:
         raise InvalidInputError(f"the labels of this table are too long for JSON; {_PARQUET}")
@@ -58,10 +60,10 @@ def written_table(release: "TableRelease") -> str:
 _PARQUET = "write it with release.to_parquet('release.parquet')"
 
 
-def header(mechanism: Any, guarantee: Guarantee, n: Any, groups: list[dict[str, Any]]) -> dict[str, Any]:
+def header(mechanism: Any, guarantee: Guarantee, n: Any, groups: list[dict[str, Any]], about: About | None = None) -> dict[str, Any]:
     """All fields of a table but its cells; how n and the groups are written depends on where the cells are."""
     table: LatticeGeometric = mechanism
-    described = written_description(table, TABLE)
+    described = written_description(table, TABLE, about)
     return {
         **described,
         "n": n,
@@ -104,8 +106,8 @@ _LINE = 10
 
 
 def read_table(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a table's record of version 3."""
-    check_fields(body, _FIELDS, "a release of a table")
+    """The fields of a table's record."""
+    check_fields(body, fields_of(body, _FIELDS), "a release of a table")
     groups = _groups(body["groups"])
     cells = len(groups) * len(read_prior(body["prior"]).categories)
     if cells > limits.RECORD_CELLS:

@@ -43,12 +43,12 @@ class TableRelease(Release):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy or a pickle is made as a release is, so that its arrays are read-only too."""
-        return TableRelease, (self.mechanism, self.guarantee, self.raw, self.counts)
+        return TableRelease, (self.mechanism, self.guarantee, self.raw, self.counts, self.about)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TableRelease):
             return NotImplemented
-        same = self.mechanism == other.mechanism and self.guarantee == other.guarantee
+        same = (self.mechanism, self.guarantee, self.about) == (other.mechanism, other.guarantee, other.about)
         return same and np.array_equal(self.raw, other.raw) and np.array_equal(self.counts, other.counts)
 
     def __hash__(self) -> int:
@@ -91,13 +91,13 @@ class TableRelease(Release):
         from discreet.plotting import plot_table
 
         named = self.prior.categories[0] if category is None else category
-        return plot_table(self, ax, mass, variable=variable, category=named)
+        return plot_table(self, ax, mass, variable=self._variable(variable), category=named)
 
     def draw_on(self, figure: "Figure", mass: float = 0.95, *, variable: str | None = None) -> None:
         """Fill an empty figure with a panel for each category."""
         from discreet.plotting import draw_table
 
-        draw_table(self, figure, mass, variable=variable)
+        draw_table(self, figure, mass, variable=self._variable(variable))
 
     def to_json(self) -> str:
         """The record as JSON, for some thousands of cells; InvalidInputError for more, which `to_parquet` writes."""

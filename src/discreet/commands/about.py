@@ -1,0 +1,96 @@
+"""What a record says about itself, in words: its title, its source, and how records were counted."""
+
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.commands.options import Lines
+from discreet.text import plain
+
+if TYPE_CHECKING:
+    from discreet.record.about import About, CountingRule
+    from discreet.record.release import Release
+
+TitleOption = Annotated[str | None, typer.Option(help="A heading for the record, which publishes it, like the four that follow.")]
+VariableOption = Annotated[str | None, typer.Option(help="What was asked or measured, in words.", show_default="the column")]
+SourceOption = Annotated[str | None, typer.Option(help="Where the data come from: survey, register, institution.")]
+DateOption = Annotated[str | None, typer.Option(help="When they were collected: 2024, 2024-05, 2024-05-31 or 2023/2024.")]
+NoteOption = Annotated[str | None, typer.Option(help="Anything else that readers must know.")]
+
+_LISTED = 6
+"""Labels that a line lists before it is cut."""
+_NAMES = {"title": "Title", "variable": "Variable", "source": "Source", "date": "Date", "note": "Note"}
+
+
+def words_of(title: str | None, variable: str | None, source: str | None, date: str | None, note: str | None, column: str) -> "About":
+    """What the options say, checked. The variable is called as its column unless it is given other words."""
+    from discreet.record.about import About
+    from discreet.validation import shown
+
+    return About(title, (plain(shown(column)) or None) if variable is None else variable, source, date, note)
+
+
+def about_lines(found: "Release", hint: str = "") -> Lines:
+    """What a record says about itself, each after its name; `hint` is put after the words about rows that are records."""
+    if found.about is None:
+        return []
+    lines = [(word, str(text)) for name, word in _NAMES.items() if (text := getattr(found.about, name)) is not None]
+    counted = counted_words(found, hint)
+    return [*lines, *([] if counted is None else [("Counted", counted)])]
+
+
+def about_fields(found: "Release") -> dict[str, Any] | None:
+    """The same as `show --json` says it."""
+    from discreet.record.json import written_about
+
+    return None if found.about is None else written_about(found.about)
+
+
+def counted_words(found: "Release", hint: str = "") -> str | None:
+    """How records were counted; None if the record does not say it."""
+    rule = None if found.about is None else found.about.counting
+    if rule is None or isinstance(rule, str):
+        return rule
+    return "; ".join([_unit_words(found, rule, hint), *_elsewhere(rule)])
+
+
+def _unit_words(found: "Release", rule: "CountingRule", hint: str) -> str:
+    """What one of those counted is."""
+    if rule.weight is not None:
+        return f"each row as many times as {rule.weight!r} says: a record is one unit of its weight"
+    if rule.privacy_id is None:
+        return f"every row is a record; a person with several rows is protected less{hint}"
+    where = "" if found.mechanism.space.groups is None else "in the first declared group that any of their rows has, and there "
+    once = f"each person once, {where}in the first of {_several(found.prior.categories)} that any of their rows says"
+    if found.n is None:
+        return f"{once}; the exact number of persons is not published"
+    unread = ", of rows without one and of rows that cannot be read" if rule.strict else ""
+    where = " in every group" if found.mechanism.space.relation.within else ""
+    return f"{once}; n is the number of distinct {rule.privacy_id!r}{unread}{where}, and published"
+
+
+def _elsewhere(rule: "CountingRule") -> list[str]:
+    """Where answers went that have no category or group of their own: a misspelt label would vanish there."""
+    from discreet.validation import shown
+
+    taken = {"missing": rule.nulls, "undeclared": rule.other}
+    words = [f"{kind} answers as {shown(category)!r}" for kind, category in taken.items() if category is not None]
+    if rule.na_values:
+        words.append(f"{_several(rule.na_values, quoted=True)} as missing")
+    mapped: dict[Hashable, list[Hashable]] = {}
+    for value, category in rule.mapping:
+        mapped.setdefault(category, []).append(value)
+    words += [f"{_several(values, quoted=True)} as {shown(category)!r}" for category, values in list(mapped.items())[:_LISTED]]
+    if len(mapped) > _LISTED:
+        words.append(f"other words for {len(mapped) - _LISTED:,} more categories")
+    return words + [f"undeclared and missing {shown(column)} as {shown(group)!r}" for column, group in rule.other_groups]
+
+
+def _several(labels: Iterable[Hashable], *, quoted: bool = False) -> str:
+    """Labels in a row, the first few if they are many."""
+    from discreet.validation import shown
+
+    every = list(labels)
+    listed = [repr(shown(label)) if quoted else shown(label) for label in every[:_LISTED]]
+    return ", ".join(listed) + (", ..." if len(every) > _LISTED else "")

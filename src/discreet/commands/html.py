@@ -1,0 +1,32 @@
+"""HTML made of elements: every text in one is escaped here, and nowhere else."""
+
+from html import escape
+
+from discreet.text import plain
+
+
+class Html(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def element(name: str, *content: str, **attributes: str) -> Html:
+    """An element with its content: texts are escaped, elements are not. `class_` stands for the attribute class."""
+    given = "".join(f' {key.rstrip("_").replace("_", "-")}="{escaped(value)}"' for key, value in attributes.items())
+    return Html(f"<{name}{given}>{joined(*content)}</{name}>")
+
+
+def joined(*content: str) -> Html:
+    """Texts and elements one after the other, as HTML."""
+    return Html("".join(part if isinstance(part, Html) else escaped(part) for part in content))
+
+
+def escaped(text: str) -> Html:
+    """Foreign text as HTML that shows it: no markup, no control character and nothing that turns the direction of writing."""
+    return Html(escape(plain(text)))
+
+
+def isolated(text: str) -> Html:
+    """Foreign text that may be in any script, and does not turn the direction of the words around it."""
+    return element("bdi", text)

@@ -1,0 +1,143 @@
+"""The numbers of a page: means and intervals of all shares, or of the largest and smallest where they are many."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet import limits
+from discreet.commands.record import noise_aware_figures
+from discreet.commands.table_record import table_figures
+from discreet.model.dirichlet import Beta
+from discreet.text import plain
+
+if TYPE_CHECKING:
+    from discreet.arrays import Floats
+    from discreet.model.cells import Mask
+    from discreet.record.release import Release
+    from discreet.record.table_release import TableRelease
+
+_LONGEST = 120
+"""Characters of a label: more are in the record."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A share, and the reported count it belongs to."""
+
+    label: str
+    count: int
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The shares of all categories, or those of one category in all groups."""
+
+    heading: str | None
+    """The category, where there are groups."""
+    rows: tuple[Row, ...]
+    left_out: int
+    """How many lie between the largest and the smallest that are shown."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What a page says about shares."""
+
+    panels: tuple[Panel, ...]
+    mass: float
+    reason: str | None = None
+    """Why they do not allow for the noise, if so; then they are those of the reported posterior."""
+    size: tuple[float, int, int] | None = None
+    """Mean and interval of the number of records, if that is private and one variable was asked."""
+    categories_left_out: int = 0
+
+
+def cut(label: Any) -> str:
+    """A label as it may be printed, and not longer than a line or two."""
+    text = plain(label)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def shares_of(found: "Release", mass: float, *, slow: bool) -> Shares:
+    """The numbers of a release: with intervals that allow for the noise if these can be computed, and else as reported."""
+    from discreet.record.table_release import TableRelease
+
+    if isinstance(found, TableRelease):
+        return _table_shares(found, mass)
+    known = noise_aware_figures(found, mass, slow=slow)
+    counts, labels = np.array([found.counts], dtype=object), [cut(label) for label in found.prior.categories]
+    figures = [np.array([column]) for column in zip(*known.rows, strict=True)] if known.reason is None else None
+    numbers = _Numbers(counts, figures, found.prior.concentration[None, :], np.ones(counts.shape, dtype=bool), mass)
+    return Shares((_panel(None, labels, [(0, c) for c in range(len(labels))], numbers, in_order=True),), mass, known.reason, known.size)
+
+
+def _table_shares(found: "TableRelease", mass: float) -> Shares:
+    summaries, reason = table_figures(found, mass)
+    figures = None if summaries is None else [summaries.mean, summaries.low, summaries.high]
+    cells = found.cells
+    prior = np.tile(found.prior.concentration, (len(cells.groups), 1))
+    for group, own in found.mechanism.priors:  # type: ignore[attr-defined]
+        prior[cells.groups.index(group)] = own.concentration
+    numbers = _Numbers(found.counts, figures, prior, cells.possible, mass)
+    labels = [cut(" · ".join(map(plain, cells.groups.key(group)))) for group in range(len(cells.groups))]
+    panels = [
+        _panel(cut(category), labels, [(int(group), c) for group in np.flatnonzero(cells.possible[:, c])], numbers, in_order=False)
+        for c, category in enumerate(cells.categories[: limits.PAGE_PANELS])
+    ]
+    return Shares(tuple(panels), mass, reason, categories_left_out=max(0, len(cells.categories) - limits.PAGE_PANELS))
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Arrays over groups and categories."""
+
+    counts: Any
+    """Whole numbers, which may be beyond 64 bits."""
+    figures: "list[Floats] | None"
+    """Means and both ends of the intervals; None if they are to be those of the reported posterior."""
+    prior: "Floats"
+    possible: "Mask"
+    mass: float
+
+    def mean(self, place: tuple[int, int]) -> float:
+        """The mean of one share."""
+        if self.figures is not None:
+            return float(self.figures[0][place])
+        own, rest = self._reported(place)
+        return own / (own + rest)
+
+    def ends(self, place: tuple[int, int]) -> tuple[float, float]:
+        """Both ends of one interval."""
+        if self.figures is not None:
+            return float(self.figures[1][place]), float(self.figures[2][place])
+        own, rest = self._reported(place)
+        low, high = Beta(own, rest).interval(self.mass) if rest > 0 else (1.0, 1.0)
+        return float(low), float(high)
+
+    def _reported(self, place: tuple[int, int]) -> tuple[float, float]:
+        """The parameters of one share in the reported posterior: its own, and the sum of the others that can occur."""
+        group, category = place
+        parameters = np.where(self.possible[group], self.prior[group] + self.counts[group].astype(np.float64), 0.0)
+        own = float(parameters[category])
+        parameters[category] = 0.0
+        return own, float(parameters.sum())
+
+
+def _panel(heading: str | None, labels: Sequence[str], places: list[tuple[int, int]], numbers: _Numbers, *, in_order: bool) -> Panel:
+    """All places, in their order or the largest first; if they are many, the largest and the smallest."""
+    means = {place: numbers.mean(place) for place in places}
+    most = limits.PAGE_ROWS
+    ranked = sorted(places, key=lambda place: -means[place])
+    shown = places if in_order else ranked
+    if len(places) > most:
+        shown = [*ranked[: most // 2], *ranked[len(ranked) - most // 2 :]]
+    rows = (
+        Row(labels[place[1] if heading is None else place[0]], int(numbers.counts[place]), means[place], *numbers.ends(place))
+        for place in shown
+    )
+    return Panel(heading, tuple(rows), len(places) - len(shown))

@@ -1,0 +1,165 @@
+"""What a record may say about itself in public words: what was asked, of whom and when, and how the records were counted.
+
+All of it is given by whoever releases, before anything is drawn. None of it is computed from the data, and no time is taken from a clock.
+"""
+
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+from discreet import limits
+from discreet.errors import InvalidInputError
+from discreet.text import is_plain
+from discreet.validation import shown, spelling
+
+TEXTS = ("title", "variable", "source", "note")
+"""The fields that are free text."""
+
+
+@dataclass(frozen=True)
+class CountingRule:
+    """What `discreet.count` was asked: columns, and where answers went that have no category or group of their own.
+
+    Labels are texts, whole numbers or truth values. Columns are named as in the data.
+    """
+
+    column: str
+    """The column that holds the answers."""
+    privacy_id: str | None = None
+    """The column that says whose a row is; every person then counts once. None if every row is a record."""
+    weight: str | None = None
+    """The column that says how many records a row stands for."""
+    nulls: Hashable = None
+    """The category that takes missing answers; None if there were none."""
+    other: Hashable = None
+    """The category that takes undeclared answers; None if there were none."""
+    na_values: tuple[Hashable, ...] = ()
+    """What stands for a missing answer, beside nulls."""
+    mapping: tuple[tuple[Hashable, Hashable], ...] = ()
+    """Other ways to write an answer, each with the category that it stands for."""
+    other_groups: tuple[tuple[str, Hashable], ...] = ()
+    """Columns of groups, each with the group that takes undeclared and missing ones."""
+    strict: bool = False
+    """Whether `other` also took what could not be read, and `nulls` rows without a `privacy_id`."""
+
+    def check(self, categories: tuple[Hashable, ...], groups: Any) -> None:
+        """Refuse what a record cannot hold, and categories and groups that are not declared: `groups` are a table's, or None."""
+        self._check_sizes()
+        declared = set(map(spelling, categories))
+        named = [self.nulls, self.other, *(category for _, category in self.mapping)]
+        if any(category is not None and spelling(category) not in declared for category in named):
+            raise InvalidInputError("a counting rule must name declared categories; it names another")
+        known = {} if groups is None else dict(zip(groups.columns, groups.labels, strict=True))
+        for column, group in self.other_groups:
+            if spelling(group) not in set(map(spelling, known.get(column, ()))):
+                raise InvalidInputError("the other groups of a counting rule must be declared groups, by their columns; one is not")
+
+    def _check_sizes(self) -> None:
+        for name in (self.column, self.privacy_id, self.weight, *(column for column, _ in self.other_groups)):
+            if name is not None and not (isinstance(name, str) and 0 < len(name) <= limits.LABEL_CHARACTERS):
+                raise InvalidInputError(f"a counting rule must name columns by texts of 1 to {limits.LABEL_CHARACTERS:,} characters")
+        if self.privacy_id is not None and self.weight is not None:
+            raise InvalidInputError("a counting rule has a privacy_id or a weight, and not both")
+        values = (*self.na_values, *(label for pair in self.mapping for label in pair))
+        if not all(isinstance(label, (str, int)) for label in values):
+            raise InvalidInputError("what a counting rule maps must be text, a whole number or a truth value; one is not")
+        if len(values) > 2 * limits.RULE_VALUES or sum(len(spelling(label)) for label in values) > limits.RULE_CHARACTERS:
+            most = f"{limits.RULE_VALUES:,} values of {limits.RULE_CHARACTERS:,} characters in all"
+            raise InvalidInputError(
+                f"mapping and na_values must have at most {most}, because a record says how they were counted; prepare the data first",
+                in_shell=f"--map and --na-values take at most {most}, because a record says how they were counted; prepare the data first",
+            )
+
+
+@dataclass(frozen=True)
+class About:
+    """Public words about a release. Every field may be left out; a text is one line of at most 1,000 characters.
+
+    >>> About(title="Smoking in Northland", variable="Do you smoke?", source="Health survey 2024, 1,500 adults", date="2024-05")
+    About(title='Smoking in Northland', variable='Do you smoke?', source='Health survey 2024, 1,500 adults', date='2024-05')
+    """
+
+    title: str | None = None
+    """What the release is about, as a heading."""
+    variable: str | None = None
+    """What was asked, or measured."""
+    source: str | None = None
+    """Where the data come from: survey, register, institution."""
+    date: str | None = None
+    """When the data were collected, as a year, a month or a day, or two of them: "2024", "2024-05", "2024-05-31", "2023/2024"."""
+    note: str | None = None
+    """Anything else that readers must know."""
+    counting: str | CountingRule | None = None
+    """How records were counted. `release` takes it from counts that `discreet.count` made; for others it is given in words."""
+    software: str | None = None
+    """The name and version of the software that drew the release: `release` writes it."""
+
+    def __post_init__(self) -> None:
+        for name in (*TEXTS, "software"):
+            _check_text(getattr(self, name), name)
+        if self.date is not None:
+            _check_date(self.date)
+        if not isinstance(self.counting, CountingRule):
+            _check_text(self.counting, "counting")
+
+    def completed(self, counts: Any, software: str) -> "About":
+        """These words with the rule by which the counts were made, if they know it, and the software that draws."""
+        rule = getattr(counts, "rule", None)
+        if not isinstance(rule, CountingRule):
+            return replace(self, software=software)
+        if self.counting not in (None, rule):
+            raise InvalidInputError("counting is known from the counts, which discreet.count made: leave it out of about")
+        return replace(self, counting=rule, software=software)
+
+    def check_fits(self, categories: tuple[Hashable, ...], groups: Any, unit: str) -> None:
+        """Refuse a counting rule that is about other categories, groups or units than a record's."""
+        if not isinstance(self.counting, CountingRule):
+            return
+        self.counting.check(categories, groups)
+        if (self.counting.privacy_id is not None) != (unit == "person"):
+            raise InvalidInputError(
+                f"a counting rule with a privacy_id counts persons, and one without counts records; the unit is {unit!r}"
+            )
+
+    def __repr__(self) -> str:
+        given = ((name, getattr(self, name)) for name in self.__dataclass_fields__)
+        return f"About({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
+
+
+def check_about(about: Any) -> About | None:
+    """What a caller gave as `about`."""
+    if about is None or isinstance(about, About):
+        return about
+    raise InvalidInputError(f"about must be an About, such as dc.About(title='Smoking in 2024'), not {type(about).__name__}")
+
+
+def _check_text(value: Any, name: str) -> None:
+    """Refuse what is not one line of plain text: what turns the direction of writing, or ends a line, could repaint the words beside it."""
+    if value is None:
+        return
+    fault = f"{name} must be one line of text, of 1 to {limits.ABOUT_CHARACTERS:,} characters"
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{fault}, not {type(value).__name__}")
+    if not value.strip() or len(value) > limits.ABOUT_CHARACTERS:
+        raise InvalidInputError(f"{fault}; it has {len(value):,}", in_shell=f"--{fault}; it has {len(value):,}")
+    if not all(map(is_plain, value)):
+        fault = f"{name} has a control character, a line break or a mark that changes the direction of writing: leave it out"
+        raise InvalidInputError(fault, in_shell=f"--{fault}")
+
+
+_DATE = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?")
+_REST = "-01-01"
+"""What a year lacks to be a day; a month lacks the end of it."""
+
+
+def _check_date(value: Any) -> None:
+    fault = f"date must be a year, a month or a day, such as 2024, 2024-05 or 2024-05-31, or two with a / between; got {shown(value)!r}"
+    parts = value.split("/") if isinstance(value, str) else []
+    try:
+        days = [date.fromisoformat(part + _REST[len(part) - 4 :] if len(part) < 10 else part) for part in parts if _DATE.fullmatch(part)]
+    except ValueError:
+        days = []
+    if not 1 <= len(parts) <= 2 or len(days) != len(parts) or days != sorted(days):
+        raise InvalidInputError(fault, in_shell=f"--{fault}")

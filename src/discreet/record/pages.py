@@ -1,0 +1,30 @@
+"""A record inside an HTML page: JSON in a block that no browser runs, and every program can find.
+
+In JSON the characters <, > and & stand in texts alone, where they may as well be written as codes. Written so, nothing in a record can end
+the block or begin another, whatever its labels are.
+"""
+
+from discreet.errors import InvalidInputError
+
+_BEGIN, _END = '<script type="application/json" id="discreet-release">', "</script>"
+_CODES: dict[str, str | int | None] = {"<": r"\u003c", ">": r"\u003e", "&": r"\u0026"}
+_PAGE = b"<!doctype html"
+
+
+def block_of(record: str) -> str:
+    """The block of a page that holds a record, which is given as JSON."""
+    return f"{_BEGIN}{record.translate(str.maketrans(_CODES))}{_END}"
+
+
+def is_page(content: bytes) -> bool:
+    """Whether this is an HTML page, by how it begins."""
+    return content[: 2 * len(_PAGE)].lstrip().lower().startswith(_PAGE)
+
+
+def record_in(content: bytes) -> bytes:
+    """The JSON text of the record that a page holds."""
+    _, begin, rest = content.partition(_BEGIN.encode())
+    record, end, after = rest.partition(_END.encode())
+    if not begin or not end or _BEGIN.encode() in after:
+        raise InvalidInputError("this is not a page that `discreet report` wrote: it does not hold one record")
+    return record
