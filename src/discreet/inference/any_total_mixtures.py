@@ -110,8 +110,8 @@ def _total_nodes(counts: "CountsOfAnyTotal", category: int) -> tuple[Counts, Flo
 
 def _pieces(counts: "CountsOfAnyTotal", first: int, size: int) -> Iterator[tuple[int, int]]:
     """Stretches of equal length at first, cut where the noisy counts of all categories, or of all but one, add up: laws may bend there."""
-    centres = np.maximum(counts.factors.centres, 0)
-    bends = centres.sum() - np.append(0, centres if len(centres) <= _TOGETHER else []) - first
+    rows = np.maximum(counts.factors.centres, 0)
+    bends = np.concatenate([row.sum() - np.append(0, row if len(row) <= _TOGETHER else []) for row in rows]) - first
     edges = np.unique(np.clip(np.concatenate([np.linspace(0, size, _STRETCHES + 1).astype(np.int64), bends.astype(np.int64)]), 0, size))
     return pairwise(edges.tolist())
 
