@@ -1,0 +1,469 @@
+"""Several releases read together. Oracle: the definition, summed over the true counts of every release, or integrated over θ."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.special import betainc, betaln, gammaln, logsumexp
+from scipy.stats import binom, chisquare
+
+import discreet as dc
+from discreet.mechanisms import Mechanism
+from tests.inference_support import TOLERANCE, make, release_of
+from tests.support import lattice, lowered, mostly_slow
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+GRID = np.array([0.01, 0.1, 0.3, 0.5, 0.7, 0.95])
+BY_CELL = [dc.LatticeGeometric, dc.LaplaceHistogram, dc.LaplaceZhang, dc.LaplaceDimension]
+EXPONENTIAL = [dc.HellingerGlobal, dc.HellingerSmooth, dc.HellingerLocal]
+FALSE_ALARM = 1e-6
+
+
+# --- the definition ---------------------------------------------------------------------------------------------------
+
+
+def _log_likelihood(release: dc.Release, points: Ints) -> Floats:
+    """ln P(z | x) from textbook formulas, up to a constant."""
+    mechanism, raw = release.mechanism, np.array(release.raw)
+    if isinstance(mechanism, dc.LatticeGeometric):
+        step = 1.0 if mechanism.n is None else 0.5
+        return np.asarray(-step * float(mechanism.epsilon) * np.abs(raw - points).sum(axis=1), dtype=np.float64)
+    if isinstance(mechanism, dc.LaplaceZhang | dc.LaplaceHistogram | dc.LaplaceDimension):
+        noise = raw - points[:, : len(raw)]
+        return np.asarray(-np.where(noise >= 0, noise, -noise - 1).sum(axis=1) / float(mechanism.scale), dtype=np.float64)
+    return np.array([mechanism.log_prob(x, raw) for x in points])
+
+
+def _points(release: dc.Release, n: int | None, most: int) -> Ints:
+    """All counts of total n; of up to `most` records where n is private."""
+    k = release.prior.k
+    return lattice(n, k) if n is not None else np.concatenate([lattice(total, k) for total in range(most + 1)])
+
+
+def _log_split(points: Ints) -> Floats:
+    return np.asarray(gammaln(points.sum(axis=1) + 1.0) - gammaln(points + 1.0).sum(axis=1))
+
+
+def _log_prior(a: Floats, points: Ints) -> Floats:
+    return np.asarray(gammaln(a + points).sum(axis=1) - gammaln(a.sum() + points.sum(axis=1)))
+
+
+def _by_definition(releases: Sequence[dc.Release], a: Floats, most: int, *, same_data: bool) -> tuple[Ints, Floats]:
+    """All counts, of the same records or of all releases together, and their posterior probabilities."""
+    if same_data:
+        public = [release.n for release in releases if release.n is not None]
+        points = _points(releases[0], public[0] if public else None, most)
+        log_weight = sum((_log_likelihood(release, points) for release in releases), _log_split(points) + _log_prior(a, points))
+        return points, np.exp(log_weight - logsumexp(log_weight))
+    pooled, logs = np.zeros((1, len(a)), dtype=np.int64), np.zeros(1)
+    for release in releases:
+        points = _points(release, release.n, most)
+        own = _log_likelihood(release, points) + _log_split(points)
+        pooled = (pooled[:, None] + points).reshape(-1, len(a))
+        logs = np.add.outer(logs, own).ravel()
+        pooled, place = np.unique(pooled, axis=0, return_inverse=True)
+        top = float(logs.max())
+        logs = np.log(np.bincount(place.ravel(), np.exp(logs - top))) + top
+    log_weight = logs + _log_prior(a, pooled)
+    return pooled, np.exp(log_weight - logsumexp(log_weight))
+
+
+def _largest_difference(posterior: Any, points: Ints, weight: Floats, a: Floats) -> float:
+    """Between a posterior and a list: in means, deviations, distribution functions, laws of counts and of the total."""
+    n, total = points.sum(axis=1), a.sum()
+    shape, whole = a + points, (total + n)[:, None]
+    mean = weight @ (shape / whole)
+    square = weight @ (shape * (shape + 1.0) / (whole * (whole + 1.0)))
+    found = [np.abs(posterior.mean() - mean).max(), np.abs(posterior.var() - (square - mean**2)).max()]
+    sizes = np.bincount(n, weight)
+    found.append(np.abs(posterior.size.pmf(np.arange(len(sizes))) - sizes).max())
+    for i, category in enumerate(posterior.categories):
+        expected = weight @ betainc(shape[:, i, None], whole - shape[:, i, None], GRID)
+        found.append(np.abs(posterior.marginal(category).cdf(GRID) - expected).max())
+        counts, probability = posterior.count_probabilities(category)
+        law = np.bincount(points[:, i], weight, minlength=int(counts[-1]) + 1)
+        found.append(np.abs(law[counts] - probability).max())
+    return float(max(found))
+
+
+# --- random worlds ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class World:
+    """Releases, and how many records of a private total hold all but 1e-13 of it."""
+
+    releases: tuple[dc.Release, ...]
+    most: int
+
+
+def _release(rng: np.random.Generator, prior: Any, n: int | None, stretched: float = 1.0) -> dc.Release:
+    """A random mechanism with a random outcome, which may be far from all likely ones; read as if ε were `stretched` times what it is."""
+    k = prior.k
+    if n is None:
+        epsilon = float(np.round(rng.uniform(2.0, 4.0) if k == 2 else rng.uniform(4.0, 6.0), 2))
+        raw = tuple(rng.integers(-2, 7 if k == 2 else 3, k).tolist())
+        return release_of(dc.LatticeGeometric(prior, epsilon=repr(stretched * epsilon)), raw)
+    cls = rng.choice(np.array([*BY_CELL, *EXPONENTIAL], dtype=object))
+    epsilon = float(np.round(rng.uniform(0.2, 3.0), 2))
+    own = make(cls, prior, n, repr(stretched * epsilon))
+    raw = own.simulate_raw(rng.multinomial(n, rng.dirichlet(np.ones(k))), 1, rng)[0]
+    return release_of(own, tuple(raw.tolist()))
+
+
+def _world(seed: int, *, same_data: bool, stretched: float = 1.0) -> World:
+    rng = np.random.default_rng([seed, same_data])
+    k = 2 + seed % 3
+    a = np.round(10.0 ** rng.uniform(-1.0, 1.0, k), 3).tolist()
+    prior, several = dc.Dirichlet(a), int(rng.integers(2, 4)) if k < 4 else 2
+    n = int(rng.integers(2, {2: 20, 3: 8, 4: 6}[k]))
+    kinds = [None if (k < 4 or same_data) and rng.random() < 0.3 else 1 for _ in range(several)]
+    if k == 3 and not same_data and kinds.count(None) > 1:
+        kinds = [None, *[1] * (several - 1)]
+    sizes = [None if kind is None else n if same_data else int(rng.integers(1, n + 1)) for kind in kinds]
+    releases = tuple(_release(rng, prior, size, stretched) for size in sizes)
+    return World(releases, 30 if k == 2 else 16 if k == 3 else 12)
+
+
+@pytest.mark.parametrize("same_data", [True, False])
+@pytest.mark.parametrize("seed", mostly_slow(range(100), 24))
+def test_random_worlds_match_the_definition(seed: int, same_data: bool) -> None:
+    world = _world(seed, same_data=same_data)
+    a = world.releases[0].prior.concentration
+    points, weight = _by_definition(world.releases, a, world.most, same_data=same_data)
+    posterior = dc.combine(world.releases, same_data=same_data)
+    assert _largest_difference(posterior, points, weight, a) < 1e-10
+    with lowered(POSTERIOR_CANDIDATES=1 if all(r.mechanism.noise is not None for r in world.releases) else 4000):
+        posterior = dc.combine(world.releases, same_data=same_data)  # by windows and convolutions
+        assert _largest_difference(posterior, points, weight, a) < 1e-10
+
+
+@pytest.mark.parametrize("same_data", [True, False])
+def test_a_tenth_less_noise_is_told_apart(same_data: bool) -> None:
+    for seed in range(6):
+        world = _world(seed, same_data=same_data)
+        wrong = _world(seed, same_data=same_data, stretched=1.1)
+        read_as = [release_of(w.mechanism, r.raw) for r, w in zip(world.releases, wrong.releases, strict=True)]
+        a = world.releases[0].prior.concentration
+        listed = _by_definition(world.releases, a, world.most, same_data=same_data)
+        assert _largest_difference(dc.combine(read_as, same_data=same_data), *listed, a) > 1e-6
+
+
+# --- large ones -------------------------------------------------------------------------------------------------------
+
+
+def _two(prior: Any, n: int, epsilon: float, first: Sequence[int]) -> list[dc.Release]:
+    mechanism = dc.LatticeGeometric(prior, n, epsilon)
+    return [release_of(mechanism, (z, n - z)) for z in first]
+
+
+def test_totals_are_constraints_of_their_own() -> None:
+    """Adding the two posteriors of the counts as if they were independent gives 0.243 to 0.784."""
+    low, high = dc.combine(_two(dc.Beta(1, 1), 20, 0.3, (18, 3)), same_data=False).interval(0.95)[0]
+    assert (round(low, 3), round(high, 3)) == (0.090, 0.938)
+
+
+@pytest.mark.parametrize(
+    ("n", "epsilon", "first"),
+    [(6000, 0.05, (2000, 2100)), (6000, 2.0, (300, 800)), (5000, 0.01, (-200, 5100)), (10**6, 0.02, (400_000, 401_000))],
+)
+def test_the_same_records_many_of_them_match_the_full_sum(n: int, epsilon: float, first: tuple[int, int]) -> None:
+    prior = dc.Beta(1.5, 0.5)
+    posterior = dc.combine(_two(prior, n, epsilon, first), same_data=True)
+    x = np.arange(n + 1)
+    log_weight = prior.predictive(n).logpmf(np.stack([x, n - x], axis=1)) - epsilon * sum(np.abs(z - x) for z in first)
+    weight = np.exp(log_weight - logsumexp(log_weight))
+    counts, probability = posterior.count_probabilities("success")
+    assert np.abs(weight[counts] - probability).sum() + weight[: counts[0]].sum() + weight[counts[-1] + 1 :].sum() < 1e-10
+    assert posterior.omitted < TOLERANCE["omitted"]
+
+
+@pytest.mark.parametrize(
+    "world",
+    mostly_slow([((400, 300), 1.0, (40, 120)), ((10**6, 10**5), 0.5, (300_000, 30_200)), ((2000, 1500), 0.01, (900, 1000))], 2),
+    ids=["conflict", "a million", "wide noise"],
+)
+def test_new_records_match_an_integral_over_the_probability(world: Any) -> None:
+    n, epsilon, first = world
+    prior = dc.Beta(2, 0.7)
+    releases = [release_of(dc.LatticeGeometric(prior, m, epsilon), (z, m - z)) for m, z in zip(n, first, strict=True)]
+    posterior = dc.combine(releases, same_data=False)
+    assert isinstance(posterior, dc.NoiseAware)
+    assert posterior.omitted < 1e-13
+    mean, std = float(posterior.mean()[0]), float(posterior.std()[0])
+    centre = np.log(mean / (1.0 - mean))
+    y = np.linspace(centre - 14.0 * std / (mean * (1.0 - mean)), centre + 14.0 * std / (mean * (1.0 - mean)), 1601)
+    theta = 1.0 / (1.0 + np.exp(-y))
+    log_density = 2.0 * np.log(theta) + 0.7 * np.log1p(-theta)
+    for m, z in zip(n, first, strict=True):
+        x = np.arange(max(0, z - 4000), min(m, z + 4000) + 1)
+        own = [logsumexp(binom.logpmf(x, m, t) - epsilon * np.abs(z - x)) for t in theta]
+        log_density = log_density + np.array(own)
+    density = np.exp(log_density - log_density.max())
+    expected = float((density * theta).sum() / density.sum())  # a trapezoid sum of a smooth function that vanishes at both ends
+    assert abs(mean - expected) < 1e-9 * (1.0 + expected / std)
+    variance = float((density * (theta - expected) ** 2).sum() / density.sum())
+    assert std == pytest.approx(variance**0.5, rel=1e-7)
+
+
+def test_three_categories_of_many_records_are_summed_through_windows() -> None:
+    """Windows leave out next to nothing: narrower lists change nothing, and so does the order in which releases are added."""
+    prior = dc.Dirichlet([1, 0.5, 2])
+    releases = [release_of(dc.LatticeGeometric(prior, n, 3), raw) for n, raw in ((300, (60, 90, 150)), (200, (45, 62, 93)))]
+    posterior = dc.combine(releases, same_data=False)
+    points, weight = [], []
+    near = [np.stack([c.ravel() for c in np.meshgrid(*[np.arange(z - 22, z + 23) for z in r.raw[:2]], indexing="ij")], 1) for r in releases]
+    clouds = [np.column_stack([p, r.n - p.sum(axis=1)]) for p, r in zip(near, releases, strict=True)]
+    logs = [_log_likelihood(r, p) + _log_split(p) for p, r in zip(clouds, releases, strict=True)]
+    held = [
+        np.nonzero(own > own.max() - 34.0)[0]
+        for own in (log + _log_prior(prior.concentration, p) for log, p in zip(logs, clouds, strict=True))
+    ]
+    for i in held[0]:
+        points.append(clouds[0][i] + clouds[1][held[1]])
+        weight.append(logs[0][i] + logs[1][held[1]])
+    pooled, log_weight = np.concatenate(points), np.concatenate(weight)
+    log_weight = log_weight + _log_prior(prior.concentration, pooled)
+    probability = np.exp(log_weight - logsumexp(log_weight))
+    np.testing.assert_allclose(posterior.mean(), probability @ ((prior.concentration + pooled) / (3.5 + 500)), rtol=1e-10)
+    assert posterior.omitted < 1e-13
+
+
+# --- coverage ---------------------------------------------------------------------------------------------------------
+
+
+def _worst(drawn: Sequence[Mechanism], read_as: Sequence[Mechanism], *, same_data: bool) -> tuple[float, float]:
+    """Coverage of 95 % intervals over the prior, the data and the noise; and the largest deviation given any outcome. Two categories."""
+    a, b = drawn[0].prior.concentration
+    sizes = [m.total for m in drawn]
+    laws = [[m.raw_law(np.array([x, m.total - x])) for x in range(m.total + 1)] for m in drawn]
+    chances = [np.stack([law.probability for law in own]) for own in laws]
+    if same_data:
+        x = np.arange(sizes[0] + 1)
+        log_prior = (
+            gammaln(sizes[0] + 1.0) - gammaln(x + 1.0) - gammaln(sizes[0] - x + 1.0) + betaln(a + x, b + sizes[0] - x) - betaln(a, b)
+        )
+        first, second, rest = a + x, b + sizes[0] - x, np.exp(log_prior)
+    else:
+        x, y = (grid.ravel() for grid in np.meshgrid(*[np.arange(n + 1) for n in sizes], indexing="ij"))
+        split = sum(gammaln(n + 1.0) - gammaln(c + 1.0) - gammaln(n - c + 1.0) for n, c in zip(sizes, (x, y), strict=True))
+        first, second = a + x + y, b + sum(sizes) - x - y
+        rest = np.exp(split + betaln(first, second) - betaln(a, b))
+        chances = [chances[0][x], chances[1][y]]
+    covered = worst = 0.0
+    for z1, raw1 in enumerate(laws[0][0].counts):
+        for z2, raw2 in enumerate(laws[1][0].counts):
+            joint = rest * chances[0][:, z1] * chances[1][:, z2]
+            chance = float(joint.sum())
+            raws = tuple(raw1.tolist()), tuple(raw2.tolist())
+            releases = [release_of(m, raw) for m, raw in zip(read_as, raws, strict=True)]
+            low, high = dc.combine(releases, same_data=same_data).marginal("success").interval(0.95)
+            inside = float(joint @ (betainc(first, second, high) - betainc(first, second, low)))
+            covered, worst = covered + inside, max(worst, abs(inside / chance - 0.95))
+    return covered, worst
+
+
+@pytest.mark.parametrize("same_data", [True, False])
+def test_combined_intervals_cover_what_they_promise(same_data: bool) -> None:
+    prior = dc.Beta(1, 0.5)
+    drawn = [dc.LatticeGeometric(prior, 7, 0.4), make(dc.HellingerSmooth, prior, 7 if same_data else 5, 2)]
+    covered, worst = _worst(drawn, drawn, same_data=same_data)
+    assert abs(covered - 0.95) < TOLERANCE["coverage"]
+    assert worst < TOLERANCE["coverage"]
+
+
+@pytest.mark.parametrize("same_data", [True, False])
+def test_the_coverage_test_can_fail(same_data: bool) -> None:
+    prior = dc.Beta(1, 0.5)
+    drawn, read_as = ([dc.LatticeGeometric(prior, 7, epsilon), dc.LatticeGeometric(prior, 7, 0.5)] for epsilon in ("0.6", "0.66"))
+    covered, worst = _worst(drawn, read_as, same_data=same_data)
+    assert abs(covered - 0.95) > 1e-5
+    assert worst > 1e-3
+
+
+# --- draws ------------------------------------------------------------------------------------------------------------
+
+
+def _drawn_cases() -> list[list[dc.Release]]:
+    three, two = dc.Dirichlet([1, 0.5, 2]), dc.Beta(1, 2)
+    return [
+        _two(dc.Beta(1, 1), 20, 0.3, (18, 3)),
+        [
+            release_of(dc.LatticeGeometric(three, 12, 0.5), (7, -2, 7)),
+            release_of(dc.LaplaceHistogram(three, 9, 1), (3, 4)),
+            release_of(dc.LaplaceZhang(three, 6, 1), (3, 1, 4)),
+        ],
+        [release_of(dc.LatticeGeometric(two, epsilon=1), (6, 9)), release_of(dc.LatticeGeometric(two, epsilon=2), (-1, 4))],
+    ]
+
+
+@pytest.mark.parametrize("case", mostly_slow(range(3), 1), ids=lambda i: ["two", "three categories and releases", "private n"][i])
+def test_draws_follow_the_exact_law(case: int) -> None:
+    releases = _drawn_cases()[case]
+    exact = dc.combine(releases, same_data=False)
+    with lowered(POOLED_PRODUCTS=1):
+        drawn = dc.combine(releases, same_data=False, chains=2000, rng=5)
+    assert not isinstance(exact, dc.CombinedDraws)
+    assert isinstance(drawn, dc.CombinedDraws)
+    assert (np.abs(drawn.mean() - exact.mean()) < 5.0 * drawn.mean_error()).all()
+    assert (drawn.mean_error() < 0.05 * exact.std()).all()
+    assert (np.abs(drawn.interval(0.9) - exact.interval(0.9)) < 5.0 * drawn.interval_error(0.9)).all()
+    assert _chi_squared(exact, drawn) > FALSE_ALARM
+
+
+def _chi_squared(exact: Any, drawn: Any) -> float:
+    """Of the last states of the chains, which are independent, against the law of the first category's count."""
+    counts, probability = exact.count_probabilities(exact.categories[0])
+    seen = np.bincount(np.clip(drawn.states[:, -1, 0] - counts[0], 0, len(counts) - 1), minlength=len(counts))
+    few = probability * drawn.chains < 8.0
+    expected = np.append(probability[~few], probability[few].sum()) * drawn.chains
+    return float(chisquare(np.append(seen[~few], seen[few].sum()), expected * drawn.chains / expected.sum()).pvalue)
+
+
+def test_draws_with_a_tenth_less_noise_are_told_apart() -> None:
+    prior = dc.Beta(1, 1)
+    exact = dc.combine(_two(prior, 60, 0.2, (50, 5)), same_data=False)
+    with lowered(POOLED_PRODUCTS=1):
+        drawn = dc.combine(_two(prior, 60, "0.26", (50, 5)), same_data=False, chains=8000, rng=5)  # type: ignore[arg-type]
+    assert _chi_squared(exact, drawn) < FALSE_ALARM
+
+
+def test_draws_say_that_they_are_draws() -> None:
+    with lowered(POOLED_PRODUCTS=1):
+        drawn, again = (dc.combine(_two(dc.Beta(1, 1), 20, 1, (9, 12)), same_data=False, chains=64, rng=1) for _ in range(2))
+    assert "Monte Carlo error" in repr(drawn)
+    assert drawn.n == 40
+    np.testing.assert_array_equal(drawn.mean(), again.mean())
+
+
+def test_where_neither_sums_nor_draws_do_it_is_refused() -> None:
+    prior = dc.Beta(1, 1)
+    releases = [release_of(make(dc.HellingerSmooth, prior, 12, 1), (5, 7)), release_of(make(dc.HellingerSmooth, prior, 12, 1), (6, 6))]
+    with lowered(POOLED_PRODUCTS=1), pytest.raises(dc.TooLargeError, match="HellingerSmooth"):
+        dc.combine(releases, same_data=False)
+    with lowered(POOLED_PRODUCTS=1, CHAIN_SWEEPS=4), pytest.raises(dc.TooLargeError, match="settle"):
+        dc.combine(_two(prior, 10**6, 0.0001, (10, 10**6)), same_data=False, chains=8, rng=1)
+
+
+# --- what is asked and what is refused --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("same_data", [True, False])
+def test_the_order_does_not_matter(same_data: bool) -> None:
+    prior = dc.Dirichlet([1, 2, 0.5])
+    releases = [
+        release_of(dc.LatticeGeometric(prior, 8, 1), (3, 4, 1)),
+        release_of(make(dc.HellingerSmooth, prior, 8, 2), (2, 5, 1)),
+        release_of(dc.LatticeGeometric(prior, epsilon=4), (2, 5, 1)),
+    ]
+    found = [dc.combine(order, same_data=same_data) for order in permutations(releases)]
+    for other in found[1:]:
+        np.testing.assert_allclose(other.mean(), found[0].mean(), rtol=1e-12)
+        np.testing.assert_allclose(other.interval(0.9), found[0].interval(0.9), rtol=1e-12)
+
+
+def test_a_public_n_holds_for_all_releases_of_the_same_records() -> None:
+    prior = dc.Beta(1, 1)
+    private, public = release_of(dc.LatticeGeometric(prior, epsilon=1), (6, 9)), release_of(dc.LatticeGeometric(prior, 12, 1), (5, 7))
+    posterior = dc.combine([private, public], same_data=True)
+    assert posterior.n == 12
+    assert posterior.contrast("success", "failure").probability == pytest.approx(float(posterior.marginal("success").sf(0.5)), abs=1e-9)
+    counts = posterior.sample_counts(50, rng=1)
+    assert (counts.sum(axis=1) == 12).all()
+    pooled = dc.combine([private, public], same_data=False)
+    assert pooled.n is None
+    assert pooled.size.mean() > 20
+    assert pooled.contrast("success", "failure").probability == pytest.approx(float(pooled.marginal("success").sf(0.5)), abs=1e-9)
+
+
+def test_the_readers_prior_takes_the_labels_of_the_records() -> None:
+    first, second = dc.Beta(1, 1, categories=["yes", "no"]), dc.Beta(2, 1, categories=["yes", "no"])
+    releases = [release_of(dc.LatticeGeometric(prior, 9, 1), (4, 5)) for prior in (first, second)]
+    with pytest.raises(dc.InvalidInputError, match=r"different priors, \(1, 1\) and \(2, 1\): say which to use with prior="):
+        dc.combine(releases, same_data=True)
+    posterior = dc.combine(releases, same_data=True, prior=dc.Beta(3, 4))
+    same = [release_of(dc.LatticeGeometric(dc.Beta(3, 4), 9, 1), (4, 5)) for _ in range(2)]
+    np.testing.assert_allclose(posterior.mean(), dc.combine(same, same_data=True).mean(), rtol=1e-12)
+    assert posterior.categories == ("yes", "no")
+
+
+def _refusals() -> dict[str, tuple[Any, str]]:
+    prior = dc.Beta(1, 1)
+    one, other = (release_of(dc.LatticeGeometric(prior, n, 1), (4, n - 4)) for n in (9, 10))
+    person = dc.Release(one.mechanism, dc.Guarantee(1.0, 0.0, "proof", unit="person"), one.raw, one.counts)
+    named = release_of(dc.LatticeGeometric(dc.Beta(1, 1, categories=["yes", "no"]), 9, 1), (4, 5))
+    sizes, total = (dc.LatticeGeometric(prior, n, 1, by={"region": ["north", "south"]}) for n in ((3, 4), 7))
+    elsewhere = dc.LatticeGeometric(prior, (3, 4), 1, by={"region": ["east", "west"]})
+    larger = dc.LatticeGeometric(prior, (3, 5), 1, by={"region": ["north", "south"]})
+    table, tied, away, more = (
+        m.release(np.array([[1, 2], [3, 1 + extra]])) for m, extra in ((sizes, 0), (total, 0), (elsewhere, 0), (larger, 1))
+    )
+    return {
+        "one": ([one], "two or more releases, got 1"),
+        "not a list": (one, "give a list"),
+        "not releases": ([one, 3], "not int"),
+        "twice": ([one, one], "given twice"),
+        "two n": ([one, other], "n = 9 and 10"),
+        "units": ([one, person], "one has records, another persons"),
+        "categories": ([one, named], "one has success, failure, another yes, no"),
+        "kinds": ([one, table], "some of these releases are tables"),
+        "total": ([table, tied], "total alone is public"),
+        "groups": ([table, away], "different groups"),
+        "sizes": ([table, more], "these say different ones"),
+    }
+
+
+@pytest.mark.parametrize("name", _refusals())
+def test_what_does_not_belong_together_is_refused_in_one_line(name: str) -> None:
+    releases, words = _refusals()[name]
+    with pytest.raises(dc.DiscreetError, match=words) as caught:
+        dc.combine(releases, same_data=True)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"same_data": "yes"}, "True .* or False"),
+        ({"same_data": True, "size_prior": "flat"}, "leave it out"),
+        ({"same_data": True, "prior": dc.Dirichlet([1, 1, 1])}, "3 categories and the records have 2"),
+        ({"same_data": True, "prior": dc.Beta(1, 1, categories=["a", "b"])}, "in their order"),
+        ({"same_data": True, "prior": 3}, "not int"),
+        ({"same_data": False, "chains": 1}, "2 or more"),
+    ],
+)
+def test_bad_options_are_refused_in_one_line(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(dc.InvalidInputError, match=words):
+        dc.combine(_two(dc.Beta(1, 1), 9, 1, (4, 5)), **options)
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("same_data", [True, False])
+def test_groups_of_tables_are_read_as_single_releases_are(same_data: bool) -> None:
+    prior, own = dc.Dirichlet([1, 1, 2], categories=["a", "b", "c"]), dc.Dirichlet([3, 1, 1], categories=["a", "b", "c"])
+    by = {"region": ["north", "south", "east"]}
+    options: dict[str, Any] = {"by": by, "impossible": [("south", "b")], "priors": {"north": own}}
+    tables = [dc.LatticeGeometric(prior, (6, 4, 0), 1, **options), dc.LatticeGeometric(prior, epsilon=3, **options)]
+    raws = [np.array([[2, 5, -1], [1, 0, 3], [1, -3, 2]]), np.array([[2, 3, 1], [0, 0, 3], [0, 1, 0]])]
+    releases = [dc.TableRelease(m, m.guarantee, raw, m.report(raw)) for m, raw in zip(tables, raws, strict=True)]
+    combined = dc.combine(releases, same_data=same_data)
+    assert list(combined) == ["north", "south", "east"]
+    north = [release_of(dc.LatticeGeometric(own, 6, 1), (2, 5, -1)), release_of(dc.LatticeGeometric(own, epsilon=3), (2, 3, 1))]
+    np.testing.assert_allclose(combined["north"].mean(), dc.combine(north, same_data=same_data).mean(), rtol=1e-12)
+    two = dc.Dirichlet([1, 2])
+    south = [release_of(dc.LatticeGeometric(two, 4, 1), (1, 3)), release_of(dc.LatticeGeometric(two, epsilon=3), (0, 3))]
+    np.testing.assert_allclose(combined["south"].mean(), dc.combine(south, same_data=same_data).mean(), rtol=1e-12)
+    assert combined["south"].impossible == ("b",)
+    empty = combined["east"]
+    expected = prior.mean() if same_data else release_of(dc.LatticeGeometric(prior, epsilon=3), (0, 1, 0)).noise_aware().mean()
+    np.testing.assert_allclose(empty.mean(), expected, rtol=1e-10)
+    frame = combined.summary(0.9)
+    assert frame["mean"].to_numpy().reshape(3, 3)[1, 1] == 0.0
+    np.testing.assert_allclose(frame["low"].to_numpy().reshape(3, 3)[0], combined["north"].interval(0.9)[:, 0])
