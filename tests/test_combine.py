@@ -325,12 +325,14 @@ def _chi_squared(exact: Any, drawn: Any) -> float:
     return float(chisquare(np.append(seen[~few], seen[few].sum()), expected * drawn.chains / expected.sum()).pvalue)
 
 
+@pytest.mark.slow
 def test_draws_with_a_tenth_less_noise_are_told_apart() -> None:
-    prior = dc.Beta(1, 1)
-    exact = dc.combine(_two(prior, 60, 0.2, (50, 5)), same_data=False)
+    drawn_from, read_as = ([release_of(dc.LatticeGeometric(dc.Beta(1, 1), 60, e), (30, 30)) for _ in range(2)] for e in ("0.2", "0.22"))
+    exact = dc.combine(drawn_from, same_data=False)
     with lowered(POOLED_PRODUCTS=1):
-        drawn = dc.combine(_two(prior, 60, "0.26", (50, 5)), same_data=False, chains=8000, rng=5)  # type: ignore[arg-type]
-    assert _chi_squared(exact, drawn) < FALSE_ALARM
+        right, wrong = (dc.combine(releases, same_data=False, chains=8000, rng=5) for releases in (drawn_from, read_as))
+    assert _chi_squared(exact, right) > FALSE_ALARM
+    assert _chi_squared(exact, wrong) < FALSE_ALARM
 
 
 def test_draws_say_that_they_are_draws() -> None:
@@ -346,7 +348,7 @@ def test_where_neither_sums_nor_draws_do_it_is_refused() -> None:
     releases = [release_of(make(dc.HellingerSmooth, prior, 12, 1), (5, 7)), release_of(make(dc.HellingerSmooth, prior, 12, 1), (6, 6))]
     with lowered(POOLED_PRODUCTS=1), pytest.raises(dc.TooLargeError, match="HellingerSmooth"):
         dc.combine(releases, same_data=False)
-    with lowered(POOLED_PRODUCTS=1, CHAIN_SWEEPS=4), pytest.raises(dc.TooLargeError, match="settle"):
+    with lowered(POOLED_PRODUCTS=1, CHAIN_STEPS=4), pytest.raises(dc.TooLargeError, match="settle"):
         dc.combine(_two(prior, 10**6, 0.0001, (10, 10**6)), same_data=False, chains=8, rng=1)
 
 

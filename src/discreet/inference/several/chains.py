@@ -21,7 +21,6 @@ from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.pooled_counts import PooledCounts
 from discreet.inference.several.outcomes import Outcome
 from discreet.mechanisms.noise import CellNoise
-from discreet.mechanisms.reports import clamp_outcomes
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import SizePrior
 
@@ -89,18 +88,18 @@ def drawn_posterior(
     Raises TooLargeError where the noise of some release is not independent by category, or where chains do not settle.
     """
     walk = _Walk.start(prior, outcomes, size_prior, chains, rng)
-    sweeps = _FIRST
-    while True:
+    sweeps, each = _FIRST, 2 * chains * prior.k * (len(outcomes) + 1)
+    while sweeps * each <= limits.CHAIN_STEPS:
         states = walk.run(sweeps)
         if _settled(prior.concentration + states):
             n = sum(one.n for one in outcomes if one.n is not None) if all(one.n is not None for one in outcomes) else None
             points = states.reshape(-1, prior.k)
             return CombinedDraws(prior, n, PooledCounts(points, np.full(len(points), 1.0 / len(points))), states=states)
         sweeps *= 2
-        if sweeps > limits.CHAIN_SWEEPS:
-            raise TooLargeError(
-                f"Markov chains for these releases do not settle within {limits.CHAIN_SWEEPS:,} sweeps: combine fewer, or with less noise"
-            )
+    raise TooLargeError(
+        f"{chains:,} Markov chains for these releases would take more than {limits.CHAIN_STEPS:,} steps to settle: combine fewer releases, "
+        "or with less noise, or use fewer chains"
+    )
 
 
 def _settled(a: Floats) -> bool:
@@ -151,7 +150,7 @@ class _Walk:
                     f"that of {one.mechanism.title} is not"
                 )
             total = one.n if one.n is not None else max(sum(max(z, 0) for z in one.raw), 1)
-            raw = clamp_outcomes(one.raw, total) if one.n is not None else np.maximum(np.array(one.raw), -1)
+            raw = one.clamped(one.n)
             shares = np.maximum(np.concatenate([raw, np.full(prior.k - len(raw), total - raw.sum())]), 0) + a / a.sum()
             parts.append(_Part(noise, raw, None if one.n is not None else size_prior, _ROOM / noise.slope + _ROOM * total**0.5))
             counts.append((total, shares))

@@ -25,6 +25,10 @@ class Outcome:
     n: int | None
     """The number of records, if it is public."""
 
+    def clamped(self, n: int | None) -> Counts:
+        """The noisy counts without what says nothing: how far below 0 they are, or above a known n."""
+        return np.maximum(np.array(self.raw, dtype=object), -1).astype(np.int64) if n is None else clamp_outcomes(self.raw, n)
+
     def log_likelihood(self, points: Counts, n: int | None) -> Floats:
         """ln P(z | x) of counts x, one a row, up to a constant; n is their total if that is known.
 
@@ -33,7 +37,7 @@ class Outcome:
         noise = self.mechanism.noise
         if noise is None:
             return listed_likelihood(self.mechanism, self.raw)
-        outcome = np.array(self.raw) if n is None else clamp_outcomes(self.raw, n)
+        outcome = self.clamped(n)
         parts = [noise.log_likelihood(outcome, i, column.astype(np.float64)) for i, column in enumerate(points.T)]
         return sum(parts[1:], parts[0])
 
@@ -60,7 +64,7 @@ def counts_of_same_records(
     for one in by_list:
         check_listable(one.mechanism)
     if not by_list and not is_few(n, prior.k, limits.POSTERIOR_CANDIDATES):
-        noisy = [(one.mechanism.noise, clamp_outcomes(one.raw, n)) for one in outcomes]
+        noisy = [(one.mechanism.noise, one.clamped(n)) for one in outcomes]
         return convolved_outcomes(prior.concentration, n, [(noise, raw) for noise, raw in noisy if noise is not None])
     points = simplex_points(n, prior.k)
     log_weight = prior.predictive(n).logpmf(points)

@@ -22,7 +22,6 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.inference.pooled_counts import PooledCounts
 from discreet.inference.private_totals import CountsOfAnyTotal
-from discreet.inference.runs import kept
 from discreet.inference.several.outcomes import Outcome, counts_of_same_records
 from discreet.inference.true_counts import LatentCounts, ListedCounts
 from discreet.model.dirichlet import Beta, Dirichlet
@@ -145,7 +144,7 @@ def _listed(
     model: _Model, one: Outcome, law: LatentCounts | CountsOfAnyTotal, reference: Counts, size_prior: SizePrior, tail: float
 ) -> tuple[_Cloud, float]:
     """The counts of one release that its own posterior leaves possible, and a bound on the logarithm of its likelihood."""
-    points, left = _possible(law, len(reference), one.n, tail)
+    points = _possible(law)
     log_likelihood = one.log_likelihood(points, one.n)
     log_most = float(log_likelihood.max()) if one.mechanism.noise is None else _log_highest(one)
     if one.n is None:  # Σ_x P(z | x) is at most 1
@@ -153,7 +152,7 @@ def _listed(
         log_likelihood, log_most = log_likelihood + log_size, float(log_size.max())
     log_weight = log_likelihood + model.log_split(points, reference)
     constant = float(gammaln(1.0 + reference.sum()) - gammaln(1.0 + reference).sum())
-    cloud = _Cloud(points, log_weight + constant, reference, left + law.omitted)
+    cloud = _Cloud(points, log_weight + constant, reference, law.omitted)
     return _trimmed(cloud, cloud.log_weight + model.log_prior(points, reference), model.log_constant(reference), tail), log_most
 
 
@@ -164,26 +163,25 @@ def _log_highest(one: Outcome) -> float:
     return noise.cells * float(noise.log_factor(np.zeros(1))[0])
 
 
-def _possible(law: LatentCounts | CountsOfAnyTotal, k: int, n: int | None, tail: float) -> tuple[Counts, float]:
-    """All counts within windows that leave little out, and how much that is."""
-    if isinstance(law, ListedCounts):
-        return law.points, 0.0
-    windows, left = [], 0.0
-    for i in range(k):
-        run = law.marginal(i)
-        first, last, more = kept(run.value, tail)
-        windows.append(np.arange(run.low + first, run.low + last + 1))
-        left += more
-    free = windows if n is None else windows[:-1]
-    size = float(np.prod([float(len(window)) for window in free]))
+def _possible(law: LatentCounts | CountsOfAnyTotal) -> Counts:
+    """All counts within the windows of a release's own posterior law, which says how little it leaves out."""
+    if isinstance(law, (ListedCounts, PooledCounts)):
+        return law.points
+    if isinstance(law, CountsOfAnyTotal):
+        return _box(law.reach.windows)
+    tilted = law.laws
+    points = np.insert(_box([tilted.ranges[i] for i in sorted(tilted.ranges)]), tilted.pivot, 0, axis=1)
+    points[:, tilted.pivot] = tilted.n - points.sum(axis=1)
+    return points[points[:, tilted.pivot] >= 0]
+
+
+def _box(ranges: Sequence[tuple[int, int]]) -> Counts:
+    """All combinations of counts from the first to the last of each range."""
+    size = float(np.prod([high - low + 1.0 for low, high in ranges]))
     if size > limits.POOLED_POINTS:
         raise TooLargeError(f"the noise leaves about {size:.2g} counts of one release possible; up to {limits.POOLED_POINTS:,} are listed")
-    points = np.stack([axis.ravel() for axis in np.meshgrid(*free, indexing="ij")], axis=-1)
-    if n is None:
-        return points, left
-    rest = n - points.sum(axis=1)
-    inside = (rest >= windows[-1][0]) & (rest <= windows[-1][-1])
-    return np.concatenate([points[inside], rest[inside, None]], axis=1), left
+    axes = np.meshgrid(*[np.arange(low, high + 1) for low, high in ranges], indexing="ij")
+    return np.stack([axis.ravel() for axis in axes], axis=-1)
 
 
 def _trimmed(cloud: _Cloud, log_own: Floats, constant: float, tail: float) -> _Cloud:
