@@ -38,14 +38,14 @@ def test_what_is_printed_is_the_combined_posterior(records: list[Path], same_dat
     flag = "--same-data" if same_data else "--new-data"
     posterior = dc.combine(_read(records[:2]), same_data=same_data)
     shown = invoke("combine", *records[:2], flag, "--mass", "0.9").stdout
-    (low, high), _ = posterior.interval(0.9)  # type: ignore[union-attr]
+    (low, high), _ = posterior.interval(0.9)
     assert f"{low:.4f} to {high:.4f}" in shown
     assert "the exact posterior" in shown
     assert "Reading them spends nothing" in shown
     fields = json.loads(invoke("combine", *records[:2], flag, "--json").stdout)
     assert fields["monte_carlo_error"] is None
     assert [row["category"] for row in fields["categories"]] == ["yes", "no"]
-    assert fields["categories"][0]["mean"] == pytest.approx(posterior.mean()[0])  # type: ignore[union-attr]
+    assert fields["categories"][0]["mean"] == pytest.approx(posterior.mean()[0])
 
 
 def test_private_totals_and_draws_are_told(records: list[Path]) -> None:

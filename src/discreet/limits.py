@@ -178,8 +178,8 @@ POOLED_CELLS = 1 << 22
 """Possible sums of such counts: 32 MB, a few times."""
 POOLED_PRODUCTS = 1 << 27
 """Pairs of counts of two releases whose sums are weighted, one after the other: some seconds. Beyond, there are draws."""
-CHAIN_STEPS = 1 << 28
-"""Steps of all Markov chains by categories and releases, where several releases are read by draws: a minute or two."""
+CHAIN_STEPS = 1 << 27
+"""Steps of all Markov chains by categories and releases, where several releases are read by draws: a minute."""
 MIXTURE_CELLS = 1 << 23
 """Pairs of a count and a total in the law of one category's probability where n is private: 64 MB, some ten times."""
 SIZE_WEIGHTS = 1 << 24

@@ -59,7 +59,7 @@ def combine(
         from discreet.inference.several.combine import combine as combined
 
         given = None if prior is None else parse_prior(prior)
-        posterior = combined(found, same_data=same_data, prior=given, rng=seed)
+        posterior: NoiseAware | CombinedTable = combined(found, same_data=same_data, prior=given, rng=seed)
         rows, error = _rows(posterior, level)
         if as_json:
             print_json(_fields(found, same_data, level, rows, error))

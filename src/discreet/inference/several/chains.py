@@ -154,7 +154,7 @@ class _Walk:
             shares = np.maximum(np.concatenate([raw, np.full(prior.k - len(raw), total - raw.sum())]), 0) + a / a.sum()
             parts.append(_Part(noise, raw, None if one.n is not None else size_prior, _ROOM / noise.slope + _ROOM * total**0.5))
             counts.append((total, shares))
-        together = sum(shares for _, shares in counts)
+        together = np.sum([shares for _, shares in counts], axis=0)
         x = np.empty((len(parts), chains, prior.k), dtype=np.int64)
         for row, (total, shares) in zip(x, counts, strict=True):
             for rows, p in ((row[: chains // 2], shares), (row[chains // 2 :], together)):

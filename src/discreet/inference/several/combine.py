@@ -4,13 +4,13 @@ Reading records together spends nothing. What they give away together was decide
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.noise_aware import NoiseAware
-from discreet.inference.several.chains import CombinedDraws, drawn_posterior
+from discreet.inference.several.chains import drawn_posterior
 from discreet.inference.several.outcomes import Outcome, counts_of_same_records
 from discreet.inference.several.pooled import counts_of_new_records
 from discreet.inference.several.priors import Prior, agreed_prior
@@ -24,6 +24,19 @@ from discreet.validation import check_records, shown, spelling
 _CHAINS = 1000
 
 
+@overload
+def combine(  # type: ignore[overload-overlap]
+    releases: Iterable[TableRelease],
+    *,
+    same_data: bool,
+    prior: Prior | None = None,
+    size_prior: Any = None,
+    chains: int = _CHAINS,
+    rng: np.random.Generator | int | None = None,
+) -> CombinedTable: ...
+
+
+@overload
 def combine(
     releases: Iterable[Release],
     *,
@@ -32,7 +45,18 @@ def combine(
     size_prior: Any = None,
     chains: int = _CHAINS,
     rng: np.random.Generator | int | None = None,
-) -> NoiseAware | CombinedDraws | CombinedTable:
+) -> NoiseAware: ...
+
+
+def combine(
+    releases: Iterable[Release],
+    *,
+    same_data: bool,
+    prior: Prior | None = None,
+    size_prior: Any = None,
+    chains: int = _CHAINS,
+    rng: np.random.Generator | int | None = None,
+) -> NoiseAware | CombinedTable:
     """The posterior that two or more releases give together. Their order does not matter, and reading them costs no privacy.
 
     Args:
