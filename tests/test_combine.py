@@ -22,6 +22,8 @@ GRID = np.array([0.01, 0.1, 0.3, 0.5, 0.7, 0.95])
 BY_CELL = [dc.LatticeGeometric, dc.LaplaceHistogram, dc.LaplaceZhang, dc.LaplaceDimension]
 EXPONENTIAL = [dc.HellingerGlobal, dc.HellingerSmooth, dc.HellingerLocal]
 FALSE_ALARM = 1e-6
+DRAWS = {"POOLED_PRODUCTS": 1, "PAIRED_CELLS": 1}
+"""Limits with which releases of new records are always read by draws."""
 
 
 # --- the definition ---------------------------------------------------------------------------------------------------
@@ -141,6 +143,11 @@ def test_random_worlds_match_the_definition(seed: int, same_data: bool) -> None:
     with lowered(POSTERIOR_CANDIDATES=1 if all(r.mechanism.noise is not None for r in world.releases) else 4000):
         posterior = dc.combine(world.releases, same_data=same_data)  # by windows and convolutions
         assert _largest_difference(posterior, points, weight, a) < 1e-10
+    if not same_data and len(world.releases) == 2 and all(r.n is not None and r.mechanism.noise is not None for r in world.releases):
+        with lowered(POOLED_PRODUCTS=1):
+            posterior = dc.combine(world.releases, same_data=False)  # category by category
+        assert not isinstance(posterior, dc.CombinedDraws)
+        assert _largest_difference(posterior, points, weight, a) < 1e-10
 
 
 @pytest.mark.parametrize("same_data", [True, False])
@@ -197,7 +204,7 @@ def test_new_records_match_an_integral_over_the_probability(world: Any) -> None:
     assert posterior.omitted < 1e-13
     mean, std = float(posterior.mean()[0]), float(posterior.std()[0])
     centre = np.log(mean / (1.0 - mean))
-    y = np.linspace(centre - 14.0 * std / (mean * (1.0 - mean)), centre + 14.0 * std / (mean * (1.0 - mean)), 1601)
+    y = np.linspace(centre - 14.0 * std / (mean * (1.0 - mean)), centre + 14.0 * std / (mean * (1.0 - mean)), 201)
     theta = 1.0 / (1.0 + np.exp(-y))
     log_density = 2.0 * np.log(theta) + 0.7 * np.log1p(-theta)
     for m, z in zip(n, first, strict=True):
@@ -211,27 +218,23 @@ def test_new_records_match_an_integral_over_the_probability(world: Any) -> None:
     assert std == pytest.approx(variance**0.5, rel=1e-7)
 
 
-def test_three_categories_of_many_records_are_summed_through_windows() -> None:
-    """Windows leave out next to nothing: narrower lists change nothing, and so does the order in which releases are added."""
+def test_both_ways_to_sum_over_many_records_agree() -> None:
+    """Pairs of counts of the releases, and pairs of counts of each category, have nothing in common but their windows."""
     prior = dc.Dirichlet([1, 0.5, 2])
-    releases = [release_of(dc.LatticeGeometric(prior, n, 3), raw) for n, raw in ((300, (60, 90, 150)), (200, (45, 62, 93)))]
-    posterior = dc.combine(releases, same_data=False)
-    points, weight = [], []
-    near = [np.stack([c.ravel() for c in np.meshgrid(*[np.arange(z - 22, z + 23) for z in r.raw[:2]], indexing="ij")], 1) for r in releases]
-    clouds = [np.column_stack([p, r.n - p.sum(axis=1)]) for p, r in zip(near, releases, strict=True)]
-    logs = [_log_likelihood(r, p) + _log_split(p) for p, r in zip(clouds, releases, strict=True)]
-    held = [
-        np.nonzero(own > own.max() - 34.0)[0]
-        for own in (log + _log_prior(prior.concentration, p) for log, p in zip(logs, clouds, strict=True))
-    ]
-    for i in held[0]:
-        points.append(clouds[0][i] + clouds[1][held[1]])
-        weight.append(logs[0][i] + logs[1][held[1]])
-    pooled, log_weight = np.concatenate(points), np.concatenate(weight)
-    log_weight = log_weight + _log_prior(prior.concentration, pooled)
-    probability = np.exp(log_weight - logsumexp(log_weight))
-    np.testing.assert_allclose(posterior.mean(), probability @ ((prior.concentration + pooled) / (3.5 + 500)), rtol=1e-10)
-    assert posterior.omitted < 1e-13
+    releases = [release_of(dc.LatticeGeometric(prior, n, 2), raw) for n, raw in ((1000, (160, 290, 550)), (700, (145, 162, 393)))]
+    one = dc.combine(releases, same_data=False)
+    with lowered(POOLED_PRODUCTS=1):
+        other = dc.combine(releases, same_data=False)
+    np.testing.assert_allclose(other.mean(), one.mean(), rtol=1e-12)
+    np.testing.assert_allclose(other.std(), one.std(), rtol=1e-10)
+    np.testing.assert_allclose(other.interval(0.95), one.interval(0.95), rtol=1e-10)
+    assert max(one.omitted, other.omitted) < 1e-13
+    counts, probability = one.count_probabilities(0)
+    for posterior in (one, other):
+        drawn = posterior.sample_counts(4000, rng=3)[:, 0]
+        assert abs(drawn.mean() - counts @ probability) < 5.0 * drawn.std() / 4000**0.5
+    with pytest.raises(dc.TooLargeError, match="compare draws"):
+        other.contrast(0, 1)
 
 
 # --- coverage ---------------------------------------------------------------------------------------------------------
@@ -306,7 +309,7 @@ def _drawn_cases() -> list[list[dc.Release]]:
 def test_draws_follow_the_exact_law(case: int) -> None:
     releases = _drawn_cases()[case]
     exact = dc.combine(releases, same_data=False)
-    with lowered(POOLED_PRODUCTS=1):
+    with lowered(**DRAWS):
         drawn = dc.combine(releases, same_data=False, chains=2000, rng=5)
     assert not isinstance(exact, dc.CombinedDraws)
     assert isinstance(drawn, dc.CombinedDraws)
@@ -329,14 +332,14 @@ def _chi_squared(exact: Any, drawn: Any) -> float:
 def test_draws_with_a_tenth_less_noise_are_told_apart() -> None:
     drawn_from, read_as = ([release_of(dc.LatticeGeometric(dc.Beta(1, 1), 60, e), (30, 30)) for _ in range(2)] for e in ("0.2", "0.22"))
     exact = dc.combine(drawn_from, same_data=False)
-    with lowered(POOLED_PRODUCTS=1):
+    with lowered(**DRAWS):
         right, wrong = (dc.combine(releases, same_data=False, chains=8000, rng=5) for releases in (drawn_from, read_as))
     assert _chi_squared(exact, right) > FALSE_ALARM
     assert _chi_squared(exact, wrong) < FALSE_ALARM
 
 
 def test_draws_say_that_they_are_draws() -> None:
-    with lowered(POOLED_PRODUCTS=1):
+    with lowered(**DRAWS):
         drawn, again = (dc.combine(_two(dc.Beta(1, 1), 20, 1, (9, 12)), same_data=False, chains=64, rng=1) for _ in range(2))
     assert "Monte Carlo error" in repr(drawn)
     assert drawn.n == 40
@@ -346,9 +349,9 @@ def test_draws_say_that_they_are_draws() -> None:
 def test_where_neither_sums_nor_draws_do_it_is_refused() -> None:
     prior = dc.Beta(1, 1)
     releases = [release_of(make(dc.HellingerSmooth, prior, 12, 1), (5, 7)), release_of(make(dc.HellingerSmooth, prior, 12, 1), (6, 6))]
-    with lowered(POOLED_PRODUCTS=1), pytest.raises(dc.TooLargeError, match="HellingerSmooth"):
+    with lowered(**DRAWS), pytest.raises(dc.TooLargeError, match="HellingerSmooth"):
         dc.combine(releases, same_data=False)
-    with lowered(POOLED_PRODUCTS=1, CHAIN_STEPS=4), pytest.raises(dc.TooLargeError, match="settle"):
+    with lowered(**DRAWS, CHAIN_STEPS=4), pytest.raises(dc.TooLargeError, match="settle"):
         dc.combine(_two(prior, 10**6, 0.0001, (10, 10**6)), same_data=False, chains=8, rng=1)
 
 

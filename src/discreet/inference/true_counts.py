@@ -24,6 +24,7 @@ from discreet.errors import TooLargeError
 from discreet.inference.category_contrasts import PairWeights, check_pairs, middle_part, split_weights
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.fixed_totals import Tilted, check_windows, tilt
+from discreet.inference.paired_counts import PairedCounts
 from discreet.inference.pooled_counts import PooledCounts
 from discreet.inference.runs import Run, completed, convolve, inverse, values_at
 from discreet.inference.size_posterior import SizePosterior
@@ -228,7 +229,7 @@ class ConvolvedCounts:
         return x
 
 
-LatentCounts = ListedCounts | ConvolvedCounts | PooledCounts
+LatentCounts = ListedCounts | ConvolvedCounts | PooledCounts | PairedCounts
 """The posterior law of the true counts.
 
 `work` is how many numbers the marginals of all categories are computed from, `omitted` an upper bound on the probability that is left

@@ -20,10 +20,12 @@ from scipy.special import digamma, gammaln, logsumexp
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
+from discreet.inference.paired_counts import PairedCounts
 from discreet.inference.pooled_counts import PooledCounts
 from discreet.inference.private_totals import CountsOfAnyTotal
 from discreet.inference.several.outcomes import Outcome, counts_of_same_records
-from discreet.inference.true_counts import LatentCounts, ListedCounts
+from discreet.inference.several.paired import can_pair, paired_counts
+from discreet.inference.true_counts import ConvolvedCounts, LatentCounts, ListedCounts
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.divergences import bregman
@@ -38,12 +40,23 @@ _BLOCK = 1 << 18
 """Pairs of counts that are held at once."""
 
 
-def counts_of_new_records(prior: Dirichlet | Beta, outcomes: Sequence[Outcome], size_prior: SizePrior) -> PooledCounts:
+def counts_of_new_records(prior: Dirichlet | Beta, outcomes: Sequence[Outcome], size_prior: SizePrior) -> PooledCounts | PairedCounts:
     """The posterior law of the counts of all releases together, each about records of its own.
 
     Raises TooLargeError where there are too many counts to sum over.
     """
     laws = [counts_of_same_records(prior, one.n, [one], size_prior) for one in outcomes]
+    try:
+        return _by_pairs_of_counts(prior, outcomes, laws, size_prior)
+    except TooLargeError:
+        if not can_pair(outcomes):
+            raise
+    return paired_counts(prior.concentration, outcomes, laws)
+
+
+def _by_pairs_of_counts(
+    prior: Dirichlet | Beta, outcomes: Sequence[Outcome], laws: Sequence[LatentCounts | CountsOfAnyTotal], size_prior: SizePrior
+) -> PooledCounts:
     for tail in _TAILS:
         found = _pooled(prior, outcomes, laws, size_prior, tail)
         if found.omitted < _GOOD:
@@ -165,10 +178,11 @@ def _log_highest(one: Outcome) -> float:
 
 def _possible(law: LatentCounts | CountsOfAnyTotal) -> Counts:
     """All counts within the windows of a release's own posterior law, which says how little it leaves out."""
-    if isinstance(law, (ListedCounts, PooledCounts)):
-        return law.points
     if isinstance(law, CountsOfAnyTotal):
         return _box(law.reach.windows)
+    if not isinstance(law, ConvolvedCounts):
+        assert isinstance(law, ListedCounts)  # noqa: S101
+        return law.points
     tilted = law.laws
     points = np.insert(_box([tilted.ranges[i] for i in sorted(tilted.ranges)]), tilted.pivot, 0, axis=1)
     points[:, tilted.pivot] = tilted.n - points.sum(axis=1)
