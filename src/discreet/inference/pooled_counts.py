@@ -52,7 +52,8 @@ class PooledCounts:
         pairs = np.stack([self.points[:, category], self._totals])
         low = pairs.min(axis=1, keepdims=True)
         width = int(np.ptp(pairs[1])) + 1
-        weight = np.bincount((pairs[0] - low[0]) * width + pairs[1] - low[1], weights=self.probability)
+        places = (pairs[0] - low[0]) * width + pairs[1] - low[1]
+        weight = np.asarray(np.bincount(places, weights=self.probability), dtype=np.float64)
         held = np.nonzero(weight > _NEGLIGIBLE * float(weight.sum()))[0]
         x, n = held // width + low[0], held % width + low[1]
         left = 1.0 - float(weight[held].sum()) / float(weight.sum())

@@ -63,7 +63,7 @@ class Factors:
     @property
     def references(self) -> Floats:
         """Counts that logarithms are taken relative to."""
-        return np.maximum(self.centres.max(axis=0), 1).astype(np.float64)
+        return np.asarray(np.maximum(self.centres.max(axis=0), 1), dtype=np.float64)
 
     def log_weight(self, i: int, x: Floats) -> Floats:
         """ln g_i(x)."""

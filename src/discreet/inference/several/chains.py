@@ -186,7 +186,7 @@ class _Walk:
     def _sizes(self, shape: tuple[int, ...], reach: float) -> Counts:
         """Steps of either sign, of all sizes up to `reach` alike on a logarithmic scale."""
         size = np.floor(np.exp(self.rng.random(shape) * np.log(max(reach, 2.0))))
-        return np.where(self.rng.random(shape) < 0.5, size, -size).astype(np.int64)
+        return np.asarray(np.where(self.rng.random(shape) < 0.5, size, -size), dtype=np.int64)
 
     def _exchange(self, releases: list[int]) -> None:
         """Move records between the categories of disjoint pairs, in one release or in several in proportion to their reaches."""

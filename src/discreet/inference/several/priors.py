@@ -26,7 +26,9 @@ def agreed_prior(priors: Sequence[Prior], given: Prior | None) -> Prior:
         raise InvalidInputError(f"prior has {given.k} categories and the records have {first.k}")
     if given.is_labelled and [*map(spelling, given.categories)] != [*map(spelling, first.categories)]:
         raise InvalidInputError("prior must have the categories of the records, in their order, or none of its own")
-    return Beta(*given.exact, categories=first.categories) if isinstance(first, Beta) else Dirichlet(given.exact, first.categories)
+    if isinstance(first, Beta):
+        return Beta(given.exact[0], given.exact[1], categories=first.categories)
+    return Dirichlet(given.exact, first.categories)
 
 
 def _parameters(prior: Prior) -> str:
