@@ -41,7 +41,7 @@ class PairedCounts:
     @property
     def _left(self) -> Counts:
         """What the counts beyond the least ones add up to."""
-        return np.array(self.totals) - self.lows.sum(axis=0)
+        return np.asarray(np.array(self.totals) - self.lows.sum(axis=0), dtype=np.int64)
 
     @cached_property
     def _solved(self) -> tuple[list[Run], float]:
@@ -97,7 +97,7 @@ class PairedCounts:
                 if i != pivot:
                     found = np.stack(np.divmod(inverse(factor.ravel(), rng.random(_BATCH)), factor.shape[1]), axis=-1)
                     sums[:, i], left = found.sum(axis=1), left - found
-            inside = (left >= 0).all(axis=1) & (left < last.shape).all(axis=1)
+            inside = np.asarray(((left >= 0) & (left < np.array(last.shape))).all(axis=1))
             chance = np.where(inside, last[tuple(np.where(inside[:, None], left, 0).T)], 0.0)
             sums[:, pivot] = left.sum(axis=1)
             batches.append((sums + self.lows.sum(axis=1))[rng.random(_BATCH) * ceiling < chance])
