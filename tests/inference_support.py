@@ -4,7 +4,7 @@
 no code with the likelihood that the noise-aware posterior uses.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,12 @@ def release_of(mechanism: Mechanism, raw: tuple[int, ...]) -> dc.Release:
     """The record that a draw of this raw outcome would give."""
     counts = tuple(mechanism.report(np.array([raw]))[0].tolist())
     return dc.Release(mechanism, mechanism.guarantee, raw, counts)
+
+
+def two_categories(prior: dc.Dirichlet | dc.Beta, n: int, epsilon: Number, first: Sequence[int]) -> list[dc.Release]:
+    """Releases of one mechanism with two categories, by the noisy counts of the first."""
+    mechanism = make(dc.LatticeGeometric, prior, n, epsilon)
+    return [release_of(mechanism, (z, n - z)) for z in first]
 
 
 def _all_outcomes(mechanism: Mechanism, predictive: Floats) -> Iterator[tuple[float, tuple[int, ...], Floats]]:

@@ -28,7 +28,8 @@ def test_help_lists_the_commands() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["", "release", "show", "contrast", "compare", "plan", "verify", "reproduce", "ledger", "ledger create", "ledger show"]
+    "command",
+    ["", "release", "show", "contrast", "combine", "compare", "plan", "verify", "reproduce", "ledger", "ledger create", "ledger show"],
 )
 def test_a_flag_asks_for_no_value(command: str) -> None:
     shown = wide([*command.split(), "--help"])

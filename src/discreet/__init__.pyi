@@ -25,6 +25,9 @@ from .inference.capabilities import Capabilities as Capabilities
 from .inference.capabilities import capabilities as capabilities
 from .inference.contrasts import Contrast as Contrast
 from .inference.noise_aware import NoiseAware as NoiseAware
+from .inference.several.chains import CombinedDraws as CombinedDraws
+from .inference.several.combine import combine as combine
+from .inference.several.tables import CombinedTable as CombinedTable
 from .inference.tables.posterior import TablePosterior as TablePosterior
 from .ledger.ledger import Ledger as Ledger
 from .mechanisms import Calibrated as Calibrated

@@ -8,6 +8,7 @@ import typer
 
 from discreet import __version__
 from discreet.commands import ledger
+from discreet.commands.combine import combine
 from discreet.commands.compare import compare
 from discreet.commands.contrast import contrast
 from discreet.commands.options import Command, Group
@@ -25,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (release, show, report, contrast, compare, plan, verify, reproduce):
+for _command in (release, show, report, contrast, combine, compare, plan, verify, reproduce):
     app.command(cls=Command)(_command)
 app.add_typer(ledger.app)
 

@@ -183,6 +183,16 @@ RANKED_GROUPS = 2_000
 """Groups that are ranked in every draw: the probabilities of all ranks are then 32 MB."""
 GROUPS_HELD = 64
 """Posteriors of groups that are kept once they are computed."""
+POOLED_POINTS = 1 << 19
+"""Possible counts of one of several releases about different records that are listed, out to where next to no probability is left."""
+POOLED_CELLS = 1 << 22
+"""Possible sums of such counts: 32 MB, a few times."""
+POOLED_PRODUCTS = 1 << 27
+"""Pairs of counts of two releases whose sums are weighted, one after the other: some seconds. Beyond, there are draws."""
+PAIRED_CELLS = 1 << 23
+"""Pairs of counts, or of totals, of two such releases, by category: 64 MB, a few times."""
+CHAIN_STEPS = 1 << 27
+"""Steps of all Markov chains by categories and releases, where several releases are read by draws: a minute."""
 MIXTURE_CELLS = 1 << 23
 """Pairs of a count and a total in the law of one category's probability where n is private: 64 MB, some ten times."""
 SIZE_WEIGHTS = 1 << 24

@@ -100,5 +100,6 @@ def _total_nodes(counts: "CountsOfAnyTotal", category: int) -> tuple[Counts, Flo
 
 def _bends(counts: "CountsOfAnyTotal", first: int) -> Counts:
     """Where the noisy counts of all categories, or of all but one, add up, from the first total on: laws may bend there."""
-    centres = np.maximum(counts.factors.centres, 0)
-    return np.asarray(centres.sum() - np.append(0, centres if len(centres) <= _TOGETHER else []) - first).astype(np.int64)
+    rows = np.maximum(counts.factors.centres, 0)
+    sums = [row.sum() - np.append(0, row if len(row) <= _TOGETHER else []) for row in rows]
+    return np.asarray(np.concatenate(sums) - first).astype(np.int64)

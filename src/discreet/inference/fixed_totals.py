@@ -42,10 +42,10 @@ class _Category:
 
     a: float
     n: int
-    centre: float
-    """Where the likelihood peaks, inside [0, n]."""
-    slope: float
-    """How fast the log likelihood falls on either side; 0 without noise."""
+    kinks: tuple[float, ...]
+    """The noisy counts, inside [0, n]: where the log likelihood bends."""
+    sides: tuple[float, ...]
+    """The slopes that the log likelihood has between them and beyond; 0 without noise."""
     log_likelihood: Callable[[Floats], Floats]
     reference: float
     """A count that logarithms are taken relative to; it changes constants and rounding errors alone."""
@@ -71,8 +71,8 @@ class _Category:
 
     def _nodes(self, rate: float) -> tuple[Floats, Floats]:
         """Panels around every place where the law may peak."""
-        centres = [self.centre]
-        for side in (-self.slope, self.slope):
+        centres = list(self.kinks)
+        for side in self.sides:
             fall = -(rate + side)
             if self.a > 1.0 and fall > 0.0:  # ψ(a + x) - ψ(1 + x) = fall, with ψ(y) = ln(y - ½) nearly
                 centres.append(min(max((self.a - 1.0) / np.expm1(min(fall, 700.0)) - 0.5, 0.0), float(self.n)))
@@ -162,8 +162,11 @@ class Tilted:
 
 
 def tilt(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: LogFactor) -> Tilted:
-    """The tilted laws for `log_factor`, whose part for category i falls with `slopes[i]` on either side of `centres[i]`."""
-    laws = _balanced(a, n, centres, slopes, log_factor)
+    """The tilted laws for `log_factor`, whose part for category i falls with `slopes[i]` on either side of `centres[i]`.
+
+    Where there are several outcomes about the same counts, both have a row for each, and `log_factor` is the sum of their parts.
+    """
+    laws = _balanced(a, n, np.atleast_2d(centres), np.atleast_2d(slopes), log_factor)
     pivot = int(np.argmin([law.peak() for law in laws]))
     ranges = {i: law.window() for i, law in enumerate(laws) if i != pivot}
     found = Tilted(n, laws, pivot, ranges)
@@ -204,7 +207,8 @@ def _balanced(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: Lo
 
     def category(i: int) -> _Category:
         share = n * float(a[i]) / float(a.sum())  # where strong priors, whose logarithms are large, have their mass
-        return _Category(float(a[i]), n, float(np.clip(centres[i], 0, n)), float(slopes[i]), lambda x: log_factor(i, x), _reference(share))
+        kinks = np.clip(centres[:, i], 0, n)
+        return _Category(float(a[i]), n, *_bends(kinks, slopes[:, i]), lambda x: log_factor(i, x), _reference(share))
 
     categories = [category(i) for i in range(len(a))]
 
@@ -221,11 +225,23 @@ def _balanced(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: Lo
     return [replace(c, reference=_reference(mean)).tilted(rate) for c, mean in zip(categories, means, strict=True)]
 
 
+def _bends(kinks: Floats, slopes: Floats) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Where Σ -slope |kink - x| bends, and its slopes: what the kinks above x add, less what those below do."""
+    order = np.argsort(kinks, kind="stable")
+    passed = 2.0 * np.concatenate([[0.0], np.cumsum(slopes[order])])
+    return tuple(kinks[order].tolist()), tuple((float(slopes.sum()) - passed).tolist())
+
+
 def _close_tilt(a: Floats, n: int, centres: Floats, slopes: Floats) -> float:
-    """A tilt that is good for noise that falls with these slopes from its centre on; 0 where some count carries no noise."""
-    if not (slopes == slopes[0]).all() or slopes[0] == 0.0:
+    """A tilt that is good for noise that falls with these slopes from its centre on; 0 where some count carries no noise.
+
+    Several outcomes are taken for one in their middle, with all their slopes.
+    """
+    slope = slopes.sum(axis=0)
+    if not (slope == slope[0]).all() or slope[0] == 0.0:
         return 0.0
     top = np.full((1, len(a)), n)
-    z = np.clip(np.rint(centres), 0, n).astype(np.int64)[None]
-    cells = Cells(z, a[None], float(slopes[0]), top, RiseTable(a, min(n, _DENSE)))
+    middle = (np.clip(centres, 0, n) * slopes).sum(axis=0) / slope if len(slopes) > 1 else centres[0]
+    z = np.clip(np.rint(middle), 0, n).astype(np.int64)[None]
+    cells = Cells(z, a[None], float(slope[0]), top, RiseTable(a, min(n, _DENSE)))
     return float(balanced_tilts(cells, np.array([n]))[0])

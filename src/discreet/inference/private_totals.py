@@ -6,7 +6,7 @@
 prior is weak or the noise narrow one segment is enough.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,9 +42,15 @@ _ENOUGH = 1e-17
 
 def counts_of_any_total(a: Floats, noise: CellNoise, raw: tuple[int, ...], prior: SizePrior) -> "CountsOfAnyTotal":
     """The posterior law of the true counts given noisy ones, under Dir(a) and a prior on their total."""
-    if max(raw) > limits.COUNT:
+    return counts_of_outcomes(a, [(noise, raw)], prior)
+
+
+def counts_of_outcomes(a: Floats, outcomes: Sequence[tuple[CellNoise, tuple[int, ...]]], prior: SizePrior) -> "CountsOfAnyTotal":
+    """The same given several outcomes about the same counts, each with its noise."""
+    if max(max(raw) for _, raw in outcomes) > limits.COUNT:
         raise TooLargeError("a noisy count is beyond 2**53, where no posterior is computed; less noise (a larger epsilon) avoids that")
-    factors = Factors(a, np.maximum(np.array(raw, dtype=object), -1).astype(np.int64), noise.slope, noise.log_factor)
+    centres = np.stack([np.maximum(np.array(raw, dtype=object), -1).astype(np.int64) for _, raw in outcomes])
+    factors = Factors(a, centres, np.array([noise.slope for noise, _ in outcomes]), [noise.log_factor for noise, _ in outcomes])
     found = _held(factors, reach_of(factors, prior), prior.omitted)
     omitted = found.omitted - prior.omitted
     if omitted > _ENOUGH:  # the bounds of many categories add up their slack, so their tails must be shorter

@@ -42,23 +42,38 @@ _CLOSEST = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """The factors g_i(x) = Γ(a_i + x)/x! · P(z_i | x), up to constants, where ln P falls with one slope on either side of z_i."""
+    """The factors g_i(x) = Γ(a_i + x)/x! · Π_r P_r(z_ri | x), up to constants, over the outcomes z_r about the same counts.
+
+    ln P_r falls with one slope on either side of z_ri.
+    """
 
     a: Floats
     centres: Counts
-    """The noisy counts, none below -1: how far below 0 they are says nothing."""
-    slope: float
-    log_factor: Callable[[Floats], Floats]
-    """ln P as a function of the noisy count less the true one."""
+    """The noisy counts, a row for each outcome, none below -1: how far below 0 they are says nothing."""
+    slopes: Floats
+    """One for each outcome."""
+    log_factors: "Sequence[Callable[[Floats], Floats]]"
+    """ln P of each outcome, as a function of the noisy count less the true one."""
+
+    @property
+    def slope(self) -> float:
+        """How fast ln P of all outcomes together falls beyond all noisy counts."""
+        return float(self.slopes.sum())
 
     @property
     def references(self) -> Floats:
         """Counts that logarithms are taken relative to."""
-        return np.maximum(self.centres, 1).astype(np.float64)
+        return np.asarray(np.maximum(self.centres.max(axis=0), 1), dtype=np.float64)
 
     def log_weight(self, i: int, x: Floats) -> Floats:
         """ln g_i(x)."""
-        return log_rising(float(self.a[i]), x, float(self.references[i])) + self.log_factor(float(self.centres[i]) - x)
+        logs = [log_factor(float(z) - x) for z, log_factor in zip(self.centres[:, i], self.log_factors, strict=True)]
+        return np.asarray(log_rising(float(self.a[i]), x, float(self.references[i])) + sum(logs[1:], logs[0]))
+
+    def log_bound(self) -> Floats:
+        """For each category, ln of a constant that is above P of all outcomes together times e^{slope x}, whatever the count x."""
+        highest = sum(float(log_factor(np.zeros(1))[0]) for log_factor in self.log_factors)
+        return np.asarray(self.slopes @ (self.centres + 1.0) + highest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +92,7 @@ class _Nodes:
     """The nodes of all categories, one after the other, with the logarithms of the factors there."""
 
     def __init__(self, factors: Factors) -> None:
-        places = [_places(float(a), int(z), factors.slope) for a, z in zip(factors.a, factors.centres, strict=True)]
+        places = [_places(float(a), z, factors.slope) for a, z in zip(factors.a, factors.centres.T, strict=True)]
         sizes = np.array([len(x) for x in places])
         self.factors = factors
         self.x = np.concatenate(places)
@@ -131,23 +146,25 @@ class _Nodes:
         fall = slope - rate - np.maximum(np.log((a + x) / (1.0 + x)), 0.0)
         falls = fall > 0.0
         step = -np.log(-np.expm1(-np.where(falls, fall, 1.0)))
-        reference, constant = self.factors.references, float(self.factors.log_factor(np.zeros(1))[0])
+        reference = self.factors.references
         whole = gammaln(a) - gammaln(a + reference) + gammaln(1.0 + reference) - a * np.log(-np.expm1(rate - slope)) - rate * reference
-        whole += slope * (self.factors.centres + 1.0) + constant
+        whole += self.factors.log_bound()
         series = np.where(falls, height + step, np.inf)
         return np.minimum(series, whole), np.where(falls, 1.0 / np.where(falls, fall, 1.0), np.maximum(a / (slope - rate) - x, 1.0))
 
 
-def _places(a: float, z: int, slope: float) -> Floats:
-    """Nodes from 0 to where the noise has become negligible, closer together where the factor bends, near 0 and near z."""
-    near = max(z, 0) + 100.0 / slope
+def _places(a: float, centres: Counts, slope: float) -> Floats:
+    """Nodes from 0 to where the noise has become negligible, closer together where the factor bends, near 0 and near noisy counts."""
+    kinks: list[int] = np.unique(centres).tolist()
+    near = max(kinks[-1], 0) + 100.0 / slope
     last = min(near + 4.0 * a / slope, float(limits.RAW_OUTCOME))
     bend = _SAG * abs(a - 1.0)
     x, found = 0.0, [0.0]
     while x < last:
         straight = ((a + x) * (1.0 + x) / bend) ** 0.5 if bend > 0.0 else last
-        step = max(1.0, float(int(min(max(straight, x / (_COARSEST if x < near else _FINENESS)), x / _FINENESS, abs(x - z) / _FINENESS))))
-        x = float(z) if x < z < x + step else x + step
+        apart = min(abs(x - z) for z in kinks)
+        step = max(1.0, float(int(min(max(straight, x / (_COARSEST if x < near else _FINENESS)), x / _FINENESS, apart / _FINENESS))))
+        x = min([float(z) for z in kinks if x < z] + [x + step])
         found.append(x)
     return np.array(found)
 

@@ -9,9 +9,9 @@
   added up directly, to a relative error of 1e-12, long ones by Fourier transform, to 1e-16 of the largest term times the length.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from itertools import accumulate
 from math import isqrt
 
@@ -24,6 +24,8 @@ from discreet.errors import TooLargeError
 from discreet.inference.category_contrasts import PairWeights, check_pairs, middle_part, split_weights
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.fixed_totals import Tilted, check_windows, tilt
+from discreet.inference.paired_counts import PairedCounts
+from discreet.inference.pooled_counts import PooledCounts
 from discreet.inference.runs import Run, completed, convolve, inverse, values_at
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.transformed_counts import transformed_marginals
@@ -227,7 +229,7 @@ class ConvolvedCounts:
         return x
 
 
-LatentCounts = ListedCounts | ConvolvedCounts
+LatentCounts = ListedCounts | ConvolvedCounts | PooledCounts | PairedCounts
 """The posterior law of the true counts.
 
 `work` is how many numbers the marginals of all categories are computed from, `omitted` an upper bound on the probability that is left
@@ -244,7 +246,7 @@ def latent_counts(mechanism: Mechanism, raw: tuple[int, ...]) -> LatentCounts:
     """The posterior law of the true counts given the raw outcome of a mechanism."""
     noise = mechanism.noise
     if noise is None:
-        _check_listable(mechanism)
+        check_listable(mechanism)
         return _from_laws(mechanism, raw)
     outcome = clamp_outcomes(raw, mechanism.total)
     if not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
@@ -262,12 +264,12 @@ def check_posterior(mechanism: Mechanism) -> None:
     Where counts are not listed, an outcome's windows are as wide as the noise, unless the outcome is a very unlikely one.
     """
     if mechanism.noise is None:
-        _check_listable(mechanism)
+        check_listable(mechanism)
     elif not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
         check_windows(mechanism.total, _slopes(mechanism.noise, mechanism.k))
 
 
-def _check_listable(mechanism: Mechanism) -> None:
+def check_listable(mechanism: Mechanism) -> None:
     """Refuse a mechanism whose laws are too long to be listed for every dataset."""
     limit = limits.POSTERIOR_RECORDS + 1 if mechanism.k == 2 else limits.POSTERIOR_CANDIDATES
     if not mechanism.space.is_few(limit):
@@ -284,10 +286,20 @@ def convolved(mechanism: Mechanism, outcome: Counts) -> ConvolvedCounts:
     noise = mechanism.noise
     if noise is None:
         raise TooLargeError(f"the noise of {type(mechanism).__name__} is not independent by category")
-    centres = np.zeros(mechanism.k)
-    centres[: noise.cells] = outcome
-    slopes, log_factor = _slopes(noise, mechanism.k), partial(noise.log_likelihood, outcome)
-    return ConvolvedCounts(mechanism.total, tilt(mechanism.prior.concentration, mechanism.total, centres, slopes, log_factor))
+    return convolved_outcomes(mechanism.prior.concentration, mechanism.total, [(noise, outcome)])
+
+
+def convolved_outcomes(a: Floats, n: int, outcomes: Sequence[tuple[CellNoise, Counts]]) -> ConvolvedCounts:
+    """The law given one or more outcomes about the same counts of total n, each with its noise and clamped."""
+    centres = np.zeros((len(outcomes), len(a)))
+    for row, (noise, outcome) in zip(centres, outcomes, strict=True):
+        row[: noise.cells] = outcome
+
+    def log_factor(category: int, x: Floats) -> Floats:
+        parts = [noise.log_likelihood(outcome, category, x) for noise, outcome in outcomes]
+        return sum(parts[1:], parts[0])
+
+    return ConvolvedCounts(n, tilt(a, n, centres, np.stack([_slopes(noise, len(a)) for noise, _ in outcomes]), log_factor))
 
 
 def _slopes(noise: CellNoise, k: int) -> Floats:
@@ -298,6 +310,10 @@ def _slopes(noise: CellNoise, k: int) -> Floats:
 def _from_laws(mechanism: Mechanism, raw: tuple[int, ...]) -> ListedCounts:
     """Every dataset's probability of this outcome; the laws are made and dropped one after the other."""
     points = mechanism.space.points()
+    return ListedCounts(points, mechanism.prior.predictive(mechanism.total).logpmf(points) + listed_likelihood(mechanism, raw))
+
+
+def listed_likelihood(mechanism: Mechanism, raw: tuple[int, ...]) -> Floats:
+    """The log probability of an outcome for every dataset, in the order of `mechanism.space.points()`."""
     where = int(np.nonzero((mechanism.outcomes() == np.array(raw)).all(axis=-1))[0][0])
-    log_likelihood = np.array([listed.log_probability[where] for listed in mechanism.listed_laws()])
-    return ListedCounts(points, mechanism.prior.predictive(mechanism.total).logpmf(points) + log_likelihood)
+    return np.array([listed.log_probability[where] for listed in mechanism.listed_laws()])

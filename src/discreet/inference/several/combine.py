@@ -1,0 +1,174 @@
+"""`combine`: what several public records say together (docs/inference.md, "Several releases").
+
+Reading records together spends nothing. What they give away together was decided when they were drawn: the composition of their promises.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.inference.noise_aware import NoiseAware
+from discreet.inference.several.chains import drawn_posterior
+from discreet.inference.several.outcomes import Outcome, counts_of_same_records
+from discreet.inference.several.pooled import counts_of_new_records
+from discreet.inference.several.priors import Prior, agreed_prior
+from discreet.inference.several.tables import CombinedTable, combined_table
+from discreet.model.size_priors import SizePrior, size_prior_of
+from discreet.record.release import Release
+from discreet.record.table_release import TableRelease
+from discreet.text import listed
+from discreet.validation import check_records, shown, spelling
+
+_CHAINS = 1000
+
+
+@overload
+def combine(  # type: ignore[overload-overlap]
+    releases: Iterable[TableRelease],
+    *,
+    same_data: bool,
+    prior: Prior | None = None,
+    size_prior: Any = None,
+    chains: int = _CHAINS,
+    rng: np.random.Generator | int | None = None,
+) -> CombinedTable: ...
+
+
+@overload
+def combine(
+    releases: Iterable[Release],
+    *,
+    same_data: bool,
+    prior: Prior | None = None,
+    size_prior: Any = None,
+    chains: int = _CHAINS,
+    rng: np.random.Generator | int | None = None,
+) -> NoiseAware: ...
+
+
+def combine(
+    releases: Iterable[Release],
+    *,
+    same_data: bool,
+    prior: Prior | None = None,
+    size_prior: Any = None,
+    chains: int = _CHAINS,
+    rng: np.random.Generator | int | None = None,
+) -> NoiseAware | CombinedTable:
+    """The posterior that two or more releases give together. Their order does not matter, and reading them costs no privacy.
+
+    Args:
+        releases: public records with the same categories and unit; all of one variable, or all tables of the same groups.
+        same_data: True if all are about the same records, as two draws from one dataset are. False if each is about records of its own,
+            such as those of another year, of people with the same probabilities.
+        prior: what is believed about the categories' probabilities, in every group of a table. Needed if the records' priors differ.
+        size_prior: what is believed about each private number of records, as in `Release.noise_aware`.
+        chains: how many Markov chains to draw from where sums would be too long.
+        rng: a seed or generator for them.
+
+    Returns:
+        A `NoiseAware`, which is exact; for releases about different records its counts and its n are those of all of them together. A
+        `CombinedDraws`, which answers the same with a Monte Carlo error, where releases about different records leave too many counts
+        possible to sum over. Tables give a `CombinedTable`, which has one of these for each group.
+
+    Raises:
+        InvalidInputError: the records do not belong together, or their priors differ and none is given.
+        TooLargeError: the mechanisms need longer lists than are made.
+    """
+    if not isinstance(same_data, (bool, np.bool_)):
+        raise InvalidInputError(
+            f"same_data must be True (the same records) or False (other records, same probabilities), got {same_data!r}"
+        )
+    given = _checked(releases)
+    number, sizes = check_records(chains, "chains"), _size_prior(given, size_prior, bool(same_data))
+    if number < 2:
+        raise InvalidInputError(f"chains must be 2 or more, so that their spread tells the error; got {number}")
+    reader = _Reader(bool(same_data), sizes, number)
+    tables = [release for release in given if isinstance(release, TableRelease)]
+    if tables:
+        base = int(np.random.default_rng(rng).integers(2**62))
+
+        def read(group: int, own: Prior, outcomes: Sequence[Outcome]) -> NoiseAware:
+            return reader(own, outcomes, np.random.default_rng([base, group]))
+
+        return combined_table(tables, prior, bool(same_data), read)
+    outcomes = [Outcome(release.mechanism, tuple(release.raw), release.n) for release in given]
+    return reader(agreed_prior([release.prior for release in given], prior), outcomes, np.random.default_rng(rng))
+
+
+class _Reader:
+    """Reads outcomes about one variable together."""
+
+    def __init__(self, same_data: bool, size_prior: SizePrior, chains: int) -> None:
+        self.same_data, self.size_prior, self.chains = same_data, size_prior, chains
+
+    def __call__(self, prior: Prior, outcomes: Sequence[Outcome], rng: np.random.Generator) -> NoiseAware:
+        """The posterior of the outcomes, taken in an order of our own, so that the order given changes nothing."""
+        ordered = sorted(outcomes, key=lambda one: repr((one.n, one.mechanism.described(), one.mechanism.prior.exact, one.raw)))
+        if self.same_data:
+            n = _one_total(ordered)
+            return NoiseAware(prior, n, counts_of_same_records(prior, n, ordered, self.size_prior))
+        held = [one for one in ordered if one.n != 0] or ordered[:1]
+        if len(held) == 1:
+            return NoiseAware(prior, held[0].n, counts_of_same_records(prior, held[0].n, held, self.size_prior))
+        totals = [one.n for one in held if one.n is not None]
+        try:
+            return NoiseAware(prior, sum(totals) if len(totals) == len(held) else None, counts_of_new_records(prior, held, self.size_prior))
+        except TooLargeError:
+            return drawn_posterior(prior, held, self.size_prior, self.chains, rng)
+
+
+def _one_total(outcomes: Sequence[Outcome]) -> int | None:
+    """The number of records that some outcome makes public; all that do must agree."""
+    public = sorted({one.n for one in outcomes if one.n is not None})
+    if len(public) > 1:
+        raise InvalidInputError(
+            f"releases about the same records have one n, and these say n = {listed([str(n) for n in public])}: with same_data=False they "
+            "are about different records"
+        )
+    return public[0] if public else None
+
+
+# --- what belongs together --------------------------------------------------------------------------------------------
+
+
+def _checked(releases: Iterable[Release]) -> list[Release]:
+    if isinstance(releases, (Release, str, bytes)) or not isinstance(releases, Iterable):
+        raise InvalidInputError("give a list of two or more releases, as combine([first, second], same_data=True)")
+    given = list(releases)
+    for release in given:
+        if not isinstance(release, Release):
+            raise InvalidInputError(f"combine takes releases, as Release.from_json reads them, not {type(release).__name__}")
+    if len(given) < 2:
+        raise InvalidInputError(f"combine takes two or more releases, got {len(given)}; one has noise_aware()")
+    if len({id(release) for release in given}) < len(given):
+        raise InvalidInputError("a release is given twice: it is one draw, and would count as two")
+    for release in given:
+        if not release.mechanism.is_outcome(release.raw):
+            raise InvalidInputError(f"raw is not a possible outcome of {release.mechanism.title} with these parameters")
+    if len({isinstance(release, TableRelease) for release in given}) > 1:
+        raise InvalidInputError("some of these releases are tables and some are of one variable; combine those of one kind")
+    _alike(given, lambda release: release.guarantee.unit, lambda release: f"{release.guarantee.unit}s", "units")
+    _alike(
+        given,
+        lambda release: [*map(spelling, release.prior.categories)],
+        lambda release: ", ".join(shown(str(category)) for category in release.prior.categories[:5]),
+        "categories",
+    )
+    return given
+
+
+def _alike(given: Sequence[Release], value: Callable[[Release], Any], words: Callable[[Release], str], what: str) -> None:
+    """Refuse releases that differ in something, and say how the first two that do."""
+    for release in given[1:]:
+        if value(release) != value(given[0]):
+            raise InvalidInputError(f"releases with different {what} are not combined: one has {words(given[0])}, another {words(release)}")
+
+
+def _size_prior(given: Sequence[Release], size_prior: Any, same_data: bool) -> SizePrior:
+    private = [release.n is None for release in given]
+    if size_prior is not None and not (all(private) if same_data else any(private)):
+        raise InvalidInputError("size_prior is for a private number of records; these releases say what it is: leave it out")
+    return size_prior_of("flat" if size_prior is None else size_prior)

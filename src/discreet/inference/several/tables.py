@@ -1,0 +1,151 @@
+"""Several releases of tables with the same groups, read together group by group (docs/inference.md, "Several releases").
+
+Where the sizes of groups are public, or nothing is, groups are independent: what all releases say about one is a matter of its own rows.
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet import limits
+from discreet.errors import InvalidInputError, RefusedError
+from discreet.inference.groups.arrays import GroupSummaries
+from discreet.inference.noise_aware import NoiseAware
+from discreet.inference.several.outcomes import Outcome
+from discreet.inference.several.priors import Prior, agreed_prior
+from discreet.inference.tables.frames import Library, summary_frame
+from discreet.inference.tables.latent import check_groups_drawn
+from discreet.mechanisms import LatticeGeometric
+from discreet.model.cells import Cells, Groups
+from discreet.model.dirichlet import Dirichlet
+from discreet.record.table_release import TableRelease
+from discreet.text import listed
+
+Reader = Callable[[int, Prior, Sequence[Outcome]], NoiseAware]
+"""Reads the outcomes of one group together, given its position and its prior."""
+
+
+def combined_table(releases: Sequence[TableRelease], prior: Prior | None, same_data: bool, read: Reader) -> "CombinedTable":
+    """What tables of the same groups say together.
+
+    Raises InvalidInputError where groups, impossible cells or public sizes differ, and RefusedError where a total ties groups together.
+    """
+    first = releases[0]
+    for release in releases:
+        if release.mechanism.space.groups is None or not isinstance(release.mechanism, LatticeGeometric):
+            raise RefusedError(f"tables of LatticeGeometric are combined, not of {release.mechanism.title}")
+        if not release.cells.fits(first.cells):
+            raise InvalidInputError(
+                "tables with different groups or impossible cells are not combined: one has groups by "
+                f"{listed(first.cells.groups.columns)}, {len(first.cells.groups):,} of them, another by "
+                f"{listed(release.cells.groups.columns)}, {len(release.cells.groups):,} of them; all must be declared alike"
+            )
+        if release.mechanism.table.published == "total":
+            raise RefusedError(
+                "tables whose total alone is public are not combined: it ties the sizes of all groups together, so that no group can be "
+                "read by itself"
+            )
+    if same_data and len({release.sizes for release in releases if release.sizes is not None}) > 1:
+        raise InvalidInputError("releases about the same records have one size for each group, and these say different ones")
+    return CombinedTable(tuple(releases), prior, read)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CombinedTable:
+    """What several tables say about each group: `table["north", "f"]` is one group's posterior. Iteration is over the groups.
+
+    A posterior is computed when it is first asked for, and the last few are kept.
+    """
+
+    releases: tuple[TableRelease, ...]
+    prior: Prior | None
+    """The reader's own prior of every group, if there is one."""
+    read: Reader
+
+    @property
+    def cells(self) -> Cells:
+        """Groups, categories and the cells that cannot occur."""
+        return self.releases[0].cells
+
+    @property
+    def by(self) -> Groups:
+        """The groups: their columns, and the labels of each."""
+        return self.cells.groups
+
+    @property
+    def categories(self) -> tuple[Hashable, ...]:
+        """The categories of the tables; in some groups not all of them may be possible."""
+        return self.cells.categories
+
+    def __len__(self) -> int:
+        return len(self.by)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.by)
+
+    @cached_property
+    def _known(self) -> dict[int, NoiseAware]:
+        return {}
+
+    def __getitem__(self, group: Hashable) -> NoiseAware:
+        """The posterior of the categories' probabilities in one group: exact, or a `CombinedDraws`.
+
+        Raises InvalidInputError where there is nothing to infer: in a group with one possible category, or with none.
+        """
+        position = self.by.index(group)
+        if position not in self._known:
+            found = self._posterior(position)
+            while len(self._known) >= limits.GROUPS_HELD:
+                self._known.pop(next(iter(self._known)))
+            self._known[position] = found
+        return self._known[position]
+
+    def _posterior(self, position: int) -> NoiseAware:
+        possible, group = self.cells.possible[position], self.by[position]
+        if int(possible.sum()) < 2:
+            raise InvalidInputError(f"in group {group!r} there is nothing to infer: fewer than two of its categories can occur")
+        outcomes, priors = [], []
+        for release in self.releases:
+            mechanism = release.mechanism
+            assert isinstance(mechanism, LatticeGeometric)  # noqa: S101
+            own = _possible_part(dict(mechanism.priors).get(group, mechanism.prior), possible.tolist())
+            size = None if release.sizes is None else release.sizes[position]
+            priors.append(own)
+            alone = LatticeGeometric(own, size or None, mechanism.epsilon)
+            outcomes.append(Outcome(alone, tuple(release.raw[position][possible].tolist()), size))
+        given = None if self.prior is None else _possible_part(agreed_prior([self.releases[0].prior], self.prior), possible.tolist())
+        found = self.read(position, agreed_prior(priors, given), outcomes)
+        impossible = tuple(category for category, can in zip(self.categories, possible.tolist(), strict=True) if not can)
+        return found if not impossible else replace(found, impossible=impossible)
+
+    def summary(self, mass: float = 0.95, library: Library = "pandas") -> Any:
+        """One row for each group and category: mean, sd, and the ends low and high of the interval, as a frame of the library asked for.
+
+        Groups are gone through one at a time. A cell that cannot occur has 0, and one that is alone in its group 1.
+        """
+        check_groups_drawn(len(self))
+        shape = self.cells.shape
+        figures = GroupSummaries(*(np.zeros(shape) for _ in range(5)))
+        for position, (group, can) in enumerate(zip(self, self.cells.possible, strict=True)):
+            if can.sum() > 1:
+                found = self[group]
+                figures.mean[position, can], figures.std[position, can] = found.mean(), found.std()
+                figures.low[position, can], figures.high[position, can] = found.interval(mass).T
+            else:
+                for numbers in (figures.mean, figures.low, figures.high):
+                    numbers[position, can] = 1.0
+        return summary_frame(self.cells, figures, library)
+
+    def __repr__(self) -> str:
+        return f"CombinedTable({len(self):,} groups by {len(self.categories)} categories, {len(self.releases)} releases, {self.by!r})"
+
+
+def _possible_part(prior: Prior, possible: list[bool]) -> Prior:
+    """The prior of the categories that can occur."""
+    if all(possible):
+        return prior
+    kept = [i for i, can in enumerate(possible) if can]
+    return Dirichlet([prior.exact[i] for i in kept], [prior.categories[i] for i in kept])

@@ -1,0 +1,86 @@
+"""`discreet combine`: as whoever was given several records meets it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import discreet as dc
+from discreet.cli import app
+from tests.inference_support import release_of
+from tests.support import lowered
+
+PRIOR = dc.Beta(1, 1, categories=["yes", "no"])
+
+
+def invoke(*words: str | Path) -> Result:
+    return CliRunner(env={"COLUMNS": "100"}).invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> list[Path]:
+    releases = [release_of(dc.LatticeGeometric(PRIOR, 20, 0.5), raw) for raw in ((9, 11), (6, 14))]
+    releases.append(release_of(dc.LatticeGeometric(dc.Beta(2, 1, categories=["yes", "no"]), epsilon=2), (8, 13)))
+    paths = [tmp_path / f"{place}.json" for place in range(3)]
+    for path, release in zip(paths, releases, strict=True):
+        path.write_text(release.to_json())
+    return paths
+
+
+def _read(paths: list[Path]) -> list[dc.Release]:
+    return [dc.Release.from_json(path.read_text()) for path in paths]
+
+
+@pytest.mark.parametrize("same_data", [True, False])
+def test_what_is_printed_is_the_combined_posterior(records: list[Path], same_data: bool) -> None:
+    flag = "--same-data" if same_data else "--new-data"
+    posterior = dc.combine(_read(records[:2]), same_data=same_data)
+    shown = " ".join(invoke("combine", *records[:2], flag, "--mass", "0.9").stdout.split())
+    (low, high), _ = posterior.interval(0.9)
+    assert f"{low:.4f} to {high:.4f}" in shown
+    assert "the exact posterior" in shown
+    assert "Reading them spends nothing" in shown
+    fields = json.loads(invoke("combine", *records[:2], flag, "--json").stdout)
+    assert fields["monte_carlo_error"] is None
+    assert [row["category"] for row in fields["categories"]] == ["yes", "no"]
+    assert fields["categories"][0]["mean"] == pytest.approx(posterior.mean()[0])
+
+
+def test_private_totals_and_draws_are_told(records: list[Path]) -> None:
+    shown = invoke("combine", records[0], records[2], "--new-data", "--prior", "1,1").stdout
+    assert "Records" in shown
+    assert "in all, estimated from the noisy counts: about 41" in shown
+    with lowered(POOLED_PRODUCTS=1, PAIRED_CELLS=1):
+        assert "Monte Carlo error" in invoke("combine", *records[:2], "--new-data").stdout
+
+
+def test_tables_are_shown_by_group(tmp_path: Path) -> None:
+    by = {"region": ["north", "south"]}
+    mechanism = dc.LatticeGeometric(PRIOR, (20, 30), 1, by=by)
+    paths = [tmp_path / "one.json", tmp_path / "two.json"]
+    for path in paths:
+        path.write_text(mechanism.release(np.array([[5, 15], [10, 20]])).to_json())
+    fields = json.loads(invoke("combine", *paths, "--same-data", "--json").stdout)
+    assert [row["group"] for row in fields["categories"]] == [["north"], ["north"], ["south"], ["south"]]
+    assert "south" in invoke("combine", *paths, "--same-data").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("0.json", "1.json"), "say --same-data"),
+        (("0.json", "--same-data"), "two or more releases, got 1"),
+        (("0.json", "0.json", "--same-data"), "given twice"),
+        (("0.json", "2.json", "--same-data"), "different priors"),
+        (("0.json", "missing.json", "--same-data"), "cannot be read"),
+        (("0.json", "1.json", "--same-data", "--mass", "2"), "between 0 and 1"),
+    ],
+)
+def test_errors_are_one_line(records: list[Path], words: tuple[str, ...], said: str) -> None:
+    folder = records[0].parent
+    result = invoke("combine", *(folder / word if word.endswith(".json") else word for word in words))
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
