@@ -23,6 +23,7 @@ from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate, arviz_of, coordinates, dirichlet_draws, estimated, needed
 from discreet.inference.fixed_total_mixtures import CategoryLines
 from discreet.inference.private_totals import CountsOfAnyTotal, counts_of_any_total, noise_of_any_total
+from discreet.inference.reader_priors import reader_prior
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.true_counts import LatentCounts, latent_counts
 from discreet.model.beta_mixtures import BetaMixture
@@ -36,18 +37,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def noise_aware(release: Release, size_prior: Any = None) -> "NoiseAware":
-    """The noise-aware posterior of a release; `size_prior` is what is believed about a private number of records before."""
+def noise_aware(release: Release, prior: Any = None, size_prior: Any = None) -> "NoiseAware":
+    """The noise-aware posterior of a release.
+
+    `prior` is what a reader believes about the categories before, the record's own if left out; `size_prior` is what is believed about a
+    private number of records before.
+    """
     if not release.mechanism.is_outcome(release.raw):
         raise InvalidInputError(f"raw is not a possible outcome of {release.mechanism.title} with these parameters")
     if release.n is not None and size_prior is not None:
         raise InvalidInputError(f"size_prior is for a private number of records; this release says that n = {release.n}: leave it out")
-    mechanism = release.mechanism
+    mechanism, reader = release.mechanism, reader_prior(prior, release.prior)
     if mechanism.n is None:
         noise = noise_of_any_total(mechanism)
-        prior = size_prior_of("flat" if size_prior is None else size_prior)
-        return NoiseAware(release.prior, None, counts_of_any_total(mechanism.prior.concentration, noise, release.raw, prior))
-    return NoiseAware(release.prior, mechanism.total, latent_counts(mechanism, release.raw))
+        sizes = size_prior_of("flat" if size_prior is None else size_prior)
+        return NoiseAware(reader, None, counts_of_any_total(reader.concentration, noise, release.raw, sizes))
+    return NoiseAware(reader, mechanism.total, latent_counts(mechanism, release.raw, reader))
 
 
 _TINY = Fraction(1, 100)

@@ -27,7 +27,7 @@ from discreet.inference.fixed_totals import Tilted, check_windows, tilt
 from discreet.inference.runs import Run, completed, convolve, inverse, values_at
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.transformed_counts import transformed_marginals
-from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.base import Mechanism, Prior
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import clamp_outcomes
 from discreet.model.beta_mixtures import BetaMixture
@@ -240,17 +240,17 @@ probability, Beta(a + x, b + n - x) over the counts x, and `pairs(first, second)
 # --- from an outcome to the law ---------------------------------------------------------------------------------------
 
 
-def latent_counts(mechanism: Mechanism, raw: tuple[int, ...]) -> LatentCounts:
-    """The posterior law of the true counts given the raw outcome of a mechanism."""
-    noise = mechanism.noise
+def latent_counts(mechanism: Mechanism, raw: tuple[int, ...], reader: Prior | None = None) -> LatentCounts:
+    """The posterior law of the true counts given the raw outcome of a mechanism, under its own prior or that of a reader."""
+    noise, prior = mechanism.noise, reader or mechanism.prior
     if noise is None:
         _check_listable(mechanism)
-        return _from_laws(mechanism, raw)
+        return _from_laws(mechanism, raw, prior)
     outcome = clamp_outcomes(raw, mechanism.total)
     if not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
-        return convolved(mechanism, outcome)
+        return convolved(mechanism, outcome, prior)
     points = mechanism.space.points()
-    log_weight = mechanism.prior.predictive(mechanism.total).logpmf(points)
+    log_weight = prior.predictive(mechanism.total).logpmf(points)
     for category, column in enumerate(points.T):
         log_weight = log_weight + noise.log_likelihood(outcome, category, column.astype(np.float64))
     return ListedCounts(points, log_weight)
@@ -279,7 +279,7 @@ def _check_listable(mechanism: Mechanism) -> None:
         )
 
 
-def convolved(mechanism: Mechanism, outcome: Counts) -> ConvolvedCounts:
+def convolved(mechanism: Mechanism, outcome: Counts, reader: Prior | None = None) -> ConvolvedCounts:
     """The law by windows and convolutions, whatever the number of possible counts; for noise that is independent by category."""
     noise = mechanism.noise
     if noise is None:
@@ -287,7 +287,8 @@ def convolved(mechanism: Mechanism, outcome: Counts) -> ConvolvedCounts:
     centres = np.zeros(mechanism.k)
     centres[: noise.cells] = outcome
     slopes, log_factor = _slopes(noise, mechanism.k), partial(noise.log_likelihood, outcome)
-    return ConvolvedCounts(mechanism.total, tilt(mechanism.prior.concentration, mechanism.total, centres, slopes, log_factor))
+    a = (reader or mechanism.prior).concentration
+    return ConvolvedCounts(mechanism.total, tilt(a, mechanism.total, centres, slopes, log_factor))
 
 
 def _slopes(noise: CellNoise, k: int) -> Floats:
@@ -295,9 +296,9 @@ def _slopes(noise: CellNoise, k: int) -> Floats:
     return np.where(np.arange(k) < noise.cells, noise.slope, 0.0)
 
 
-def _from_laws(mechanism: Mechanism, raw: tuple[int, ...]) -> ListedCounts:
+def _from_laws(mechanism: Mechanism, raw: tuple[int, ...], prior: Prior) -> ListedCounts:
     """Every dataset's probability of this outcome; the laws are made and dropped one after the other."""
     points = mechanism.space.points()
     where = int(np.nonzero((mechanism.outcomes() == np.array(raw)).all(axis=-1))[0][0])
     log_likelihood = np.array([listed.log_probability[where] for listed in mechanism.listed_laws()])
-    return ListedCounts(points, mechanism.prior.predictive(mechanism.total).logpmf(points) + log_likelihood)
+    return ListedCounts(points, prior.predictive(mechanism.total).logpmf(points) + log_likelihood)

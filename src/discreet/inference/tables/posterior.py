@@ -4,7 +4,7 @@ What is public decides what a group's true counts are known by: its size, the to
 Whichever it is, a group's posterior is a `NoiseAware`, as one variable has.
 """
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -22,6 +22,7 @@ from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.groups.arrays import GroupSummaries, precision
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.private_totals import CountsOfAnyTotal, check_any_total, counts_of_any_total
+from discreet.inference.reader_priors import reader_priors
 from discreet.inference.runs import Run
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.tables.contrasts import comparable, group_contrasts
@@ -44,15 +45,21 @@ from discreet.record.table_release import TableRelease
 from discreet.validation import check_records, check_share
 
 
-def table_posterior(release: TableRelease, size_prior: Any = None) -> "TablePosterior":
-    """The posteriors of all groups of a release; `size_prior` is what is believed about each group's size where nothing is public."""
+def table_posterior(release: TableRelease, prior: Any = None, size_prior: Any = None) -> "TablePosterior":
+    """The posteriors of all groups of a release.
+
+    `prior` is what a reader believes about the categories before, as `reader_priors` takes it; `size_prior` is what is believed about each
+    group's size where nothing is public.
+    """
     mechanism = _lattice(release.mechanism)
     if not mechanism.is_outcome(release.raw):
         raise InvalidInputError(f"raw is not a possible outcome of {mechanism.title} with these parameters")
     if mechanism.table.published != "nothing" and size_prior is not None:
         public = "the size of every group is" if mechanism.table.published == "sizes" else f"the total N = {release.n} is"
         raise InvalidInputError(f"size_prior is for groups whose sizes are private and not tied to a total; here {public} public")
-    return TablePosterior(mechanism, release.raw, size_prior_of("flat" if size_prior is None else size_prior))
+    by = mechanism.table.cells.groups
+    priors = reader_priors(prior, mechanism.prior, {by.index(group): own for group, own in mechanism.priors}, by)
+    return TablePosterior(mechanism, release.raw, size_prior_of("flat" if size_prior is None else size_prior), *priors)
 
 
 def _lattice(mechanism: Mechanism) -> LatticeGeometric:
@@ -92,6 +99,10 @@ class TablePosterior:
     """The noisy counts, a row a group."""
     size_prior: SizePrior
     """What is believed about the size of each group, where nothing about it is public."""
+    prior: Prior
+    """What is believed about the categories of all groups but those in `priors`: the record's, or the reader's own."""
+    priors: Mapping[int, Prior]
+    """The groups, by their positions, that have another prior."""
 
     @property
     def by(self) -> Groups:
@@ -182,8 +193,8 @@ class TablePosterior:
         A cell that cannot occur has 0.
         """
         mechanism, space = self.mechanism, self.mechanism.table
-        a = np.tile(mechanism.prior.concentration, (len(self), 1)) if self._priors else mechanism.prior.concentration
-        for position, prior in self._priors.items():
+        a = np.tile(self.prior.concentration, (len(self), 1)) if self.priors else self.prior.concentration
+        for position, prior in self.priors.items():
             a[position] = prior.concentration
         known: dict[str, Any] = {"size_prior": self.size_prior}
         if space.sizes is not None:
@@ -301,11 +312,6 @@ class TablePosterior:
         return self.mechanism.table.cells.possible
 
     @cached_property
-    def _priors(self) -> dict[int, Prior]:
-        """The groups that have a prior of their own."""
-        return {self.by.index(group): prior for group, prior in self.mechanism.priors}
-
-    @cached_property
     def _shares(self) -> tuple[Fraction, ...]:
         return self.mechanism.shares or (Fraction(1),) * len(self)
 
@@ -315,11 +321,11 @@ class TablePosterior:
 
     def _concentrations(self, position: int) -> tuple[Fraction, ...]:
         """The prior parameters of a group's possible categories."""
-        prior = self._priors.get(position, self.mechanism.prior)
+        prior = self.priors.get(position, self.prior)
         return tuple(a for a, can in zip(prior.exact, self._possible[position].tolist(), strict=True) if can)
 
     def _posterior(self, position: int) -> NoiseAware:
-        prior, possible = self._priors.get(position, self.mechanism.prior), self._possible[position].tolist()
+        prior, possible = self.priors.get(position, self.prior), self._possible[position].tolist()
         allowed = [category for category, can in zip(self.categories, possible, strict=True) if can]
         group = self.by[position]
         if not allowed:
