@@ -37,7 +37,7 @@ def _listed(mechanism: Mechanism, raw: tuple[int, ...], a: Floats) -> tuple[Any,
 
 
 def _beyond(ends: Floats, below: Floats) -> float:
-    """How far the probabilities below the ends of a 90 % interval are from what they should be, at ends that floats can tell from 0 and 1."""
+    """How far the probabilities below the ends of a 90 % interval are off, at ends that floats can tell from 0 and 1."""
     return float(np.where((ends > 1e-9) & (ends < 1.0 - 1e-9), np.abs(below - [0.05, 0.95]), 0.0).max())
 
 

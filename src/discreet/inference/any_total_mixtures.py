@@ -19,7 +19,7 @@ from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import BetaRows, Block
 
 if TYPE_CHECKING:
-    from discreet.inference.private_totals import CountsOfAnyTotal
+    from discreet.inference.any_total_counts import CountsOfAnyTotal
 
 _LEFT_OUT = 1e-12
 """Posterior probability of the totals that are left out at either end, and of the counts left out at either end."""
@@ -40,7 +40,7 @@ _TOGETHER = 8
 def probability_law(counts: "CountsOfAnyTotal", category: int, a: float, b: float, label: Hashable) -> BetaMixture:
     """The distribution of one category's probability: Beta(a + x, b + n - x) over counts x and nodes n of the total."""
     n, share, dropped = _total_nodes(counts, category)
-    low, high = counts.reach.windows[category]
+    low, high = counts.windows[category]
     if len(n) * (high - low + 1) > limits.MIXTURE_CELLS:
         raise TooLargeError(
             f"the noise leaves {len(n) * (high - low + 1):,} pairs of a count and a total possible; means and intervals are "
@@ -92,14 +92,14 @@ def _row_slices(n: Counts) -> Iterator[slice]:
 
 def _total_nodes(counts: "CountsOfAnyTotal", category: int) -> tuple[Counts, Floats, float]:
     """Totals and weights that stand for the law of the total in the sums of this category; and the probability left out."""
-    together = len(counts.reach.windows) <= _TOGETHER
+    together = len(counts.windows) <= _TOGETHER
     known = counts.nodes.get(0 if together else category)
     if known is not None:
         return known
     sizes = counts.sizes
     first, last, dropped = kept(sizes.value, _LEFT_OUT)
     weight = sizes.value[first : last + 1]
-    categories = range(len(counts.reach.windows)) if together else [category]
+    categories = range(len(counts.windows)) if together else [category]
     probes = np.concatenate([counts.probes(i)[:, first : last + 1] for i in categories])
     n = np.arange(len(weight))
     parts = [part for low, high in _pieces(counts, sizes.low + first, len(n)) for part in _stretches(n[low:high], weight, probes)]
@@ -110,7 +110,7 @@ def _total_nodes(counts: "CountsOfAnyTotal", category: int) -> tuple[Counts, Flo
 
 def _pieces(counts: "CountsOfAnyTotal", first: int, size: int) -> Iterator[tuple[int, int]]:
     """Stretches of equal length at first, cut where the noisy counts of all categories, or of all but one, add up: laws may bend there."""
-    centres = np.maximum(counts.factors.centres, 0)
+    centres = np.maximum(counts.centres, 0)
     bends = centres.sum() - np.append(0, centres if len(centres) <= _TOGETHER else []) - first
     edges = np.unique(np.clip(np.concatenate([np.linspace(0, size, _STRETCHES + 1).astype(np.int64), bends.astype(np.int64)]), 0, size))
     return pairwise(edges.tolist())

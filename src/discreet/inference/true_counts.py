@@ -9,7 +9,7 @@
   added up directly, to a relative error of 1e-12, long ones by Fourier transform, to 1e-16 of the largest term times the length.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from itertools import accumulate
@@ -21,10 +21,13 @@ from scipy.special import logsumexp
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
+from discreet.inference.any_total_counts import CountsOfAnyTotal, part_of
 from discreet.inference.category_contrasts import PairWeights, check_pairs, middle_part, split_weights
+from discreet.inference.covariances import listed_covariance
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.fixed_totals import Tilted, check_windows, tilt
-from discreet.inference.runs import Run, completed, convolve, inverse, values_at
+from discreet.inference.listed_parts import ListedPart
+from discreet.inference.runs import Run, completed, convolve, inverse, sum_of, trimmed, values_at
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.transformed_counts import transformed_marginals
 from discreet.mechanisms.base import Mechanism, Prior
@@ -33,6 +36,8 @@ from discreet.mechanisms.reports import clamp_outcomes
 from discreet.model.beta_mixtures import BetaMixture
 
 _BATCH = 4096
+_NEGLIGIBLE = 1e-26
+"""What is dropped at the ends of laws of some counts, relative to the largest."""
 _CELL = 8
 """What a cell of a window costs, against a step of a convolution."""
 
@@ -69,6 +74,12 @@ class ListedCounts:
         split = np.zeros((int(np.ptp(total)) + 1, int(np.ptp(x)) + 1))
         np.add.at(split, (total - total.min(), x - x.min()), self.probability)
         return [PairWeights.of_public_total(self.n, int(total.min()), int(x.min()), split)]
+
+    def part(self, chosen: Sequence[int]) -> ListedPart:
+        return ListedPart.of(self.points, self.probability, chosen, self.omitted)
+
+    def covariance(self, a: Floats) -> Floats:
+        return listed_covariance(self.points, self.probability, a)
 
     @property
     def size(self) -> SizePosterior:
@@ -178,8 +189,7 @@ class ConvolvedCounts:
         return probability_law(self.marginal(category), self.n, a, b, label, self.omitted)
 
     def pairs(self, first: int, second: int) -> list[PairWeights]:
-        pivot = Run(self.n - self.laws.rest.high, self.laws.rest.value[::-1])
-        factors = [middle_part(self.laws.windows.get(i, pivot), self.marginal(i)) for i in (first, second)]
+        factors = [middle_part(self._window(i), self.marginal(i)) for i in (first, second)]
         low, size = factors[0].low + factors[1].low, len(factors[0].value) + len(factors[1].value) - 1
         check_pairs(size, len(factors[0].value))
         others = reduce(self._added, [i for i in self._order if i not in (first, second)], Run(0, np.ones(1)))
@@ -188,6 +198,24 @@ class ConvolvedCounts:
         else:
             weight = completed(self.laws.rest, others, Run(low, np.ones(size))).value
         return [PairWeights.of_public_total(self.n, low, factors[0].low, split_weights(*factors) * weight[:, None])]
+
+    def _window(self, category: int) -> Run:
+        """The tilted law of one count; for the pivot, of what the others leave."""
+        rest = self.laws.rest
+        return self.laws.windows[category] if category != self.laws.pivot else Run(self.n - rest.high, rest.value[::-1])
+
+    def part(self, chosen: Sequence[int]) -> CountsOfAnyTotal:
+        """The law of some of the counts. The others say how likely it is that they add up to what is left of n."""
+        windows = [trimmed(self._window(i), _NEGLIGIBLE)[0] for i in range(len(self.laws.laws))]
+        others = [window for i, window in enumerate(windows) if i not in chosen]
+        rest = sum_of(others, _NEGLIGIBLE).run if others else Run(0, np.ones(1))
+        segment = part_of([windows[i] for i in chosen], rest, Run(self.n, np.zeros(1)), _NEGLIGIBLE)
+        centres = np.array([round(self.laws.laws[i].category.centre) for i in chosen], dtype=np.int64)
+        return CountsOfAnyTotal([segment], centres, -np.inf, self.omitted)
+
+    def covariance(self, a: Floats) -> Floats:
+        """The covariances of the probabilities under Dir(a), with 0 on the diagonal."""
+        return self.part(range(len(a))).covariance(a)
 
     @property
     def size(self) -> SizePosterior:
@@ -232,8 +260,9 @@ LatentCounts = ListedCounts | ConvolvedCounts
 
 `work` is how many numbers the marginals of all categories are computed from, `omitted` an upper bound on the probability that is left
 out; `marginal(category)` has the probabilities of one category's count, `probability_law(category, a, b, label)` the distribution of its
-probability, Beta(a + x, b + n - x) over the counts x, and `pairs(first, second)` the joint law of two counts; `size` is the law of n, and
-`sample(size, rng)` draws counts, one a row.
+probability, Beta(a + x, b + n - x) over the counts x, and `pairs(first, second)` the joint law of two counts; `part(chosen)` is the law of
+some counts and `covariance(a)` the covariances of the probabilities; `size` is the law of n, and `sample(size, rng)` draws counts, one a
+row.
 """
 
 

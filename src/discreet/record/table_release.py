@@ -76,7 +76,8 @@ class TableRelease(Release):
         """The posterior of every group, which allows for the noise: `noise_aware()["north", "f"]`, or with one column `["north"]`.
 
         `prior` is the reader's own in place of the record's: one for all groups, a mapping of groups to their priors (those left out keep
-        the record's), or a list with one for each group. Where nothing is public, `size_prior` says what is believed about the size of each group before, as for one variable.
+        the record's), or a list with one for each group. Where nothing is public, `size_prior` says what is believed about the size of
+        each group before, as for one variable.
         """
         from discreet.inference.tables.posterior import table_posterior
 

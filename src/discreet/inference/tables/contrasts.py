@@ -126,7 +126,7 @@ def _coupled(side: _Side, counts: CountsOfAnyTotal, given: Floats) -> tuple[Coup
     chance = given / given.sum()
     first, last, beyond = kept(chance, _LEFT_OUT)
     sizes = np.arange(counts.sizes.low + first, counts.sizes.low + last + 1)
-    low, high = counts.reach.windows[side.place]
+    low, high = counts.windows[side.place]
     high = min(high, int(sizes[-1]))
     check_pairs(len(sizes), high - low + 1)
     law = joint_weights(counts, side.place, sizes, (low, high))

@@ -19,19 +19,20 @@ from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate, arviz_of
 from discreet.inference.fixed_total_mixtures import probability_law
+from discreet.inference.frames import Library
 from discreet.inference.groups.arrays import GroupSummaries, precision
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.private_totals import CountsOfAnyTotal, check_any_total, counts_of_any_total
 from discreet.inference.reader_priors import reader_priors
 from discreet.inference.runs import Run
+from discreet.inference.simultaneous import common_tail
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.tables.contrasts import comparable, group_contrasts
 from discreet.inference.tables.draws import Ranks, TableDraws
-from discreet.inference.tables.frames import Library, summary_frame
+from discreet.inference.tables.frames import summary_frame
 from discreet.inference.tables.latent import LatentTable, Margin, Over, Positions, check_draws
 from discreet.inference.tables.other_groups import Group, TiedSizes, check_groups, tied_sizes
 from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, weights_of
-from discreet.inference.tables.simultaneous import common_tail
 from discreet.inference.tables.summaries import check_summaries, group_summaries
 from discreet.inference.tables.sums import DRAWS, TableCountsPosterior, category_index
 from discreet.inference.true_counts import LatentCounts, ListedCounts, check_posterior, latent_counts
@@ -209,6 +210,14 @@ class TablePosterior:
         `library` is "pandas", "polars" or "arrow".
         """
         return summary_frame(self.mechanism.table.cells, self.figures(mass), library)
+
+    def to_pandas(self, mass: float = 0.95) -> Any:
+        """`summary` as a pandas frame."""
+        return self.summary(mass, "pandas")
+
+    def to_polars(self, mass: float = 0.95) -> Any:
+        """`summary` as a Polars frame."""
+        return self.summary(mass, "polars")
 
     def simultaneous(self, mass: float = 0.95) -> GroupSummaries:
         """Intervals of all cells that hold together, all of them at once, with probability `mass` or more.
