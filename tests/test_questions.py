@@ -155,19 +155,23 @@ def test_usual_sizes_agree_with_draws(setting: tuple[int | None, float]) -> None
 
 
 def test_a_strong_prior_and_wide_noise_have_several_tilts() -> None:
-    """Totals that one tilt cannot hold: the same answers by sums over all counts of two groups of three categories."""
-    a, epsilon, raw = np.array([100.0, 100.0, 3.0]), 0.1, (100, 150, 8)
+    """Totals that one tilt cannot hold: the same answers by a sum over all pairs of counts, the third summed out for every total."""
+    a, epsilon, raw = (1000.0, 1000.0, 3.0), 0.05, (100, 400, 8)
     posterior = release_of(dc.LatticeGeometric(dc.Dirichlet(a), epsilon=epsilon), raw).noise_aware()
-    points = np.stack(np.meshgrid(np.arange(420), np.arange(420), np.arange(60), indexing="ij"), axis=-1).reshape(-1, 3)
-    n = points.sum(axis=1)
-    log_weight = gammaln(n + 1.0) - gammaln(a.sum() + n) - epsilon * np.abs(points - np.array(raw)).sum(axis=1)
-    log_weight += (gammaln(a + points) - gammaln(points + 1.0)).sum(axis=1)
-    weight = np.exp(log_weight - logsumexp(log_weight))
-    shape = a[:2] + points[:, :2]
-    share = shape[:, 0] / shape.sum(axis=1)
+    x, r = np.arange(900.0), np.arange(60.0)
+    factor = [gammaln(a[i] + y) - gammaln(y + 1.0) - epsilon * np.abs(raw[i] - y) for i, y in enumerate((x, x, r))]
+    n = np.arange(2.0 * len(x))[:, None] + r
+    rest = logsumexp(factor[2] + gammaln(n + 1.0) - gammaln(sum(a) + n), axis=1)
+    both = np.add.outer(x, x)
+    log_weight = np.add.outer(factor[0], factor[1]) + rest[both.astype(np.int64)]
+    weight, total = np.exp(log_weight - logsumexp(log_weight)), a[0] + a[1] + both
+    share = (a[0] + x)[:, None] / total
+    mean = float((weight * share).sum())
     part = posterior.given([0, 1])
-    assert part.mean()[0] == pytest.approx(weight @ share, abs=1e-8)
-    assert part.size.mean() == pytest.approx(weight @ points[:, :2].sum(axis=1), rel=1e-8)
+    assert part.mean()[0] == pytest.approx(mean, abs=1e-11)
+    assert part.var()[0] == pytest.approx(float((weight * ((share - mean) ** 2 + share * (1.0 - share) / (total + 1.0))).sum()), rel=1e-9)
+    assert part.cov()[0, 1] == pytest.approx(-part.var()[0], rel=1e-9)
+    assert part.size.mean() == pytest.approx(float((weight * both).sum()), rel=1e-10)
 
 
 def test_given_on_a_group_of_a_table() -> None:

@@ -111,6 +111,8 @@ def table_height(groups: int) -> float:
 _MOST_PANELS = 4
 _MOST_GROUPS = 180
 """Rows that fit the tallest picture."""
+_TWO_DECADES = 100.0
+"""Over wider ranges, ticks at 1, 2 and 5 of every decade have labels that run into each other."""
 _FARTHEST = 1e6
 """Odds ratios beyond this, or below its inverse, are drawn at the edge."""
 
@@ -164,7 +166,8 @@ def plot_contrasts(
     ax = plot_groups([_group_label(c.group) for c in drawn], median, low, high, ax, reference=1.0 if ratios else 0.0)
     if ratios:
         ax.set_xscale("log")
-        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        narrow = high.max(initial=1.0) <= _TWO_DECADES * low.min(initial=1.0)
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,)))
         ax.xaxis.set_major_formatter("{x:g}")
         ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_xlabel(f"{quantity}: median and {100.0 * mass:g} % interval")

@@ -20,7 +20,7 @@ from discreet.model.dirichlet import equal_tailed, log_density
 from discreet.model.highest_density import shortest_interval
 from discreet.model.log_odds import BetaFamily
 from discreet.numerics.incomplete_beta import beta_cdf, beta_survival
-from discreet.text import plain
+from discreet.text import html_fields, plain
 from discreet.validation import check_levels, check_share
 
 if TYPE_CHECKING:
@@ -65,6 +65,11 @@ class BetaMixture:
     def __repr__(self) -> str:
         components = "1 component" if self.weight.size == 1 else f"{self.weight.size} components"
         return f"BetaMixture({self.category!r}, {components}, mean={self.mean():.6g}, std={self.std():.3g})"
+
+    def _repr_html_(self) -> str:
+        low, high = self.interval(0.95)
+        figures = {"mean": f"{self.mean():.4g}", "std": f"{self.std():.2g}", "95 % interval": f"{low:.4g} to {high:.4g}"}
+        return html_fields(f"Probability of {plain(self.category)}", figures)
 
     @cached_property
     def _means(self) -> Floats:

@@ -12,9 +12,9 @@ from scipy.special import expit, logit
 
 from discreet.arrays import Floats
 
-_POINTS = 160
+_POINTS = 64
 """Places, evenly spaced in log-odds, at which the distribution function is looked at first."""
-_TAIL = 1e-9
+_TAIL = 1e-7
 """Probability beyond the first and the last of them."""
 _ALIKE = 1e-6
 """How much a density may differ, relative to that at the ends, before it counts as above or below it."""
@@ -71,7 +71,7 @@ def _refined(law: Law, mass: float, start: Floats, at: int) -> tuple[float, floa
     for reach in (2, 8, 32):  # the length grows with the level where the density at the upper end is the lower one
         first, last = float(start[max(at - reach, 1)]), float(start[min(at + reach, len(start) - 2)])
         if excess(first) > 0.0 > excess(last):
-            return ends(brentq(excess, first, last, xtol=1e-15, rtol=1e-13))
+            return ends(brentq(excess, first, last, xtol=1e-14, rtol=1e-10))
     return ends(float(start[at]))
 
 

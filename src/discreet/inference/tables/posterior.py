@@ -5,6 +5,7 @@ Whichever it is, a group's posterior is a `NoiseAware`, as one variable has.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -15,12 +16,12 @@ from numpy.typing import ArrayLike
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.errors import InvalidInputError, RefusedError
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate, arviz_of
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.frames import Library
-from discreet.inference.groups.arrays import GroupSummaries, precision
+from discreet.inference.groups.arrays import SHOWN_GROUPS, GroupSummaries, precision
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.private_totals import CountsOfAnyTotal, check_any_total, counts_of_any_total
 from discreet.inference.reader_priors import reader_priors
@@ -43,6 +44,7 @@ from discreet.model.cells import Groups, Mask
 from discreet.model.dirichlet import Dirichlet
 from discreet.model.size_priors import SizePrior, size_prior_of
 from discreet.record.table_release import TableRelease
+from discreet.text import html_table
 from discreet.validation import check_records, check_share
 
 
@@ -61,6 +63,10 @@ def table_posterior(release: TableRelease, prior: Any = None, size_prior: Any = 
     by = mechanism.table.cells.groups
     priors = reader_priors(prior, mechanism.prior, {by.index(group): own for group, own in mechanism.priors}, by)
     return TablePosterior(mechanism, release.raw, size_prior_of("flat" if size_prior is None else size_prior), *priors)
+
+
+_SUMMARISED_AT_ONCE = 2_000
+"""Cells of a table that a notebook shows with their means and intervals, without being asked for them."""
 
 
 def _lattice(mechanism: Mechanism) -> LatticeGeometric:
@@ -249,8 +255,9 @@ class TablePosterior:
         Raises InvalidInputError where there are neither weights nor shares.
         """
         if weights is None and self.mechanism.table.published != "total":
+            public = "; weights=release.sizes takes the public sizes" if self.mechanism.table.published == "sizes" else ""
             raise InvalidInputError(
-                "groups have shares in the model only where their total is public: say how much each counts with weights="
+                f"groups have shares in the model only where their total is public: say how much each counts with weights={public}"
             )
         size, margin = check_records(draws, "draws"), Margin(self.by, columns)
         check_draws(size, len(self.categories))
@@ -410,6 +417,15 @@ class TablePosterior:
         check_groups(len(self._held), int(self._possible.sum(axis=1).max()), space.n, noise.slope)
         groups = [Group(tuple(map(float, self._concentrations(i))), self._row(i), float(self._shares[i])) for i in self._held]
         return tied_sizes(groups, space.n, noise)
+
+    def _repr_html_(self) -> str:
+        """Means and intervals of the first groups, where all groups are few enough to be summarised while someone waits."""
+        shown = [", ".join(map(str, self.by.key(i))) for i in range(min(len(self), SHOWN_GROUPS))]
+        headings = [", ".join(self.by.columns), *map(str, self.categories)]
+        if self.raw.size <= _SUMMARISED_AT_ONCE:
+            with suppress(TooLargeError):
+                return html_table(f"{self!r}: mean and 95 % interval", headings, self.figures().rows(shown))
+        return html_table(f"{self!r}: post[group] is the posterior of one", headings[:1], [(name,) for name in shown])
 
     def __repr__(self) -> str:
         return f"TablePosterior({len(self):,} groups by {len(self.categories)} categories, {self.by!r})"
