@@ -19,7 +19,7 @@ FEW_CELLS = (
     "dc.verify(dc.LatticeGeometric(dc.Beta(1, 1), 20, 1))",
     "import duckdb; duckdb.connect().execute('SET enable_progress_bar = false')",
 )
-"""Counts a file, shows a release, draws it, shows what a verification found; last, what discreet must not do where there are no ipywidgets."""
+"""Counts a file, shows a release, draws it, verifies; last, what discreet must not do where there are no ipywidgets."""
 
 WITHOUT = """\
 import sys

@@ -1,6 +1,7 @@
 """Pictures: what is drawn, and on which axes."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Literal
 
 import matplotlib.pyplot as plt
@@ -107,4 +108,4 @@ def test_the_ticks_of_a_forest_plot_do_not_collide(far: float) -> None:
     shown = [label for value, label in zip(ax.get_xticks(), ax.get_xticklabels(), strict=True) if low <= value <= high]
     boxes = sorted((label.get_window_extent() for label in shown), key=lambda box: box.x0)
     assert len(boxes) >= 3
-    assert all(left.x1 < right.x0 for left, right in zip(boxes, boxes[1:], strict=False))
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
