@@ -196,7 +196,7 @@ def test_what_given_is_told() -> None:
 
 def test_too_many_categories_are_refused_in_one_line() -> None:
     posterior = dc.LatticeGeometric(dc.Dirichlet.uniform(4), 5000, 1).release([2000, 1000, 1500, 500]).noise_aware()
-    with lowered(COVARIANCE_CELLS=100), pytest.raises(dc.TooLargeError, match=r"covariances of 4 categories .* given\(\) chooses"):
+    with lowered(COVARIANCE_PRODUCTS=100), pytest.raises(dc.TooLargeError, match=r"covariances of 4 categories .* given\(\) chooses"):
         posterior.cov()
     with lowered(DENSITY_INTERVALS=3), pytest.raises(dc.TooLargeError, match=r"up to 3 categories, and there are 4: marginal"):
         posterior.hdi()

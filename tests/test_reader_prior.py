@@ -180,6 +180,7 @@ def test_commands_take_the_readers_prior(tmp_path: Path) -> None:
     against = json.loads(invoke("contrast", record, "never", "current", "--prior", "jeffreys", "--json").stdout)
     jeffreys = release.noise_aware(prior=dc.Dirichlet.jeffreys(3)).contrast("never", "current")
     assert against["probability"] == jeffreys.probability
+    assert "yours, in place of the record's: 0.5" in invoke("contrast", record, "never", "current", "--prior", "jeffreys").stdout
     groups = ("--reference", "south,2023", "--category", "never", "--prior", "50,1/2,1", "--json")
     forest = json.loads(invoke("show", table, *groups).stdout)["contrasts"]
     expected = grouped.noise_aware(prior=prior).contrast(("north", 2023), ("south", 2023), "never")

@@ -24,7 +24,7 @@ from discreet.commands.options import (
     print_table,
 )
 from discreet.commands.progress import progress_bar
-from discreet.commands.record import MASS, promise_lines
+from discreet.commands.record import MASS, prior_lines, promise_lines
 from discreet.errors import InvalidInputError
 from discreet.text import plain
 
@@ -60,11 +60,12 @@ def contrast(
     with errors_in_one_line():
         level = parse_mass(mass)
         found = read_record(record)
-        compared = _contrast(found, first, second, category, parse_reader_prior(prior, found))
+        reader = parse_reader_prior(prior, found)
+        compared = _contrast(found, first, second, category, reader)
         if as_json:
             print_json(_fields(compared, category, level))
         else:
-            _print(found, compared, category, level)
+            _print(found, compared, category, level, reader)
 
 
 def _contrast(found: "Release", first: str, second: str, category: str | None, reader: "Dirichlet | None") -> "Contrast":
@@ -87,7 +88,7 @@ def _group(text: str, what: str) -> Hashable:
     return labels[0] if len(labels) == 1 else tuple(labels)
 
 
-def _print(found: "Release", compared: "Contrast", category: str | None, mass: float) -> None:
+def _print(found: "Release", compared: "Contrast", category: str | None, mass: float, reader: "Dirichlet | None") -> None:
     names = [_named(name) for name in compared.names]
     table = Table(title=cell(f"{'' if category is None else f'{category}: '}{names[0]} against {names[1]}"))
     for heading in ("contrast", "median", f"{100.0 * mass:g} % interval,\nnoise allowed for"):
@@ -97,7 +98,7 @@ def _print(found: "Release", compared: "Contrast", category: str | None, mass: f
         table.add_row(quantity.name, _number(quantity.median()), _ends(*quantity.interval(mass)))
     print_table(table)
     larger = f"{names[0]} has the larger probability with probability {_chance(compared.probability)}"
-    print_lines([("Larger", larger), *promise_lines(found, computed=False)])
+    print_lines([("Larger", larger), *prior_lines(reader), *promise_lines(found, computed=False)])
 
 
 def _fields(compared: "Contrast", category: str | None, mass: float) -> dict[str, Any]:

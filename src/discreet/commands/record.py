@@ -46,8 +46,7 @@ def print_record(
 
     aware = _NoiseAware() if isinstance(found, TableRelease) else _noise_aware(found, mass, slow=slow, reader=reader)
     print_table(laid_out(found, mass, reader) if isinstance(found, TableRelease) else _table(found, aware, mass), err=err)
-    prior = [] if reader is None else [("Prior", f"yours, in place of the record's: {', '.join(f'{a:g}' for a in reader.concentration)}")]
-    print_lines([*before, *prior, *_size_line(found, aware, mass), *promise_lines(found, computed=computed), *after], err=err)
+    print_lines([*before, *prior_lines(reader), *_size_line(found, aware, mass), *promise_lines(found, computed=computed), *after], err=err)
 
 
 def promise(guarantee: "Guarantee") -> str:
@@ -136,6 +135,11 @@ def _noise_aware(found: "Release", mass: float, *, slow: bool, reader: "Dirichle
         return _NoiseAware(rows, (float(size.mean()), int(fewest), int(most)))
     except DiscreetError as error:
         return _NoiseAware(reason=error.in_shell)
+
+
+def prior_lines(reader: "Dirichlet | None") -> Lines:
+    """Which prior was used, if it is not the record's."""
+    return [] if reader is None else [("Prior", f"yours, in place of the record's: {', '.join(f'{a:g}' for a in reader.concentration)}")]
 
 
 def promise_lines(found: "Release", *, computed: bool) -> Lines:

@@ -19,10 +19,11 @@ from discreet.commands.options import (
     print_lines,
     print_table,
 )
-from discreet.commands.record import MASS, check_work, print_record, promise_lines, record_fields
+from discreet.commands.record import MASS, check_work, prior_lines, print_record, promise_lines, record_fields
 from discreet.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
 
 
@@ -56,7 +57,7 @@ def show(
         found = read_record(record)
         reader = parse_reader_prior(prior, found)
         if reference is not None and category is not None:
-            _show_contrasts(compared_with(found, reference, category, level, reader, quiet=as_json), plot, as_json=as_json)
+            _show_contrasts(compared_with(found, reference, category, level, reader, quiet=as_json), plot, reader, as_json=as_json)
             return
         if plot is not None and not slow:
             check_work(found)
@@ -69,12 +70,12 @@ def show(
             save_picture(found, plot, mass=level, computed=False, replaces_picture=True, draw=draw)
 
 
-def _show_contrasts(compared: "Compared", plot: Path | None, *, as_json: bool) -> None:
+def _show_contrasts(compared: "Compared", plot: Path | None, reader: "Dirichlet | None", *, as_json: bool) -> None:
     if as_json:
         print_json(compared.fields())
     else:
         print_table(compared.laid_out())
-        print_lines(promise_lines(compared.release, computed=False))
+        print_lines([*prior_lines(reader), *promise_lines(compared.release, computed=False)])
     if plot is not None:
         save_picture(compared.release, plot, mass=compared.mass, computed=False, replaces_picture=True, draw=compared.draw_on)
 

@@ -34,10 +34,11 @@ def listed_covariance(points: Counts, probability: Floats, a: Floats) -> Floats:
 def segment_covariance(counts: "CountsOfAnyTotal", a: Floats) -> Floats:
     """From a law of counts as products of their laws and a factor of their total. The diagonal is 0."""
     k, longest = len(a), max(len(segment.sum.run.value) for segment in counts.segments)
-    if k * k * longest > limits.COVARIANCE_CELLS:
+    widest = max(high - low + 1 for low, high in counts.windows)
+    if k * k * longest * widest > limits.COVARIANCE_PRODUCTS:
         raise TooLargeError(
-            f"covariances of {k:,} categories whose total has {longest:,} values take {k * k * longest:,} steps, done up to "
-            f"{limits.COVARIANCE_CELLS:,}. given() chooses categories, and sample() has draws"
+            f"covariances of {k:,} categories with counts of {widest:,} possible values take {k * k * longest * widest:,} products, done "
+            f"up to {limits.COVARIANCE_PRODUCTS:,}. given() chooses categories, and sample() has draws"
         )
     parts = [_Moments(segment, a, float(logsumexp(counts.log_sizes))) for segment in counts.segments]
     lows = np.array([low for low, _ in counts.windows], dtype=np.float64)
