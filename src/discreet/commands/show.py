@@ -19,7 +19,7 @@ from discreet.commands.options import (
     print_lines,
     print_table,
 )
-from discreet.commands.record import MASS, check_work, prior_lines, print_record, promise_lines, record_fields
+from discreet.commands.record import MASS, check_work, print_record, prior_lines, promise_lines, record_fields
 from discreet.errors import InvalidInputError
 
 if TYPE_CHECKING:
