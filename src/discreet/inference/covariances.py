@@ -43,9 +43,9 @@ def segment_covariance(counts: "CountsOfAnyTotal", a: Floats) -> Floats:
     parts = [_Moments(segment, a, float(logsumexp(counts.log_sizes))) for segment in counts.segments]
     lows = np.array([low for low, _ in counts.windows], dtype=np.float64)
     mean_total = sum(part.total(part.n) for part in parts)
-    mean = sum(part.first(np.ones_like(part.n)) for part in parts)
+    mean = np.sum([part.first(np.ones_like(part.n)) for part in parts], axis=0)
     whole, y = float(a.sum()) + mean_total, a + lows + mean
-    share = sum(part.first(1.0 / part.whole) for part in parts) + (a + lows) * sum(part.total(1.0 / part.whole) for part in parts)
+    share = np.sum([part.first(1.0 / part.whole) + (a + lows) * part.total(1.0 / part.whole) for part in parts], axis=0)
     # x_i - E[x_i] = o_i - mean_i and n - E[n] = n - mean_total, with o_i the distance from the first count of the window
     found = np.zeros((k, k))
     for part in parts:

@@ -27,7 +27,7 @@ class ListedPart:
     def of(cls, points: Counts, probability: Floats, chosen: Sequence[int], omitted: float) -> "ListedPart":
         """The law of these columns."""
         rows, where = np.unique(points[:, list(chosen)], axis=0, return_inverse=True)
-        return cls(rows, np.bincount(where.ravel(), weights=probability), omitted)
+        return cls(rows, np.asarray(np.bincount(where.ravel(), weights=probability), dtype=np.float64), omitted)
 
     @property
     def work(self) -> int:
@@ -41,7 +41,8 @@ class ListedPart:
     def size(self) -> SizePosterior:
         """The law of the total of these counts."""
         low = int(self._totals.min())
-        return SizePosterior(low, np.bincount(self._totals - low, weights=self.probability), self.omitted)
+        weights = np.asarray(np.bincount(self._totals - low, weights=self.probability), dtype=np.float64)
+        return SizePosterior(low, weights, self.omitted)
 
     def marginal(self, category: int) -> Run:
         """Probabilities of one count."""

@@ -19,12 +19,13 @@ from numpy.typing import ArrayLike
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
+from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.category_contrasts import category_contrast
 from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate, arviz_of, coordinates, dirichlet_draws, estimated, needed
 from discreet.inference.fixed_total_mixtures import CategoryLines
 from discreet.inference.listed_parts import ListedPart
-from discreet.inference.private_totals import CountsOfAnyTotal, counts_of_any_total, noise_of_any_total
+from discreet.inference.private_totals import counts_of_any_total, noise_of_any_total
 from discreet.inference.reader_priors import reader_prior
 from discreet.inference.simultaneous import common_tail
 from discreet.inference.size_posterior import SizePosterior

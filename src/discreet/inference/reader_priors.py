@@ -30,7 +30,7 @@ def reader_prior(given: Any, recorded: Prior) -> Prior:
         names = ", ".join(repr(category) for category in recorded.categories[:10]) + (", ..." if recorded.k > 10 else "")
         raise InvalidInputError(f"prior must have the categories of the release, in its order: {names}")
     if isinstance(given, Beta):
-        return Beta(*given.exact, categories=recorded.categories)
+        return Beta(given.exact[0], given.exact[1], recorded.categories)
     return Dirichlet(given.exact, recorded.categories)
 
 

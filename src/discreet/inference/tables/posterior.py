@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,13 +17,14 @@ from numpy.typing import ArrayLike
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
+from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate, arviz_of
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.frames import Library
 from discreet.inference.groups.arrays import SHOWN_GROUPS, GroupSummaries, precision
 from discreet.inference.noise_aware import NoiseAware
-from discreet.inference.private_totals import CountsOfAnyTotal, check_any_total, counts_of_any_total
+from discreet.inference.private_totals import check_any_total, counts_of_any_total
 from discreet.inference.reader_priors import reader_priors
 from discreet.inference.runs import Run
 from discreet.inference.simultaneous import common_tail
@@ -368,7 +369,7 @@ class TablePosterior:
     def _law(self, position: int) -> LatentCounts | CountsOfAnyTotal:
         """The law of the true counts of a group with one or more possible categories."""
         if self._possible[position].sum() > 1:
-            return self[self.by[position]].counts
+            return cast("LatentCounts | CountsOfAnyTotal", self[self.by[position]].counts)
         size = self._known_size(position)
         return self._any_total(position) if size is None else ListedCounts(np.array([[size]], dtype=np.int64), np.zeros(1))
 
