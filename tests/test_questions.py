@@ -5,6 +5,7 @@ Oracle of the first two: all true counts listed, with the textbook's weights; th
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -188,8 +189,9 @@ def test_what_given_is_told() -> None:
     posterior = dc.LatticeGeometric(dc.Dirichlet.uniform(categories=CATEGORIES), 30, 1).release([12, 10, 8]).noise_aware()
     assert posterior.given(["current", "never"]).categories == ("never", "current")
     assert posterior.given(CATEGORIES) is posterior
+    wrong: Any
     for wrong in (["never"], [], "never", 3):
-        assert refusal(lambda given=wrong: posterior.given(given)).startswith("given must be told two or more categories")
+        assert refusal(partial(posterior.given, wrong)).startswith("given must be told two or more categories")
     assert refusal(lambda: posterior.given(["never", "never"])) == "given must be told each category once; it was told one twice"
     assert refusal(lambda: posterior.given(["never", "old"])).startswith("category must be one of 'never', 'former', 'current'")
 
@@ -205,6 +207,10 @@ def test_too_many_categories_are_refused_in_one_line() -> None:
 
 
 # --- highest density --------------------------------------------------------------------------------------------------
+
+
+def _beta(a: float, b: float) -> BetaMixture:
+    return BetaMixture(np.ones(1), np.array([a], dtype=np.float64), np.array([b], dtype=np.float64))
 
 
 def _shortest(law: BetaMixture, mass: float) -> float:
@@ -224,22 +230,22 @@ def _shortest(law: BetaMixture, mass: float) -> float:
 @pytest.mark.parametrize("mass", [0.5, 0.95])
 @pytest.mark.parametrize(("a", "b"), [(2, 5), (20, 3), (0.7, 4), (1, 3), (4, 1), (300, 7e5), (2, 2)])
 def test_the_hdi_of_one_beta(a: float, b: float, mass: float) -> None:
-    law = BetaMixture([1.0], [a], [b])
+    law = _beta(a, b)
     low, high = law.hdi(mass)
     assert law.cdf(high) - law.cdf(low) == pytest.approx(mass, abs=1e-10)
     assert high - low == pytest.approx(_shortest(law, mass), rel=1e-8)
     if a > 1 and b > 1:
         assert law.pdf(low) == pytest.approx(law.pdf(high), rel=1e-7)
     else:
-        assert (low, high) in ((0.0, law.ppf(mass)), (law.ppf(1.0 - mass), 1.0))
+        assert (low, high) in ((0.0, float(law.ppf(mass))), (float(law.ppf(1.0 - mass)), 1.0))
 
 
 def test_known_values_of_the_hdi() -> None:
     """Symmetric: the equal-tailed one. Falling or rising densities: from 0, or to 1, in closed form. A flat one: in the middle."""
-    assert BetaMixture([1.0], [2.0], [2.0]).hdi(0.95) == pytest.approx(stats.beta(2, 2).interval(0.95), abs=1e-9)
-    assert BetaMixture([1.0], [1.0], [3.0]).hdi(0.95) == pytest.approx((0.0, 1.0 - 0.05 ** (1.0 / 3.0)), abs=1e-12)
-    assert BetaMixture([1.0], [2.0], [1.0]).hdi(0.95) == pytest.approx((0.05**0.5, 1.0), abs=1e-12)
-    assert BetaMixture([1.0], [1.0], [1.0]).hdi(0.9) == pytest.approx((0.05, 0.95), abs=1e-12)
+    assert _beta(2.0, 2.0).hdi(0.95) == pytest.approx(stats.beta(2, 2).interval(0.95), abs=1e-9)
+    assert _beta(1.0, 3.0).hdi(0.95) == pytest.approx((0.0, 1.0 - 0.05 ** (1.0 / 3.0)), abs=1e-12)
+    assert _beta(2.0, 1.0).hdi(0.95) == pytest.approx((0.05**0.5, 1.0), abs=1e-12)
+    assert _beta(1.0, 1.0).hdi(0.9) == pytest.approx((0.05, 0.95), abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_with_a_private_n_and_a_prior_on_it() -> None:
 def test_a_beta_for_two_categories_and_the_labels_of_the_record() -> None:
     prior = dc.Dirichlet([1, 1], categories=["yes", "no"])
     release = dc.LatticeGeometric(prior, 20, 1).release([12, 8])
-    same = [release.noise_aware(prior=given) for given in (dc.Beta(3, "1/3"), dc.Dirichlet([3, "1/3"]), dc.Beta(3, "1/3", ["yes", "no"]))]
+    same = [release.noise_aware(prior=given) for given in (dc.Beta(3, "1/3"), dc.Dirichlet(["3", "1/3"]), dc.Beta(3, "1/3", ["yes", "no"]))]
     assert [one.categories for one in same] == [("yes", "no")] * 3
     assert [one.mean().tolist() for one in same] == [same[0].mean().tolist()] * 3
     assert release.noise_aware(prior=prior).mean().tolist() == release.noise_aware().mean().tolist()
@@ -170,7 +170,7 @@ def test_commands_take_the_readers_prior(tmp_path: Path) -> None:
     record.write_text(release.to_json())
     grouped = released("sizes")
     table.write_text(grouped.to_json())
-    prior = dc.Dirichlet([50, "1/2", 1])
+    prior = dc.Dirichlet(["50", "1/2", "1"])
     shown = json.loads(invoke("show", record, "--prior", "50,1/2,1", "--json").stdout)
     assert [row["mean"] for row in shown["categories"]] == release.noise_aware(prior=prior).mean().tolist()
     assert shown["reader_prior"] == [50.0, 0.5, 1.0]
