@@ -9,9 +9,9 @@ from scipy.special import betainc, gammaln
 
 import discreet as dc
 from discreet.errors import InvalidInputError, TooLargeError
+from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate
-from discreet.inference.private_totals import CountsOfAnyTotal
 from tests.contrast_support import POINTS, QUANTITIES, VALUES, Floats, Ints, Simplex, merged, squared
 from tests.inference_support import release_of
 from tests.support import lowered

@@ -281,6 +281,7 @@ def test_show_as_json(record: Path) -> None:
         "guarantee": {"epsilon": 0.5, "delta": 0.0, "basis": "proof", "unit": "person", "neighbours": "replace one"},
         "verified": True,
         "mass": 0.9,
+        "reader_prior": None,
         "not_available": None,
     }
     aware = found.noise_aware()

@@ -16,9 +16,10 @@ FEW_CELLS = (
     'import discreet as dc; counts = dc.count("survey.csv", "smoking", ["never", "former", "current"], privacy_id="participant"); counts',
     'dc.LatticeGeometric(dc.Dirichlet.uniform(categories=["never", "former", "current"]), counts.total, 1).release(counts)',
     '_.plot(variable="smoking");',
+    "dc.verify(dc.LatticeGeometric(dc.Beta(1, 1), 20, 1))",
     "import duckdb; duckdb.connect().execute('SET enable_progress_bar = false')",
 )
-"""Counts a file, shows a release, draws it; last, what discreet must not do where there are no ipywidgets."""
+"""Counts a file, shows a release, draws it, verifies; last, what discreet must not do where there are no ipywidgets."""
 
 WITHOUT = """\
 import sys
@@ -47,11 +48,12 @@ def kinds(outputs: list[Any]) -> set[str]:
 @pytest.mark.parametrize("widgets", WIDGETS)
 def test_a_kernel_counts_a_file_shows_a_release_and_draws_it(widgets: bool, tmp_path: Path) -> None:
     cells = [nbformat.v4.new_code_cell(text) for text in FEW_CELLS]
-    counted, released, drawn, switched = run(cells, tmp_path, widgets=widgets, stop=False)
+    counted, released, drawn, verified, switched = run(cells, tmp_path, widgets=widgets, stop=False)
     assert counted[0].data["text/plain"] == "CategoryCounts(3 categories, unit='person')"
     assert kinds(released) == {"text/plain", "text/html"}
     assert released[0].data["text/html"].count("<tr>") == 4
     assert kinds(drawn) == {"text/plain", "image/png"}
+    assert kinds(verified) == {"text/plain", "text/html"}
     assert kinds(switched) == ({"text/plain"} if widgets else {"error"})
 
 

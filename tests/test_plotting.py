@@ -1,6 +1,7 @@
 """Pictures: what is drawn, and on which axes."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Literal
 
 import matplotlib.pyplot as plt
@@ -94,3 +95,17 @@ def test_a_forest_plot_has_a_row_a_group_and_a_line_where_nothing_differs(
     assert intervals.get_paths()[1].vertices[1, 0] == far  # type: ignore[index]
     assert ax.get_xlabel() == f"{quantity}: median and 90 % interval"
     ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("far", [4.0, 60.0, 3e3, 1e6])
+def test_the_ticks_of_a_forest_plot_do_not_collide(far: float) -> None:
+    """Half of a picture is as wide as an odds ratio's panel: no label of a tick runs into the next one."""
+    figure, axes = plt.subplots(1, 2, figsize=(9.0, 3.0), layout="constrained")
+    row = ContrastSummary("north", (0.1, -0.2, 0.3), (1.0, 1.0 / far, far), 0.7)
+    ax = plot_contrasts([row], "odds ratio", axes[1])
+    figure.canvas.draw()
+    low, high = ax.get_xlim()
+    shown = [label for value, label in zip(ax.get_xticks(), ax.get_xticklabels(), strict=True) if low <= value <= high]
+    boxes = sorted((label.get_window_extent() for label in shown), key=lambda box: box.x0)
+    assert len(boxes) >= 3
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))

@@ -438,7 +438,7 @@ def test_everything_else_a_posterior_has() -> None:
     posterior = world.posterior()
     frozen = posterior.to_scipy()
     np.testing.assert_allclose([law.mean() for law in frozen.values()], posterior.mean())
-    assert "private n, 95 % interval" in posterior._repr_html_()
+    assert "n not known, 95 % interval" in posterior._repr_html_()
     assert len(posterior.plot().get_lines()) == 3
     marginal = posterior.marginal(posterior.categories[0])
     points = np.array([-1.0, 0.0, 0.1, 0.5, 1.0, 2.0])

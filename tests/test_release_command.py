@@ -397,7 +397,7 @@ def test_nothing_is_left_beside_the_output(release: Invoke, tmp_path: Path) -> N
         (["--prior", "1,1"], "3 numbers, one for each category"),
         (["--prior", "1,1,none"], "--prior must be uniform, jeffreys or a number from 1e-100 to 1e100 for each"),
         (["--prior", "0,0,0"], "such as 1,1 or 1/2,1/2; got '0,0,0'"),
-        (["--prior", "uniform:2"], "--prior is for 2 categories and --categories has 3: write --prior uniform"),
+        (["--prior", "uniform:2"], "--prior is for 2 categories, and there are 3: write --prior uniform"),
         (["--prior", "uniform:"], "such as uniform:3; got 'uniform:'"),
         (["--prior", "1,1,1e1000"], "from 1e-100 to 1e100"),
         (["--prior", "1,1,1e-1000"], "from 1e-100 to 1e100"),

@@ -143,7 +143,9 @@ def counted_before(kind: str, privacy_id: str | None) -> CategoryCounts:
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"survey.{kind}"
         path.write_bytes(make(rows["declared"]))
-        return count(path, "risk", LABELS, privacy_id, **STRICT)
+        found = count(path, "risk", LABELS, privacy_id, **STRICT)
+    assert isinstance(found, CategoryCounts)
+    return found
 
 
 @pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])

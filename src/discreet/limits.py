@@ -197,6 +197,10 @@ MIXTURE_CELLS = 1 << 23
 """Pairs of a count and a total in the law of one category's probability where n is private: 64 MB, some ten times."""
 SIZE_WEIGHTS = 1 << 24
 """Longest array of log weights of a private n."""
+DENSITY_INTERVALS = 500
+"""Categories whose highest density intervals are found: each takes about a tenth of a second, or more where there is much noise."""
+COVARIANCE_PRODUCTS = 1 << 34
+"""Pairs of categories by values of a count and of the total, which their covariances are added up from: some ten seconds."""
 CONTRAST_CELLS = 1 << 28
 """Densities of components on panels that the exact law of a contrast is computed from: some seconds."""
 CONTRAST_PAIRS = 1 << 24

@@ -53,7 +53,9 @@ def plot_marginals(marginals: "Sequence[tuple[Hashable, Beta | BetaMixture]]", a
     return ax
 
 
-def plot_release(release: "Release", ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None = None) -> "Axes":
+def plot_release(
+    release: "Release", ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None = None, prior: Any = None
+) -> "Axes":
     """Each category's mean and interval, a row each: noise-aware above, as reported below it. The title names the variable.
 
     Where the noise-aware posterior is out of reach, the legend says so and the reported means stand alone.
@@ -64,7 +66,7 @@ def plot_release(release: "Release", ax: "Axes | None" = None, mass: float = 0.9
     rows = np.arange(len(categories), dtype=np.float64)
     reported = [release.reported.marginal(c) for c in categories]
     try:
-        aware = release.noise_aware()
+        aware = release.noise_aware(prior)
         _draw_intervals(ax, rows - 0.15, [aware.marginal(c) for c in categories], mass, "noise-aware", _NOISE_AWARE)
         _draw_intervals(ax, rows + 0.15, reported, mass, "as reported", _AS_REPORTED)
     except (RefusedError, TooLargeError):  # an interval that does not allow for the noise would stand alone, and look like an answer
@@ -109,15 +111,17 @@ def table_height(groups: int) -> float:
 _MOST_PANELS = 4
 _MOST_GROUPS = 180
 """Rows that fit the tallest picture."""
+_TWO_DECADES = 100.0
+"""Over wider ranges, ticks at 1, 2 and 5 of every decade have labels that run into each other."""
 _FARTHEST = 1e6
 """Odds ratios beyond this, or below its inverse, are drawn at the edge."""
 
 
 def plot_table(
-    release: "TableRelease", ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None, category: Hashable
+    release: "TableRelease", ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None, category: Hashable, prior: Any = None
 ) -> "Axes":
     """One category's share in every group, groups with the largest mean first."""
-    found, groups = release.noise_aware().figures(mass), release.cells.groups
+    found, groups = release.noise_aware(prior).figures(mass), release.cells.groups
     column = release.prior._index(category)
     occurs = release.cells.possible[:, column]
     order = np.argsort(-found.mean[:, column], kind="stable")
@@ -133,12 +137,12 @@ def plot_table(
     return ax
 
 
-def draw_table(release: "TableRelease", figure: "Figure", mass: float, *, variable: str | None) -> None:
+def draw_table(release: "TableRelease", figure: "Figure", mass: float, *, variable: str | None, prior: Any = None) -> None:
     """A panel for each category, of at most four; of two, the first says all."""
     categories = release.prior.categories[: 1 if release.prior.k == 2 else _MOST_PANELS]
     figure.set_size_inches(7.0, min(_TALLEST, len(categories) * table_height(min(len(release.cells.groups), _MOST_GROUPS))))
     for ax, category in zip(np.ravel(figure.subplots(len(categories), 1)), categories, strict=True):
-        title = plot_table(release, ax, mass, variable=variable, category=category).get_title()
+        title = plot_table(release, ax, mass, variable=variable, category=category, prior=prior).get_title()
         ax.set_title("")
     figure.suptitle(title, fontsize="medium")
 
@@ -162,7 +166,8 @@ def plot_contrasts(
     ax = plot_groups([_group_label(c.group) for c in drawn], median, low, high, ax, reference=1.0 if ratios else 0.0)
     if ratios:
         ax.set_xscale("log")
-        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        narrow = high.max(initial=1.0) <= _TWO_DECADES * low.min(initial=1.0)
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,)))
         ax.xaxis.set_major_formatter("{x:g}")
         ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_xlabel(f"{quantity}: median and {100.0 * mass:g} % interval")

@@ -4,7 +4,7 @@ A terminal obeys escape sequences and a page obeys the characters that turn the 
 promise that stands beside it. Whatever prints a string that discreet did not write itself passes it through `plain`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 from unicodedata import category
@@ -41,6 +41,11 @@ def html_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[ob
     top = "".join(f"<th>{cell}</th>" for cell in head)
     lines = "".join(f"<tr><th>{first}</th>" + "".join(f"<td>{cell}</td>" for cell in rest) + "</tr>" for first, *rest in body)
     return f"<table><caption>{escape(plain(caption))}</caption><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def html_fields(caption: str, fields: Mapping[str, object], *notes: str) -> str:
+    """A table for a notebook with a row for each name and its value, and paragraphs below it."""
+    return html_table(caption, ("", ""), fields.items()) + "".join(f"<p>{escape(plain(note))}</p>" for note in notes)
 
 
 def _code(character: str) -> str:

@@ -20,6 +20,7 @@ from discreet import limits
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Mechanism
 from discreet.sampling import BitSource, CountedBits, SystemBits
+from discreet.text import html_fields
 from discreet.validation import check_delta, check_records, check_share
 
 Draws = NDArray[np.intp]
@@ -32,6 +33,10 @@ class Audit:
     epsilon: float
     confidence: float
     draws: int
+
+    def _repr_html_(self) -> str:
+        bound = {"ε is at least": f"{self.epsilon:.6g}", "confidence": f"{self.confidence:g}", "draws at each dataset": f"{self.draws:,}"}
+        return html_fields("Audit", bound)
 
     def refutes(self, claimed: float) -> bool:
         return self.epsilon > claimed

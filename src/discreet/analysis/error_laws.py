@@ -24,6 +24,7 @@ from discreet.model.datasets import candidate_count, simplex_points
 from discreet.model.distances import hellinger
 from discreet.numerics.divergences import to_hellinger, two_count_gap
 from discreet.numerics.sum_rules import panel_nodes, spreading_steps
+from discreet.text import html_fields
 from discreet.validation import check_levels, check_records
 
 Method = Literal["enumeration", "convolution", "quadrature", "interpolation", "Monte Carlo"]
@@ -89,6 +90,10 @@ class ErrorLaw:
         position = np.searchsorted(self._cumulative, level * self._cumulative[-1] * (1.0 - 1e-12), side="left")
         result = self.support[np.minimum(position, len(self.support) - 1)]
         return result if result.ndim else float(result)
+
+    def _repr_html_(self) -> str:
+        figures = {"mean": self.mean, "standard deviation": self.std, "95 % quantile": self.quantile(0.95)}
+        return html_fields("Law of the error", {name: f"{value:.4g}" for name, value in figures.items()})
 
     def __repr__(self) -> str:
         return f"ErrorLaw(mean={self.mean:.4g}, std={self.std:.4g}, 95 % quantile={self.quantile(0.95):.4g})"

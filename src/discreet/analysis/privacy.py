@@ -30,6 +30,7 @@ from discreet.mechanisms.losses import (
 from discreet.model.datasets import simplex_points
 from discreet.record.guarantee import Guarantee, rounded_up
 from discreet.record.release import Release
+from discreet.text import html_fields
 from discreet.validation import Number, check_positive, check_records, exact, shown
 
 _LARGEST_EXPONENT = 700.0
@@ -182,6 +183,17 @@ class Verification:
         if self.claimed.basis == "none":
             return f"nothing is claimed; the computed loss is {self.loss.value:.6g}"
         return "holds" if self.holds else "does not hold"
+
+    def _repr_html_(self) -> str:
+        fields: dict[str, object] = {"claimed": self.claimed}
+        if self.loss is not None and self.delta is not None:
+            first, second = self.loss.at
+            fields |= {
+                "computed loss": f"{self.loss.value!r}, certainly at most {self.loss.bound!r}",
+                "reached between": f"{shown(first)} and {shown(second)}",
+                "δ at the claimed ε": f"certainly at most {self.delta.bound!r}",
+            }
+        return html_fields("Verification", fields | {"verdict": self.verdict})
 
     def __str__(self) -> str:
         lines = [f"claimed: {self.claimed}"]

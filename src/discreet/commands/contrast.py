@@ -12,17 +12,19 @@ from discreet import limits
 from discreet.commands.files import read_record
 from discreet.commands.options import (
     JsonOption,
+    ReaderPriorOption,
     cell,
     errors_in_one_line,
     notice,
     parse_list,
     parse_mass,
+    parse_reader_prior,
     print_json,
     print_lines,
     print_table,
 )
 from discreet.commands.progress import progress_bar
-from discreet.commands.record import MASS, promise_lines
+from discreet.commands.record import MASS, prior_lines, promise_lines
 from discreet.errors import InvalidInputError
 from discreet.text import plain
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from discreet.inference.contrasts import Contrast, Quantity
     from discreet.inference.tables.contrasts import ContrastSummary
+    from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
     from discreet.record.table_release import TableRelease
 
@@ -52,6 +55,7 @@ def contrast(
         str | None, typer.Argument(help="The category whose probability is compared in two groups.", show_default=False)
     ] = None,
     mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1, or such as 90%.")] = str(MASS),
+    prior: ReaderPriorOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two groups of a table, or two categories of one variable: difference, ratio and odds ratio, noise allowed for.
@@ -61,14 +65,15 @@ def contrast(
     with errors_in_one_line():
         level = parse_mass(mass)
         found = read_record(record)
-        compared = _contrast(found, first, second, category)
+        reader = parse_reader_prior(prior, found)
+        compared = _contrast(found, first, second, category, reader)
         if as_json:
             print_json(_fields(compared, category, level))
         else:
-            _print(found, compared, category, level)
+            _print(found, compared, category, level, reader)
 
 
-def _contrast(found: "Release", first: str, second: str, category: str | None) -> "Contrast":
+def _contrast(found: "Release", first: str, second: str, category: str | None, reader: "Dirichlet | None") -> "Contrast":
     from discreet.record.table_release import TableRelease
 
     if isinstance(found, TableRelease):
@@ -77,10 +82,10 @@ def _contrast(found: "Release", first: str, second: str, category: str | None) -
             raise InvalidInputError(
                 f"this record has groups by {columns}: name two of them and a category, as in RECORD GROUP GROUP CATEGORY"
             )
-        return found.noise_aware().contrast(_group(first, "the first group"), _group(second, "the second group"), category)
+        return found.noise_aware(reader).contrast(_group(first, "the first group"), _group(second, "the second group"), category)
     if category is not None:
         raise InvalidInputError("this record has no groups: name two of its categories and nothing more")
-    return found.noise_aware().contrast(first, second)
+    return found.noise_aware(reader).contrast(first, second)
 
 
 def _group(text: str, what: str) -> Hashable:
@@ -88,7 +93,7 @@ def _group(text: str, what: str) -> Hashable:
     return labels[0] if len(labels) == 1 else tuple(labels)
 
 
-def _print(found: "Release", compared: "Contrast", category: str | None, mass: float) -> None:
+def _print(found: "Release", compared: "Contrast", category: str | None, mass: float, reader: "Dirichlet | None") -> None:
     names = [_named(name) for name in compared.names]
     table = Table(title=cell(f"{'' if category is None else f'{category}: '}{names[0]} against {names[1]}"))
     for heading in ("contrast", "median", f"{100.0 * mass:g} % interval,\nnoise allowed for"):
@@ -98,7 +103,7 @@ def _print(found: "Release", compared: "Contrast", category: str | None, mass: f
         table.add_row(quantity.name, _number(quantity.median()), _ends(*quantity.interval(mass)))
     print_table(table)
     larger = f"{names[0]} has the larger probability with probability {_chance(compared.probability)}"
-    print_lines([("Larger", larger), *promise_lines(found, computed=False)])
+    print_lines([("Larger", larger), *prior_lines(reader), *promise_lines(found, computed=False)])
 
 
 def _fields(compared: "Contrast", category: str | None, mass: float) -> dict[str, Any]:
@@ -190,14 +195,16 @@ class Compared:
         draw_contrasts(self.release, figure, self.rows, self.mass, reference=self.reference, category=self.category)
 
 
-def compared_with(found: "Release", reference: str, category: str, mass: float, *, quiet: bool) -> Compared:
+def compared_with(
+    found: "Release", reference: str, category: str, mass: float, reader: "Dirichlet | None" = None, *, quiet: bool
+) -> Compared:
     """Every group of a record, up to some hundred, against a reference group; `quiet` draws no progress bar."""
     from discreet.inference.tables.contrasts import comparable, summarised
     from discreet.record.table_release import TableRelease
 
     if not isinstance(found, TableRelease):
         raise InvalidInputError("--reference is for a record with groups; discreet contrast RECORD CATEGORY CATEGORY compares categories")
-    posterior, key = found.noise_aware(), _group(reference, "--reference")
+    posterior, key = found.noise_aware(reader), _group(reference, "--reference")
     chosen = islice(posterior.contrasts(key, category), limits.GROUPS_COMPARED)
     others = len(comparable(posterior, category)) - 1
     with progress_bar(not quiet) as tell:

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from math import exp, isfinite
@@ -20,6 +20,7 @@ from discreet.text import is_plain, plain
 
 if TYPE_CHECKING:
     from discreet.model.dirichlet import Dirichlet
+    from discreet.record.release import Release
     from discreet.validation import Public
 
 FAILED = 1
@@ -45,6 +46,10 @@ ERROR_SCALE = (
 
 PriorOption = Annotated[
     str, typer.Option("--prior", help="Concentrations such as 1,1,1, or uniform:K or jeffreys:K for K categories.", show_default=True)
+]
+ReaderPriorOption = Annotated[
+    str | None,
+    typer.Option("--prior", help="Your own prior in place of the record's: a concentration for each category, uniform or jeffreys."),
 ]
 RecordsOption = Annotated[int, typer.Option("--n", "-n", help="Number of records; with --public nothing, a guess of it.")]
 _PUBLIC_HELP = (
@@ -143,7 +148,7 @@ def mechanism_options(gamma: str | None, delta: str | None) -> dict[str, Any]:
     return options | ({} if delta is None else {"delta": parse_number(delta, "--delta")})
 
 
-def parse_prior(text: str, categories: Sequence[str] | None = None) -> "Dirichlet":
+def parse_prior(text: str, categories: Sequence[Hashable] | None = None) -> "Dirichlet":
     """The prior that a text such as `1,1`, `uniform:3` or, where the categories are known, `uniform` stands for."""
     from discreet.model.dirichlet import Dirichlet
     from discreet.validation import shown
@@ -167,7 +172,12 @@ def parse_prior(text: str, categories: Sequence[str] | None = None) -> "Dirichle
         ) from None
 
 
-def _size(text: str, family: str, size: str | None, categories: Sequence[str] | None) -> int:
+def parse_reader_prior(text: str | None, found: "Release") -> "Dirichlet | None":
+    """A reader's prior over the categories of a record, if one is given."""
+    return None if text is None else parse_prior(text, found.prior.categories)
+
+
+def _size(text: str, family: str, size: str | None, categories: Sequence[Hashable] | None) -> int:
     """The number of categories that a named prior is for: as it says, as the categories are, and not two things at once."""
     from discreet.validation import shown
 
@@ -177,7 +187,7 @@ def _size(text: str, family: str, size: str | None, categories: Sequence[str] | 
     if size is None or not (size.isascii() and size.isdigit() and len(size) <= _LONGEST_SIZE and int(size) >= 2):
         raise InvalidInputError(f"--prior must name two or more categories after the colon, such as {family}:3; got {shown(text)!r}")
     if known not in (None, int(size)):
-        raise InvalidInputError(f"--prior is for {int(size)} categories and --categories has {known}: write --prior {family}")
+        raise InvalidInputError(f"--prior is for {int(size)} categories, and there are {known}: write --prior {family}")
     return int(size)
 
 

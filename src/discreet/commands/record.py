@@ -14,6 +14,7 @@ from discreet.errors import DiscreetError, TooLargeError
 from discreet.text import listed
 
 if TYPE_CHECKING:
+    from discreet.model.dirichlet import Dirichlet
     from discreet.record.guarantee import Guarantee
     from discreet.record.release import Release
 
@@ -35,17 +36,19 @@ def print_record(
     computed: bool = True,
     hint: str = "",
     err: bool = False,
+    reader: "Dirichlet | None" = None,
 ) -> None:
     """The posterior as a table, and what is promised about it; with what else a command has to say.
 
     `hint` is put after the words about rows that are records. `computed` says whether a promise by computation was computed here, and is
-    not only what a record says. With `err` all of it is printed on standard error.
+    not only what a record says. With `err` all of it is printed on standard error. `reader` is the reader's own prior, if there is one.
     """
     from discreet.record.table_release import TableRelease
 
-    aware = NoiseAwareFigures() if isinstance(found, TableRelease) else noise_aware_figures(found, mass, slow=slow)
-    print_table(laid_out(found, mass) if isinstance(found, TableRelease) else _table(found, aware, mass), err=err)
-    print_lines([*about_lines(found, hint), *_size_line(found, aware, mass), *promise_lines(found, computed=computed), *after], err=err)
+    aware = NoiseAwareFigures() if isinstance(found, TableRelease) else noise_aware_figures(found, mass, slow=slow, reader=reader)
+    print_table(laid_out(found, mass, reader) if isinstance(found, TableRelease) else _table(found, aware, mass), err=err)
+    promised = promise_lines(found, computed=computed)
+    print_lines([*about_lines(found, hint), *prior_lines(reader), *_size_line(found, aware, mass), *promised, *after], err=err)
 
 
 def promise(guarantee: "Guarantee") -> str:
@@ -70,7 +73,7 @@ def guarantee_fields(guarantee: "Guarantee") -> dict[str, Any]:
     }
 
 
-def record_fields(found: "Release", mass: float = MASS, *, slow: bool = False) -> dict[str, Any]:
+def record_fields(found: "Release", mass: float = MASS, *, slow: bool = False, reader: "Dirichlet | None" = None) -> dict[str, Any]:
     """What `show` says as fields, with None for what is not available. docs/release.md describes them."""
     from discreet.record.json import written_label
     from discreet.record.table_release import TableRelease
@@ -82,10 +85,11 @@ def record_fields(found: "Release", mass: float = MASS, *, slow: bool = False) -
         "guarantee": guarantee_fields(found.guarantee),
         "verified": {"proof": True, "computation": False, "none": None}[found.guarantee.basis],
         "mass": mass,
+        "reader_prior": None if reader is None else reader.concentration.tolist(),
     }
     if isinstance(found, TableRelease):
-        return known | group_fields(found, mass)
-    aware = noise_aware_figures(found, mass, slow=slow)
+        return known | group_fields(found, mass, reader)
+    aware = noise_aware_figures(found, mass, slow=slow, reader=reader)
     rows: Sequence[Any] = aware.rows or [(None, None, None)] * len(found.counts)
     shares = found.prior.plus(found.counts).concentration
     return known | {
@@ -117,12 +121,12 @@ class NoiseAwareFigures:
     """Why there is nothing, if so."""
 
 
-def noise_aware_figures(found: "Release", mass: float, *, slow: bool) -> NoiseAwareFigures:
+def noise_aware_figures(found: "Release", mass: float, *, slow: bool, reader: "Dirichlet | None" = None) -> NoiseAwareFigures:
     """Means and intervals, where they can be computed."""
     try:
         if not slow:
             check_work(found)
-        posterior = found.noise_aware()
+        posterior = found.noise_aware(reader)
         if not slow and posterior.work > _MOST_WORK:
             raise TooLargeError("the intervals of this outcome take a while and much memory: discreet show RECORD --slow computes them")
         shares = zip(posterior.mean(), posterior.interval(mass), strict=True)
@@ -134,6 +138,11 @@ def noise_aware_figures(found: "Release", mass: float, *, slow: bool) -> NoiseAw
         return NoiseAwareFigures(rows, (float(size.mean()), int(fewest), int(most)))
     except DiscreetError as error:
         return NoiseAwareFigures(reason=error.in_shell)
+
+
+def prior_lines(reader: "Dirichlet | None") -> Lines:
+    """Which prior was used, if it is not the record's."""
+    return [] if reader is None else [("Prior", f"yours, in place of the record's: {', '.join(f'{a:g}' for a in reader.concentration)}")]
 
 
 def promise_lines(found: "Release", *, computed: bool) -> Lines:

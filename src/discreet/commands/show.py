@@ -1,5 +1,6 @@
 """`discreet show`: what a public record says, for whoever was given one."""
 
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -8,11 +9,21 @@ import typer
 
 from discreet.commands.contrast import Compared, compared_with
 from discreet.commands.files import STANDARD_INPUT, check_picture, check_place, read_record, save_picture
-from discreet.commands.options import JsonOption, errors_in_one_line, parse_mass, print_json, print_lines, print_table
-from discreet.commands.record import MASS, check_work, print_record, promise_lines, record_fields
+from discreet.commands.options import (
+    JsonOption,
+    ReaderPriorOption,
+    errors_in_one_line,
+    parse_mass,
+    parse_reader_prior,
+    print_json,
+    print_lines,
+    print_table,
+)
+from discreet.commands.record import MASS, check_work, print_record, prior_lines, promise_lines, record_fields
 from discreet.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
 
 
@@ -33,6 +44,7 @@ def show(
         str | None, typer.Option(help="Compare all groups of a table with this one, such as north,f, in the category of --category.")
     ] = None,
     category: Annotated[str | None, typer.Option(help="The category whose probability is compared with --reference.")] = None,
+    prior: ReaderPriorOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show a release from its public record alone: reported counts, means, intervals that allow for the noise, and what is promised.
@@ -48,25 +60,27 @@ def show(
             check_picture(plot)
             check_place(plot, "--plot", {"the record": None if record == STANDARD_INPUT else record}, replaces_picture=True)
         found = read_record(record)
+        reader = parse_reader_prior(prior, found)
         if reference is not None and category is not None:
-            _show_contrasts(compared_with(found, reference, category, level, quiet=as_json), plot, as_json=as_json)
+            _show_contrasts(compared_with(found, reference, category, level, reader, quiet=as_json), plot, reader, as_json=as_json)
             return
         if plot is not None and not slow:
             check_work(found)
         if as_json:
-            print_json(record_fields(found, level, slow=slow))
+            print_json(record_fields(found, level, slow=slow, reader=reader))
         else:
-            print_record(found, after=[("Check", _check(found, record))], mass=level, slow=slow, computed=False)
+            print_record(found, after=[("Check", _check(found, record))], mass=level, slow=slow, computed=False, reader=reader)
         if plot is not None:
-            save_picture(found, plot, mass=level, computed=False, replaces_picture=True)
+            draw = partial(found.draw_on, mass=level, prior=reader)
+            save_picture(found, plot, mass=level, computed=False, replaces_picture=True, draw=draw)
 
 
-def _show_contrasts(compared: "Compared", plot: Path | None, *, as_json: bool) -> None:
+def _show_contrasts(compared: "Compared", plot: Path | None, reader: "Dirichlet | None", *, as_json: bool) -> None:
     if as_json:
         print_json(compared.fields())
     else:
         print_table(compared.laid_out())
-        print_lines(promise_lines(compared.release, computed=False))
+        print_lines([*prior_lines(reader), *promise_lines(compared.release, computed=False)])
     if plot is not None:
         save_picture(compared.release, plot, mass=compared.mass, computed=False, replaces_picture=True, draw=compared.draw_on)
 

@@ -10,23 +10,24 @@ from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from discreet.inference.groups.arrays import GroupSummaries
+    from discreet.model.dirichlet import Dirichlet
     from discreet.record.table_release import TableRelease
 
 MOST_ROWS = 999
 """Nobody reads more, and laying them out takes longer than all else."""
 
 
-def table_figures(found: "TableRelease", mass: float) -> "tuple[GroupSummaries | None, str | None]":
+def table_figures(found: "TableRelease", mass: float, reader: "Dirichlet | None" = None) -> "tuple[GroupSummaries | None, str | None]":
     """Means and intervals of all cells, or why there are none."""
     try:
-        return found.noise_aware().figures(mass), None
+        return found.noise_aware(reader).figures(mass), None
     except DiscreetError as error:
         return None, error.in_shell
 
 
-def laid_out(found: "TableRelease", mass: float) -> Table:
+def laid_out(found: "TableRelease", mass: float, reader: "Dirichlet | None" = None) -> Table:
     """The reported counts and, where the noise can be allowed for, posterior means with intervals that do."""
-    figures, reason = table_figures(found, mass)
+    figures, reason = table_figures(found, mass, reader)
     table = Table(title="Private posteriors", caption=None if reason is None else cell(reason))
     for name in (*found.cells.groups.columns, "category"):
         table.add_column(cell(name))
@@ -54,11 +55,11 @@ def _places(found: "TableRelease") -> Iterator[tuple[int, int]]:
     return ((group, category) for group in range(groups) for category in range(categories))
 
 
-def group_fields(found: "TableRelease", mass: float) -> dict[str, Any]:
+def group_fields(found: "TableRelease", mass: float, reader: "Dirichlet | None" = None) -> dict[str, Any]:
     """What `show --json` says of the groups, with None for what is not available."""
     from discreet.record.json import written_label
 
-    figures, reason = table_figures(found, mass)
+    figures, reason = table_figures(found, mass, reader)
 
     def numbers(group: int, category: int) -> dict[str, Any]:
         if figures is None:

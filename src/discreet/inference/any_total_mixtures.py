@@ -18,7 +18,7 @@ from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import BetaRows, Block
 
 if TYPE_CHECKING:
-    from discreet.inference.private_totals import CountsOfAnyTotal
+    from discreet.inference.any_total_counts import CountsOfAnyTotal
 
 _LEFT_OUT = 1e-12
 """Posterior probability of the totals that are left out at either end, and of the counts left out at either end."""
@@ -31,7 +31,7 @@ _TOGETHER = 8
 def probability_law(counts: "CountsOfAnyTotal", category: int, a: float, b: float, label: Hashable) -> BetaMixture:
     """The distribution of one category's probability: Beta(a + x, b + n - x) over counts x and nodes n of the total."""
     n, share, dropped = _total_nodes(counts, category)
-    low, high = counts.reach.windows[category]
+    low, high = counts.windows[category]
     if len(n) * (high - low + 1) > limits.MIXTURE_CELLS:
         raise TooLargeError(
             f"the noise leaves {len(n) * (high - low + 1):,} pairs of a count and a total possible; means and intervals are "
@@ -83,14 +83,14 @@ def _row_slices(n: Counts) -> Iterator[slice]:
 
 def _total_nodes(counts: "CountsOfAnyTotal", category: int) -> tuple[Counts, Floats, float]:
     """Totals and weights that stand for the law of the total in the sums of this category; and the probability left out."""
-    together = len(counts.reach.windows) <= _TOGETHER
+    together = len(counts.windows) <= _TOGETHER
     known = counts.nodes.get(0 if together else category)
     if known is not None:
         return known
     sizes = counts.sizes
     first, last, dropped = kept(sizes.value, _LEFT_OUT)
     weight = sizes.value[first : last + 1]
-    categories = range(len(counts.reach.windows)) if together else [category]
+    categories = range(len(counts.windows)) if together else [category]
     probes = np.concatenate([counts.probes(i)[:, first : last + 1] for i in categories])
     parts = stretches(weight, probes, _bends(counts, sizes.low + first))
     found = sizes.low + first + nodes_of(parts), on_nodes(weight, parts), dropped
@@ -100,6 +100,6 @@ def _total_nodes(counts: "CountsOfAnyTotal", category: int) -> tuple[Counts, Flo
 
 def _bends(counts: "CountsOfAnyTotal", first: int) -> Counts:
     """Where the noisy counts of all categories, or of all but one, add up, from the first total on: laws may bend there."""
-    rows = np.maximum(counts.factors.centres, 0)
+    rows = np.maximum(counts.centres, 0)
     sums = [row.sum() - np.append(0, row if len(row) <= _TOGETHER else []) for row in rows]
     return np.asarray(np.concatenate(sums) - first).astype(np.int64)

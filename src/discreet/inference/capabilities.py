@@ -9,6 +9,7 @@ from discreet.inference.private_totals import check_posterior as check_single_po
 from discreet.inference.tables.posterior import check_table_posterior
 from discreet.mechanisms import Mechanism
 from discreet.model.tables import TableSpace
+from discreet.text import html_fields
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ class Capabilities:
     @property
     def privacy_loss(self) -> bool:
         return self.no_privacy_loss is None
+
+    def _repr_html_(self) -> str:
+        reasons = {"noise-aware posterior": self.no_noise_aware, "privacy loss": self.no_privacy_loss}
+        return html_fields("What readers can compute", {name: "yes" if reason is None else reason for name, reason in reasons.items()})
 
 
 def capabilities(mechanism: Mechanism) -> Capabilities:

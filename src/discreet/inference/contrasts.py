@@ -22,7 +22,7 @@ from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import Block
 from discreet.model.dirichlet import equal_tailed
 from discreet.model.log_odds import BetaFamily, JointLaw, check_nodes, joined_density, panel_edges, product_law, short_law
-from discreet.text import html_table, plain
+from discreet.text import html_fields, html_table, plain
 from discreet.validation import check_levels
 
 _GOOD, _ENOUGH = 1e-12, 1e-10
@@ -112,6 +112,10 @@ class Quantity:
     def interval(self, mass: float = 0.95) -> tuple[float, float]:
         """The equal-tailed interval that holds this much probability."""
         return equal_tailed(self.ppf, mass)
+
+    def _repr_html_(self) -> str:
+        low, high = self.interval(0.95)
+        return html_fields(self.name, {"median": f"{self.median():.4g}", "95 % interval": f"{low:.4g} to {high:.4g}"})
 
     def __repr__(self) -> str:
         return "{}: median {:.4g}, 95 % from {:.4g} to {:.4g}".format(self.name, self.median(), *self.interval(0.95))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
+from discreet.text import html_fields
 
 _DRAWN_TOGETHER = 1 << 22
 """Probabilities that are drawn at once."""
@@ -24,6 +25,9 @@ class Estimate:
 
     value: float
     standard_error: float
+
+    def _repr_html_(self) -> str:
+        return html_fields("Estimated from draws", {"probability": repr(self)})
 
     def __float__(self) -> float:
         return self.value

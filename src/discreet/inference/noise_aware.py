@@ -7,22 +7,27 @@ The reported posterior takes noisy counts at face value. Here the true counts ar
 so that each category's probability is a finite mixture of Betas. Reading a release costs no privacy.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.errors import InvalidInputError
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.category_contrasts import category_contrast
 from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate, arviz_of, coordinates, dirichlet_draws, estimated, needed
 from discreet.inference.fixed_total_mixtures import CategoryLines
-from discreet.inference.private_totals import CountsOfAnyTotal, counts_of_any_total, noise_of_any_total
+from discreet.inference.listed_parts import ListedPart
+from discreet.inference.private_totals import counts_of_any_total, noise_of_any_total
+from discreet.inference.reader_priors import reader_prior
+from discreet.inference.simultaneous import common_tail
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.true_counts import LatentCounts, latent_counts
 from discreet.model.beta_mixtures import BetaMixture
@@ -30,24 +35,30 @@ from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import size_prior_of
 from discreet.record.release import Release
 from discreet.text import html_table
-from discreet.validation import check_records, shown, spelling
+from discreet.validation import check_records, check_share, items_of, shown, spelling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from discreet.inference.frames import Library
 
-def noise_aware(release: Release, size_prior: Any = None) -> "NoiseAware":
-    """The noise-aware posterior of a release; `size_prior` is what is believed about a private number of records before."""
+
+def noise_aware(release: Release, prior: Any = None, size_prior: Any = None) -> "NoiseAware":
+    """The noise-aware posterior of a release.
+
+    `prior` is what a reader believes about the categories before, the record's own if left out; `size_prior` is what is believed about a
+    private number of records before.
+    """
     if not release.mechanism.is_outcome(release.raw):
         raise InvalidInputError(f"raw is not a possible outcome of {release.mechanism.title} with these parameters")
     if release.n is not None and size_prior is not None:
         raise InvalidInputError(f"size_prior is for a private number of records; this release says that n = {release.n}: leave it out")
-    mechanism = release.mechanism
+    mechanism, reader = release.mechanism, reader_prior(prior, release.prior)
     if mechanism.n is None:
         noise = noise_of_any_total(mechanism)
-        prior = size_prior_of("flat" if size_prior is None else size_prior)
-        return NoiseAware(release.prior, None, counts_of_any_total(mechanism.prior.concentration, noise, release.raw, prior))
-    return NoiseAware(release.prior, mechanism.total, latent_counts(mechanism, release.raw))
+        sizes = size_prior_of("flat" if size_prior is None else size_prior)
+        return NoiseAware(reader, None, counts_of_any_total(reader.concentration, noise, release.raw, sizes))
+    return NoiseAware(reader, mechanism.total, latent_counts(mechanism, release.raw, reader))
 
 
 _TINY = Fraction(1, 100)
@@ -62,7 +73,7 @@ class NoiseAware:
     prior: Dirichlet | Beta
     n: int | None
     """The number of records if it is public; None if it is private, and then `size` has its posterior."""
-    counts: LatentCounts | CountsOfAnyTotal
+    counts: LatentCounts | CountsOfAnyTotal | ListedPart
     """The posterior law of the true counts."""
     impossible: tuple[Hashable, ...] = ()
     """Categories that cannot occur in this group of a table: their probability is 0, and they are not among `categories`."""
@@ -117,7 +128,12 @@ class NoiseAware:
     @cached_property
     def _lines(self) -> CategoryLines | None:
         """The probabilities of all categories as arrays, where n is public and products of the prior's parameters are floats."""
-        if self.n is None or isinstance(self.counts, CountsOfAnyTotal) or min(self.prior.exact) < _TINY or self.prior.exact_total > _HUGE:
+        if (
+            self.n is None
+            or isinstance(self.counts, CountsOfAnyTotal | ListedPart)
+            or min(self.prior.exact) < _TINY
+            or self.prior.exact_total > _HUGE
+        ):
             return None
         total = self.prior.exact_total
         a, b = (np.array([float(one) for one in exact]) for exact in (self.prior.exact, [total - one for one in self.prior.exact]))
@@ -155,6 +171,31 @@ class NoiseAware:
             ends[i] = self._marginal(i).interval(mass)
         return ends
 
+    def hdi(self, mass: float = 0.95) -> Floats:
+        """Highest density intervals, the shortest that each hold this much probability: one row (low, high) for each category.
+
+        Where the most probable values of a category are not one interval, its row is the shortest interval, and a warning says so.
+        """
+        if self.prior.k > limits.DENSITY_INTERVALS:
+            raise TooLargeError(
+                f"highest density intervals are found for up to {limits.DENSITY_INTERVALS:,} categories, and there are {self.prior.k:,}: "
+                "marginal(category).hdi() has one of them, and interval() all equal-tailed ones"
+            )
+        return np.array([marginal.hdi(mass) for marginal in self._marginals()])
+
+    def simultaneous(self, mass: float = 0.95) -> Floats:
+        """Equal-tailed intervals that hold together, all of them at once, with probability `mass` or more: a row for each category."""
+        return self.interval(1.0 - 2.0 * common_tail(check_share(mass, "mass"), np.array([self.prior.k]), tied=False))
+
+    def cov(self) -> Floats:
+        """The covariance matrix of the categories' probabilities.
+
+        Raises TooLargeError where there are very many categories, or the noise leaves very many totals possible.
+        """
+        found = self.counts.covariance(self.prior.concentration)
+        np.fill_diagonal(found, self._moments[1])
+        return found
+
     # --- questions ----------------------------------------------------------------------------------------------------
 
     def contrast(self, first: Hashable, second: Hashable) -> Contrast:
@@ -171,6 +212,27 @@ class NoiseAware:
         others = self.prior.exact_total - a - b
         names = self.categories[i], self.categories[j]
         return category_contrast(self.counts.pairs(i, j), (float(a), float(b), float(others)), names, self.omitted)
+
+    def given(self, categories: Iterable[Hashable]) -> "NoiseAware":
+        """The distribution among some categories: their probabilities, given that it is one of them.
+
+        It is a posterior like this one, of fewer categories, and answers whatever this one does. Its `n` is None and its `size` is what is
+        known about the number of records in these categories. They keep their order in the release.
+
+        Raises:
+            InvalidInputError: a label is not one of the categories or named twice, or fewer than two are named.
+            TooLargeError: later, where the noise leaves more pairs of a count and a total possible than are looked at.
+        """
+        labels = items_of(categories)
+        if labels is None or len(labels) < 2:
+            raise InvalidInputError("given must be told two or more categories, such as given(['never', 'former'])")
+        chosen = sorted(self._index(label) for label in labels)
+        if len(set(chosen)) < len(chosen):
+            raise InvalidInputError("given must be told each category once; it was told one twice")
+        if len(chosen) == self.prior.k:
+            return self
+        prior = Dirichlet([self.prior.exact[i] for i in chosen], [self.categories[i] for i in chosen])
+        return NoiseAware(prior, None, self.counts.part(chosen), self.impossible)
 
     def probability(
         self, event: Callable[[Floats], ArrayLike], draws: int = 100_000, rng: np.random.Generator | int | None = None
@@ -204,6 +266,33 @@ class NoiseAware:
         return dirichlet_draws(self.prior.concentration + counts, rng)
 
     # --- other libraries ----------------------------------------------------------------------------------------------
+
+    def summary(self, mass: float = 0.95, library: "Library" = "pandas", *, kind: Literal["hdi", "eti"] = "hdi") -> Any:
+        """One row for each category: mean, sd, and the ends of an interval, as a frame of the library asked for.
+
+        Columns are named as ArviZ names them, `hdi_2.5%` and `hdi_97.5%` or, for equal-tailed intervals, `eti_2.5%` and `eti_97.5%`. All
+        numbers are computed and none is from draws, so there are no Monte Carlo errors or sample sizes.
+
+        Args:
+            mass: How much probability an interval holds.
+            library: "pandas", "polars" or "arrow".
+            kind: "hdi" for highest density intervals, "eti" for equal-tailed ones.
+        """
+        from discreet.inference.frames import category_frame  # Arrow is slow to load
+
+        if kind not in ("hdi", "eti"):
+            raise InvalidInputError(f"kind must be 'hdi' or 'eti', got {shown(kind)!r}")
+        share = check_share(mass, "mass")
+        ends = self.hdi(share) if kind == "hdi" else self.interval(share)
+        return category_frame(self.categories, self.mean(), self.std(), ends, (kind, share), library)
+
+    def to_pandas(self, mass: float = 0.95) -> Any:
+        """`summary` as a pandas frame."""
+        return self.summary(mass, "pandas")
+
+    def to_polars(self, mass: float = 0.95) -> Any:
+        """`summary` as a Polars frame."""
+        return self.summary(mass, "polars")
 
     def to_scipy(self) -> Any:
         """The marginal distributions, by category, with the methods of frozen `scipy.stats` ones."""
@@ -249,5 +338,5 @@ class NoiseAware:
             (category, f"{m.mean():.4g}", f"{m.std():.2g}", "{:.4g} to {:.4g}".format(*m.interval(0.95)))
             for category, m in zip(self.categories, self._marginals(), strict=True)
         )
-        size = f"n = {self.n}" if self.n is not None else "private n, 95 % interval {} to {}".format(*self.size.interval(0.95))
+        size = f"n = {self.n}" if self.n is not None else "n not known, 95 % interval {} to {}".format(*self.size.interval(0.95))
         return html_table(f"Noise-aware posterior, {size}", ("category", "mean", "std", "95 % interval"), rows)

@@ -1,8 +1,9 @@
 """The law of the counts of two releases together, category by category, given the totals of both (docs/inference.md)."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NoReturn
 
 import numpy as np
 from scipy.fft import irfft2, rfft2
@@ -74,6 +75,14 @@ class PairedCounts:
     def probability_law(self, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
         """The distribution of one category's probability: Beta(a + x, b + n - x) over the counts x."""
         return probability_law(self.marginal(category), sum(self.totals), a, b, label, self.omitted)
+
+    def part(self, chosen: Sequence[int]) -> NoReturn:  # noqa: ARG002
+        """Not computed: the totals of both releases tie all categories together."""
+        raise TooLargeError("the distribution among some categories of so many records is not computed; look at draws: sample()")
+
+    def covariance(self, a: Floats) -> NoReturn:  # noqa: ARG002
+        """Not computed, for the same reason."""
+        raise TooLargeError("covariances of so many records of two releases are not computed; sample() has draws")
 
     def pairs(self, first: int, second: int) -> list[PairWeights]:  # noqa: ARG002
         """Not computed: two categories have four counts here."""

@@ -1,6 +1,6 @@
 """The law of the counts of several groups of records together, given by points: exact sums, or draws (docs/inference.md)."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,7 +8,9 @@ import numpy as np
 
 from discreet.arrays import Counts, Floats
 from discreet.inference.category_contrasts import PairWeights, check_pairs
+from discreet.inference.covariances import listed_covariance
 from discreet.inference.fixed_total_mixtures import probability_law
+from discreet.inference.listed_parts import ListedPart
 from discreet.inference.runs import Run, inverse
 from discreet.inference.size_posterior import SizePosterior
 from discreet.model.beta_mixtures import BetaMixture
@@ -58,6 +60,14 @@ class PooledCounts:
         x, n = held // width + low[0], held % width + low[1]
         left = 1.0 - float(weight[held].sum()) / float(weight.sum())
         return BetaMixture(weight[held], a + x, b + (n - x), label, min(1.0, self.omitted + max(left, 0.0)))
+
+    def part(self, chosen: Sequence[int]) -> ListedPart:
+        """The law of some of the counts."""
+        return ListedPart.of(self.points, self.probability, chosen, self.omitted)
+
+    def covariance(self, a: Floats) -> Floats:
+        """The covariances of the probabilities under Dir(a)."""
+        return listed_covariance(self.points, self.probability, a)
 
     def pairs(self, first: int, second: int) -> list[PairWeights]:
         """The joint law of two counts and of the rest, one part for each value of the rest."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.arrays import Counts, Floats
+from discreet.text import html_fields
 from discreet.validation import check_levels, check_share
 
 
@@ -66,6 +67,11 @@ class SizePosterior:
         generator = np.random.default_rng(rng)
         chosen = generator.choice(len(self.probability), size=size, p=self.probability / self.probability.sum())
         return np.asarray(self.low + chosen)
+
+    def _repr_html_(self) -> str:
+        low, high = self.interval(0.95)
+        figures = {"mean": f"{self.mean():.6g}", "std": f"{self.std():.3g}", "95 % interval": f"{low:,} to {high:,}"}
+        return html_fields("Number of records", figures)
 
     def __repr__(self) -> str:
         low, high = self.interval(0.95)

@@ -21,20 +21,25 @@ from scipy.special import logsumexp
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
+from discreet.inference.any_total_counts import CountsOfAnyTotal, part_of
 from discreet.inference.category_contrasts import PairWeights, check_pairs, middle_part, split_weights
+from discreet.inference.covariances import listed_covariance
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.fixed_totals import Tilted, check_windows, tilt
+from discreet.inference.listed_parts import ListedPart
 from discreet.inference.paired_counts import PairedCounts
 from discreet.inference.pooled_counts import PooledCounts
-from discreet.inference.runs import Run, completed, convolve, inverse, values_at
+from discreet.inference.runs import Run, completed, convolve, inverse, sum_of, trimmed, values_at
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.transformed_counts import transformed_marginals
-from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.base import Mechanism, Prior
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import clamp_outcomes
 from discreet.model.beta_mixtures import BetaMixture
 
 _BATCH = 4096
+_NEGLIGIBLE = 1e-26
+"""What is dropped at the ends of laws of some counts, relative to the largest."""
 _CELL = 8
 """What a cell of a window costs, against a step of a convolution."""
 
@@ -71,6 +76,12 @@ class ListedCounts:
         split = np.zeros((int(np.ptp(total)) + 1, int(np.ptp(x)) + 1))
         np.add.at(split, (total - total.min(), x - x.min()), self.probability)
         return [PairWeights.of_public_total(self.n, int(total.min()), int(x.min()), split)]
+
+    def part(self, chosen: Sequence[int]) -> ListedPart:
+        return ListedPart.of(self.points, self.probability, chosen, self.omitted)
+
+    def covariance(self, a: Floats) -> Floats:
+        return listed_covariance(self.points, self.probability, a)
 
     @property
     def size(self) -> SizePosterior:
@@ -180,8 +191,7 @@ class ConvolvedCounts:
         return probability_law(self.marginal(category), self.n, a, b, label, self.omitted)
 
     def pairs(self, first: int, second: int) -> list[PairWeights]:
-        pivot = Run(self.n - self.laws.rest.high, self.laws.rest.value[::-1])
-        factors = [middle_part(self.laws.windows.get(i, pivot), self.marginal(i)) for i in (first, second)]
+        factors = [middle_part(self._window(i), self.marginal(i)) for i in (first, second)]
         low, size = factors[0].low + factors[1].low, len(factors[0].value) + len(factors[1].value) - 1
         check_pairs(size, len(factors[0].value))
         others = reduce(self._added, [i for i in self._order if i not in (first, second)], Run(0, np.ones(1)))
@@ -190,6 +200,25 @@ class ConvolvedCounts:
         else:
             weight = completed(self.laws.rest, others, Run(low, np.ones(size))).value
         return [PairWeights.of_public_total(self.n, low, factors[0].low, split_weights(*factors) * weight[:, None])]
+
+    def _window(self, category: int) -> Run:
+        """The tilted law of one count; for the pivot, of what the others leave."""
+        rest = self.laws.rest
+        return self.laws.windows[category] if category != self.laws.pivot else Run(self.n - rest.high, rest.value[::-1])
+
+    def part(self, chosen: Sequence[int]) -> CountsOfAnyTotal:
+        """The law of some of the counts. The others say how likely it is that they add up to what is left of n."""
+        windows = [trimmed(self._window(i), _NEGLIGIBLE)[0] for i in range(len(self.laws.laws))]
+        others = [window for i, window in enumerate(windows) if i not in chosen]
+        rest = sum_of(others, _NEGLIGIBLE).run if others else Run(0, np.ones(1))
+        segment = part_of([windows[i] for i in chosen], rest, Run(self.n, np.zeros(1)), _NEGLIGIBLE)
+        kinks = [self.laws.laws[i].category.kinks or (self.laws.laws[i].category.reference,) for i in chosen]
+        centres = np.array([round(each[0]) for each in kinks], dtype=np.int64)
+        return CountsOfAnyTotal([segment], centres[None], -np.inf, self.omitted)
+
+    def covariance(self, a: Floats) -> Floats:
+        """The covariances of the probabilities under Dir(a), with 0 on the diagonal."""
+        return self.part(range(len(a))).covariance(a)
 
     @property
     def size(self) -> SizePosterior:
@@ -234,25 +263,26 @@ LatentCounts = ListedCounts | ConvolvedCounts | PooledCounts | PairedCounts
 
 `work` is how many numbers the marginals of all categories are computed from, `omitted` an upper bound on the probability that is left
 out; `marginal(category)` has the probabilities of one category's count, `probability_law(category, a, b, label)` the distribution of its
-probability, Beta(a + x, b + n - x) over the counts x, and `pairs(first, second)` the joint law of two counts; `size` is the law of n, and
-`sample(size, rng)` draws counts, one a row.
+probability, Beta(a + x, b + n - x) over the counts x, and `pairs(first, second)` the joint law of two counts; `part(chosen)` is the law of
+some counts and `covariance(a)` the covariances of the probabilities; `size` is the law of n, and `sample(size, rng)` draws counts, one a
+row.
 """
 
 
 # --- from an outcome to the law ---------------------------------------------------------------------------------------
 
 
-def latent_counts(mechanism: Mechanism, raw: tuple[int, ...]) -> LatentCounts:
-    """The posterior law of the true counts given the raw outcome of a mechanism."""
-    noise = mechanism.noise
+def latent_counts(mechanism: Mechanism, raw: tuple[int, ...], reader: Prior | None = None) -> LatentCounts:
+    """The posterior law of the true counts given the raw outcome of a mechanism, under its own prior or that of a reader."""
+    noise, prior = mechanism.noise, reader or mechanism.prior
     if noise is None:
         check_listable(mechanism)
-        return _from_laws(mechanism, raw)
+        return _from_laws(mechanism, raw, prior)
     outcome = clamp_outcomes(raw, mechanism.total)
     if not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
-        return convolved(mechanism, outcome)
+        return convolved(mechanism, outcome, prior)
     points = mechanism.space.points()
-    log_weight = mechanism.prior.predictive(mechanism.total).logpmf(points)
+    log_weight = prior.predictive(mechanism.total).logpmf(points)
     for category, column in enumerate(points.T):
         log_weight = log_weight + noise.log_likelihood(outcome, category, column.astype(np.float64))
     return ListedCounts(points, log_weight)
@@ -281,12 +311,12 @@ def check_listable(mechanism: Mechanism) -> None:
         )
 
 
-def convolved(mechanism: Mechanism, outcome: Counts) -> ConvolvedCounts:
+def convolved(mechanism: Mechanism, outcome: Counts, reader: Prior | None = None) -> ConvolvedCounts:
     """The law by windows and convolutions, whatever the number of possible counts; for noise that is independent by category."""
     noise = mechanism.noise
     if noise is None:
         raise TooLargeError(f"the noise of {type(mechanism).__name__} is not independent by category")
-    return convolved_outcomes(mechanism.prior.concentration, mechanism.total, [(noise, outcome)])
+    return convolved_outcomes((reader or mechanism.prior).concentration, mechanism.total, [(noise, outcome)])
 
 
 def convolved_outcomes(a: Floats, n: int, outcomes: Sequence[tuple[CellNoise, Counts]]) -> ConvolvedCounts:
@@ -307,10 +337,10 @@ def _slopes(noise: CellNoise, k: int) -> Floats:
     return np.where(np.arange(k) < noise.cells, noise.slope, 0.0)
 
 
-def _from_laws(mechanism: Mechanism, raw: tuple[int, ...]) -> ListedCounts:
+def _from_laws(mechanism: Mechanism, raw: tuple[int, ...], prior: Prior) -> ListedCounts:
     """Every dataset's probability of this outcome; the laws are made and dropped one after the other."""
     points = mechanism.space.points()
-    return ListedCounts(points, mechanism.prior.predictive(mechanism.total).logpmf(points) + listed_likelihood(mechanism, raw))
+    return ListedCounts(points, prior.predictive(mechanism.total).logpmf(points) + listed_likelihood(mechanism, raw))
 
 
 def listed_likelihood(mechanism: Mechanism, raw: tuple[int, ...]) -> Floats:

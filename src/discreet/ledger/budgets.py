@@ -14,6 +14,7 @@ from discreet import limits
 from discreet.errors import BudgetError, InvalidInputError, LedgerError
 from discreet.model.datasets import Relation, check_relation, check_within
 from discreet.record.guarantee import Guarantee
+from discreet.text import html_fields, html_table
 from discreet.validation import Number, check_delta, check_positive
 
 _MOST_SHOWN_DIGITS = 10 * limits.AMOUNT_DIGITS
@@ -61,6 +62,10 @@ class Budget:
     neighbours: Relation = Relation.REPLACE_ONE
     """What the budget hides: that one record (or person) is replaced by another, perhaps within its group alone, or comes or goes."""
 
+    def _repr_html_(self) -> str:
+        fields = {"total": self.total, "unit": self.unit, "neighbours": self.neighbours, "created": self.created}
+        return html_fields(f"Budget of {self.dataset}", fields | ({} if self.filter is None else {"filter": self.filter}))
+
 
 @dataclass(frozen=True)
 class Promise:
@@ -107,6 +112,17 @@ class Spend:
     guarantee: Loss = field(kw_only=True)
     """The release's own ε and δ, which `neighbours` belongs to."""
     neighbours: Relation = field(kw_only=True)
+
+
+class History(tuple[Spend, ...]):
+    """All spends on a dataset, oldest first."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        rows = ((line.number, line.day, line.loss, line.description.get("mechanism", ""), line.note) for line in self)
+        caption = f"Spends on {self[0].dataset}" if self else "No spends"
+        return html_table(caption, ("number", "day", "charged", "mechanism", "note"), rows)
 
 
 # --- the rule ---------------------------------------------------------------------------------------------------------

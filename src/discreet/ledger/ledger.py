@@ -17,6 +17,7 @@ from discreet.errors import DiscreetError, InvalidInputError, LedgerError
 from discreet.frames import forgets_variables
 from discreet.ledger.budgets import (
     Budget,
+    History,
     Loss,
     Promise,
     RenyiFilter,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from discreet.record.about import About
     from discreet.record.release import Release
 
-__all__ = ["Budget", "Ledger", "Loss", "RenyiFilter", "Spend", "composed"]
+__all__ = ["Budget", "History", "Ledger", "Loss", "RenyiFilter", "Spend", "composed"]
 
 
 class Ledger:
@@ -201,10 +202,10 @@ class Ledger:
             found = found.add(_part(line, budget))
         return found
 
-    def history(self, dataset: str) -> tuple[Spend, ...]:
+    def history(self, dataset: str) -> History:
         """Every spend on a dataset, oldest first."""
         with self._transaction("read") as connection:
-            return _history(connection, self._known(connection, dataset))
+            return History(_history(connection, self._known(connection, dataset)))
 
     def spent(self, dataset: str) -> Loss:
         """What has been spent on a dataset, by basic composition."""

@@ -4,6 +4,7 @@ Sums over components are of one sign and every component is evaluated without ca
 accuracy of a single Beta. Quantiles are found by Newton's method on the logit scale inside a bracket that only shrinks.
 """
 
+import warnings
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,9 +17,11 @@ from scipy.special import betainc, betaincc, betaincinv, expit, logit, logsumexp
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
 from discreet.model.dirichlet import equal_tailed, log_density
+from discreet.model.highest_density import shortest_interval
 from discreet.model.log_odds import BetaFamily
 from discreet.numerics.incomplete_beta import beta_cdf, beta_survival
-from discreet.validation import check_levels
+from discreet.text import html_fields, plain
+from discreet.validation import check_levels, check_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,6 +65,11 @@ class BetaMixture:
     def __repr__(self) -> str:
         components = "1 component" if self.weight.size == 1 else f"{self.weight.size} components"
         return f"BetaMixture({self.category!r}, {components}, mean={self.mean():.6g}, std={self.std():.3g})"
+
+    def _repr_html_(self) -> str:
+        low, high = self.interval(0.95)
+        figures = {"mean": f"{self.mean():.4g}", "std": f"{self.std():.2g}", "95 % interval": f"{low:.4g} to {high:.4g}"}
+        return html_fields(f"Probability of {plain(self.category)}", figures)
 
     @cached_property
     def _means(self) -> Floats:
@@ -170,6 +178,20 @@ class BetaMixture:
     def interval(self, mass: float = 0.95) -> tuple[float, float]:
         """The equal-tailed interval that holds this much probability."""
         return equal_tailed(self.ppf, mass)
+
+    def hdi(self, mass: float = 0.95) -> tuple[float, float]:
+        """The highest density interval: the shortest that holds this much probability.
+
+        Where the most probable values are not one interval, as with two peaks, this is the shortest one, and a warning says so.
+        """
+        low, high, is_one = shortest_interval(self, check_share(mass, "mass"))
+        if not is_one:
+            warnings.warn(
+                f"the most probable values of {plain(self.category)} that hold {100.0 * mass:g} % are not one interval; this is the "
+                "shortest interval, and pdf() shows the peaks",
+                stacklevel=2,
+            )
+        return low, high
 
     def families(self) -> list[BetaFamily]:
         """The components in a form whose densities are fast at many points together."""

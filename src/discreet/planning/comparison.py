@@ -147,6 +147,9 @@ class Comparison:
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [headings, *rows]]
         return "\n".join([self.caption, *lines, *self.reasons, self.choice])
 
+    def __repr__(self) -> str:
+        return f"Comparison({len(self.rows)} mechanisms; {self.caption})"
+
     def _repr_html_(self) -> str:
         return html_table(self.caption, *self.cells()) + "".join(f"<p>{escape(plain(line))}</p>" for line in (*self.reasons, self.choice))
 

@@ -16,6 +16,7 @@ from discreet.model.distances import hellinger
 from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior, Progress
 from discreet.planning.search import narrowed, rounded_up, unit
 from discreet.planning.width_plans import WidthPlan, plan_width
+from discreet.text import html_fields
 from discreet.validation import Number, Public, check_positive, check_public, check_records
 
 
@@ -44,6 +45,16 @@ class Plan:
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
         found = {"error": float(self.error), "method": self.error.method, "standard_error": self.error.standard_error}
         return plain | {"epsilon": float(self.epsilon)} | found
+
+    def _repr_html_(self) -> str:
+        fields = {
+            "n": f"{self.n:,}",
+            "ε": f"{float(self.epsilon):g}",
+            "mean error": repr(self.error),
+            "asked for": f"{self.target_error:g}",
+        }
+        sought = {"epsilon": "ε", "n": "n"}[self.sought]
+        return html_fields(f"{self.mechanism}: the {sought} that an error asks for", fields, str(self))
 
     def __str__(self) -> str:
         records = f"n = {self.n}{' (a guess)' if self.public == 'nothing' and self.sought == 'epsilon' else ''}"

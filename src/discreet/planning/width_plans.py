@@ -13,6 +13,7 @@ from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior, Progress, points
 from discreet.planning.expected_widths import Believed, ExpectedWidth, plain_width, width_of
 from discreet.planning.search import narrowed, rounded_up, unit
+from discreet.text import html_fields, html_table
 from discreet.validation import Number, Public, check_public, check_records
 
 if TYPE_CHECKING:
@@ -90,6 +91,17 @@ class WidthPlan:
         rest = {"bracket": self.bracket, "expect": self.expect}
         return {name: getattr(self, name) for name in names} | numbers | found | rest
 
+    def _repr_html_(self) -> str:
+        fields = {
+            "n": f"{self.n:,}",
+            "ε": f"{float(self.epsilon):g}",
+            "width of 95 % intervals": f"{points(self.width)} points",
+            "without privacy": f"{points(self.plain)} points",
+        }
+        sought = {"epsilon": "ε", "n": "n"}[self.sought]
+        notes = self.sentence, self.precision, self.choice
+        return html_fields(f"{self.mechanism}: the {sought} that a {self.goal} of {self.target:g} asks for", fields, *notes)
+
     def __str__(self) -> str:
         return f"{self.sentence} {self.precision} {self.choice}"
 
@@ -117,6 +129,11 @@ class WidthCurve:
         lines = [f"{float(e):<8g}{points(w):>8}{w / self.plain:>8.2f}" for e, w in zip(self.epsilons, self.widths, strict=True)]
         head = f"{self.mechanism}, n = {self.n:,}: width of the 95 % intervals in points; without privacy {points(self.plain)}"
         return "\n".join([head, f"{'ε':<8}{'width':>8}{'times':>8}", *lines])
+
+    def _repr_html_(self) -> str:
+        rows = [(f"{float(e):g}", points(w), f"{w / self.plain:.2f}") for e, w in zip(self.epsilons, self.widths, strict=True)]
+        caption = f"{self.mechanism}, n = {self.n:,}: width of the 95 % intervals in points; without privacy {points(self.plain)}"
+        return html_table(caption, ("ε", "width", "times"), rows)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """The width with and without privacy against ε."""

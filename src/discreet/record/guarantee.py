@@ -7,6 +7,7 @@ from math import inf, nextafter
 from typing import Literal
 
 from discreet.model.datasets import Relation
+from discreet.text import html_fields
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class Guarantee:
         if self.basis == "none":
             return "no privacy guarantee"
         return f"{self.level} differential privacy by {self.basis}; neighbours: {self.neighbours.of(self.unit)}"
+
+    def _repr_html_(self) -> str:
+        promised = self.basis != "none"
+        fields = {"ε": f"{self.epsilon:g}", "δ": f"{self.delta:g}", "basis": self.basis, "neighbours": self.neighbours.of(self.unit)}
+        return html_fields("Guarantee" if promised else str(self), fields if promised else {})
 
     @property
     def level(self) -> str:

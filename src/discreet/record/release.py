@@ -63,8 +63,10 @@ class Release:
         """The released member of the family, Dir(a + counts): the papers' object. It takes the noisy counts at face value."""
         return self.prior.plus(self.counts)
 
-    def noise_aware(self, size_prior: Any = None) -> "NoiseAware":
+    def noise_aware(self, prior: "Dirichlet | Beta | None" = None, size_prior: Any = None) -> "NoiseAware":
         """The posterior that allows for the noise: what the raw outcome says, with intervals that cover what they promise.
+
+        `prior` is the reader's own, over the same categories, in place of the one in the record; the law of the mechanism stays as it is.
 
         Where n is private it has a posterior too, and `size_prior` says what is believed about it before: "flat" on 0, 1, 2, ... (the
         default), "poisson:MEAN", "negative-binomial:MEAN,SHAPE", an array of log weights for n = 0, 1, 2, ..., or a function that takes
@@ -72,7 +74,7 @@ class Release:
         """
         from discreet.inference.noise_aware import noise_aware
 
-        return noise_aware(self, size_prior)
+        return noise_aware(self, prior, size_prior)
 
     # --- JSON ---------------------------------------------------------------------------------------------------------
 
@@ -126,21 +128,24 @@ class Release:
         caption = f"{escape(plain(self.mechanism.title))}, {_size(self.n)}: {escape(str(self.guarantee))}"
         return f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
-    def plot(self, ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None = None) -> "Axes":
+    def plot(
+        self, ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None = None, prior: "Dirichlet | Beta | None" = None
+    ) -> "Axes":
         """Draw each category's interval twice: noise-aware, and as reported, which takes the noisy counts at face value.
 
-        `variable` names what was counted in the title, if the record does not, or otherwise.
+        `variable` names what was counted in the title, if the record does not, or otherwise. `prior` is the reader's own, as in
+        `noise_aware`.
         """
         from discreet.plotting import plot_release
 
-        return plot_release(self, ax, mass, variable=self._variable(variable))
+        return plot_release(self, ax, mass, variable=self._variable(variable), prior=prior)
 
-    def draw_on(self, figure: "Figure", mass: float = 0.95, *, variable: str | None = None) -> None:
+    def draw_on(self, figure: "Figure", mass: float = 0.95, *, variable: str | None = None, prior: Any = None) -> None:
         """Fill an empty figure with the picture that `plot` draws, as tall as it needs to be."""
         from discreet.plotting import release_height
 
         figure.set_size_inches(7.0, release_height(len(self.counts)))
-        self.plot(figure.add_subplot(), mass, variable=variable)
+        self.plot(figure.add_subplot(), mass, variable=variable, prior=prior)
 
     def _variable(self, given: str | None) -> str | None:
         """What was counted, in the words that are given or in those of the record."""

@@ -72,32 +72,42 @@ class TableRelease(Release):
         """The size of every group, in their order, if these are public. `n` is their total, or the total if that alone is public."""
         return self._space.sizes
 
-    def noise_aware(self, size_prior: Any = None) -> "TablePosterior":  # type: ignore[override]
+    def noise_aware(self, prior: Any = None, size_prior: Any = None) -> "TablePosterior":  # type: ignore[override]
         """The posterior of every group, which allows for the noise: `noise_aware()["north", "f"]`, or with one column `["north"]`.
 
-        Where nothing is public, `size_prior` says what is believed about the size of each group before, as for one variable.
+        `prior` is the reader's own in place of the record's: one for all groups, a mapping of groups to their priors (those left out keep
+        the record's), or a list with one for each group. Where nothing is public, `size_prior` says what is believed about the size of
+        each group before, as for one variable.
         """
         from discreet.inference.tables.posterior import table_posterior
 
-        return table_posterior(self, size_prior)
+        return table_posterior(self, prior, size_prior)
 
     @property
     def reported(self) -> Any:
         """Refused: a table has no one reported posterior."""
         raise RefusedError("a table has a posterior for each group: noise_aware()[group]")
 
-    def plot(self, ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None = None, category: Hashable = None) -> "Axes":
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        mass: float = 0.95,
+        *,
+        variable: str | None = None,
+        category: Hashable = None,
+        prior: Any = None,
+    ) -> "Axes":
         """Draw the interval of one category's share in every group; of the first category, unless another is named."""
         from discreet.plotting import plot_table
 
         named = self.prior.categories[0] if category is None else category
-        return plot_table(self, ax, mass, variable=self._variable(variable), category=named)
+        return plot_table(self, ax, mass, variable=self._variable(variable), category=named, prior=prior)
 
-    def draw_on(self, figure: "Figure", mass: float = 0.95, *, variable: str | None = None) -> None:
+    def draw_on(self, figure: "Figure", mass: float = 0.95, *, variable: str | None = None, prior: Any = None) -> None:
         """Fill an empty figure with a panel for each category."""
         from discreet.plotting import draw_table
 
-        draw_table(self, figure, mass, variable=self._variable(variable))
+        draw_table(self, figure, mass, variable=self._variable(variable), prior=prior)
 
     def to_json(self) -> str:
         """The record as JSON, for some thousands of cells; InvalidInputError for more, which `to_parquet` writes."""

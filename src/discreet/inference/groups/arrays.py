@@ -3,7 +3,7 @@
 Groups are on the first axis and categories on the second; there are no labels here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from typing import TypeVar
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Counts, Floats
 from discreet.inference.groups.windows import Cells, RiseTable
+from discreet.text import html_table
 
 DEPTH = 30.0
 """Windows hold all but e^-30 of a tilted law, nearly."""
@@ -25,6 +26,8 @@ Result = TypeVar("Result")
 _BLOCK = 1 << 13
 """Rows that are worked on together."""
 _THREADS = 2
+SHOWN_GROUPS = 20
+"""Groups that a notebook shows before it is cut."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,21 @@ class GroupSummaries:
     count_mean: Floats
     count_std: Floats
     """The mean and the standard deviation of the true count of every cell."""
+
+    def __repr__(self) -> str:
+        groups, categories = self.mean.shape
+        return f"GroupSummaries({groups:,} groups by {categories:,} categories)"
+
+    def rows(self, names: Sequence[object]) -> list[tuple[object, ...]]:
+        """Mean and interval of every category, as text, for the first groups, which have these names."""
+        return [
+            (name, *(f"{m:.4g} ({low:.4g} to {high:.4g})" for m, low, high in zip(*each, strict=True)))
+            for name, *each in zip(names, self.mean, self.low, self.high, strict=False)
+        ]
+
+    def _repr_html_(self) -> str:
+        first = range(min(len(self.mean), SHOWN_GROUPS))
+        return html_table(f"{self!r}: mean and interval", ("group", *range(self.mean.shape[1])), self.rows(first))
 
 
 @dataclass(frozen=True, eq=False)

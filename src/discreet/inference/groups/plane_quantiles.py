@@ -164,9 +164,12 @@ class _Sums:
         self._set_middle(a + place[0], b + place[1])
         self.end = (a + (counts - 1), b)
         self.alpha, self.counted = a[:, None] + np.arange(counts), np.arange(counts) - place[0][:, None]
-        of_both, of_count, of_rest = _log_terms(a, b, *self.parameters, place, counts, rests)
+        of_both, of_count, of_rest = _log_terms(a, b, self.parameters[0], self.parameters[1], place, counts, rests)
         self.log_end = of_both[:, counts - 1] - of_count[:, -1] - of_rest[:, 0]
-        self.rests, basis = (r, None) if nodes is None else _chebyshev(rests, nodes)
+        self.rests: Floats = r
+        basis: Floats | None = None
+        if nodes is not None:
+            self.rests, basis = _chebyshev(rests, nodes)
         self.beta, self.rested, self.least = b[:, None] + self.rests, self.rests - place[1][:, None], place[1]
         self.shift = np.zeros(len(a)) if nodes is None else log_middle - np.log(self.means[1])
         self.half = 0.0 if nodes is None else 0.5 * (rests - 1.0)
@@ -174,12 +177,12 @@ class _Sums:
         scaled = np.exp(self.shift[:, None] * (r - place[1][:, None]) - (of_rest if apart else 0.0))
         beyond = np.maximum(np.cumsum(by_rest[:, ::-1], axis=1)[:, ::-1] - by_rest, 0.0) / one
         last = beyond * ((a + counts - 1.0)[:, None] / (b[:, None] + r)) * scaled
-        weights = planes.of_count / one, planes.of_rest * scaled, planes.of_sum
+        of_counts, of_rests = planes.of_count / one, planes.of_rest * scaled
         self.of_count = of_count if apart else np.zeros_like(of_count)
         self.matrix = np.empty((len(a), counts, len(self.rests)))
         for start in range(0, len(a), step := max(1, _HELD // (counts * rests))):
             part = slice(start, start + step)
-            rows = _running(*(each[part] for each in weights), last[part])
+            rows = _running(of_counts[part], of_rests[part], planes.of_sum[part], last[part])
             logs = sliding_window_view(of_both[part], rests, axis=1)
             rows *= (
                 sliding_window_view(np.exp(of_both[part]), rests, axis=1)
@@ -236,7 +239,7 @@ class _Sums:
 
 
 def _mean_places(weight: Floats) -> Floats:
-    return np.rint(np.einsum("ij,j->i", weight, np.arange(weight.shape[1], dtype=np.float64)))
+    return np.asarray(np.rint(np.einsum("ij,j->i", weight, np.arange(weight.shape[1], dtype=np.float64))))
 
 
 def _chebyshev(rests: int, nodes: int) -> tuple[Floats, Floats]:

@@ -7,7 +7,8 @@ import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.inference.private_totals import CountsOfAnyTotal, counts_of_outcomes, noise_of_any_total
+from discreet.inference.any_total_counts import CountsOfAnyTotal
+from discreet.inference.private_totals import counts_of_outcomes, noise_of_any_total
 from discreet.inference.true_counts import LatentCounts, ListedCounts, check_listable, convolved_outcomes, listed_likelihood
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.reports import clamp_outcomes

@@ -17,8 +17,8 @@ from scipy.special import digamma, gammaln, logsumexp
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
+from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.paired_counts import PairedCounts
-from discreet.inference.private_totals import CountsOfAnyTotal
 from discreet.inference.runs import Run, sum_of
 from discreet.inference.several.outcomes import Outcome
 from discreet.inference.true_counts import ConvolvedCounts, LatentCounts, ListedCounts

@@ -20,9 +20,9 @@ from scipy.special import digamma, gammaln, logsumexp
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
+from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.paired_counts import PairedCounts
 from discreet.inference.pooled_counts import PooledCounts
-from discreet.inference.private_totals import CountsOfAnyTotal
 from discreet.inference.several.outcomes import Outcome, counts_of_same_records
 from discreet.inference.several.paired import can_pair, paired_counts
 from discreet.inference.true_counts import ConvolvedCounts, LatentCounts, ListedCounts
@@ -179,7 +179,7 @@ def _log_highest(one: Outcome) -> float:
 def _possible(law: LatentCounts | CountsOfAnyTotal) -> Counts:
     """All counts within the windows of a release's own posterior law, which says how little it leaves out."""
     if isinstance(law, CountsOfAnyTotal):
-        return _box(law.reach.windows)
+        return _box(law.windows)
     if not isinstance(law, ConvolvedCounts):
         assert isinstance(law, ListedCounts)  # noqa: S101
         return law.points

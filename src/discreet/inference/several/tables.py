@@ -12,11 +12,12 @@ import numpy as np
 
 from discreet import limits
 from discreet.errors import InvalidInputError, RefusedError
+from discreet.inference.frames import Library
 from discreet.inference.groups.arrays import GroupSummaries
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.several.outcomes import Outcome
 from discreet.inference.several.priors import Prior, agreed_prior
-from discreet.inference.tables.frames import Library, summary_frame
+from discreet.inference.tables.frames import summary_frame
 from discreet.inference.tables.latent import check_groups_drawn
 from discreet.mechanisms import LatticeGeometric
 from discreet.model.cells import Cells, Groups

@@ -11,10 +11,10 @@ import numpy as np
 
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
+from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.any_total_mixtures import joint_weights
 from discreet.inference.category_contrasts import check_pairs
 from discreet.inference.contrasts import Contrast, CoupledGroup, Quantity, coupled_contrast, independent_contrast, size_coupling
-from discreet.inference.private_totals import CountsOfAnyTotal
 from discreet.inference.runs import Run, added, kept, values_at
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.model.beta_rows import Block
@@ -130,7 +130,7 @@ def _coupled(side: _Side, counts: CountsOfAnyTotal, given: Floats) -> tuple[Coup
     chance = given / given.sum()
     first, last, beyond = kept(chance, _LEFT_OUT)
     sizes = np.arange(counts.sizes.low + first, counts.sizes.low + last + 1)
-    low, high = counts.reach.windows[side.place]
+    low, high = counts.windows[side.place]
     high = min(high, int(sizes[-1]))
     check_pairs(len(sizes), high - low + 1)
     law = joint_weights(counts, side.place, sizes, (low, high))

@@ -14,8 +14,11 @@ from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.draws import Estimate, coordinates, estimated, needed, standard_error
 from discreet.inference.tables.latent import LatentTable, Positions, check_draws
 from discreet.model.cells import Groups
+from discreet.text import html_table
 from discreet.validation import check_records
 
+_SHOWN = 20
+"""Groups that a notebook shows."""
 _RANKED_TOGETHER = 1 << 20
 """Probabilities that are ranked at once."""
 
@@ -97,6 +100,10 @@ class TableDraws:
         return xarray.Dataset(data, places, attrs={"inference_library": "discreet"} | public)
 
 
+def _named(group: Hashable) -> str:
+    return ", ".join(map(str, group)) if isinstance(group, tuple) else str(group)
+
+
 @dataclass(frozen=True, eq=False)
 class Ranks:
     """Where each group stands by the probability of one category, from independent draws. Rank 1 has the largest.
@@ -124,6 +131,13 @@ class Ranks:
         rank = np.arange(1.0, len(self.groups) + 1.0)
         variance = self.probability @ rank**2 - self.mean() ** 2
         return np.sqrt(np.maximum(variance, 0.0) / self.draws)
+
+    def _repr_html_(self) -> str:
+        mean, best = self.mean(), self.probability[:, 0]
+        order = np.argsort(mean, kind="stable")[:_SHOWN].tolist()
+        rows = [(_named(self.groups[i]), f"{mean[i]:.2f}", f"{best[i]:.3f}") for i in order]
+        caption = f"Ranks of {len(self.groups):,} groups, from {self.draws:,} draws"
+        return html_table(caption, ("group", "expected rank", "probability of rank 1"), rows)
 
     def __repr__(self) -> str:
         order = np.argsort(self.mean())[:8].tolist()

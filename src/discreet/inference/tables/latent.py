@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
+from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.draws import dirichlet_draws
-from discreet.inference.private_totals import CountsOfAnyTotal
 from discreet.inference.runs import Run
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.inference.true_counts import LatentCounts

@@ -19,7 +19,8 @@ import numpy as np
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
-from discreet.inference.private_totals import CountsOfAnyTotal, counts_of_any_total, usual_totals
+from discreet.inference.any_total_counts import CountsOfAnyTotal
+from discreet.inference.private_totals import counts_of_any_total, usual_totals
 from discreet.inference.runs import Run, Sum, sum_of
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.size_priors import SizePrior, tabled

@@ -4,33 +4,37 @@ What is public decides what a group's true counts are known by: its size, the to
 Whichever it is, a group's posterior is a `NoiseAware`, as one variable has.
 """
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.errors import InvalidInputError, RefusedError
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
+from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate, arviz_of
 from discreet.inference.fixed_total_mixtures import probability_law
-from discreet.inference.groups.arrays import GroupSummaries, precision
+from discreet.inference.frames import Library
+from discreet.inference.groups.arrays import SHOWN_GROUPS, GroupSummaries, precision
 from discreet.inference.noise_aware import NoiseAware
-from discreet.inference.private_totals import CountsOfAnyTotal, check_any_total, counts_of_any_total
+from discreet.inference.private_totals import check_any_total, counts_of_any_total
+from discreet.inference.reader_priors import reader_priors
 from discreet.inference.runs import Run
+from discreet.inference.simultaneous import common_tail
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.tables.contrasts import comparable, group_contrasts
 from discreet.inference.tables.draws import Ranks, TableDraws
-from discreet.inference.tables.frames import Library, summary_frame
+from discreet.inference.tables.frames import summary_frame
 from discreet.inference.tables.latent import LatentTable, Margin, Over, Positions, check_draws
 from discreet.inference.tables.other_groups import Group, TiedSizes, check_groups, tied_sizes
 from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, weights_of
-from discreet.inference.tables.simultaneous import common_tail
 from discreet.inference.tables.summaries import check_summaries, check_total, group_summaries
 from discreet.inference.tables.sums import DRAWS, TableCountsPosterior, category_index
 from discreet.inference.true_counts import LatentCounts, ListedCounts, check_posterior, latent_counts
@@ -41,18 +45,29 @@ from discreet.model.cells import Groups, Mask
 from discreet.model.dirichlet import Dirichlet
 from discreet.model.size_priors import SizePrior, size_prior_of
 from discreet.record.table_release import TableRelease
+from discreet.text import html_table
 from discreet.validation import check_records, check_share
 
 
-def table_posterior(release: TableRelease, size_prior: Any = None) -> "TablePosterior":
-    """The posteriors of all groups of a release; `size_prior` is what is believed about each group's size where nothing is public."""
+def table_posterior(release: TableRelease, prior: Any = None, size_prior: Any = None) -> "TablePosterior":
+    """The posteriors of all groups of a release.
+
+    `prior` is what a reader believes about the categories before, as `reader_priors` takes it; `size_prior` is what is believed about each
+    group's size where nothing is public.
+    """
     mechanism = _lattice(release.mechanism)
     if not mechanism.is_outcome(release.raw):
         raise InvalidInputError(f"raw is not a possible outcome of {mechanism.title} with these parameters")
     if mechanism.table.published != "nothing" and size_prior is not None:
         public = "the size of every group is" if mechanism.table.published == "sizes" else f"the total N = {release.n} is"
         raise InvalidInputError(f"size_prior is for groups whose sizes are private and not tied to a total; here {public} public")
-    return TablePosterior(mechanism, release.raw, size_prior_of("flat" if size_prior is None else size_prior))
+    by = mechanism.table.cells.groups
+    priors = reader_priors(prior, mechanism.prior, {by.index(group): own for group, own in mechanism.priors}, by)
+    return TablePosterior(mechanism, release.raw, size_prior_of("flat" if size_prior is None else size_prior), *priors)
+
+
+_SUMMARISED_AT_ONCE = 2_000
+"""Cells of a table that a notebook shows with their means and intervals, without being asked for them."""
 
 
 def _lattice(mechanism: Mechanism) -> LatticeGeometric:
@@ -95,6 +110,10 @@ class TablePosterior:
     """The noisy counts, a row a group."""
     size_prior: SizePrior
     """What is believed about the size of each group, where nothing about it is public."""
+    prior: Prior
+    """What is believed about the categories of all groups but those in `priors`: the record's, or the reader's own."""
+    priors: Mapping[int, Prior]
+    """The groups, by their positions, that have another prior."""
 
     @property
     def by(self) -> Groups:
@@ -185,8 +204,8 @@ class TablePosterior:
         `count_mean` and `count_std` are of the true counts. A cell that cannot occur has 0.
         """
         mechanism, space = self.mechanism, self.mechanism.table
-        a = np.tile(mechanism.prior.concentration, (len(self), 1)) if self._priors else mechanism.prior.concentration
-        for position, prior in self._priors.items():
+        a = np.tile(self.prior.concentration, (len(self), 1)) if self.priors else self.prior.concentration
+        for position, prior in self.priors.items():
             a[position] = prior.concentration
         known: dict[str, Any] = {"size_prior": self.size_prior}
         if space.sizes is not None:
@@ -201,6 +220,14 @@ class TablePosterior:
         `library` is "pandas", "polars" or "arrow".
         """
         return summary_frame(self.mechanism.table.cells, self.figures(mass), library)
+
+    def to_pandas(self, mass: float = 0.95) -> Any:
+        """`summary` as a pandas frame."""
+        return self.summary(mass, "pandas")
+
+    def to_polars(self, mass: float = 0.95) -> Any:
+        """`summary` as a Polars frame."""
+        return self.summary(mass, "polars")
 
     def simultaneous(self, mass: float = 0.95) -> GroupSummaries:
         """Intervals of all cells that hold together, all of them at once, with probability `mass` or more.
@@ -232,8 +259,9 @@ class TablePosterior:
         Raises InvalidInputError where there are neither weights nor shares.
         """
         if weights is None and self.mechanism.table.published != "total":
+            public = "; weights=release.sizes takes the public sizes" if self.mechanism.table.published == "sizes" else ""
             raise InvalidInputError(
-                "groups have shares in the model only where their total is public: say how much each counts with weights="
+                f"groups have shares in the model only where their total is public: say how much each counts with weights={public}"
             )
         size, margin = check_records(draws, "draws"), Margin(self.by, columns)
         check_draws(size, len(self.categories))
@@ -310,11 +338,6 @@ class TablePosterior:
         return self.mechanism.table.cells.possible
 
     @cached_property
-    def _priors(self) -> dict[int, Prior]:
-        """The groups that have a prior of their own."""
-        return {self.by.index(group): prior for group, prior in self.mechanism.priors}
-
-    @cached_property
     def _shares(self) -> tuple[Fraction, ...]:
         return self.mechanism.shares or (Fraction(1),) * len(self)
 
@@ -324,11 +347,11 @@ class TablePosterior:
 
     def _concentrations(self, position: int) -> tuple[Fraction, ...]:
         """The prior parameters of a group's possible categories."""
-        prior = self._priors.get(position, self.mechanism.prior)
+        prior = self.priors.get(position, self.prior)
         return tuple(a for a, can in zip(prior.exact, self._possible[position].tolist(), strict=True) if can)
 
     def _posterior(self, position: int) -> NoiseAware:
-        prior, possible = self._priors.get(position, self.mechanism.prior), self._possible[position].tolist()
+        prior, possible = self.priors.get(position, self.prior), self._possible[position].tolist()
         allowed = [category for category, can in zip(self.categories, possible, strict=True) if can]
         group = self.by[position]
         if not allowed:
@@ -355,7 +378,7 @@ class TablePosterior:
     def _law(self, position: int) -> LatentCounts | CountsOfAnyTotal:
         """The law of the true counts of a group with one or more possible categories."""
         if self._possible[position].sum() > 1:
-            return self[self.by[position]].counts
+            return cast("LatentCounts | CountsOfAnyTotal", self[self.by[position]].counts)
         size = self._known_size(position)
         return self._any_total(position) if size is None else ListedCounts(np.array([[size]], dtype=np.int64), np.zeros(1))
 
@@ -404,6 +427,15 @@ class TablePosterior:
         check_groups(len(self._held), int(self._possible.sum(axis=1).max()), space.n, noise.slope)
         groups = [Group(tuple(map(float, self._concentrations(i))), self._row(i), float(self._shares[i])) for i in self._held]
         return tied_sizes(groups, space.n, noise)
+
+    def _repr_html_(self) -> str:
+        """Means and intervals of the first groups, where all groups are few enough to be summarised while someone waits."""
+        shown = [", ".join(map(str, self.by.key(i))) for i in range(min(len(self), SHOWN_GROUPS))]
+        headings = [", ".join(self.by.columns), *map(str, self.categories)]
+        if self.raw.size <= _SUMMARISED_AT_ONCE:
+            with suppress(TooLargeError):
+                return html_table(f"{self!r}: mean and 95 % interval", headings, self.figures().rows(shown))
+        return html_table(f"{self!r}: post[group] is the posterior of one", headings[:1], [(name,) for name in shown])
 
     def __repr__(self) -> str:
         return f"TablePosterior({len(self):,} groups by {len(self.categories)} categories, {self.by!r})"

@@ -67,7 +67,7 @@ class CountSum:
     def std(self) -> Floats:
         """Standard deviation of the sum of each category; of any number of groups where these are independent."""
         if self._many and self.table.tie is None:
-            return np.sqrt(np.square(self.moments()[1][self.positions]).sum(axis=0))
+            return np.asarray(np.sqrt(np.square(self.moments()[1][self.positions]).sum(axis=0)))
         return np.array([law.std() for law in self._laws])
 
     @property

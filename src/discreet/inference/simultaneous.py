@@ -1,4 +1,4 @@
-"""At which common level intervals of all cells of a table hold together (docs/tables.md, "Sums, shares and ranks")."""
+"""At which common level intervals hold together (docs/tables.md, "Sums, shares and ranks")."""
 
 import numpy as np
 from numpy.typing import NDArray

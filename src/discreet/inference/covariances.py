@@ -1,0 +1,109 @@
+"""Covariances of the probabilities of categories, from the law of their true counts (docs/reading.md).
+
+Given counts x of total n the probabilities are Dir(a + x), so with y = a + x, N = A + n and m the means,
+
+    Cov(θ_i, θ_j)  =  E[(y_i/N - m_i)(y_j/N - m_j)]  -  E[y_i y_j / (N² (N + 1))] .
+
+Everything is taken relative to means of counts and totals, so that nothing large is subtracted where there are many records.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import logsumexp
+
+from discreet import limits
+from discreet.arrays import Counts, Floats
+from discreet.errors import TooLargeError
+from discreet.inference.runs import Run, added, completed, sum_of, values_at
+
+if TYPE_CHECKING:
+    from discreet.inference.any_total_counts import CountsOfAnyTotal, Segment
+
+
+def listed_covariance(points: Counts, probability: Floats, a: Floats) -> Floats:
+    """From all counts, one a row, and their probabilities."""
+    total = (a.sum() + points.sum(axis=1))[:, None]
+    share = (a + points) / total
+    away = share - probability @ share
+    weighted = probability[:, None]
+    found = away.T @ (weighted * away) - share.T @ (weighted * share / (total + 1.0))
+    return np.asarray(found + np.diag((probability / (total[:, 0] + 1.0)) @ share))
+
+
+def segment_covariance(counts: "CountsOfAnyTotal", a: Floats) -> Floats:
+    """From a law of counts as products of their laws and a factor of their total. The diagonal is 0."""
+    k, longest = len(a), max(len(segment.sum.run.value) for segment in counts.segments)
+    widest = max(high - low + 1 for low, high in counts.windows)
+    if k * k * longest * widest > limits.COVARIANCE_PRODUCTS:
+        raise TooLargeError(
+            f"covariances of {k:,} categories with counts of {widest:,} possible values take {k * k * longest * widest:,} products, done "
+            f"up to {limits.COVARIANCE_PRODUCTS:,}. given() chooses categories, and sample() has draws"
+        )
+    parts = [_Moments(segment, a, float(logsumexp(counts.log_sizes))) for segment in counts.segments]
+    lows = np.array([low for low, _ in counts.windows], dtype=np.float64)
+    mean_total = sum(part.total(part.n) for part in parts)
+    mean = np.sum([part.first(np.ones_like(part.n)) for part in parts], axis=0)
+    whole, y = float(a.sum()) + mean_total, a + lows + mean
+    share = np.sum([part.first(1.0 / part.whole) + (a + lows) * part.total(1.0 / part.whole) for part in parts], axis=0)
+    # x_i - E[x_i] = o_i - mean_i and n - E[n] = n - mean_total, with o_i the distance from the first count of the window
+    found = np.zeros((k, k))
+    for part in parts:
+        away, rest = part.n - mean_total, part.whole
+        between, both = 1.0 / rest**2, 1.0 / (rest * (rest + 1.0))
+        within = between / (rest + 1.0)
+        pairs, single, constant = part.second(both), part.first(both), part.total(both)
+        found += pairs - np.outer(mean, single) - np.outer(single, mean) + np.outer(mean, mean) * constant
+        # E[(X_i + s_i)(X_j + s_j)/N²] with s_i = δ_i - m_i (n - E[n]), but for E[X_i X_j/N²], which is in `both`
+        shift = y - share * whole
+        flat, sloped = part.centred(between, mean), part.centred(between * away, mean)
+        cross = np.outer(shift, flat) - np.outer(share, sloped)
+        q0, q1, q2 = (part.total(between * away**power) for power in range(3))
+        mixed = np.outer(shift, share)
+        found += cross + cross.T + np.outer(shift, shift) * q0 - (mixed + mixed.T) * q1 + np.outer(share, share) * q2
+        # -E[y_i y_j/(N² (N + 1))] with y_i = E[y_i] + X_i
+        mine = np.outer(y, part.centred(within, mean))
+        found -= mine + mine.T + np.outer(y, y) * part.total(within)
+    np.fill_diagonal(found, 0.0)
+    return found
+
+
+class _Moments:
+    """Moments of the totals of a segment and of counts o_i, the distances of counts from the first of their windows; none is negative."""
+
+    def __init__(self, segment: "Segment", a: Floats, scale: float) -> None:
+        self.segment = segment
+        self.n = np.arange(segment.low, segment.high + 1, dtype=np.float64)
+        self.whole = float(a.sum()) + self.n
+        self.factor = np.exp(segment.log_factor - scale)
+        self.offsets = [Run(w.low, w.value * np.arange(len(w.value))) for w in segment.windows]
+        size = len(self.n)
+        self.mass = self.factor * values_at(segment.sum.run, segment.low, size)
+        self.sums = np.array(
+            [values_at(added(mine, rest), segment.low, size) for mine, (rest, _) in zip(self.offsets, segment.others, strict=True)]
+        )
+
+    def total(self, weight: Floats) -> float:
+        """E[weight(n)]."""
+        return float(self.mass @ weight)
+
+    def first(self, weight: Floats) -> Floats:
+        """E[o_i weight(n)] for every category."""
+        return np.asarray(self.sums @ (self.factor * weight))
+
+    def centred(self, weight: Floats, mean: Floats) -> Floats:
+        """E[(o_i - mean_i) weight(n)] for every category."""
+        return self.first(weight) - mean * self.total(weight)
+
+    def second(self, weight: Floats) -> Floats:
+        """E[o_i o_j weight(n)] for every pair of categories."""
+        windows, floor = self.segment.windows, self.segment.floor
+        found, target = np.zeros((len(windows), len(windows))), Run(self.segment.low, self.factor * weight)
+        before = Run(0, np.ones(1))
+        for i, mine in enumerate(self.offsets[:-1]):
+            after = sum_of(windows[i + 1 :], floor)
+            left = completed(target, added(before, mine), after.run)
+            for j, run in enumerate(after.completions(left), start=i + 1):
+                found[i, j] = found[j, i] = float(values_at(self.offsets[j], run.low, len(run.value)) @ run.value)
+            before = added(before, windows[i])
+        return found
