@@ -53,6 +53,7 @@ from discreet.commands.options import (
     parse_prior,
     parse_public,
 )
+from discreet.commands.progress import progress_bar
 from discreet.commands.record import print_record
 from discreet.errors import DiscreetError, InvalidInputError, LedgerError, SourceError
 
@@ -353,7 +354,8 @@ def _print(found: "Release", fault: str = "the release was drawn and charged, bu
 
 def _draw(found: "Release", plot: Path, column: str) -> None:
     try:
-        save_picture(found, plot, variable=column)
+        with progress_bar():
+            save_picture(found, plot, variable=column)
     except DiscreetError as error:
         again = "discreet show RECORD --plot FILE draws it without another release"
         raise DiscreetError(f"the release was drawn and charged, but {error}; {again}") from None

@@ -25,6 +25,7 @@ from discreet.inference.fixed_total_mixtures import CategoryLines
 from discreet.inference.private_totals import CountsOfAnyTotal, counts_of_any_total, noise_of_any_total
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.true_counts import LatentCounts, latent_counts
+from discreet.mechanisms.laws import Progress
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import size_prior_of
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def noise_aware(release: Release, size_prior: Any = None) -> "NoiseAware":
+def noise_aware(release: Release, size_prior: Any = None, *, progress: Progress | None = None) -> "NoiseAware":
     """The noise-aware posterior of a release; `size_prior` is what is believed about a private number of records before."""
     if not release.mechanism.is_outcome(release.raw):
         raise InvalidInputError(f"raw is not a possible outcome of {release.mechanism.title} with these parameters")
@@ -47,7 +48,7 @@ def noise_aware(release: Release, size_prior: Any = None) -> "NoiseAware":
         noise = noise_of_any_total(mechanism)
         prior = size_prior_of("flat" if size_prior is None else size_prior)
         return NoiseAware(release.prior, None, counts_of_any_total(mechanism.prior.concentration, noise, release.raw, prior))
-    return NoiseAware(release.prior, mechanism.total, latent_counts(mechanism, release.raw))
+    return NoiseAware(release.prior, mechanism.total, latent_counts(mechanism, release.raw, progress=progress))
 
 
 _TINY = Fraction(1, 100)

@@ -3,8 +3,7 @@
 `w_x ∝ P(z | x) · DirMult(x; n, a)` for counts x of total n.
 
 - Few possible counts (`limits.POSTERIOR_CANDIDATES`): all of them, for any mechanism.
-- Two categories and an exponential mechanism: all n + 1 of them up to `limits.POSTERIOR_RECORDS`; every normaliser is a sum over n + 1
-  candidates.
+- Exponential mechanisms: all of them up to `limits.LIKELIHOOD_CANDIDATES`, whose likelihoods come from tables.
 - Noise that is independent by category, any n: windows (`fixed_totals`) and convolutions. Sums are of positive floats; short ones are
   added up directly, to a relative error of 1e-12, long ones by Fourier transform, to 1e-16 of the largest term times the length.
 """
@@ -28,6 +27,7 @@ from discreet.inference.runs import Run, completed, convolve, inverse, values_at
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.transformed_counts import transformed_marginals
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.laws import Progress
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import clamp_outcomes
 from discreet.model.beta_mixtures import BetaMixture
@@ -240,12 +240,12 @@ probability, Beta(a + x, b + n - x) over the counts x, and `pairs(first, second)
 # --- from an outcome to the law ---------------------------------------------------------------------------------------
 
 
-def latent_counts(mechanism: Mechanism, raw: tuple[int, ...]) -> LatentCounts:
-    """The posterior law of the true counts given the raw outcome of a mechanism."""
+def latent_counts(mechanism: Mechanism, raw: tuple[int, ...], *, progress: Progress | None = None) -> LatentCounts:
+    """The posterior law of the true counts given the raw outcome of a mechanism; `progress` is told where it takes long."""
     noise = mechanism.noise
     if noise is None:
         _check_listable(mechanism)
-        return _from_laws(mechanism, raw)
+        return _from_laws(mechanism, raw, progress)
     outcome = clamp_outcomes(raw, mechanism.total)
     if not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
         return convolved(mechanism, outcome)
@@ -269,7 +269,7 @@ def check_posterior(mechanism: Mechanism) -> None:
 
 def _check_listable(mechanism: Mechanism) -> None:
     """Refuse a mechanism whose laws are too long to be listed for every dataset."""
-    limit = limits.POSTERIOR_RECORDS + 1 if mechanism.k == 2 else limits.POSTERIOR_CANDIDATES
+    limit = mechanism.most_datasets
     if not mechanism.space.is_few(limit):
         size = mechanism.space.size if mechanism.k <= limit else 10**15
         shown = f"{size:,}" if size < 10**15 else "more than 10^15"
@@ -295,9 +295,9 @@ def _slopes(noise: CellNoise, k: int) -> Floats:
     return np.where(np.arange(k) < noise.cells, noise.slope, 0.0)
 
 
-def _from_laws(mechanism: Mechanism, raw: tuple[int, ...]) -> ListedCounts:
-    """Every dataset's probability of this outcome; the laws are made and dropped one after the other."""
+def _from_laws(mechanism: Mechanism, raw: tuple[int, ...], progress: Progress | None) -> ListedCounts:
+    """The law from every dataset's probability of this outcome, without datasets that have next to none of the posterior."""
     points = mechanism.space.points()
-    where = int(np.nonzero((mechanism.outcomes() == np.array(raw)).all(axis=-1))[0][0])
-    log_likelihood = np.array([listed.log_probability[where] for listed in mechanism.listed_laws()])
-    return ListedCounts(points, mechanism.prior.predictive(mechanism.total).logpmf(points) + log_likelihood)
+    log_prior = mechanism.prior.predictive(mechanism.total).logpmf(points)
+    log_weight = log_prior + mechanism.log_likelihoods(raw, log_prior, progress)
+    return ListedCounts(points, log_weight, limits.WINDOW_TAIL if np.isneginf(log_weight).any() else 0.0)

@@ -13,7 +13,7 @@ from discreet.analysis.error_laws import ExpectedError, planning_error
 from discreet.errors import InvalidInputError
 from discreet.mechanisms import Mechanism, mechanism
 from discreet.model.distances import hellinger
-from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior, Progress
+from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior
 from discreet.planning.search import narrowed, rounded_up, unit
 from discreet.planning.width_plans import WidthPlan, plan_width
 from discreet.validation import Number, Public, check_positive, check_public, check_records

@@ -10,7 +10,7 @@ from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.mechanisms import Mechanism
 from discreet.model.dirichlet import Beta, Dirichlet
-from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior, Progress, points
+from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior, points
 from discreet.planning.expected_widths import Believed, ExpectedWidth, plain_width, width_of
 from discreet.planning.search import narrowed, rounded_up, unit
 from discreet.validation import Number, Public, check_public, check_records
