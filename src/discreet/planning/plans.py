@@ -12,6 +12,7 @@ from discreet.analysis.dataset_errors import Distance
 from discreet.analysis.error_laws import ExpectedError, planning_error
 from discreet.errors import InvalidInputError
 from discreet.mechanisms import Mechanism, mechanism
+from discreet.mechanisms.laws import Progress
 from discreet.model.distances import hellinger
 from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior
 from discreet.planning.search import narrowed, rounded_up, unit

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from discreet.inference.noise_aware import NoiseAware
-    from discreet.mechanisms.laws import Progress
     from discreet.mechanisms import Mechanism
+    from discreet.mechanisms.laws import Progress
     from discreet.record.table_release import TableRelease
 
 
