@@ -5,7 +5,6 @@ At sizes where all laws would take too long, some datasets are compared with the
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from tests.support import Floats, ball, lattice, lowered
 
 EXPONENTIALS = [dc.HellingerGlobal, dc.HellingerLocal, dc.HellingerSmooth, dc.HellingerSmoothDelta]
 PARAMETERS = [0.01, 0.3, 1.0, 1.0, 1.0, 2.5, 40.0]
+RUNNER = CliRunner(env={"COLUMNS": "200"})
 MOST_RECORDS = {2: 400, 3: 13, 4: 7, 5: 5, 6: 4, 7: 3}
 
 
@@ -33,7 +33,7 @@ def _world(seed: int) -> tuple[Exponential, tuple[int, ...]]:
     n = int(rng.integers(1, MOST_RECORDS[k] + 1))
     prior = dc.Dirichlet(rng.choice(PARAMETERS, k).tolist())
     epsilon = float(rng.choice([1e-9, 0.05, 1.0, 20.0, 500.0, 1e4]))
-    mechanism = EXPONENTIALS[seed % 4](prior, n, epsilon, factor=rng.choice([0.5, 1.0, 1.7]))
+    mechanism = EXPONENTIALS[seed % 4](prior, n, epsilon, factor=float(rng.choice([0.5, 1.0, 1.7])))
     points = lattice(n, k)
     return mechanism, tuple(points[rng.integers(len(points))].tolist())
 
@@ -66,7 +66,8 @@ def test_windows_leave_out_nothing_that_counts(cls: Any, epsilon: float, a: tupl
     mechanism = cls(dc.Beta(*a), 1_500, epsilon)
     datasets = [(0, 1500), (1, 1499), (40, 1460), (750, 750), (1111, 389), (1500, 0)]
     assert _off(mechanism, (800, 700), datasets) < TOLERANCE["likelihoods"]
-    assert _off(mechanism, (800, 700), datasets, Fraction(11, 10)) > 1e-6
+    if epsilon >= 1.0:
+        assert _off(mechanism, (800, 700), datasets, Fraction(11, 10)) > 1e-4
 
 
 class Lopsided(dc.HellingerGlobal):
@@ -147,7 +148,7 @@ def test_short_lists_and_independent_noise_are_no_long_reading() -> None:
 def test_show_says_that_a_reading_takes_long_before_it_starts(tmp_path: Any) -> None:
     record = tmp_path / "long.json"
     record.write_text(release_of(make(dc.HellingerSmooth, dc.Dirichlet([1, 2, 3]), 445, 1), (145, 150, 150)).to_json())
-    result = CliRunner().invoke(app, ["show", str(record)])
+    result = RUNNER.invoke(app, ["show", str(record)])
     shown = " ".join(result.output.split())
     assert result.exit_code == 0
     assert "9,936,301,761 pairs of possible counts" in shown
@@ -155,7 +156,7 @@ def test_show_says_that_a_reading_takes_long_before_it_starts(tmp_path: Any) -> 
     small = tmp_path / "small.json"
     small.write_text(release_of(make(dc.HellingerSmooth, dc.Dirichlet.uniform(3), 60, 50), (20, 20, 20)).to_json())
     with lowered(QUICK_PAIRS=1000):  # so that it is shown with a bar
-        result = CliRunner().invoke(app, ["show", str(small)])
+        result = RUNNER.invoke(app, ["show", str(small)])
     assert result.exit_code == 0
     assert "not available" not in result.output
 
@@ -193,7 +194,13 @@ def test_as_many_candidates_as_are_listed() -> None:
     three = dc.HellingerSmooth(dc.Dirichlet([0.5, 0.5, 0.5]), 445, 20)
     assert _off(three, (100, 145, 200), [(0, 0, 445), (100, 145, 200), (300, 100, 45)]) < TOLERANCE["likelihoods"]
     two = dc.HellingerGlobal(dc.Beta(0.5, 0.5), limits.LIKELIHOOD_RECORDS, 3)
-    raw = (30_000, 70_000)
-    assert _off(two, raw, [(0, 100_000), (30_100, 69_900), (50_000, 50_000)]) < TOLERANCE["likelihoods"]
-    assert -two.log_likelihoods(raw)[30_000] == pytest.approx(_log_normaliser_ball(two, 30_000), abs=TOLERANCE["likelihoods"])
-    assert [a < b for a, b in pairwise(two.log_likelihoods(raw)[29_900:30_001])] == [True] * 100
+    assert _off(two, (30_000, 70_000), [(0, 100_000), (30_100, 69_900), (50_000, 50_000)]) < TOLERANCE["likelihoods"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cls", [dc.HellingerGlobal, dc.HellingerLocal])
+def test_normalisers_of_many_records_in_ball_arithmetic(cls: Any) -> None:
+    mechanism = cls(dc.Beta("0.3", 2), 8_000, 3)
+    found = -mechanism.log_likelihoods((2_500, 5_500))[2_500]
+    assert found == pytest.approx(_log_normaliser_ball(mechanism, 2_500), abs=TOLERANCE["likelihoods"])
+    assert found != pytest.approx(_log_normaliser_ball(cls(dc.Beta("0.3", 2), 8_000, "3.3"), 2_500), abs=1e-4)

@@ -12,7 +12,6 @@ nearly 0: the far candidates count as e^-c each, which changes Z by less than `W
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from functools import partial
 from math import isqrt, log
 
 import numpy as np
@@ -53,7 +52,7 @@ class Likelihoods:
         self._chosen, self._which = _unlike(prior, datasets) if fair else (datasets, np.arange(len(datasets)))
         self._rates = rate(self._chosen)
         self._log_normaliser = np.full(len(self._chosen), np.nan)
-        self._sums = (_WindowSums if len(prior) == 2 else _ProductSums)(self._tables)
+        self._sums: _WindowSums | _ProductSums = _WindowSums(self._tables) if len(prior) == 2 else _ProductSums(self._tables)
 
     def log(self, raw: Sequence[int], log_prior: Floats | None = None, progress: Progress | None = None) -> Floats:
         """ln P(raw | x) for every dataset.
@@ -135,7 +134,8 @@ def _part(rows: Sequence[Floats]) -> _Part:
     if len(rows) == 1:
         return lambda total: rows[0][:, total : total + 1]
     if len(rows) == 2:
-        return partial(_of_two, *rows, 1.0 - rows[0])
+        left = 1.0 - rows[0]
+        return lambda total: _of_two(rows[0], left, rows[1], total)
     first, rest = _halves(rows)
     known: dict[int, Floats] = {}
 
@@ -148,7 +148,8 @@ def _part(rows: Sequence[Floats]) -> _Part:
     return of_many
 
 
-def _of_two(first: Floats, second: Floats, left: Floats, total: int) -> Floats:
+def _of_two(first: Floats, left: Floats, second: Floats, total: int) -> Floats:
+    """`first + left · second`, with left = 1 - first, of every way to share the total among two categories."""
     result: Floats = left[:, : total + 1] * second[:, total::-1]
     result += first[:, : total + 1]
     return result
