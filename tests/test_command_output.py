@@ -170,8 +170,8 @@ def test_a_mechanism_without_a_guarantee_is_refused_and_not_asked_about(survey: 
         (dc.HellingerSmooth(dc.Beta(1, 1), 10_000, 1), True, True),
         (dc.HellingerSmooth(dc.Beta(1, 1), 10_001, 1), True, False),
         (dc.HellingerSmooth(dc.Beta(1, 1), 100_001, 1), False, False),
-        (dc.HellingerSmooth(PRIOR, 87, 1), True, True),
-        (dc.HellingerSmooth(PRIOR, 88, 1), True, False),
+        (dc.HellingerSmooth(PRIOR, 108, 1), True, True),
+        (dc.HellingerSmooth(PRIOR, 109, 1), True, False),
         (dc.HellingerSmooth(PRIOR, 446, 1), False, False),
         (dc.Remapped(dc.HellingerSmooth(PRIOR, 10, 1)), True, True),
         (dc.LatticeGeometric(PRIOR, 2**53, 1), True, True),
@@ -378,5 +378,5 @@ def test_advice_in_the_shell_can_be_typed(record: Path, tmp_path: Path, monkeypa
 
 
 def test_what_cannot_be_verified_is_not_advised(tmp_path: Path) -> None:
-    (path := tmp_path / "x.json").write_text(dc.HellingerSmooth(PRIOR, 100, 1).release([50, 30, 20]).to_json())
+    (path := tmp_path / "x.json").write_text(dc.HellingerSmooth(PRIOR, 120, 1).release([60, 40, 20]).to_json())
     assert "cannot be computed at this size" in invoke("show", path).stdout

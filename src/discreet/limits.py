@@ -75,8 +75,8 @@ REPORT_PAIRS = 1 << 20
 
 # --- Privacy losses ---------------------------------------------------------------------------------------------------
 
-LOSS_CANDIDATES = 4_000
-"""With three or more categories the laws of all datasets are held at once: a table of at most this size squared."""
+LOSS_CANDIDATES = 6_000
+"""With three or more categories the laws of all datasets are held at once: a table of at most this size squared, 288 MB."""
 LOSS_RECORDS = 10_000
 """With two categories a neighbour is the next dataset, and two laws are held at a time; the time is quadratic in n, some seconds here."""
 LOSS_COMPARISONS = 600_000_000
