@@ -18,12 +18,12 @@ from discreet import limits
 from discreet.cli import app
 from discreet.mechanisms import Exponential
 from tests.inference_support import TOLERANCE, make, release_of
-from tests.support import Floats, ball, lattice, lowered
+from tests.support import Floats, ball, lattice, lowered, mostly_slow
 
 EXPONENTIALS = [dc.HellingerGlobal, dc.HellingerLocal, dc.HellingerSmooth, dc.HellingerSmoothDelta]
 PARAMETERS = [0.01, 0.3, 1.0, 1.0, 1.0, 2.5, 40.0]
 RUNNER = CliRunner(env={"COLUMNS": "200"})
-MOST_RECORDS = {2: 400, 3: 13, 4: 7, 5: 5, 6: 4, 7: 3}
+MOST_RECORDS = {2: 90, 3: 10, 4: 6, 5: 4, 6: 3, 7: 3}
 
 
 def _world(seed: int) -> tuple[Exponential, tuple[int, ...]]:
@@ -50,18 +50,17 @@ def _place(mechanism: Exponential, counts: Any) -> int:
     return int(np.nonzero((mechanism.space.points() == counts).all(axis=-1))[0][0])
 
 
-@pytest.mark.parametrize("seed", range(48))
+@pytest.mark.parametrize("seed", mostly_slow(range(60), 24))
 def test_likelihoods_are_those_of_the_laws_of_all_datasets(seed: int) -> None:
     mechanism, raw = _world(seed)
     points = lattice(mechanism.total, mechanism.k)
     assert _off(mechanism, raw, points) < TOLERANCE["likelihoods"]
     if float(mechanism.epsilon) >= 1.0 and len(points) > 3:  # a tiny ε says nothing, whatever it is multiplied by
-        assert _off(mechanism, raw, points, Fraction(11, 10)) > 1e-4
+        assert _off(mechanism, raw, points[:12], Fraction(11, 10)) > 1e-4
 
 
 @pytest.mark.parametrize("cls", EXPONENTIALS)
-@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 200.0])
-@pytest.mark.parametrize("a", [(1, 1), (0.01, 7)])
+@pytest.mark.parametrize(("epsilon", "a"), [(1e-3, (0.01, 7)), (1.0, (1, 1)), (200.0, (0.01, 7))])
 def test_windows_leave_out_nothing_that_counts(cls: Any, epsilon: float, a: tuple[float, float]) -> None:
     mechanism = cls(dc.Beta(*a), 1_500, epsilon)
     datasets = [(0, 1500), (1, 1499), (40, 1460), (750, 750), (1111, 389), (1500, 0)]
@@ -75,8 +74,8 @@ class Lopsided(dc.HellingerGlobal):
 
     is_fair = False
 
-    def _sensitivity(self, counts: Any) -> Floats:
-        return np.asarray(super()._sensitivity(counts) * (1.0 + counts[..., 0]))
+    def rate(self, counts: Any) -> Floats:
+        return np.asarray(super().rate(counts) / (1.0 + counts[..., 0]))
 
 
 def test_categories_change_places_only_where_the_rate_allows_it() -> None:
