@@ -50,7 +50,7 @@ def _place(mechanism: Exponential, counts: Any) -> int:
     return int(np.nonzero((mechanism.space.points() == counts).all(axis=-1))[0][0])
 
 
-@pytest.mark.parametrize("seed", mostly_slow(range(60), 24))
+@pytest.mark.parametrize("seed", mostly_slow(range(48), 12))
 def test_likelihoods_are_those_of_the_laws_of_all_datasets(seed: int) -> None:
     mechanism, raw = _world(seed)
     points = lattice(mechanism.total, mechanism.k)

@@ -117,7 +117,7 @@ def _pairs(found: "Release") -> int:
     """How many pairs of possible counts its intervals go through, if they are many."""
     from discreet.inference.capabilities import capabilities
 
-    return 0 if found.mechanism.noise else capabilities(found.mechanism).noise_aware_pairs or 0
+    return 0 if found.mechanism.noise is not None else capabilities(found.mechanism).noise_aware_pairs or 0
 
 
 @dataclass(frozen=True)
