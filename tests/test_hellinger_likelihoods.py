@@ -3,7 +3,6 @@
 At sizes where all laws would take too long, some datasets are compared with their laws, and one normaliser with ball arithmetic.
 """
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -38,7 +37,7 @@ def _world(seed: int) -> tuple[Exponential, tuple[int, ...]]:
     return mechanism, tuple(points[rng.integers(len(points))].tolist())
 
 
-def _off(mechanism: Exponential, raw: tuple[int, ...], datasets: Sequence[Any], factor: Fraction = Fraction(1)) -> float:
+def _off(mechanism: Exponential, raw: tuple[int, ...], datasets: Any, factor: Fraction = Fraction(1)) -> float:
     """How far log likelihoods are from those of the datasets' laws with an exponent that many times as large, relative to 1 or more."""
     other = type(mechanism)(mechanism.prior, mechanism.n, **mechanism.options | {"factor": mechanism.factor * factor})
     expected = np.array([other.log_prob(x, raw) for x in datasets])
@@ -183,7 +182,8 @@ def _log_normaliser_ball(mechanism: Exponential, x: int) -> float:
         gammas = [[ball(one + Fraction(j, 2)).lgamma() for j in range(2 * n + 1)] for one in (a, b)]
         rate, total = mechanism.rate_ball(np.array([x, n - x])), arb(0)
         for r in range(n + 1):
-            gap = sum((g[2 * u] + g[2 * v]) / 2 - g[u + v] for g, u, v in zip(gammas, (x, n - x), (r, n - r), strict=True))
+            triples = zip(gammas, (x, n - x), (r, n - r), strict=True)
+            gap = sum(((g[2 * u] + g[2 * v]) / 2 - g[u + v] for g, u, v in triples), arb(0))
             total += (-rate * (-(-gap).expm1()).sqrt()).exp() if r != x else 1
         return float(total.log())
 

@@ -29,8 +29,8 @@ WINDOW_ERROR = 2.0**-49
 
 _THREADS = 2
 _BLOCK = 1 << 15
-"""Candidates of all datasets of a piece that are worked on together: few enough to stay near the processor."""
-_FEWEST, _MOST = 8, 256
+"""Candidates of some datasets that are weighted together: few enough to stay near the processor."""
+_PIECE = 64
 """Datasets of a piece: calls cost more than the work if there are few, and a bar stands still if there are many."""
 _WINDOW = 20
 """Widest window of two categories, in square roots of n."""
@@ -73,7 +73,7 @@ class Likelihoods:
 
     def _log_normalisers(self, where: NDArray[np.intp], progress: Progress | None) -> Floats:
         missing = np.unique(where[np.isnan(self._log_normaliser[where])])
-        pieces = [missing[start : start + self._sums.together] for start in range(0, len(missing), self._sums.together)]
+        pieces = [missing[start : start + _PIECE] for start in range(0, len(missing), _PIECE)]
         pool = ThreadPoolExecutor(_THREADS)
         try:
             found = pool.map(lambda piece: self._sums(self._chosen[piece], self._rates[piece]), pieces)
@@ -106,20 +106,25 @@ class _ProductSums:
         every = np.arange(self._n + 1)
         falls = {table: -np.expm1(-table(every[:, None], every)) for table in set(tables)}
         self._falls = [falls[table] for table in tables]
-        first, rest = _halves([row[:1] for row in self._falls])
-        largest = max(first(u).size * rest(self._n - u).size for u in range(self._n + 1))
-        self.together = int(np.clip(_BLOCK // largest, _FEWEST, _MOST))
 
     def __call__(self, datasets: Counts, rates: Floats) -> Floats:
         first, rest = _halves([fall[x] for fall, x in zip(self._falls, datasets.T, strict=True)])
-        total, rate = np.zeros(len(datasets)), -rates[:, None, None]
+        total = np.zeros(len(datasets))
         for u in range(self._n + 1):
-            weight = _joined(first(u), rest(self._n - u))
-            np.sqrt(weight, out=weight)
-            weight *= rate
-            np.exp(weight, out=weight)
-            total += weight.reshape(len(datasets), -1).sum(axis=1)
+            one, other = first(u), rest(self._n - u)
+            together = max(1, _BLOCK // (one.shape[1] * other.shape[1]))
+            for rows in (slice(start, start + together) for start in range(0, len(total), together)):
+                total[rows] += _weights(_joined(one[rows], other[rows]), rates[rows])
         return total
+
+
+def _weights(squares: Floats, rates: Floats) -> Floats:
+    """The sum of e^-cH for every row of squared distances H², which are overwritten."""
+    weight = squares.reshape(len(rates), -1)
+    np.sqrt(weight, out=weight)
+    weight *= -rates[:, None]
+    np.exp(weight, out=weight)
+    return np.asarray(weight.sum(axis=1))
 
 
 _Part = Callable[[int], Floats]
@@ -165,8 +170,6 @@ def _joined(first: Floats, second: Floats) -> Floats:
 class _WindowSums:
     """Normalisers of two categories."""
 
-    together = _MOST
-
     def __init__(self, tables: Sequence[GapTable]) -> None:
         self._n = tables[0].n
         self._tables = tables
@@ -175,7 +178,7 @@ class _WindowSums:
         x = datasets[:, 0]
         low, high = self._window(x, _furthest(rates, self._n + 1))
         near = [self._near(*row) for row in zip(x.tolist(), low.tolist(), high.tolist(), rates.tolist(), strict=True)]
-        return np.array(near) + (self._n - high + low) * np.exp(-rates)
+        return np.asarray(np.array(near) + (self._n - high + low) * np.exp(-rates))
 
     def _near(self, x: int, low: int, high: int, rate: float) -> float:
         first, second = self._tables
@@ -217,4 +220,4 @@ def _furthest(rates: Floats, size: int) -> Floats:
     distance = np.minimum((_SPARE + np.log(size)) / rates, 1.0)
     with np.errstate(divide="ignore"):
         nearly_nothing = -np.log1p(-(distance**2))
-    return np.maximum(np.minimum(nearly_one, nearly_nothing), 0.0)
+    return np.asarray(np.maximum(np.minimum(nearly_one, nearly_nothing), 0.0))
