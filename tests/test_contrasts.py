@@ -186,9 +186,10 @@ def coverage(n: int, epsilon: float, public: bool, mass: float = 0.9, read_as: f
         else:
             outcomes.append([_nothing_public(group, n, q, z) for z in product(range(n + 1), range(n + 1))])
     assert [sum(chance for chance, *_ in group) for group in outcomes] == pytest.approx([1.0, 1.0], abs=1e-12)
-    prior = {} if public else {"size_prior": np.zeros(n + 1)}
+    prior = None if public else np.zeros(n + 1)
     marginals = [
-        [release_of(m, o[3]).noise_aware(**prior).marginal("success") for o in g] for m, g in zip(mechanisms, outcomes, strict=True)
+        [release_of(m, o[3]).noise_aware(size_prior=prior).marginal("success") for o in g]
+        for m, g in zip(mechanisms, outcomes, strict=True)
     ]
     covered, off = {"difference": 0.0, "odds_ratio": 0.0}, 0.0
     for (i, one), (j, two) in product(enumerate(outcomes[0]), enumerate(outcomes[1])):
