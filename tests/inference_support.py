@@ -18,6 +18,7 @@ from discreet.mechanisms import Mechanism
 from discreet.validation import Number
 
 TOLERANCE = {"laws": 1e-12, "windows": 1e-11, "a million": 1e-10, "transforms": 1e-11, "mixtures": 1e-10, "quantiles": 1e-10} | {
+    "likelihoods": 1e-11,
     "omitted": 1e-25,
     "coverage": 1e-9,
 }

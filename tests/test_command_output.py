@@ -28,9 +28,9 @@ def invoke(*words: str | Path, given: str | bytes | None = None) -> Result:
 
 @pytest.fixture
 def survey(tmp_path: Path) -> Path:
-    """300 rows: with three categories more possible counts than HellingerSmooth has intervals for."""
+    """450 rows: with three categories more possible counts than HellingerSmooth has intervals for."""
     path = tmp_path / "survey.csv"
-    path.write_text("smoking\n" + "never\nformer\ncurrent\n" * 100)
+    path.write_text("smoking\n" + "never\nformer\ncurrent\n" * 150)
     return path
 
 
@@ -51,7 +51,7 @@ def words_of_release(survey: Path, *more: str | Path) -> list[str]:
 
 def test_a_redirected_release_is_the_record_alone(survey: Path, book: Ledger) -> None:
     result = invoke(*words_of_release(survey))
-    assert dc.Release.from_json(result.stdout).n == 300
+    assert dc.Release.from_json(result.stdout).n == 450
     assert "Private posterior" in result.stderr
     assert "Promise   ε = 0.5 differential privacy by proof" in result.stderr
 
@@ -60,7 +60,7 @@ def test_a_release_is_piped_into_show_and_verify(survey: Path, book: Ledger) -> 
     record = invoke(*words_of_release(survey, "--json")).stdout
     shown, verified = invoke("show", "-", given=record), invoke("verify", "-", given=record)
     assert (shown.exit_code, verified.exit_code) == (0, 0), shown.output + verified.output
-    assert "n = 300 records" in shown.stdout
+    assert "n = 450 records" in shown.stdout
     assert "discreet verify RECORD computes" in shown.stdout
     assert "Verdict   holds" in verified.stdout
     for command in ("show", "verify"):
@@ -113,7 +113,7 @@ LACKING = ["--mechanism", "EHDS"]
 def test_without_a_terminal_what_will_be_missing_is_an_error_before_the_spend(survey: Path, book: Ledger) -> None:
     refused = invoke(*words_of_release(survey, *LACKING))
     assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
-    assert "HellingerSmooth with n = 300 and 3 categories will have no intervals that allow for the noise" in refused.stderr
+    assert "HellingerSmooth with n = 450 and 3 categories will have no intervals that allow for the noise" in refused.stderr
     assert "--mechanism LatticeGeometric has both" in refused.stderr
     assert "--yes" in refused.stderr
     assert book.history("survey") == ()
@@ -123,7 +123,7 @@ def test_with_yes_it_is_said_and_released(survey: Path, book: Ledger) -> None:
     result = invoke(*words_of_release(survey, *LACKING, "--yes", "--json"))
     assert result.exit_code == 0, result.output
     assert dc.Release.from_json(result.stdout).mechanism.title == "HellingerSmooth"
-    assert result.stderr.startswith("notice: a release of HellingerSmooth with n = 300 and 3 categories will have no intervals")
+    assert result.stderr.startswith("notice: a release of HellingerSmooth with n = 450 and 3 categories will have no intervals")
     assert len(book.history("survey")) == 1
 
 
@@ -168,9 +168,11 @@ def test_a_mechanism_without_a_guarantee_is_refused_and_not_asked_about(survey: 
     ("mechanism", "noise_aware", "loss"),
     [
         (dc.HellingerSmooth(dc.Beta(1, 1), 10_000, 1), True, True),
-        (dc.HellingerSmooth(dc.Beta(1, 1), 10_001, 1), False, False),
-        (dc.HellingerSmooth(PRIOR, 87, 1), True, True),
-        (dc.HellingerSmooth(PRIOR, 88, 1), False, False),
+        (dc.HellingerSmooth(dc.Beta(1, 1), 10_001, 1), True, False),
+        (dc.HellingerSmooth(dc.Beta(1, 1), 100_001, 1), False, False),
+        (dc.HellingerSmooth(PRIOR, 108, 1), True, True),
+        (dc.HellingerSmooth(PRIOR, 109, 1), True, False),
+        (dc.HellingerSmooth(PRIOR, 446, 1), False, False),
         (dc.Remapped(dc.HellingerSmooth(PRIOR, 10, 1)), True, True),
         (dc.LatticeGeometric(PRIOR, 2**53, 1), True, True),
         (dc.Remapped(dc.LatticeGeometric(PRIOR, 10**12, 1)), True, True),
@@ -196,8 +198,8 @@ def test_capabilities_are_about_a_mechanism() -> None:
         *(dc.LatticeGeometric(PRIOR, n, epsilon) for n in (50, 10**7, 10**9) for epsilon in ("1", "0.001", "0.0004", "1e-5")),
         *(dc.LaplaceZhang(PRIOR, 10**8, epsilon) for epsilon in ("0.001", "0.0001")),
         *(dc.LaplaceHistogram(PRIOR, 10**8, epsilon) for epsilon in ("0.001", "0.0001")),
-        *(dc.HellingerSmooth(PRIOR, n, 1) for n in (5, 87, 88)),
-        *(dc.HellingerSmoothDelta(dc.Beta(1, 1), n, 1) for n in (20, 10_001)),
+        *(dc.HellingerSmooth(PRIOR, n, 1) for n in (5, 88, 446)),
+        *(dc.HellingerSmoothDelta(dc.Beta(1, 1), n, 1) for n in (20, 100_001)),
     ],
     ids=lambda mechanism: f"{type(mechanism).__name__}-{mechanism.n}-{float(mechanism.epsilon):g}",
 )
@@ -306,7 +308,7 @@ def test_a_mass_that_is_none(record: Path, mass: str) -> None:
 
 
 def test_json_of_what_is_not_available_is_null(tmp_path: Path) -> None:
-    (path := tmp_path / "x.json").write_text(dc.HellingerSmooth(PRIOR, 100, 1).release([50, 30, 20]).to_json())
+    (path := tmp_path / "x.json").write_text(dc.HellingerSmooth(PRIOR, 450, 1).release([250, 150, 50]).to_json())
     shown = json.loads(invoke("show", path, "--json").stdout)
     assert "no noise-aware posterior" in shown["not_available"]
     assert {row["mean"] for row in shown["categories"]} == {row["low"] for row in shown["categories"]} == {None}
@@ -378,5 +380,5 @@ def test_advice_in_the_shell_can_be_typed(record: Path, tmp_path: Path, monkeypa
 
 
 def test_what_cannot_be_verified_is_not_advised(tmp_path: Path) -> None:
-    (path := tmp_path / "x.json").write_text(dc.HellingerSmooth(PRIOR, 100, 1).release([50, 30, 20]).to_json())
+    (path := tmp_path / "x.json").write_text(dc.HellingerSmooth(PRIOR, 120, 1).release([60, 40, 20]).to_json())
     assert "cannot be computed at this size" in invoke("show", path).stdout

@@ -141,7 +141,7 @@ def test_the_table_is_about_the_release(release: Invoke, tmp_path: Path) -> None
 
 
 def test_where_no_interval_allows_for_the_noise_it_says_so(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"x": ["a", "b", "c"] * 100}), tmp_path / "x.parquet")
+    pq.write_table(pa.table({"x": ["a", "b", "c"] * 150}), tmp_path / "x.parquet")
     result = invoke("release", tmp_path / "x.parquet", "-c", "x", "--categories", "a,b,c", "-e", "1", "-m", "EHDS", "--yes")
     assert result.exit_code == 0, result.output
     assert "not available" in result.stderr

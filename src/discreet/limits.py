@@ -85,8 +85,8 @@ REPORT_PAIRS = 1 << 20
 
 # --- Privacy losses ---------------------------------------------------------------------------------------------------
 
-LOSS_CANDIDATES = 4_000
-"""With three or more categories the laws of all datasets are held at once: a table of at most this size squared."""
+LOSS_CANDIDATES = 6_000
+"""With three or more categories the laws of all datasets are held at once: a table of at most this size squared, 288 MB."""
 LOSS_RECORDS = 10_000
 """With two categories a neighbour is the next dataset, and two laws are held at a time; the time is quadratic in n, some seconds here."""
 LOSS_COMPARISONS = 600_000_000
@@ -139,7 +139,15 @@ WIDTH_CANDIDATES = 1_200
 POSTERIOR_CANDIDATES = 4_000
 """Up to this many possible counts the posterior lists them all, whatever the mechanism."""
 POSTERIOR_RECORDS = 10_000
-"""Up to this many records an exponential mechanism's normalisers for two categories are added up: n² terms, some seconds."""
+"""The same for two categories, where a law is short."""
+LIKELIHOOD_CANDIDATES = 100_000
+"""Up to this many possible counts the likelihoods of exponential mechanisms are added up from tables, all against all: a minute or two."""
+LIKELIHOOD_RECORDS = 100_000
+"""The same for two categories, by windows: some ten seconds."""
+LIKELIHOOD_CATEGORIES = 64
+"""Categories up to which they are; beyond, the sensitivities of all possible counts would take longer than their likelihoods."""
+QUICK_PAIRS = 100_000_000
+"""Pairs of a possible dataset and a candidate whose distances take a second or two."""
 POSTERIOR_DRAW_CELLS = 1 << 25
 """Cells of all totals together that are held where draws go category by category: 256 MB, twice."""
 POSTERIOR_ACCEPTANCE = 1e-3

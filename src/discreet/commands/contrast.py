@@ -85,7 +85,8 @@ def _contrast(found: "Release", first: str, second: str, category: str | None, r
         return found.noise_aware(reader).contrast(_group(first, "the first group"), _group(second, "the second group"), category)
     if category is not None:
         raise InvalidInputError("this record has no groups: name two of its categories and nothing more")
-    return found.noise_aware(reader).contrast(first, second)
+    with progress_bar() as tell:
+        return found.noise_aware(reader, progress=tell).contrast(first, second)
 
 
 def _group(text: str, what: str) -> Hashable:

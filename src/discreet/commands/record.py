@@ -1,6 +1,7 @@
 """A public record in words and in fields: what `release` prints of what it drew, and `show` of what it was given."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from rich.table import Table
 
 from discreet.commands.about import about_fields, about_lines
 from discreet.commands.options import Lines, cell, print_lines, print_table
+from discreet.commands.progress import progress_bar
 from discreet.commands.table_record import group_fields, laid_out
 from discreet.errors import DiscreetError, TooLargeError
 from discreet.text import listed
@@ -23,6 +25,8 @@ MASS = 0.95
 _MOST_CATEGORIES, _MOST_WORK = 100, 1 << 26
 """Up to here the intervals of a record, whoever wrote it, take seconds and some hundred megabytes."""
 
+_MOST_PAIRS = 2_000_000_000
+"""Pairs of possible counts whose distances take some ten seconds."""
 _MOST_ROWS = 999
 """Of a table; nobody reads more, and laying them out takes longer than all else."""
 
@@ -107,6 +111,19 @@ def check_work(found: "Release") -> None:
     k = len(found.counts)
     if k > _MOST_CATEGORIES:
         raise TooLargeError(f"the intervals of {k:,} categories take a while: discreet show RECORD --slow computes them")
+    pairs = _pairs(found)
+    if pairs > _MOST_PAIRS:
+        raise TooLargeError(
+            f"the intervals of this record go through about {pairs:,} pairs of possible counts, for a minute or two: "
+            "discreet show RECORD --slow computes them"
+        )
+
+
+def _pairs(found: "Release") -> int:
+    """How many pairs of possible counts its intervals go through, if they are many."""
+    from discreet.inference.capabilities import capabilities
+
+    return 0 if found.mechanism.noise is not None else capabilities(found.mechanism).noise_aware_pairs or 0
 
 
 @dataclass(frozen=True)
@@ -126,7 +143,8 @@ def noise_aware_figures(found: "Release", mass: float, *, slow: bool, reader: "D
     try:
         if not slow:
             check_work(found)
-        posterior = found.noise_aware(reader)
+        with progress_bar() if _pairs(found) else nullcontext() as tell:
+            posterior = found.noise_aware(reader, progress=tell)
         if not slow and posterior.work > _MOST_WORK:
             raise TooLargeError("the intervals of this outcome take a while and much memory: discreet show RECORD --slow computes them")
         shares = zip(posterior.mean(), posterior.interval(mass), strict=True)

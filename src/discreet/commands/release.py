@@ -54,6 +54,7 @@ from discreet.commands.options import (
     parse_prior,
     parse_public,
 )
+from discreet.commands.progress import progress_bar
 from discreet.commands.record import print_record
 from discreet.errors import DiscreetError, InvalidInputError, LedgerError, SourceError
 
@@ -364,7 +365,8 @@ def _print(found: "Release", fault: str = "the release was drawn and charged, bu
 
 def _draw(found: "Release", plot: Path) -> None:
     try:
-        save_picture(found, plot)
+        with progress_bar():
+            save_picture(found, plot)
     except DiscreetError as error:
         again = "discreet show RECORD --plot FILE draws it without another release"
         raise DiscreetError(f"the release was drawn and charged, but {error}; {again}") from None

@@ -39,7 +39,9 @@ def show(
         typer.Option(help="Also draw the posteriors to this PNG, SVG or PDF file. A picture that show drew earlier is replaced."),
     ] = None,
     mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1, or such as 90%.")] = str(MASS),
-    slow: Annotated[bool, typer.Option("--slow", help="Compute intervals also where that takes minutes: many categories.")] = False,
+    slow: Annotated[
+        bool, typer.Option("--slow", help="Compute intervals also where that takes minutes: many categories or possible counts.")
+    ] = False,
     reference: Annotated[
         str | None, typer.Option(help="Compare all groups of a table with this one, such as north,f, in the category of --category.")
     ] = None,

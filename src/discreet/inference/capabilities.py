@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from discreet import limits
 from discreet.analysis.privacy import check_loss
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.private_totals import check_posterior as check_single_posterior
 from discreet.inference.tables.posterior import check_table_posterior
 from discreet.mechanisms import Mechanism
+from discreet.mechanisms.likelihoods import most_pairs
 from discreet.model.tables import TableSpace
 from discreet.text import html_fields
 
@@ -20,6 +22,8 @@ class Capabilities:
     """Why a release will have no noise-aware posterior: no means and intervals that allow for the noise."""
     no_privacy_loss: str | None
     """Why the privacy loss cannot be computed: `verify` will give no answer, and a promise rests on its proof alone."""
+    noise_aware_pairs: int | None = None
+    """About how many pairs of possible counts a noise-aware posterior goes through at most, if that takes more than a few seconds."""
 
     @property
     def noise_aware(self) -> bool:
@@ -39,7 +43,16 @@ def capabilities(mechanism: Mechanism) -> Capabilities:
     """What can be computed about this mechanism's releases at its size: a function of its public parameters, without any data."""
     if not isinstance(mechanism, Mechanism):
         raise InvalidInputError(f"give a mechanism, not {type(mechanism).__name__}")
-    return Capabilities(_reason(check_posterior, mechanism), _reason(check_loss, mechanism))
+    no_posterior = _reason(check_posterior, mechanism)
+    return Capabilities(no_posterior, _reason(check_loss, mechanism), None if no_posterior else _long_list(mechanism))
+
+
+def _long_list(mechanism: Mechanism) -> int | None:
+    """The pairs that a posterior without independent noise goes through, if they are many."""
+    if mechanism.noise is not None or mechanism.n is None:
+        return None
+    pairs = most_pairs(mechanism.total, mechanism.k)
+    return pairs if pairs > limits.QUICK_PAIRS else None
 
 
 def check_posterior(mechanism: Mechanism) -> None:

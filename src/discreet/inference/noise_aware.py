@@ -30,6 +30,7 @@ from discreet.inference.reader_priors import reader_prior
 from discreet.inference.simultaneous import common_tail
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.true_counts import LatentCounts, latent_counts
+from discreet.mechanisms.laws import Progress
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import size_prior_of
@@ -43,11 +44,11 @@ if TYPE_CHECKING:
     from discreet.inference.frames import Library
 
 
-def noise_aware(release: Release, prior: Any = None, size_prior: Any = None) -> "NoiseAware":
+def noise_aware(release: Release, prior: Any = None, size_prior: Any = None, *, progress: Progress | None = None) -> "NoiseAware":
     """The noise-aware posterior of a release.
 
     `prior` is what a reader believes about the categories before, the record's own if left out; `size_prior` is what is believed about a
-    private number of records before.
+    private number of records before. `progress` is told where it takes long.
     """
     if not release.mechanism.is_outcome(release.raw):
         raise InvalidInputError(f"raw is not a possible outcome of {release.mechanism.title} with these parameters")
@@ -58,7 +59,7 @@ def noise_aware(release: Release, prior: Any = None, size_prior: Any = None) -> 
         noise = noise_of_any_total(mechanism)
         sizes = size_prior_of("flat" if size_prior is None else size_prior)
         return NoiseAware(reader, None, counts_of_any_total(reader.concentration, noise, release.raw, sizes))
-    return NoiseAware(reader, mechanism.total, latent_counts(mechanism, release.raw, reader))
+    return NoiseAware(reader, mechanism.total, latent_counts(mechanism, release.raw, reader, progress=progress))
 
 
 _TINY = Fraction(1, 100)

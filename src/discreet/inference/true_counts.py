@@ -3,8 +3,7 @@
 `w_x ∝ P(z | x) · DirMult(x; n, a)` for counts x of total n.
 
 - Few possible counts (`limits.POSTERIOR_CANDIDATES`): all of them, for any mechanism.
-- Two categories and an exponential mechanism: all n + 1 of them up to `limits.POSTERIOR_RECORDS`; every normaliser is a sum over n + 1
-  candidates.
+- Exponential mechanisms: all of them up to `limits.LIKELIHOOD_CANDIDATES`, whose likelihoods come from tables.
 - Noise that is independent by category, any n: windows (`fixed_totals`) and convolutions. Sums are of positive floats; short ones are
   added up directly, to a relative error of 1e-12, long ones by Fourier transform, to 1e-16 of the largest term times the length.
 """
@@ -33,6 +32,7 @@ from discreet.inference.runs import Run, completed, convolve, inverse, sum_of, t
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.transformed_counts import transformed_marginals
 from discreet.mechanisms.base import Mechanism, Prior
+from discreet.mechanisms.laws import Progress
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import clamp_outcomes
 from discreet.model.beta_mixtures import BetaMixture
@@ -272,12 +272,17 @@ row.
 # --- from an outcome to the law ---------------------------------------------------------------------------------------
 
 
-def latent_counts(mechanism: Mechanism, raw: tuple[int, ...], reader: Prior | None = None) -> LatentCounts:
-    """The posterior law of the true counts given the raw outcome of a mechanism, under its own prior or that of a reader."""
+def latent_counts(
+    mechanism: Mechanism, raw: tuple[int, ...], reader: Prior | None = None, *, progress: Progress | None = None
+) -> LatentCounts:
+    """The posterior law of the true counts given the raw outcome of a mechanism, under its own prior or that of a reader.
+
+    `progress` is told where it takes long.
+    """
     noise, prior = mechanism.noise, reader or mechanism.prior
     if noise is None:
         check_listable(mechanism)
-        return _from_laws(mechanism, raw, prior)
+        return _from_laws(mechanism, raw, prior, progress)
     outcome = clamp_outcomes(raw, mechanism.total)
     if not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
         return convolved(mechanism, outcome, prior)
@@ -301,7 +306,7 @@ def check_posterior(mechanism: Mechanism) -> None:
 
 def check_listable(mechanism: Mechanism) -> None:
     """Refuse a mechanism whose laws are too long to be listed for every dataset."""
-    limit = limits.POSTERIOR_RECORDS + 1 if mechanism.k == 2 else limits.POSTERIOR_CANDIDATES
+    limit = mechanism.most_datasets
     if not mechanism.space.is_few(limit):
         size = mechanism.space.size if mechanism.k <= limit else 10**15
         shown = f"{size:,}" if size < 10**15 else "more than 10^15"
@@ -337,13 +342,9 @@ def _slopes(noise: CellNoise, k: int) -> Floats:
     return np.where(np.arange(k) < noise.cells, noise.slope, 0.0)
 
 
-def _from_laws(mechanism: Mechanism, raw: tuple[int, ...], prior: Prior) -> ListedCounts:
-    """Every dataset's probability of this outcome; the laws are made and dropped one after the other."""
+def _from_laws(mechanism: Mechanism, raw: tuple[int, ...], prior: Prior, progress: Progress | None) -> ListedCounts:
+    """The law from every dataset's probability of this outcome, without datasets that have next to none of the posterior."""
     points = mechanism.space.points()
-    return ListedCounts(points, prior.predictive(mechanism.total).logpmf(points) + listed_likelihood(mechanism, raw))
-
-
-def listed_likelihood(mechanism: Mechanism, raw: tuple[int, ...]) -> Floats:
-    """The log probability of an outcome for every dataset, in the order of `mechanism.space.points()`."""
-    where = int(np.nonzero((mechanism.outcomes() == np.array(raw)).all(axis=-1))[0][0])
-    return np.array([listed.log_probability[where] for listed in mechanism.listed_laws()])
+    log_prior = prior.predictive(mechanism.total).logpmf(points)
+    log_weight = log_prior + mechanism.log_likelihoods(raw, log_prior, progress)
+    return ListedCounts(points, log_weight, limits.WINDOW_TAIL if np.isneginf(log_weight).any() else 0.0)

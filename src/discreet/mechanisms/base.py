@@ -22,7 +22,7 @@ from discreet import __version__, limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InternalError, InvalidInputError, RefusedError, TooLargeError
 from discreet.frames import forgets_variables
-from discreet.mechanisms.laws import Law, ListedLaw, LossAtoms, merge
+from discreet.mechanisms.laws import Law, ListedLaw, LossAtoms, Progress, merge
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import AsDrawn, Report
 from discreet.mechanisms.steady import whole_quanta
@@ -297,6 +297,19 @@ class Mechanism(ABC):
             if not np.array_equal(law.counts, outcomes):
                 raise TooLargeError(f"the law of {type(self).__name__} cannot be listed for every dataset")
             yield ListedLaw(counts, law.log_probability, law.log_error)
+
+    @property
+    def most_datasets(self) -> int:
+        """Up to how many datasets `log_likelihoods` goes through, by public numbers alone."""
+        return limits.POSTERIOR_RECORDS + 1 if self.k == 2 else limits.POSTERIOR_CANDIDATES
+
+    def log_likelihoods(self, raw: Sequence[int], log_prior: Floats | None = None, progress: Progress | None = None) -> Floats:  # noqa: ARG002
+        """Log probability of one raw outcome for every dataset, in lexicographic order; the laws are made and dropped one after the other.
+
+        Given the log prior of all datasets, it may be -inf for some that have less than `limits.WINDOW_TAIL` of the posterior together.
+        """
+        where = int(np.nonzero((self.outcomes() == np.array(raw)).all(axis=-1))[0][0])
+        return np.array([listed.log_probability[where] for listed in self.listed_laws()])
 
     def log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
         """Log probability of each row of raw outcomes."""

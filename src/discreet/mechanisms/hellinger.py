@@ -19,7 +19,8 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Mechanism, Prior
-from discreet.mechanisms.laws import Law, ListedLaw
+from discreet.mechanisms.laws import Law, ListedLaw, Progress
+from discreet.mechanisms.likelihoods import Likelihoods
 from discreet.mechanisms.listing import is_listed, listing
 from discreet.mechanisms.losses import Bounded, enumerated_delta, enumerated_loss
 from discreet.mechanisms.proposals import good_weights, load
@@ -41,6 +42,11 @@ def certified_loss(mechanism: "Exponential") -> Bounded:
     return enumerated_loss(mechanism)
 
 
+@lru_cache(maxsize=2)  # some ten megabytes each
+def _likelihoods(mechanism: "Exponential") -> Likelihoods:
+    return Likelihoods(mechanism.prior.exact, mechanism.space.points(), mechanism.rate, fair=mechanism.is_fair)
+
+
 def _factor(value: Number) -> Fraction:
     factor = check_positive(value, "factor")
     if not Fraction(1, limits.FACTOR) <= factor <= limits.FACTOR:
@@ -58,7 +64,7 @@ class Exponential(Mechanism):
 
     factor: Fraction = field(default=Fraction(1), converter=_factor, kw_only=True)
 
-    _is_fair: ClassVar[bool] = False
+    is_fair: ClassVar[bool] = False
     """Whether the rate is known to see counts and prior parameters alone, and not which category is which."""
 
     def __init_subclass__(cls) -> None:
@@ -145,7 +151,7 @@ class Exponential(Mechanism):
     @property
     def is_symmetric(self) -> bool:
         """Whether exchanging two categories of the data does the same to the law: so it does where the rate does not tell them apart."""
-        return self._is_fair and len(set(self.prior.exact)) == 1
+        return self.is_fair and len(set(self.prior.exact)) == 1
 
     def outcomes(self) -> Counts:
         """The candidates."""
@@ -167,6 +173,16 @@ class Exponential(Mechanism):
             log_weight = -rate * to_hellinger(divergence)
             log_law = log_weight - np.log(np.exp(log_weight).sum())
             yield ListedLaw(counts, log_law, _log_error(log_law))
+
+    @property
+    def most_datasets(self) -> int:
+        if self.k > limits.LIKELIHOOD_CATEGORIES:
+            return super().most_datasets
+        return limits.LIKELIHOOD_RECORDS + 1 if self.k == 2 else limits.LIKELIHOOD_CANDIDATES
+
+    def log_likelihoods(self, raw: Sequence[int], log_prior: Floats | None = None, progress: Progress | None = None) -> Floats:
+        """From tables, without a law for each dataset."""
+        return _likelihoods(self).log(raw, log_prior, progress)
 
     def mean_errors(self) -> Floats:
         """The mean Hellinger distance of the candidate, for every dataset in lexicographic order. The exponent is rate · H."""
@@ -230,7 +246,7 @@ class HellingerGlobal(Exponential):
     ones it breaks the promise.
     """
 
-    _is_fair: ClassVar[bool] = True
+    is_fair: ClassVar[bool] = True
 
     names: ClassVar[tuple[str, ...]] = ("EHD", "expMech", "expMech_H^D", "PrivInfer")
 
@@ -253,7 +269,7 @@ def _global_sensitivity(prior: Prior, n: int) -> float:
 class HellingerLocal(Exponential):
     """**No guarantee**: `∝ exp(-ε H / (2 LS(x)))`. Its loss can exceed ε, under small and large priors, so it refuses to release."""
 
-    _is_fair: ClassVar[bool] = True
+    is_fair: ClassVar[bool] = True
 
     names: ClassVar[tuple[str, ...]] = ("EHDL", "expMech^local")
 
@@ -287,7 +303,7 @@ class HellingerSmooth(Exponential):
     1/S changes by at most γ between neighbours and H <= 1, so the exponent changes by at most (1 + γ) times what it may.
     """
 
-    _is_fair: ClassVar[bool] = True
+    is_fair: ClassVar[bool] = True
 
     gamma: Fraction = field(default=Fraction(1), converter=_gamma)
     """Any positive number, or "best": the one with the least expected error under the prior predictive, found by computation."""
@@ -358,7 +374,7 @@ class HellingerSmoothDelta(Exponential):
     computed before anything is drawn, and a release is refused where it cannot be computed or is above δ.
     """
 
-    _is_fair: ClassVar[bool] = True
+    is_fair: ClassVar[bool] = True
 
     delta: Fraction = field(default=Fraction(1, 10**8), converter=_delta)
 

@@ -56,15 +56,17 @@ class GapTable:
         square.setflags(write=False)
         return square
 
-    def row(self, x: int) -> Floats:
-        """The gaps from x to every r in [0, n], several times faster than by index; not to be written to."""
+    def row(self, x: int, low: int = 0, high: int | None = None) -> Floats:
+        """The gaps from x to every r from low to high, or to n: several times faster than by index; not to be written to."""
+        end = (self.n if high is None else high) + 1
         if self.n <= _SMALL:
-            kept: Floats = self._square[x]
+            kept: Floats = self._square[x, low:end]
             return kept
-        high = 0.5 * (self._high[2 * x] + self._high[::2]) - self._high[x : x + self.n + 1]
-        low = 0.5 * (self._low[2 * x] + self._low[::2]) - self._low[x : x + self.n + 1]
-        result: Floats = high + low
-        result[x] = 0.0
+        other, between = slice(2 * low, 2 * end - 1, 2), slice(x + low, x + end)
+        result: Floats = 0.5 * (self._high[2 * x] + self._high[other]) - self._high[between]
+        result += 0.5 * (self._low[2 * x] + self._low[other]) - self._low[between]
+        if low <= x < end:
+            result[x - low] = 0.0
         return result
 
 

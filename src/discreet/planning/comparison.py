@@ -17,6 +17,7 @@ from discreet.analysis.error_laws import ExpectedError, error_summary
 from discreet.analysis.optimum import TOLERANCE, constraint_count, optimal
 from discreet.errors import InternalError, RefusedError, TooLargeError
 from discreet.mechanisms import MECHANISMS, Mechanism, mechanism
+from discreet.mechanisms.laws import Progress
 from discreet.model.datasets import Relation, Space
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger
@@ -41,8 +42,6 @@ PUBLIC_GUESS = (
 Prior = Dirichlet | Beta
 Maker = Callable[[Prior, int | None, Fraction], Mechanism]
 """Of the prior, n (None if it is private) and ε."""
-Progress = Callable[[int, int, str], None]
-"""Called with the steps done, the steps in all and what comes next."""
 
 LEFT_OUT = "Mechanisms that need a public n are left out: their promise is about replacing one among a public number of records."
 _COMPARED = 0.25

@@ -12,8 +12,9 @@ from discreet.analysis.dataset_errors import Distance
 from discreet.analysis.error_laws import ExpectedError, planning_error
 from discreet.errors import InvalidInputError
 from discreet.mechanisms import Mechanism, mechanism
+from discreet.mechanisms.laws import Progress
 from discreet.model.distances import hellinger
-from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior, Progress
+from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior
 from discreet.planning.search import narrowed, rounded_up, unit
 from discreet.planning.width_plans import WidthPlan, plan_width
 from discreet.text import html_fields

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.mechanisms import Mechanism
+from discreet.mechanisms.laws import Progress
 from discreet.model.dirichlet import Beta, Dirichlet
-from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior, Progress, points
+from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior, points
 from discreet.planning.expected_widths import Believed, ExpectedWidth, plain_width, width_of
 from discreet.planning.search import narrowed, rounded_up, unit
 from discreet.text import html_fields, html_table

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from discreet.inference.noise_aware import NoiseAware
     from discreet.mechanisms import Mechanism
+    from discreet.mechanisms.laws import Progress
     from discreet.record.table_release import TableRelease
 
 
@@ -63,7 +64,9 @@ class Release:
         """The released member of the family, Dir(a + counts): the papers' object. It takes the noisy counts at face value."""
         return self.prior.plus(self.counts)
 
-    def noise_aware(self, prior: "Dirichlet | Beta | None" = None, size_prior: Any = None) -> "NoiseAware":
+    def noise_aware(
+        self, prior: "Dirichlet | Beta | None" = None, size_prior: Any = None, *, progress: "Progress | None" = None
+    ) -> "NoiseAware":
         """The posterior that allows for the noise: what the raw outcome says, with intervals that cover what they promise.
 
         `prior` is the reader's own, over the same categories, in place of the one in the record; the law of the mechanism stays as it is.
@@ -71,10 +74,13 @@ class Release:
         Where n is private it has a posterior too, and `size_prior` says what is believed about it before: "flat" on 0, 1, 2, ... (the
         default), "poisson:MEAN", "negative-binomial:MEAN,SHAPE", an array of log weights for n = 0, 1, 2, ..., or a function that takes
         an array of n and gives their log weights.
+
+        A Hellinger mechanism with many possible counts takes a minute or two (`discreet.capabilities` says how many pairs it goes
+        through); `progress` is then called with the steps done, the steps in all and what they are.
         """
         from discreet.inference.noise_aware import noise_aware
 
-        return noise_aware(self, prior, size_prior)
+        return noise_aware(self, prior, size_prior, progress=progress)
 
     # --- JSON ---------------------------------------------------------------------------------------------------------
 

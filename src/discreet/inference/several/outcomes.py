@@ -9,7 +9,7 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.private_totals import counts_of_outcomes, noise_of_any_total
-from discreet.inference.true_counts import LatentCounts, ListedCounts, check_listable, convolved_outcomes, listed_likelihood
+from discreet.inference.true_counts import LatentCounts, ListedCounts, check_listable, convolved_outcomes
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.reports import clamp_outcomes
 from discreet.model.datasets import is_few, simplex_points
@@ -37,7 +37,7 @@ class Outcome:
         """
         noise = self.mechanism.noise
         if noise is None:
-            return listed_likelihood(self.mechanism, self.raw)
+            return self.mechanism.log_likelihoods(self.raw)
         outcome = self.clamped(n)
         parts = [noise.log_likelihood(outcome, i, column.astype(np.float64)) for i, column in enumerate(points.T)]
         return sum(parts[1:], parts[0])
