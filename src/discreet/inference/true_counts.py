@@ -244,7 +244,6 @@ def latent_counts(mechanism: Mechanism, raw: tuple[int, ...]) -> LatentCounts:
     """The posterior law of the true counts given the raw outcome of a mechanism."""
     noise = mechanism.noise
     if noise is None:
-        _check_listable(mechanism)
         return _from_laws(mechanism, raw)
     outcome = clamp_outcomes(raw, mechanism.total)
     if not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
@@ -296,8 +295,12 @@ def _slopes(noise: CellNoise, k: int) -> Floats:
 
 
 def _from_laws(mechanism: Mechanism, raw: tuple[int, ...]) -> ListedCounts:
-    """Every dataset's probability of this outcome; the laws are made and dropped one after the other."""
-    points = mechanism.space.points()
-    where = int(np.nonzero((mechanism.outcomes() == np.array(raw)).all(axis=-1))[0][0])
-    log_likelihood = np.array([listed.log_probability[where] for listed in mechanism.listed_laws()])
+    points, log_likelihood = listed_likelihood(mechanism, raw)
     return ListedCounts(points, mechanism.prior.predictive(mechanism.total).logpmf(points) + log_likelihood)
+
+
+def listed_likelihood(mechanism: Mechanism, raw: tuple[int, ...]) -> tuple[Counts, Floats]:
+    """All datasets, and each one's log probability of this outcome; the laws are made and dropped one after the other."""
+    _check_listable(mechanism)
+    where = int(np.nonzero((mechanism.outcomes() == np.array(raw)).all(axis=-1))[0][0])
+    return mechanism.space.points(), np.array([listed.log_probability[where] for listed in mechanism.listed_laws()])

@@ -106,6 +106,8 @@ class FixedTotals:
     low: Counts
     weight: Floats
     omitted: Floats
+    completion: Floats
+    """The tilted probability that the counts of each group add up to its total."""
 
 
 def fixed_totals(windows: Windows, totals: Counts, slope: float, depth: float) -> FixedTotals:
@@ -134,7 +136,7 @@ def fixed_totals(windows: Windows, totals: Counts, slope: float, depth: float) -
             completion[row] = weight[row].sum(axis=1)
             error[row] = 1e-12
         weight /= completion[:, :, None]
-        return FixedTotals(windows.low, weight, error + windows.tail / least)
+        return FixedTotals(windows.low, weight, error + windows.tail / least, completion[:, 0])
 
 
 def at_places(values: Floats, places: Counts) -> Floats:
