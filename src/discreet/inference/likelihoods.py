@@ -1,8 +1,8 @@
 """The likelihood of a raw outcome as a function of the categories' probabilities, or of rates, and its gradient (docs/pymc.md).
 
-With a public n the true counts are multinomial: `P(z | θ) = Σ_x n! Π θ_i^{x_i}/x_i! P(z | x)`. With a private n they are independent Poisson
-counts of rates `size · θ_i`. Either way the derivative of the log likelihood is an expected count: `E[x_i | z, θ]` by ln θ_i, and `E[x_i | z,
-rate] - rate_i` by ln rate_i.
+With a public n the true counts are multinomial: `P(z | θ) = Σ_x n! Π θ_i^{x_i}/x_i! P(z | x)`. With a private n they are independent
+Poisson counts of rates `size · θ_i`. Either way the derivative of the log likelihood is an expected count: `E[x_i | z, θ]` by ln θ_i, and
+`E[x_i | z, rate] - rate_i` by ln rate_i.
 
 A multinomial law is that of independent Poisson counts given their total, so noise that is independent by cell has windows under a tilt
 (`rate_windows`) whose total is n with a probability that is not small; transforms add them up to a relative error of about 1e-12.
