@@ -167,7 +167,7 @@ def expected_value(release: Any, weight: NDArray[np.float64], given: dict[str, A
     theta = theta * (factor if factor.ndim == 0 else factor[:, None])
     rows = (1, -1) if "shares" in given or raw.ndim == 1 else raw.shape
     with np.errstate(divide="ignore"):
-        return float(likelihood_of(release.mechanism)(raw.reshape(rows), np.log(theta.reshape(rows if rows[0] > 1 else (1, -1))))[0].sum())
+        return float(likelihood_of(release.mechanism)(raw.reshape(rows), np.log(theta.reshape(rows)))[0].sum())
 
 
 def test_predictive_draws_and_pointwise_likelihoods_have_a_row_for_each_group(pm: Any) -> None:

@@ -156,25 +156,35 @@ class Outcomes:
 
     def logp(self, value: Any, rate: Any, _: Any) -> Any:
         """The log likelihood: of each group of a table, unless a total ties them, and otherwise one number."""
-        rows = (lambda x: x) if self._table is not None and not self._is_one else (lambda x: x.reshape((1, -1)))
-        found = LogLikelihood(self)(rows(value), pt.log(rows(rate)))[0]
-        found = found if self._table is not None and not self._is_one else found[0]
+        possible = self._even() > 0.0
+        rows = self._rows(rate)
+        # Where a cell is impossible its rate is 0, whatever the model says: no gradient goes through that logarithm.
+        log_rate = pt.switch(possible, pt.log(pt.switch(possible, rows, 1.0)), -np.inf)
+        found = LogLikelihood(self)(self._rows(value), log_rate)[0]
         if self.mechanism.space.n is None:
-            return check_parameters(found, rate >= 0.0, msg="size * theta >= 0")
-        total = rate.sum() if self._is_one else rate.sum(axis=-1)
-        full = True if self._table is None else self._table.cells.possible.any(axis=-1)
-        return check_parameters(found, rate >= 0.0, pt.isclose(total, 1.0) | ~np.asarray(full), msg="theta >= 0, sum(theta) == 1")
+            return check_parameters(found if self._grouped else found[0], rate >= 0.0, msg="size * theta >= 0")
+        full = pt.isclose(rows.sum(axis=-1), 1.0) | ~possible.any(axis=-1)
+        return check_parameters(found if self._grouped else found[0], rate >= 0.0, full, msg="theta >= 0, sum(theta) == 1")
+
+    @property
+    def _grouped(self) -> bool:
+        """Whether it has a log likelihood for each group."""
+        return self._table is not None and not self._is_one
+
+    def _rows(self, array: Any) -> Any:
+        """A row for each group, or one row."""
+        return array if self._grouped else array.reshape((1, -1))
 
     def check(self, raw: Counts) -> None:
         """Compute the likelihood once, so that what is too large to compute is refused before anything is sampled."""
         with np.errstate(divide="ignore"):
             log_rate = np.log(self._even())
-        self.function(raw.reshape(len(log_rate), -1), log_rate)
+        self.function(self._rows(raw), log_rate)
 
     def _even(self) -> Floats:
         """Probabilities that are equal for all cells that are possible; rates of 1."""
-        possible = np.ones((1, self.mechanism.k)) if self._table is None else self._table.cells.possible.astype(np.float64)
-        rows = possible.reshape(1, -1) if self._is_one else possible
+        possible = np.ones(self.mechanism.k) if self._table is None else self._table.cells.possible.astype(np.float64)
+        rows: Floats = self._rows(possible)
         return rows if self.mechanism.space.n is None else rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
 
     def random(self, rate: Floats, _: Floats, rng: np.random.Generator, size: Any = None) -> Counts:  # noqa: ARG002  PyMC gives a size
