@@ -5,6 +5,7 @@ SciPy's incomplete gamma functions, and finite differences where there is too mu
 """
 
 import sys
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -21,7 +22,7 @@ from tests.support import lowered
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-BY_CELL = (
+BY_CELL: tuple[Callable[..., Mechanism], ...] = (
     dc.LatticeGeometric,
     dc.LaplaceZhang,
     dc.LaplaceHistogram,
@@ -46,7 +47,7 @@ def one_world(seed: int) -> tuple[Mechanism, Counts, Floats]:
     """A mechanism, an outcome and probabilities, which as a rule are far from what the outcome suggests."""
     rng = np.random.default_rng(seed)
     k, n, epsilon = int(rng.integers(2, 5)), int(rng.integers(1, 12)), float(rng.choice([0.05, 0.3, 1.0, 4.0, 20.0]))
-    mechanism: Mechanism = BY_CELL[seed % len(BY_CELL)](dc.Dirichlet.uniform(k), n, epsilon)
+    mechanism = BY_CELL[seed % len(BY_CELL)](dc.Dirichlet.uniform(k), n, epsilon)
     raw = mechanism.simulate_raw(rng.multinomial(n, np.full(k, 1.0 / k)), 1, rng)[0]
     theta = rng.dirichlet(np.full(k, 0.5)) + 1e-12
     return mechanism, raw, theta / theta.sum()

@@ -49,7 +49,7 @@ def likelihood(*arguments: Any, **options: Any) -> Any:
 
 def sampled(pm: Any, draws: int, seed: int) -> Any:
     options = {"chains": 2, "cores": 1, "progressbar": False, "compute_convergence_checks": False}
-    return pm.sample(draws, tune=300, random_seed=seed, **options).posterior
+    return pm.sample(draws, tune=200, random_seed=seed, **options).posterior
 
 
 def errors(draws: Any, mean: ArrayLike, std: ArrayLike) -> float:
@@ -72,7 +72,7 @@ def test_nuts_agrees_with_the_exact_mixture_of_a_public_n(pm: Any) -> None:
     release = mechanism.recorded(mechanism.guarantee, (12, 31, -3))
     with pm.Model():
         likelihood("release", release, pm.Dirichlet("theta", np.array([1.0, 1.0, 2.0])))
-        theta = sampled(pm, 600, 1)["theta"]
+        theta = sampled(pm, 500, 1)["theta"]
     exact = release.noise_aware()
     assert errors(theta, exact.mean(), exact.std()) < ERRORS
     other = dc.LatticeGeometric(dc.Dirichlet([1, 1, 6]), 40, 0.3)  # another prior is noticed
@@ -90,7 +90,7 @@ def test_nuts_agrees_with_the_exact_mixture_of_a_private_n(pm: Any) -> None:
     with pm.Model():
         size = pm.HalfFlat("size", initval=30.0)
         likelihood("release", release, pm.Dirichlet("theta", np.ones(2)), size=size)
-        found = sampled(pm, 600, 2)
+        found = sampled(pm, 500, 2)
     exact = release.noise_aware()
     assert errors(found["theta"], exact.mean(), exact.std()) < ERRORS
     # Given n and a flat prior the expected number is Gamma(n + 1), whose mean and variance are both n + 1.
@@ -107,7 +107,7 @@ def test_nuts_agrees_with_quadrature_over_a_hierarchy(pm: Any) -> None:
         centre, spread = pm.Normal("centre", 0.0, CENTRE_PRIOR), pm.HalfNormal("spread", SPREAD_PRIOR)
         yes = pm.Deterministic("yes", pm.math.invlogit(centre + spread * pm.Normal("each", shape=len(raw))))
         likelihood("release", release, pm.math.stack([yes, 1.0 - yes], axis=-1))
-        draws = sampled(pm, 350, 3)["yes"]
+        draws = sampled(pm, 250, 3)["yes"]
     exact = pooled(raw[:, 0])
     assert errors(draws, exact.mean(), exact.std()) < ERRORS
     noisier = pooled(raw[:, 0], epsilon=0.5 * EPSILON)

@@ -59,13 +59,14 @@ class PublicTotals:
         law = fixed_totals(found.windows, self.totals, 2.0 * DEPTH / found.windows.width, DEPTH)
         expected = low + law.weight @ np.arange(found.windows.width, dtype=np.float64)
         tilted = found.log_mass(log_rate).sum(axis=1) - tilt * (self.totals - low.sum(axis=1)) + np.log(law.completion)
-        return tilted + self._log_poisson_total(n, log_probability) + self.log_constant, expected
-
-    def _log_poisson_total(self, n: Floats, log_probability: Floats) -> Floats:
-        """ln n! e^{nΣθ} n^-n: one over the probability of the total of the Poisson counts, where the probabilities add up to 1."""
         above = np.exp(log_probability).sum(axis=1) - 1.0
-        some = np.maximum(n, 1.0)
-        return np.asarray(np.where(n > 0.0, log_gamma_excess(some) + np.log(some) + n * above, 0.0))
+        return tilted + n * above + self._constant, expected
+
+    @cached_property
+    def _constant(self) -> Floats:
+        """With ln n! e^n n^-n, one over the probability that the Poisson counts have their total."""
+        some = np.maximum(self.totals, 1).astype(np.float64)
+        return np.asarray(self.log_constant + np.where(self.totals > 0, log_gamma_excess(some) + np.log(some), 0.0))
 
 
 @dataclass(frozen=True, eq=False)

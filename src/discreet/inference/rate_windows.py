@@ -25,6 +25,8 @@ _ROUNDS = 200
 _CLOSE = 2.0
 """How far the mean total may be from the public one, in standard deviations: the probability of the public one is then still large."""
 _SLACK = 1e-6
+_FEW = 2000.0
+"""Counts up to which logarithms of their factorials are small enough for their digits."""
 _LARGEST = 690.0
 """Exponents beyond this are cut: their exponentials would not be floats."""
 
@@ -118,6 +120,8 @@ class NoisyCells:
 def log_poisson(x: Floats, log_rate: Floats) -> Floats:
     """ln of the Poisson probability of x, which keeps its digits where both are large; nothing of size x ln x is formed near the rate."""
     rate = np.exp(np.minimum(log_rate, _LARGEST))
+    if x.max(initial=0.0) < _FEW:
+        return np.asarray(np.where(x > 0.0, x * np.maximum(log_rate, -1e300), 0.0) - rate - gammaln(x + 1.0))
     positive = np.maximum(x, 1.0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         tau = (positive - rate) / rate
