@@ -40,8 +40,8 @@ def pooled_prior() -> tuple[Floats, Floats]:
 def likelihoods(z: Counts, size: int, epsilon: float) -> Floats:
     """For each noisy count of the first of two categories, a row each: its likelihood at all log-odds of the grid."""
     x = np.arange(size + 1)
-    counts = binom.pmf(x, size, expit(LOG_ODDS)[:, None])
-    return np.exp(-epsilon * np.abs(z[:, None] - x)) @ counts.T
+    counts = np.asarray(binom.pmf(x, size, expit(LOG_ODDS)[:, None]))
+    return np.asarray(np.exp(-epsilon * np.abs(z[:, None] - x)) @ counts.T)
 
 
 @dataclass(frozen=True)
