@@ -33,6 +33,7 @@ from discreet.analysis.error_laws import error_law, expected_error
 from discreet.analysis.optimum import TOLERANCE, constraint_count, optimal
 from discreet.arrays import Counts, Floats
 from discreet.inference import fixed_total_mixtures
+from discreet.inference.tables.posterior import table_posterior
 from discreet.mechanisms import Mechanism, calibrated, hellinger, lattice, losses
 from discreet.mechanisms.proposals import good_weights
 from discreet.model import distances
@@ -43,6 +44,7 @@ from discreet.paper import theory
 from discreet.paper.claim import Claim
 from discreet.paper.claims import compute_claims
 from discreet.paper.contenders import exact_mean
+from discreet.record.table_release import TableRelease
 from discreet.sampling.many_categories import Mixture, check_size
 from discreet.sampling.two_categories import Envelope
 
@@ -633,7 +635,7 @@ def pooling() -> Numbers:
     mechanism, ends, truths = pooling_support.table(), [], []
     for seed in range(POOLED_WORLDS):
         theta, raw = pooling_support.world(seed)
-        alone = mechanism.recorded(mechanism.guarantee, raw).noise_aware().figures()
+        alone = table_posterior(TableRelease(mechanism, mechanism.guarantee, raw, mechanism.report(raw))).figures()
         ends.append([np.stack([alone.low[:, 0], alone.high[:, 0]], axis=1), pooling_support.pooled(raw[:, 0]).interval()])
         truths.append(theta)
     found, truth = np.array(ends), np.array(truths)[:, None, :]

@@ -7,6 +7,7 @@ Monte Carlo errors with a probability of about 1e-6, and in no other run than in
 
 import warnings
 from collections.abc import Iterator
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -54,14 +55,15 @@ def sampled(pm: Any, draws: int, seed: int) -> Any:
 
 def errors(draws: Any, mean: ArrayLike, std: ArrayLike) -> float:
     """By how many Monte Carlo errors the worst mean or standard deviation is off."""
-    import arviz
-
+    over = ("chain", "draw")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        mcse = [arviz.mcse(draws, method=method)[draws.name].values for method in ("mean", "sd")]
-    found = [draws.mean(("chain", "draw")).values, draws.std(("chain", "draw")).values]
-    off: list[NDArray[np.float64]] = [np.abs(one - true) / error for one, true, error in zip(found, (mean, std), mcse, strict=True)]
-    return float(np.max(off))
+        size = [import_module("arviz").ess(draws, method=method)[draws.name].values for method in ("mean", "sd")]
+    found, spread = draws.mean(over).values, draws.std(over).values
+    # The variance of an estimated standard deviation depends on the fourth moment.
+    fourth = ((draws - found) ** 4).mean(over).values / spread**4
+    error = spread / np.sqrt(size[0]), spread * np.sqrt((fourth - 1.0) / (4.0 * size[1]))
+    return float(max(np.max(np.abs(found - mean) / error[0]), np.max(np.abs(spread - std) / error[1])))
 
 
 # --- NUTS -------------------------------------------------------------------------------------------------------------

@@ -193,7 +193,7 @@ class Outcomes:
             raise InvalidInputError(f"outcomes are drawn for parameters of shape {self._shape}, got {rate.shape}")
         counts = self._counts(np.asarray(rate, dtype=np.float64), rng)
         if self._table is None:
-            return self.mechanism.simulate_raw(counts, 1, rng)[0]
+            return np.asarray(self.mechanism.simulate_raw(counts, 1, rng)[0])
         assert self.mechanism.noise is not None  # noqa: S101
         counts[self._table.cells.possible] += self.mechanism.noise.simulate(1, rng)[0]
         return counts

@@ -32,7 +32,7 @@ from discreet.numerics.lattice_sums import log_normaliser
 class Likelihood(Protocol):
     """The log likelihoods of noisy counts, a row a group, and their derivatives by the logarithms of what they depend on."""
 
-    def __call__(self, raw: Counts, log_rate: Floats) -> tuple[Floats, Floats]:
+    def __call__(self, raw: Counts, log_rate: Floats, /) -> tuple[Floats, Floats]:
         """For each group its log likelihood, and for each cell its derivative by the logarithm of its probability or rate."""
         ...
 
