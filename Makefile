@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PYTEST := $(BIN)/python -m pytest -n 2 -q
 EXTRAS := accounting,arviz,bench,docs,lint,postgresql,spark,test
+# Of its own: `make test` does without PyMC, and `make test-slow` installs it.
+LONG := pymc
 
 .PHONY: setup demo test test-slow test-all lint bench numbers report docs constraints clean
 
@@ -19,13 +21,17 @@ $(VENV)/.all: $(VENV)/.core
 	$(PIP) -e '.[$(EXTRAS)]'
 	touch $@
 
+$(VENV)/.long: $(VENV)/.all
+	$(PIP) -e '.[$(LONG)]'
+	touch $@
+
 demo: $(VENV)/.core
 	$(BIN)/python examples/demo.py
 
 test: setup
 	$(PYTEST) -m 'not slow'
 
-test-slow: setup
+test-slow: $(VENV)/.long
 	$(PYTEST) -m slow
 
 test-all: test test-slow
@@ -51,7 +57,7 @@ docs: setup
 # Pins for everything the targets install: names and versions only.
 constraints:
 	rm -rf build/pins && $(PYTHON) -m venv build/pins
-	build/pins/bin/python -m pip install --quiet '.[$(EXTRAS)]'
+	build/pins/bin/python -m pip install --quiet '.[$(EXTRAS),$(LONG)]'
 	build/pins/bin/python -m pip freeze --exclude discreet --exclude-editable | grep -E '^[A-Za-z0-9._-]+==' > constraints.txt
 
 clean:

@@ -12,7 +12,16 @@ from math import ceil, comb, exp, log, log10, pi, sqrt
 
 import numpy as np
 from scipy.special import betainc, betaincinv, polygamma
-from tests import inference_support, private_remap_support, test_concavity, test_distances, test_ledger_faults, test_privacy, test_remap
+from tests import (
+    inference_support,
+    pooling_support,
+    private_remap_support,
+    test_concavity,
+    test_distances,
+    test_ledger_faults,
+    test_privacy,
+    test_remap,
+)
 from tests.support import PRECISION
 from tests.test_lattice_sampling import log_choose
 
@@ -24,6 +33,7 @@ from discreet.analysis.error_laws import error_law, expected_error
 from discreet.analysis.optimum import TOLERANCE, constraint_count, optimal
 from discreet.arrays import Counts, Floats
 from discreet.inference import fixed_total_mixtures
+from discreet.inference.tables.posterior import table_posterior
 from discreet.mechanisms import Mechanism, calibrated, hellinger, lattice, losses
 from discreet.mechanisms.proposals import good_weights
 from discreet.model import distances
@@ -34,6 +44,7 @@ from discreet.paper import theory
 from discreet.paper.claim import Claim
 from discreet.paper.claims import compute_claims
 from discreet.paper.contenders import exact_mean
+from discreet.record.table_release import TableRelease
 from discreet.sampling.many_categories import Mixture, check_size
 from discreet.sampling.two_categories import Envelope
 
@@ -619,6 +630,30 @@ def poster() -> Numbers:
     return {f"poster: {name}, k = 4, n = 600": exact_mean(name, 600, 4, rounding="nearest") for name in ("EHDS-delta", "LSDim")}
 
 
+POOLED_WORLDS = 100
+
+
+def pooling() -> Numbers:
+    """Intervals of one category in 50 groups of 20, read alone and pooled: how wide they are, and how often they hold the truth."""
+    mechanism, ends, truths = pooling_support.table(), [], []
+    for seed in range(POOLED_WORLDS):
+        theta, raw = pooling_support.world(seed)
+        alone = table_posterior(TableRelease(mechanism, mechanism.guarantee, raw, mechanism.report(raw))).figures()
+        ends.append([np.stack([alone.low[:, 0], alone.high[:, 0]], axis=1), pooling_support.pooled(raw[:, 0]).interval()])
+        truths.append(theta)
+    found, truth = np.array(ends), np.array(truths)[:, None, :]
+    width = (found[..., 1] - found[..., 0]).mean(axis=(0, 2))
+    covered = ((found[..., 0] <= truth) & (truth <= found[..., 1])).mean(axis=(0, 2))
+    return {
+        "pooling: worlds": POOLED_WORLDS,
+        "pooling: width alone": float(width[0]),
+        "pooling: width pooled": float(width[1]),
+        "pooling: gain": float(1.0 - width[1] / width[0]),
+        "pooling: coverage alone": float(covered[0]),
+        "pooling: coverage pooled": float(covered[1]),
+    }
+
+
 SOURCES = (
     Source(odds),
     Source(promises),
@@ -642,4 +677,5 @@ SOURCES = (
     Source(theorems, slow=True),
     Source(theory_examples),
     Source(poster),
+    Source(pooling, slow=True, noise=1e-3),
 )

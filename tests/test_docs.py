@@ -90,15 +90,15 @@ def needs_spark(step: Step) -> bool:
     return "pyspark" in step.text
 
 
-def walk(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *, spark: bool) -> None:
-    """Run a page in an empty folder that holds the survey. Spark takes long to start and is left out unless wanted."""
+def walk(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *, leave_out: tuple[str, ...] = ("pyspark", "pymc")) -> None:
+    """Run a page in an empty folder that holds the survey, without the blocks that use a library which is slow or not always there."""
     (folder / "examples").mkdir()
     for place in (folder, folder / "examples"):
         shutil.copy(ROOT / "examples" / "survey.csv", place)
     monkeypatch.chdir(folder)
     namespace: dict[str, object] = {"__name__": "__docs__"}
     for step in steps(page):
-        if needs_spark(step) and not spark:
+        if any(library in step.text for library in leave_out):
             continue
         if step.kind == "shell":
             run(step.text)
@@ -112,7 +112,7 @@ LONG_PAGES = ("accuracy.md",)
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.name, marks=[pytest.mark.slow] * (page.name in LONG_PAGES)) for page in PAGES])
 def test_every_block_and_command_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    walk(page, tmp_path, monkeypatch, spark=False)
+    walk(page, tmp_path, monkeypatch)
 
 
 @pytest.mark.slow
@@ -120,14 +120,14 @@ def test_every_block_and_command_of_a_page_runs(page: Path, tmp_path: Path, monk
 def test_pages_with_spark_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # of PySpark's own sockets
-        walk(page, tmp_path, monkeypatch, spark=True)
+        walk(page, tmp_path, monkeypatch, leave_out=("pymc",))
 
 
 def test_a_block_that_fails_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (page := tmp_path / "page.md").write_text("```python\nassert 1 == 2\n```\n")
     (folder := tmp_path / "walk").mkdir()
     with pytest.raises(AssertionError):
-        walk(page, folder, monkeypatch, spark=False)
+        walk(page, folder, monkeypatch)
 
 
 @pytest.mark.parametrize("comment", ["→ 4", "→ 2.5", "2"])
@@ -145,7 +145,7 @@ def test_a_command_that_fails_is_noticed(page: str, tmp_path: Path, monkeypatch:
     (path := tmp_path / "page.md").write_text(page)
     (folder := tmp_path / "walk").mkdir()
     with pytest.raises(AssertionError, match="discreet plan"):
-        walk(path, folder, monkeypatch, spark=False)
+        walk(path, folder, monkeypatch)
 
 
 def test_the_reference_has_every_public_name() -> None:

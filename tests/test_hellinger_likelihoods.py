@@ -198,8 +198,8 @@ def test_as_many_candidates_as_are_listed() -> None:
     datasets = [(100, 145, 200), (104, 142, 199), (95, 150, 200)]
     assert _off(three, (100, 145, 200), datasets, likely=True) < TOLERANCE["likelihoods"]
     two = dc.HellingerSmooth(dc.Beta(0.5, 0.7), limits.LIKELIHOOD_RECORDS, 1)
-    datasets = [(30_000, 70_000), (30_100, 69_900), (29_750, 70_250)]
-    assert _off(two, (30_000, 70_000), datasets, likely=True) < TOLERANCE["likelihoods"]
+    pairs = [(30_000, 70_000), (30_100, 69_900), (29_750, 70_250)]
+    assert _off(two, (30_000, 70_000), pairs, likely=True) < TOLERANCE["likelihoods"]
 
 
 @pytest.mark.slow

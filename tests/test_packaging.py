@@ -26,6 +26,7 @@ EXTRAS_ALONE = {
     "pandas",
     "polars",
     "psycopg",
+    "pymc",
     "pyspark",
     "pytest",
     "ruff",

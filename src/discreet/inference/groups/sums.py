@@ -24,6 +24,8 @@ _RATES = np.geomspace(0.02, 0.9, 8)
 _ROUNDING = 2.0**-52
 _DIRECT = 1e-10
 """Relative error of a transform from which on a group's windows are convolved directly, to a relative error of 1e-12."""
+_SHORT = 1 << 12
+"""Values of all transforms together up to which it takes longer to find out how short they may be than to do them at full length."""
 _FAIR = 1e-6
 """The same where there are too many values for that."""
 _VISIBLE = 1e-15
@@ -106,13 +108,17 @@ class FixedTotals:
     low: Counts
     weight: Floats
     omitted: Floats
+    completion: Floats
+    """The tilted probability that the counts of each group add up to its total."""
 
 
 def fixed_totals(windows: Windows, totals: Counts, slope: float, depth: float) -> FixedTotals:
     """The law of each count given that the counts of each group add up to its total."""
     start = totals - windows.low.sum(axis=1)
     span = windows.low.shape[1] * (windows.width - 1)
-    reach = np.minimum(TotalBounds.of(windows, totals, slope).distance(depth), np.maximum(start, span - start) + 1.0)
+    reach = np.maximum(start, span - start) + 1.0
+    if windows.low.size * span > _SHORT:
+        reach = np.minimum(TotalBounds.of(windows, totals, slope).distance(depth), reach)
     transforms = Transforms(windows, next_fast_len(max(int(np.ceil(reach.max())) + 1, windows.width), real=True))
     rest = (start[:, None] - np.arange(windows.width)) % transforms.length
     weight = at_places(transforms.of_others(), rest)
@@ -134,7 +140,7 @@ def fixed_totals(windows: Windows, totals: Counts, slope: float, depth: float) -
             completion[row] = weight[row].sum(axis=1)
             error[row] = 1e-12
         weight /= completion[:, :, None]
-        return FixedTotals(windows.low, weight, error + windows.tail / least)
+        return FixedTotals(windows.low, weight, error + windows.tail / least, completion[:, 0])
 
 
 def at_places(values: Floats, places: Counts) -> Floats:
