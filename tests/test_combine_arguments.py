@@ -62,6 +62,10 @@ def _refusals() -> dict[str, tuple[Any, str]]:
     table, tied, away, more = (
         m.release(np.array([[1, 2], [3, 1 + extra]])) for m, extra in ((sizes, 0), (total, 0), (elsewhere, 0), (larger, 1))
     )
+
+    def counted(nulls: str | None) -> dc.Release:
+        return dc.LatticeGeometric(prior, 9, 1).release([4, 5], about=dc.About(counting=dc.CountingRule("answer", nulls=nulls)))
+
     return {
         "one": ([one], "two or more releases, got 1"),
         "not a list": (one, "give a list"),
@@ -70,6 +74,7 @@ def _refusals() -> dict[str, tuple[Any, str]]:
         "two n": ([one, other], "n = 9 and 10"),
         "units": ([one, person], "one has records, another persons"),
         "categories": ([one, named], "one has success, failure, another yes, no"),
+        "ways of counting": ([counted(None), counted("failure")], "counted in different ways"),
         "kinds": ([one, table], "some of these releases are tables"),
         "total": ([table, tied], "total alone is public"),
         "groups": ([table, away], "different groups"),
@@ -90,15 +95,15 @@ def test_what_does_not_belong_together_is_refused_in_one_line(name: str) -> None
     [
         ({"same_data": "yes"}, "True .* or False"),
         ({"same_data": True, "size_prior": "flat"}, "leave it out"),
-        ({"same_data": True, "prior": dc.Dirichlet([1, 1, 1])}, "3 categories and the records have 2"),
-        ({"same_data": True, "prior": dc.Beta(1, 1, categories=["a", "b"])}, "in their order"),
-        ({"same_data": True, "prior": 3}, "not int"),
+        ({"same_data": True, "prior": dc.Dirichlet([1, 1, 1])}, "each of the 2 categories of the release, got 3"),
+        ({"same_data": True, "prior": dc.Beta(1, 1, categories=["a", "b"])}, "in its order"),
+        ({"same_data": True, "prior": 3}, "got int"),
         ({"same_data": False, "chains": 1}, "2 or more"),
     ],
 )
 def test_bad_options_are_refused_in_one_line(options: dict[str, Any], words: str) -> None:
     with pytest.raises(dc.InvalidInputError, match=words):
-        dc.combine(two_categories(dc.Beta(1, 1), 9, 1, (4, 5)), **options)
+        dc.combine(two_categories(dc.Beta(1, 1, categories=["yes", "no"]), 9, 1, (4, 5)), **options)
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------

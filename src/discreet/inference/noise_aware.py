@@ -24,7 +24,6 @@ from discreet.inference.category_contrasts import category_contrast
 from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate, arviz_of, coordinates, dirichlet_draws, estimated, needed
 from discreet.inference.fixed_total_mixtures import CategoryLines
-from discreet.inference.listed_parts import ListedPart
 from discreet.inference.private_totals import counts_of_any_total, noise_of_any_total
 from discreet.inference.reader_priors import reader_prior
 from discreet.inference.simultaneous import common_tail
@@ -74,7 +73,7 @@ class NoiseAware:
     prior: Dirichlet | Beta
     n: int | None
     """The number of records if it is public; None if it is private, and then `size` has its posterior."""
-    counts: LatentCounts | CountsOfAnyTotal | ListedPart
+    counts: LatentCounts | CountsOfAnyTotal
     """The posterior law of the true counts."""
     impossible: tuple[Hashable, ...] = ()
     """Categories that cannot occur in this group of a table: their probability is 0, and they are not among `categories`."""
@@ -129,12 +128,7 @@ class NoiseAware:
     @cached_property
     def _lines(self) -> CategoryLines | None:
         """The probabilities of all categories as arrays, where n is public and products of the prior's parameters are floats."""
-        if (
-            self.n is None
-            or isinstance(self.counts, CountsOfAnyTotal | ListedPart)
-            or min(self.prior.exact) < _TINY
-            or self.prior.exact_total > _HUGE
-        ):
+        if self.n is None or isinstance(self.counts, CountsOfAnyTotal) or min(self.prior.exact) < _TINY or self.prior.exact_total > _HUGE:
             return None
         total = self.prior.exact_total
         a, b = (np.array([float(one) for one in exact]) for exact in (self.prior.exact, [total - one for one in self.prior.exact]))

@@ -1,4 +1,4 @@
-"""The law of the counts of several groups of records together, given by points: exact sums, or draws (docs/inference.md)."""
+"""A law of counts given by points, whose totals may differ: of several releases together, or of some of the categories."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -10,13 +10,10 @@ from discreet.arrays import Counts, Floats
 from discreet.inference.category_contrasts import PairWeights, check_pairs
 from discreet.inference.covariances import listed_covariance
 from discreet.inference.fixed_total_mixtures import probability_law
-from discreet.inference.listed_parts import ListedPart
 from discreet.inference.runs import Run, inverse
 from discreet.inference.size_posterior import SizePosterior
 from discreet.model.beta_mixtures import BetaMixture
-
-_NEGLIGIBLE = 1e-18
-"""Weight of pairs of a count and a total, relative to all, that are left out of a mixture."""
+from discreet.model.beta_rows import BetaRows, Block
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +24,12 @@ class PooledCounts:
     probability: Floats
     omitted: float = 0.0
     """Upper bound on the probability that is left out."""
+
+    @classmethod
+    def part_of(cls, points: Counts, probability: Floats, chosen: Sequence[int], omitted: float) -> "PooledCounts":
+        """The law of these columns."""
+        rows, where = np.unique(points[:, list(chosen)], axis=0, return_inverse=True)
+        return cls(rows, np.asarray(np.bincount(where.ravel(), weights=probability), dtype=np.float64), omitted)
 
     @property
     def work(self) -> int:
@@ -51,36 +54,31 @@ class PooledCounts:
         """The distribution of one category's probability: Beta(a + x, b + n - x) over counts x and totals n."""
         if self._fixed is not None:
             return probability_law(self.marginal(category), self._fixed, a, b, label, self.omitted)
-        pairs = np.stack([self.points[:, category], self._totals])
-        low = pairs.min(axis=1, keepdims=True)
-        width = int(np.ptp(pairs[1])) + 1
-        places = (pairs[0] - low[0]) * width + pairs[1] - low[1]
-        weight = np.asarray(np.bincount(places, weights=self.probability), dtype=np.float64)
-        held = np.nonzero(weight > _NEGLIGIBLE * float(weight.sum()))[0]
-        x, n = held // width + low[0], held % width + low[1]
-        left = 1.0 - float(weight[held].sum()) / float(weight.sum())
-        return BetaMixture(weight[held], a + x, b + (n - x), label, min(1.0, self.omitted + max(left, 0.0)))
+        totals, low, weights = _table(self._totals, self.points[:, category], self.probability)
+        return BetaRows([Block(low, totals, weights)], a, b, label, self.omitted)
 
-    def part(self, chosen: Sequence[int]) -> ListedPart:
+    def part(self, chosen: Sequence[int]) -> "PooledCounts":
         """The law of some of the counts."""
-        return ListedPart.of(self.points, self.probability, chosen, self.omitted)
+        return PooledCounts.part_of(self.points, self.probability, chosen, self.omitted)
 
     def covariance(self, a: Floats) -> Floats:
         """The covariances of the probabilities under Dir(a)."""
         return listed_covariance(self.points, self.probability, a)
 
     def pairs(self, first: int, second: int) -> list[PairWeights]:
-        """The joint law of two counts and of the rest, one part for each value of the rest."""
-        x, total = self.points[:, first], self.points[:, first] + self.points[:, second]
-        rest = self._totals - total
-        if self._fixed is not None:
-            return [PairWeights.of_public_total(self._fixed, *_split(x, total, self.probability))]
+        """The joint law of two counts and of the total, a part for each total unless there are only the two counts."""
+        x, both = self.points[:, first], self.points[:, first] + self.points[:, second]
+        check_pairs(int(np.ptp(both) + 1), int(np.ptp(x) + 1))
+        if self.points.shape[1] == 2:
+            totals, low, split = _table(both, x, self.probability)
+            nothing = np.zeros(len(totals), dtype=np.int64)
+            return [PairWeights(totals, low, split, nothing, nothing[:1], np.ones((len(totals), 1)))]
         found = []
-        for value in np.unique(rest).tolist():
-            at = rest == value
-            low_total, low, split = _split(x[at], total[at], self.probability[at])
-            totals, one = np.arange(low_total, low_total + len(split)), np.zeros(1, dtype=np.int64)
-            found.append(PairWeights(totals, low, split, np.full(len(split), value), one, np.ones((len(split), 1))))
+        for total in np.unique(self._totals).tolist():
+            held = self._totals == total
+            totals, low, split = _table(both[held], x[held], self.probability[held])
+            if split.any():
+                found.append(PairWeights.of_public_total(total, int(totals[0]), low, split))
         return found
 
     @cached_property
@@ -99,9 +97,9 @@ def _law(values: Counts, probability: Floats) -> Run:
     return Run(low, np.asarray(np.bincount(values - low, weights=probability), dtype=np.float64))
 
 
-def _split(x: Counts, total: Counts, probability: Floats) -> tuple[int, int, Floats]:
-    """The least total of two counts, the least first count, and the weights of all pairs from there on."""
-    check_pairs(int(np.ptp(total) + 1), int(np.ptp(x) + 1))
-    split = np.zeros((int(np.ptp(total)) + 1, int(np.ptp(x)) + 1))
-    np.add.at(split, (total - total.min(), x - x.min()), probability)
-    return int(total.min()), int(x.min()), split
+def _table(rows: Counts, columns: Counts, weight: Floats) -> tuple[Counts, int, Floats]:
+    """Weights by rows and columns: all rows from the first to the last, the first column, and the table."""
+    first, low = int(rows.min()), int(columns.min())
+    table = np.zeros((int(np.ptp(rows)) + 1, int(np.ptp(columns)) + 1))
+    np.add.at(table, (rows - first, columns - low), weight)
+    return np.arange(first, first + len(table)), low, table

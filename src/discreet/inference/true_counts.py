@@ -25,7 +25,6 @@ from discreet.inference.category_contrasts import PairWeights, check_pairs, midd
 from discreet.inference.covariances import listed_covariance
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.fixed_totals import Tilted, check_windows, tilt
-from discreet.inference.listed_parts import ListedPart
 from discreet.inference.paired_counts import PairedCounts
 from discreet.inference.pooled_counts import PooledCounts
 from discreet.inference.runs import Run, completed, convolve, inverse, sum_of, trimmed, values_at
@@ -77,8 +76,8 @@ class ListedCounts:
         np.add.at(split, (total - total.min(), x - x.min()), self.probability)
         return [PairWeights.of_public_total(self.n, int(total.min()), int(x.min()), split)]
 
-    def part(self, chosen: Sequence[int]) -> ListedPart:
-        return ListedPart.of(self.points, self.probability, chosen, self.omitted)
+    def part(self, chosen: Sequence[int]) -> PooledCounts:
+        return PooledCounts.part_of(self.points, self.probability, chosen, self.omitted)
 
     def covariance(self, a: Floats) -> Floats:
         return listed_covariance(self.points, self.probability, a)

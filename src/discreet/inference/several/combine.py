@@ -4,18 +4,21 @@ Reading records together spends nothing. What they give away together was decide
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
 
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.noise_aware import NoiseAware
+from discreet.inference.reader_priors import Prior
 from discreet.inference.several.chains import drawn_posterior
 from discreet.inference.several.outcomes import Outcome, counts_of_same_records
 from discreet.inference.several.pooled import counts_of_new_records
-from discreet.inference.several.priors import Prior, agreed_prior
+from discreet.inference.several.priors import agreed_prior
 from discreet.inference.several.tables import CombinedTable, combined_table
 from discreet.model.size_priors import SizePrior, size_prior_of
+from discreet.record.about import CountingRule
 from discreet.record.release import Release
 from discreet.record.table_release import TableRelease
 from discreet.text import listed
@@ -157,6 +160,7 @@ def _checked(releases: Iterable[Release]) -> list[Release]:
         lambda release: ", ".join(shown(str(category)) for category in release.prior.categories[:5]),
         "categories",
     )
+    _check_counted_alike(given)
     return given
 
 
@@ -165,6 +169,20 @@ def _alike(given: Sequence[Release], value: Callable[[Release], Any], words: Cal
     for release in given[1:]:
         if value(release) != value(given[0]):
             raise InvalidInputError(f"releases with different {what} are not combined: one has {words(given[0])}, another {words(release)}")
+
+
+def _check_counted_alike(given: Sequence[Release]) -> None:
+    """Refuse records that say that they were counted in different ways; the names of columns may differ from year to year."""
+    rules = [release.about.counting for release in given if release.about is not None and release.about.counting is not None]
+    ways = [
+        replace(rule, column="", privacy_id=rule.privacy_id and "", weight=rule.weight and "") if isinstance(rule, CountingRule) else rule
+        for rule in rules
+    ]
+    if any(way != ways[0] for way in ways[1:]):
+        raise InvalidInputError(
+            "releases that were counted in different ways are not combined: their counting rules differ in what became of missing or "
+            "undeclared answers, in persons or rows, weights, or other spellings (discreet show tells them)"
+        )
 
 
 def _size_prior(given: Sequence[Release], size_prior: Any, same_data: bool) -> SizePrior:

@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 
 from discreet.errors import InvalidInputError
-from discreet.model.dirichlet import Beta, Dirichlet
-from discreet.validation import spelling
+from discreet.inference.reader_priors import Prior, reader_prior
 
-Prior = Dirichlet | Beta
 _SHOWN = 5
 
 
@@ -20,15 +18,7 @@ def agreed_prior(priors: Sequence[Prior], given: Prior | None) -> Prior:
                     f"the records have different priors, {_parameters(first)} and {_parameters(other)}: say which to use with prior="
                 )
         return first
-    if not isinstance(given, (Dirichlet, Beta)):
-        raise InvalidInputError(f"prior must be a Dirichlet or a Beta, not {type(given).__name__}")
-    if given.k != first.k:
-        raise InvalidInputError(f"prior has {given.k} categories and the records have {first.k}")
-    if given.is_labelled and [*map(spelling, given.categories)] != [*map(spelling, first.categories)]:
-        raise InvalidInputError("prior must have the categories of the records, in their order, or none of its own")
-    if isinstance(first, Beta):
-        return Beta(given.exact[0], given.exact[1], categories=first.categories)
-    return Dirichlet(given.exact, first.categories)
+    return reader_prior(given, first)
 
 
 def _parameters(prior: Prior) -> str:

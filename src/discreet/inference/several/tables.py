@@ -13,10 +13,10 @@ import numpy as np
 from discreet import limits
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.frames import Library
-from discreet.inference.groups.arrays import GroupSummaries
 from discreet.inference.noise_aware import NoiseAware
+from discreet.inference.reader_priors import Prior
 from discreet.inference.several.outcomes import Outcome
-from discreet.inference.several.priors import Prior, agreed_prior
+from discreet.inference.several.priors import agreed_prior
 from discreet.inference.tables.frames import summary_frame
 from discreet.inference.tables.latent import check_groups_drawn
 from discreet.mechanisms import LatticeGeometric
@@ -129,16 +129,16 @@ class CombinedTable:
         """
         check_groups_drawn(len(self))
         shape = self.cells.shape
-        figures = GroupSummaries(*(np.zeros(shape) for _ in range(5)))
+        mean, std, low, high = np.zeros((4, *shape))
         for position, (group, can) in enumerate(zip(self, self.cells.possible, strict=True)):
             if can.sum() > 1:
                 found = self[group]
-                figures.mean[position, can], figures.std[position, can] = found.mean(), found.std()
-                figures.low[position, can], figures.high[position, can] = found.interval(mass).T
+                mean[position, can], std[position, can] = found.mean(), found.std()
+                low[position, can], high[position, can] = found.interval(mass).T
             else:
-                for numbers in (figures.mean, figures.low, figures.high):
+                for numbers in (mean, low, high):
                     numbers[position, can] = 1.0
-        return summary_frame(self.cells, figures, library)
+        return summary_frame(self.cells, {"mean": mean, "sd": std, "low": low, "high": high}, library)
 
     def __repr__(self) -> str:
         return f"CombinedTable({len(self):,} groups by {len(self.categories)} categories, {len(self.releases)} releases, {self.by!r})"

@@ -1,23 +1,23 @@
 """The numbers of a table's posterior as a data frame: one row for each group and category."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
 from discreet.inference.frames import Library, converted, labelled
-from discreet.inference.groups.arrays import GroupSummaries
 from discreet.model.cells import Cells
 
 
-def summary_frame(cells: Cells, figures: GroupSummaries, library: Library) -> Any:
-    """Mean, sd, low and high of every cell, with the labels of its group and its category."""
+def summary_frame(cells: Cells, numbers: Mapping[str, Floats], library: Library) -> Any:
+    """The named numbers of every cell, with the labels of its group and its category."""
     groups, categories = cells.shape
     places = np.unravel_index(np.repeat(np.arange(groups), categories), cells.groups.shape)
     columns = {name: labelled(place, labels) for name, place, labels in zip(cells.groups.columns, places, cells.groups.labels, strict=True)}
     columns["category"] = labelled(np.tile(np.arange(categories), groups), cells.categories)
-    numbers = {"mean": figures.mean, "sd": figures.std, "low": figures.low, "high": figures.high}
     taken = columns.keys() & numbers.keys() | ({"category"} if "category" in cells.groups.columns else set())
     if taken:
         raise InvalidInputError(f"a column of the groups is called {', '.join(sorted(taken))}, as one of the summary is; rename it")

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -219,7 +219,9 @@ class TablePosterior:
 
         `library` is "pandas", "polars" or "arrow".
         """
-        return summary_frame(self.mechanism.table.cells, self.figures(mass), library)
+        figures = self.figures(mass)
+        numbers = {"mean": figures.mean, "sd": figures.std, "low": figures.low, "high": figures.high}
+        return summary_frame(self.mechanism.table.cells, numbers, library)
 
     def to_pandas(self, mass: float = 0.95) -> Any:
         """`summary` as a pandas frame."""
@@ -378,7 +380,7 @@ class TablePosterior:
     def _law(self, position: int) -> LatentCounts | CountsOfAnyTotal:
         """The law of the true counts of a group with one or more possible categories."""
         if self._possible[position].sum() > 1:
-            return cast("LatentCounts | CountsOfAnyTotal", self[self.by[position]].counts)
+            return self[self.by[position]].counts
         size = self._known_size(position)
         return self._any_total(position) if size is None else ListedCounts(np.array([[size]], dtype=np.int64), np.zeros(1))
 
