@@ -44,7 +44,7 @@ _DENSE, _GROWTH, _NODES = 48, 4, 8
 """Outcomes that are all nodes at either end, how much longer each further panel is, and the nodes of each."""
 _RARE = 1e-7
 """Outcomes of such a probability, and no more of them than that, are left out."""
-_DRAWS, _FEWEST, _TARGETS = 400, 6, 3
+_DRAWS, _FEWEST, _TARGETS = 400, 4, 3
 """Simulated outcomes, at least so many, and how many categories of each are looked at."""
 _FEWEST_SEARCHED = 3
 """Outcomes at least where a search tries one value after the other, which many categories make slow."""
