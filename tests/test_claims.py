@@ -106,8 +106,11 @@ def test_there_are_enough_claims_and_each_has_a_recorded_verdict() -> None:
     assert len(claim_ids()) >= 25
 
 
-LONG = ("utility-h", "utility-kl", "dilation", "sliding", "theorem-4.3")
-"""Claims whose computation takes seconds."""
+LONG = (
+    *("utility-h", "utility-kl", "dilation", "sliding", "theorem-4.3", "tables-fixed", "crossover-delta", "privacy-ehd", "poster-400"),
+    *("loss-below-epsilon", "large-n", "theorem-4.5-LSZhang", "delta-within-epsilon", "statement-2", "local-at-data"),
+)
+"""Claims whose computation takes a second or more."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in VERDICTS])

@@ -181,7 +181,7 @@ def test_groups_of_private_sizes_are_single_releases() -> None:
 
 def test_what_is_too_large_is_refused_in_one_line() -> None:
     mechanism = dc.HellingerGlobal(dc.Dirichlet.uniform(3), 90, 1)
-    with lowered(POSTERIOR_CANDIDATES=100), pytest.raises(dc.TooLargeError, match="no noise-aware posterior") as caught:
+    with lowered(LIKELIHOOD_CANDIDATES=100), pytest.raises(dc.TooLargeError, match="no noise-aware posterior") as caught:
         computed(likelihood_of(mechanism), np.array([30, 30, 30]), np.full(3, 1.0 / 3.0))
     assert "\n" not in str(caught.value)
 

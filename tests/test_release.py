@@ -23,7 +23,7 @@ from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.sampling import SeededBits
 from tests.inference_support import make
 from tests.sampling_support import PretendedSecret
-from tests.support import planted
+from tests.support import lowered, planted
 
 
 @pytest.fixture(autouse=True)
@@ -437,6 +437,7 @@ def test_the_picture_tells_the_two_posteriors_apart_without_colour() -> None:
 
 def test_a_picture_without_a_noise_aware_posterior_says_so() -> None:
     release = make(dc.HellingerGlobal, dc.Dirichlet.uniform(3), 200, 1).release([50, 70, 80])
-    legend = release.plot().get_legend()
+    with lowered(LIKELIHOOD_CANDIDATES=100):
+        legend = release.plot().get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["as reported; no interval that allows for the noise"]

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli import app
 from discreet.sampling import SeededBits
-from tests.support import lowered
+from tests.support import lowered, mostly_slow
 
 HOSTILE = "</script><img src=x onerror=alert(1)><!-- & 'one' \"two\""
 CATEGORIES = [HOSTILE, "\u202egnp.exe\x1b[31m", "مدخّن"]
@@ -98,7 +98,7 @@ def test_foreign_text_is_shown_and_never_markup(found: dc.Release, tmp_path: Pat
     assert "unsafe" not in policy
 
 
-@pytest.mark.parametrize("found", [single(n=60), single(), table()], ids=["public", "private", "table"])
+@pytest.mark.parametrize("found", mostly_slow([table(), single(n=60), single()], 1), ids=["table", "public", "private"])
 def test_every_command_reads_the_page_as_the_record(found: dc.Release, tmp_path: Path) -> None:
     place, _ = reported(found, tmp_path)
     record = tmp_path / "record.json"
