@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
@@ -211,3 +212,22 @@ def test_words_are_refused_before_the_data_are_read(options: list[str], says: st
     assert says in done.stderr
     assert dc.Ledger("ledger.db").history("survey") == ()
     assert [path.name for path in tmp_path.iterdir()] == ["ledger.db"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"strict": np.bool_(True)},
+        {"strict": "yes"},
+        {"na_values": (10**1500,)},
+        {"na_values": "NA"},
+        {"na_values": None},
+        {"mapping": (("a",),)},
+        {"other_groups": (("g", "x"), ("g", "x"))},
+    ],
+    ids=str,
+)
+def test_a_rule_that_could_not_be_read_back_is_refused_before_anything_is_drawn(wrong: dict[str, Any]) -> None:
+    about = dc.About(counting=dc.CountingRule("answer", **wrong))
+    with pytest.raises(dc.InvalidInputError, match="counting rule"):
+        dc.LatticeGeometric(dc.Beta(1, 1), 9, 1).prepare([4, 5], about=about)

@@ -144,9 +144,9 @@ def kept(secrets: list[str]) -> set[str]:
             return value in numbers
         if kind is tuple:  # tuples of numbers are not among the collector's objects
             return any(type(item) in NUMBERS and item in numbers for item in value)
-        return isinstance(value, np.ndarray) and value.dtype.kind in "iuf" and bool(np.isin(list(numbers), value).any())
+        return issubclass(type(value), np.ndarray) and value.dtype.kind in "iuf" and bool(np.isin(list(numbers), value).any())
 
-    holders = [holder for holder in gc.get_objects() if holder is not numbers and not isinstance(holder, FrameType)]
+    holders = [holder for holder in gc.get_objects() if holder is not numbers and not issubclass(type(holder), FrameType)]
     if not any(map(holds, gc.get_referents(*holders))):
         return set()
     return {type(holder).__name__ for holder in holders if any(map(holds, gc.get_referents(holder)))}

@@ -200,7 +200,8 @@ def _group_label(group: Hashable) -> str:
 
 def _title(release: "Release", variable: str | None) -> str:
     """What the picture answers, and from whom and under which promise it is known."""
-    question = "How common is each category?" if variable is None else f"How common is each value of “{_label(shown(variable))}”?"
+    name = None if variable is None else _label(shown(variable))
+    question = "How common is each category?" if name is None else name if name.endswith("?") else f"How common is each value of “{name}”?"
     return f"{question}\n{_known(release)}"
 
 

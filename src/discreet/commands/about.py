@@ -20,6 +20,8 @@ NoteOption = Annotated[str | None, typer.Option(help="Anything else that readers
 
 _LISTED = 6
 """Labels that a line lists before it is cut."""
+_LONGEST = 60
+"""Longer values are shortened."""
 _NAMES = {"title": "Title", "variable": "Variable", "source": "Source", "date": "Date", "note": "Note"}
 
 
@@ -87,10 +89,19 @@ def _elsewhere(rule: "CountingRule") -> list[str]:
     return words + [f"undeclared and missing {shown(column)} as {shown(group)!r}" for column, group in rule.other_groups]
 
 
+def _quoted(label: Hashable) -> str:
+    """A value of the data in quotes, with all its blanks: they make it another value."""
+    from discreet.text import plain
+    from discreet.validation import shown
+
+    text = str(label) if isinstance(label, str) else shown(label)
+    return f"'{plain(text)}'" if len(text) <= _LONGEST else repr(shown(label))
+
+
 def _several(labels: Iterable[Hashable], *, quoted: bool = False) -> str:
     """Labels in a row, the first few if they are many."""
     from discreet.validation import shown
 
     every = list(labels)
-    listed = [repr(shown(label)) if quoted else shown(label) for label in every[:_LISTED]]
+    listed = [_quoted(label) if quoted else shown(label) for label in every[:_LISTED]]
     return ", ".join(listed) + (", ..." if len(every) > _LISTED else "")

@@ -1,7 +1,7 @@
 """`discreet combine`: what several public records say together, noise allowed for."""
 
 from collections.abc import Sequence
-from itertools import islice
+from itertools import combinations, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,8 +15,9 @@ from discreet.commands.options import (
     Lines,
     cell,
     errors_in_one_line,
+    notice,
     parse_mass,
-    parse_prior,
+    parse_reader_prior,
     print_json,
     print_lines,
     print_table,
@@ -34,15 +35,15 @@ _MOST_ROWS = 999
 
 
 def combine(
-    records: Annotated[list[str], typer.Argument(help="The JSON files of two or more releases; one may be - for standard input.")],
+    records: Annotated[list[str], typer.Argument(help="The JSON files or pages of two or more releases; one may be - for standard input.")],
     same_data: Annotated[
         bool | None,
         typer.Option("--same-data/--new-data", help="Whether all releases are about the same records, or each about records of its own."),
     ] = None,
     prior: Annotated[
-        str | None, typer.Option(help="Concentrations such as 1,1,1, or uniform:K or jeffreys:K; needed where the records' priors differ.")
+        str | None, typer.Option(help="Concentrations such as 1,1,1, or uniform or jeffreys; needed where the records' priors differ.")
     ] = None,
-    mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1.")] = str(MASS),
+    mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1, or such as 90%.")] = str(MASS),
     seed: Annotated[int, typer.Option(min=0, help="For the draws that stand for sums that would be too long.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
@@ -58,7 +59,9 @@ def combine(
         found = [read_record(record) for record in records]
         from discreet.inference.several.combine import combine as combined
 
-        given = None if prior is None else parse_prior(prior)
+        if any(one == other for one, other in combinations(found, 2)):
+            notice("two of these records are the same in every word and number; if they are copies of one draw, it counts as two here")
+        given = parse_reader_prior(prior, found[0])
         posterior: NoiseAware | CombinedTable = combined(found, same_data=same_data, prior=given, rng=seed)
         rows, error = _rows(posterior, level)
         if as_json:

@@ -51,7 +51,7 @@ def _long_list(mechanism: Mechanism) -> int | None:
     """The pairs that a posterior without independent noise goes through, if they are many."""
     if mechanism.noise is not None or mechanism.n is None:
         return None
-    pairs = most_pairs(mechanism.total, mechanism.k)
+    pairs = most_pairs(mechanism.prior.exact, mechanism.total)
     return pairs if pairs > limits.QUICK_PAIRS else None
 
 

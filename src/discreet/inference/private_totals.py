@@ -31,6 +31,8 @@ _UNDERFLOW, _NEGLIGIBLE = 1e-290, 1e-26
 _USUAL_ROOM = 1.25
 _USUAL_NODES = 320
 """Totals that a sum over all of them is done on, where there are many."""
+_LEAST_PRIOR = 1e-8
+"""Counts above 0 have about so much less weight than 0, and what is left out beside them is relative to all."""
 _ENOUGH = 1e-17
 """Probability left out with which nobody needs to look again."""
 
@@ -44,6 +46,10 @@ def counts_of_outcomes(a: Floats, outcomes: Sequence[tuple[CellNoise, tuple[int,
     """The same given several outcomes about the same counts, each with its noise."""
     if max(max(raw) for _, raw in outcomes) > limits.COUNT:
         raise TooLargeError("a noisy count is beyond 2**53, where no posterior is computed; less noise (a larger epsilon) avoids that")
+    if a.min() < _LEAST_PRIOR:
+        raise TooLargeError(
+            f"with a private n no posterior is computed for prior parameters below {_LEAST_PRIOR:g}: rounding errors would show"
+        )
     centres = np.stack([np.maximum(np.array(raw, dtype=object), -1).astype(np.int64) for _, raw in outcomes])
     factors = Factors(a, centres, np.array([noise.slope for noise, _ in outcomes]), [noise.log_factor for noise, _ in outcomes])
     found = _held(factors, reach_of(factors, prior), prior.omitted)

@@ -36,10 +36,10 @@ _WINDOW = 20
 """Widest window of two categories, in square roots of n."""
 
 
-def most_pairs(n: int, k: int) -> int:
+def most_pairs(prior: Sequence[Fraction], n: int) -> int:
     """How many pairs of a dataset and a candidate are gone through at most: fewer where categories are alike or the outcome says much."""
-    size = candidate_count(n, k)
-    return size * min(size, _WINDOW * isqrt(n)) if k == 2 else size**2
+    size = candidate_count(n, len(prior))
+    return size * min(size, _WINDOW * isqrt(n + int(sum(prior)))) if len(prior) == 2 else size**2
 
 
 class Likelihoods:

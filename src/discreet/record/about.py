@@ -14,6 +14,7 @@ from discreet.errors import InvalidInputError
 from discreet.text import is_plain
 from discreet.validation import shown, spelling
 
+_LARGEST = 10**1000
 TEXTS = ("title", "variable", "source", "note")
 """The fields that are free text."""
 
@@ -46,15 +47,32 @@ class CountingRule:
 
     def check(self, categories: tuple[Hashable, ...], groups: Any) -> None:
         """Refuse what a record cannot hold, and categories and groups that are not declared: `groups` are a table's, or None."""
+        self._check_types()
         self._check_sizes()
         declared = set(map(spelling, categories))
         named = [self.nulls, self.other, *(category for _, category in self.mapping)]
         if any(category is not None and spelling(category) not in declared for category in named):
             raise InvalidInputError("a counting rule must name declared categories; it names another")
         known = {} if groups is None else dict(zip(groups.columns, groups.labels, strict=True))
+        if len({column for column, _ in self.other_groups}) < len(self.other_groups):
+            raise InvalidInputError("a counting rule must have one other group for a column; it has two for one")
         for column, group in self.other_groups:
             if spelling(group) not in set(map(spelling, known.get(column, ()))):
                 raise InvalidInputError("the other groups of a counting rule must be declared groups, by their columns; one is not")
+
+    def _check_types(self) -> None:
+        """Refuse what could be drawn and charged for, and not be written or read back."""
+        if type(self.strict) is not bool:
+            raise InvalidInputError("strict of a counting rule must be True or False")
+        for name, values, of in (("na_values", self.na_values, "values"), ("mapping", self.mapping, "pairs")):
+            if not isinstance(values, tuple):
+                raise InvalidInputError(f"{name} of a counting rule must be a tuple of {of}, not {type(values).__name__}")
+        pairs = (*self.mapping, *self.other_groups) if isinstance(self.other_groups, tuple) else (None,)
+        if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+            raise InvalidInputError("mapping and other_groups of a counting rule must be tuples of pairs")
+        labels = (*self.na_values, *(label for pair in pairs for label in pair or ()))
+        if any(isinstance(label, int) and abs(label) >= _LARGEST for label in labels):
+            raise InvalidInputError("whole numbers in a counting rule must have at most 1,000 digits")
 
     def _check_sizes(self) -> None:
         for name in (self.column, self.privacy_id, self.weight, *(column for column, _ in self.other_groups)):

@@ -4,7 +4,6 @@ Reading records together spends nothing. What they give away together was decide
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
@@ -174,15 +173,18 @@ def _alike(given: Sequence[Release], value: Callable[[Release], Any], words: Cal
 def _check_counted_alike(given: Sequence[Release]) -> None:
     """Refuse records that say that they were counted in different ways; the names of columns may differ from year to year."""
     rules = [release.about.counting for release in given if release.about is not None and release.about.counting is not None]
-    ways = [
-        replace(rule, column="", privacy_id=rule.privacy_id and "", weight=rule.weight and "") if isinstance(rule, CountingRule) else rule
-        for rule in rules
-    ]
+    ways = [_way(rule) if isinstance(rule, CountingRule) else rule for rule in rules]
     if any(way != ways[0] for way in ways[1:]):
         raise InvalidInputError(
             "releases that were counted in different ways are not combined: their counting rules differ in what became of missing or "
             "undeclared answers, in persons or rows, weights, or other spellings (discreet show tells them)"
         )
+
+
+def _way(rule: CountingRule) -> tuple[object, ...]:
+    """How a rule counts, whatever its columns are called and in whatever order it names values."""
+    unordered = (frozenset((spelling(value), True) for value in rule.na_values), frozenset(rule.mapping), frozenset(rule.other_groups))
+    return (rule.privacy_id is None, rule.weight is None, rule.nulls, rule.other, rule.strict, *unordered)
 
 
 def _size_prior(given: Sequence[Release], size_prior: Any, same_data: bool) -> SizePrior:
