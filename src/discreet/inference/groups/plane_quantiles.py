@@ -90,7 +90,11 @@ class BetaPlanes:
             part = self.rows(chosen)
             sums = _Sums(part, nodes, powers.middle[chosen])
             sides = guesses[0][chosen], guesses[1][chosen]
-            low[chosen], high[chosen], wrong = equal_tailed((sums.below, sums.above), sides, tail, precision, part.mixture)
+
+            def exact(row: int) -> BetaMixture | None:
+                return part.mixture(row) if sums.whole[row] > 0.0 else None
+
+            low[chosen], high[chosen], wrong = equal_tailed((sums.below, sums.above), sides, tail, precision, exact)
             uncertain = np.maximum(sums.uncertainty(low[chosen]), sums.uncertainty(high[chosen]))
             error[chosen], whole[chosen] = wrong + uncertain, sums.whole
             return chosen[~(uncertain <= _UNCERTAIN * precision * tail)]

@@ -59,12 +59,16 @@ _FEWER = 0.7
 
 
 def equal_tailed(
-    sides: tuple[Evaluate, Evaluate], guesses: tuple[Floats, Floats], tail: float, precision: float, exact: Callable[[int], BetaMixture]
+    sides: tuple[Evaluate, Evaluate],
+    guesses: tuple[Floats, Floats],
+    tail: float,
+    precision: float,
+    exact: Callable[[int], BetaMixture | None],
 ) -> tuple[Floats, Floats, Floats]:
     """The points with probability `tail` below and above them, and how far the probability beyond either is from that at most.
 
     `sides` evaluate what lies below and what lies above a logit, and `guesses` say where to look first. What does not converge is found
-    in `exact`, the distribution of one row.
+    in `exact`, the distribution of one row; None if nothing of it is here, which leaves everything open.
     """
     found = []
     for upper, (evaluate, guess) in enumerate(zip(sides, guesses, strict=True)):
@@ -73,6 +77,9 @@ def equal_tailed(
         point = np.asarray(expit(logit))
         for row in np.nonzero(~(error <= precision * tail))[0].tolist():
             mixture = exact(row)
+            if mixture is None:
+                point[row], error[row] = float(upper), 1.0
+                continue
             point[row] = mixture.ppf(1.0 - tail if upper else tail)
             error[row] = abs(float(mixture.sf(point[row]) if upper else mixture.cdf(point[row])) - tail)
         found.append((point, error))
