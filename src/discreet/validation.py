@@ -122,8 +122,10 @@ def check_levels(q: ArrayLike) -> NDArray[np.float64]:
 
 def check_share(value: float, name: str) -> float:
     """A share of the probability, which must lie strictly between 0 and 1."""
-    if isinstance(value, (str, bytes)) or not 0.0 < value < 1.0:
-        raise InvalidInputError(f"{name} must be a number strictly between 0 and 1, got {shown(value)!r}")
+    if isinstance(value, (str, bytes)):
+        raise InvalidInputError(f"{name} must be a number strictly between 0 and 1, not {type(value).__name__}")
+    if not 0.0 < value < 1.0:
+        raise InvalidInputError(f"{name} must lie strictly between 0 and 1, got {value}")
     return float(value)
 
 
