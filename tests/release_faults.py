@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
@@ -151,9 +152,11 @@ def kills(location: str, rounds: int, seed: int, *, release: Callable[[Path], No
     chance = random.Random(seed)  # noqa: S311 - instants of kills, not secrets
     life = LONGEST_LIFE * seconds_for_a_release(release, folder)
     seen = {"uncharged": 0, "journals": 0, "within": 0}
+    earlier: Counter[str] = Counter()
     last = outcome(folder)
     for turn in range(rounds):
-        if last["spends"] >= AFFORDABLE - 2:  # a budget for the next ones; what was released stays where it is
+        if last["spends"] >= AFFORDABLE - 2:  # a budget for the next ones
+            earlier.update(last)
             renewed(folder)
             last = outcome(folder)
         if not careless and turn % 4 == 3:
@@ -169,7 +172,8 @@ def kills(location: str, rounds: int, seed: int, *, release: Callable[[Path], No
         seen["uncharged"] += now["outputs"] > now["spends"]
         seen["within"] += now["spends"] > now["outputs"] + (last["spends"] - last["outputs"])
         last = now
-    return {**seen, **last}
+    earlier.update(last)
+    return {**seen, **earlier}
 
 
 def renewed(folder: Path) -> None:
