@@ -3,14 +3,12 @@
 Where the sizes of groups are public, or nothing is, groups are independent: what all releases say about one is a matter of its own rows.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from discreet import limits
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.frames import Library
 from discreet.inference.noise_aware import NoiseAware
@@ -19,6 +17,7 @@ from discreet.inference.several.outcomes import Outcome
 from discreet.inference.several.priors import agreed_prior
 from discreet.inference.tables.frames import summary_frame
 from discreet.inference.tables.latent import check_groups_drawn
+from discreet.inference.tables.one_by_one import OneByOne
 from discreet.mechanisms import LatticeGeometric
 from discreet.model.cells import Cells, Groups
 from discreet.model.dirichlet import Dirichlet
@@ -55,7 +54,7 @@ def combined_table(releases: Sequence[TableRelease], prior: Prior | None, same_d
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CombinedTable:
+class CombinedTable(OneByOne):
     """What several tables say about each group: `table["north", "f"]` is one group's posterior. Iteration is over the groups.
 
     A posterior is computed when it is first asked for, and the last few are kept.
@@ -80,29 +79,6 @@ class CombinedTable:
     def categories(self) -> tuple[Hashable, ...]:
         """The categories of the tables; in some groups not all of them may be possible."""
         return self.cells.categories
-
-    def __len__(self) -> int:
-        return len(self.by)
-
-    def __iter__(self) -> Iterator[Hashable]:
-        return iter(self.by)
-
-    @cached_property
-    def _known(self) -> dict[int, NoiseAware]:
-        return {}
-
-    def __getitem__(self, group: Hashable) -> NoiseAware:
-        """The posterior of the categories' probabilities in one group: exact, or a `CombinedDraws`.
-
-        Raises InvalidInputError where there is nothing to infer: in a group with one possible category, or with none.
-        """
-        position = self.by.index(group)
-        if position not in self._known:
-            found = self._posterior(position)
-            while len(self._known) >= limits.GROUPS_HELD:
-                self._known.pop(next(iter(self._known)))
-            self._known[position] = found
-        return self._known[position]
 
     def _posterior(self, position: int) -> NoiseAware:
         possible, group = self.cells.possible[position], self.by[position]

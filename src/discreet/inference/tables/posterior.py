@@ -33,6 +33,7 @@ from discreet.inference.tables.contrasts import comparable, group_contrasts
 from discreet.inference.tables.draws import Ranks, TableDraws
 from discreet.inference.tables.frames import summary_frame
 from discreet.inference.tables.latent import LatentTable, Margin, Over, Positions, check_draws
+from discreet.inference.tables.one_by_one import OneByOne
 from discreet.inference.tables.other_groups import Group, TiedSizes, check_groups, tied_sizes
 from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, weights_of
 from discreet.inference.tables.summaries import check_summaries, check_total, group_summaries
@@ -99,7 +100,7 @@ def check_table_posterior(mechanism: Mechanism) -> None:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TablePosterior:
+class TablePosterior(OneByOne):
     """The posterior of every group of a table. `post["north", "f"]` is that of one group; with one column, `post["north"]`.
 
     A posterior is computed when it is first asked for, and the last few are kept. Iteration is over the groups.
@@ -124,25 +125,6 @@ class TablePosterior:
     def categories(self) -> tuple[Hashable, ...]:
         """The categories of the table; in some groups not all of them may be possible."""
         return self.mechanism.table.cells.categories
-
-    def __len__(self) -> int:
-        return len(self.by)
-
-    def __iter__(self) -> Iterator[Hashable]:
-        return iter(self.by)
-
-    def __getitem__(self, group: Hashable) -> NoiseAware:
-        """The posterior of the categories' probabilities in one group, as one variable has it.
-
-        Raises InvalidInputError where there is nothing to infer: in a group with one possible category, or with none.
-        """
-        position = self.by.index(group)
-        if position not in self._known:
-            found = self._posterior(position)
-            while len(self._known) >= limits.GROUPS_HELD:
-                self._known.pop(next(iter(self._known)))
-            self._known[position] = found
-        return self._known[position]
 
     def size(self, group: Hashable) -> SizePosterior:
         """The posterior of the number of records in one group. A public size has probability 1."""
@@ -330,10 +312,6 @@ class TablePosterior:
         return arviz_of(self.to_xarray(draws, chains, rng))
 
     # --- one group ----------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def _known(self) -> dict[int, NoiseAware]:
-        return {}
 
     @property
     def _possible(self) -> Mask:
