@@ -12,6 +12,7 @@ that can be worth once all releases are known is bounded.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,7 +192,7 @@ def _possible(law: LatentCounts | CountsOfAnyTotal) -> Counts:
 
 def _box(ranges: Sequence[tuple[int, int]]) -> Counts:
     """All combinations of counts from the first to the last of each range."""
-    size = float(np.prod([high - low + 1.0 for low, high in ranges]))
+    size = prod(high - low + 1.0 for low, high in ranges)
     if size > limits.POOLED_POINTS:
         raise TooLargeError(f"the noise leaves about {size:.2g} counts of one release possible; up to {limits.POOLED_POINTS:,} are listed")
     axes = np.meshgrid(*[np.arange(low, high + 1) for low, high in ranges], indexing="ij")
@@ -280,14 +281,14 @@ class _Grid:
         totals = [np.unique(points.sum(axis=1)) for points in (first, second)]
         total = int(totals[0][0] + totals[1][0]) if len(totals[0]) == len(totals[1]) == 1 else None
         shape = tuple((widths if total is None else widths[:-1]).tolist())
-        size = float(np.prod([float(width) for width in shape]))
+        size = prod(map(float, shape))
         if size > limits.POOLED_CELLS:
             raise TooLargeError(f"the noise leaves about {size:.2g} sums of counts possible; up to {limits.POOLED_CELLS:,} are held")
         return cls(lows, shape, total)
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape))
+        return prod(self.shape)
 
     def index(self, away: Counts) -> NDArray[np.int64]:
         """The places of counts, given less the least ones."""
