@@ -199,7 +199,7 @@ POOLED_PRODUCTS = 1 << 27
 """Pairs of counts of two releases whose sums are weighted, one after the other: some seconds. Beyond, there are draws."""
 PAIRED_CELLS = 1 << 23
 """Pairs of counts, or of totals, of two such releases, by category: 64 MB, a few times."""
-CHAIN_STEPS = 1 << 27
+CHAIN_STEPS = 1 << 26
 """Steps of all Markov chains by categories and releases, where several releases are read by draws: a minute."""
 MIXTURE_CELLS = 1 << 23
 """Pairs of a count and a total in the law of one category's probability where n is private: 64 MB, some ten times."""

@@ -23,11 +23,14 @@ from discreet.inference.several.outcomes import Outcome
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import SizePrior
+from discreet.numerics.gamma import log_gamma_ratio
 
 _FIRST = 128
 """Sweeps of the first stretch; the next ones double."""
 _KEPT = 16
 """States that are kept of each chain."""
+_LARGE = 1e6
+"""Arguments of ln Γ from which the difference of two would lose digits."""
 _TIED = 0.25
 """Part of the variance that the averages of chains may have: less means that a chain forgets where it was several times."""
 _DRIFT = 4.5
@@ -83,7 +86,7 @@ def _error_of_mean(averages: Floats) -> Floats:
 def drawn_posterior(
     prior: Dirichlet | Beta, outcomes: Sequence[Outcome], size_prior: SizePrior, chains: int, rng: np.random.Generator
 ) -> CombinedDraws:
-    """The posterior by so many chains, which run until they forget where they began.
+    """The posterior by so many chains, which run until those that began apart look alike (`_settled`): a check and not a proof.
 
     Raises TooLargeError where the noise of some release is not independent by category, or where chains do not settle.
     """
@@ -123,11 +126,13 @@ class _Part:
     reach: float
     """About how far its counts can be from their means."""
 
-    def log_weight(self, x: Counts, categories: NDArray[np.int64]) -> Floats:
-        """ln P(z_i | x_i)/x_i! of some categories' counts, whose axis is the last; -inf below 0."""
+    def log_change(self, x: Counts, step: Counts, categories: NDArray[np.int64]) -> Floats:
+        """By how much ln P(z_i | x_i)/x_i! of some categories' counts, whose axis is the last, changes with a step; -inf below 0."""
         noisy = np.concatenate([self.raw, np.zeros(1, dtype=np.int64)])[np.minimum(categories, self.noise.cells)]
-        own = np.where(categories < self.noise.cells, self.noise.log_factor((noisy - x).astype(np.float64)), 0.0)
-        return np.where(x >= 0, own - gammaln(np.maximum(x, 0) + 1.0), -np.inf)
+        before, after = (self.noise.log_factor((noisy - counts).astype(np.float64)) for counts in (x, x + step))
+        own = np.where(categories < self.noise.cells, after - before, 0.0)
+        possible = x + step >= 0
+        return np.where(possible, own - _log_rise(np.asarray(x + 1.0), np.where(possible, step, 0)), -np.inf)
 
 
 class _Walk:
@@ -202,11 +207,10 @@ class _Walk:
             step = np.rint(size * (self.parts[r].reach / longest)).astype(np.int64)
             step = np.concatenate([step, -step], axis=1)
             old, part = self.x[r][:, both], self.parts[r]
-            change += _paired(part.log_weight(old + step, both) - part.log_weight(old, both))
+            change += _paired(part.log_change(old, step, both))
             moves.append(step)
             moved += step
-        new = np.maximum(pooled + moved, 0)
-        change += _paired(gammaln(self.a[both] + new) - gammaln(self.a[both] + pooled))
+        change += _paired(_log_rise(self.a[both] + pooled, np.maximum(moved, -pooled)))
         accepted = np.log(self.rng.random(change.shape)) < change
         for r, step in zip(releases, moves, strict=True):
             self.x[r][:, both] += step * np.concatenate([accepted, accepted], axis=1)
@@ -220,14 +224,21 @@ class _Walk:
         n, total, a = self.x[r].sum(axis=1), pooled.sum(axis=1), self.a[category]
         possible = (old + step >= 0) & (n + step >= prior.first)
         step = np.where(possible, step, 0)
+        change = part.log_change(old, step, category)
         with np.errstate(invalid="ignore"):
-            change = part.log_weight(old + step, category) - part.log_weight(old, category)
             change += prior((n + step).astype(np.float64)) - prior(n.astype(np.float64))
-        change += gammaln(n + step + 1.0) - gammaln(n + 1.0)
-        mine = pooled[chains, category]
-        change += gammaln(a + mine + step) - gammaln(a + mine) - gammaln(self.a.sum() + total + step) + gammaln(self.a.sum() + total)
+        change += _log_rise(n + 1.0, step) + _log_rise(a + pooled[chains, category], step) - _log_rise(self.a.sum() + total, step)
         accepted = possible & (np.log(self.rng.random(len(chains))) < change)
         self.x[r][chains, category] += step * accepted
+
+
+def _log_rise(z: Floats, step: Counts) -> Floats:
+    """ln Γ(z + step)/Γ(z). Two logarithms are subtracted as long as that leaves their digits."""
+    found = np.asarray(gammaln(z + step) - gammaln(z))
+    large = np.maximum(z, z + step) > _LARGE
+    if large.any():
+        found[large] = log_gamma_ratio(z[large], step[large])
+    return found
 
 
 def _paired(change: Floats) -> Floats:
