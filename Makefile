@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PYTEST := $(BIN)/python -m pytest -n 2 -q
-EXTRAS := accounting,arviz,bench,docs,lint,postgresql,spark,test
+EXTRAS := accounting,arviz,bench,docs,lint,postgresql,spark,test,web
 # Of its own: `make test` does without PyMC, and `make test-slow` installs it.
 LONG := pymc
 

@@ -18,6 +18,7 @@ from discreet.commands.report import report
 from discreet.commands.reproduce import reproduce
 from discreet.commands.show import show
 from discreet.commands.verify import verify
+from discreet.explore.command import explore
 
 app = typer.Typer(
     name="discreet",
@@ -26,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (release, show, report, contrast, combine, compare, plan, verify, reproduce):
+for _command in (release, show, report, contrast, combine, compare, plan, explore, verify, reproduce):
     app.command(cls=Command)(_command)
 app.add_typer(ledger.app)
 

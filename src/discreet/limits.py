@@ -28,6 +28,8 @@ TABLE_CELLS = 50_000_000
 """Groups by categories: each array of a table is then at most 400 MB."""
 RECORD_CHARACTERS = 1 << 26
 """Characters of a record."""
+REQUEST_BYTES = 1 << 27
+"""Bytes that the page of `discreet explore` may send at once: a record with all its characters, and the form around it."""
 WRAPPERS = 4
 FACTOR = 10**100
 """Of a calibrated exponent, and one over the smallest: floats must be able to follow."""

@@ -1,0 +1,42 @@
+"""The application: the page, its own files, and what each screen answers."""
+
+from collections.abc import Iterable
+from importlib import resources
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from discreet.explore import plan_screen, read_screen
+from discreet.explore.access import Guard
+from discreet.explore.forms import HANDLERS
+from discreet.explore.turns import Turns
+
+_FILES = {
+    "/": ("explore", "static/index.html", "text/html"),
+    "/report.css": ("commands", "page.css", "text/css"),
+    "/style.css": ("explore", "static/style.css", "text/css"),
+    "/page.js": ("explore", "static/page.js", "text/javascript"),
+    "/htmx.min.js": ("explore", "static/htmx.min.js", "text/javascript"),
+}
+"""The files of the page, which are the same for everyone; no other file is ever read for an answer."""
+
+
+def application(token: str, port: int) -> ASGIApp:
+    """The whole of it, behind its checks."""
+    app = Starlette(routes=[*_files(), *plan_screen.ROUTES, *read_screen.ROUTES], exception_handlers=HANDLERS)
+    app.state.turns = Turns()
+    app.state.records = read_screen.Opened()
+    return Guard(app, token=token, port=port, open_paths=frozenset(_FILES))
+
+
+def _files() -> Iterable[Route]:
+    for path, (package, name, kind) in _FILES.items():
+        content = resources.files(f"discreet.{package}").joinpath(name).read_bytes()
+
+        async def answer(_: Request, content: bytes = content, kind: str = kind) -> Response:
+            return Response(content, media_type=kind)
+
+        yield Route(path, answer)

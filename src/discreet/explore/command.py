@@ -1,0 +1,26 @@
+"""`discreet explore`: a page on this machine to plan on and to read records."""
+
+from typing import Annotated
+
+import typer
+
+from discreet.commands.options import errors_in_one_line
+from discreet.errors import InvalidInputError
+
+
+def explore(
+    port: Annotated[int | None, typer.Option("--port", help="Listen on this port of 127.0.0.1; without it, on any that is free.")] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address and open no browser.")] = False,
+) -> None:
+    """Open a page in your browser to choose an epsilon by looking, and to read records that others published.
+
+    The page is served by this machine to itself: nothing is sent anywhere. It asks for no data.
+
+    Example: discreet explore
+    """
+    with errors_in_one_line():
+        try:
+            from discreet.explore.server import serve
+        except ImportError:
+            raise InvalidInputError("discreet explore needs the extra web: pip install 'discreet[web]'") from None
+        serve(port, browser=not no_browser)

@@ -1,0 +1,72 @@
+"""What was typed, and what is said beside a field where it is wrong."""
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from discreet.commands.html import Html, element, joined
+from discreet.errors import DiscreetError
+from discreet.explore.access import TooLongError
+from discreet.explore.turns import SupersededError
+
+_FIELDS = 200
+"""More than any form of the page has."""
+
+
+class FieldError(Exception):
+    """What was typed into a field cannot be taken, and why."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+async def typed(request: Request) -> dict[str, str]:
+    """The fields of a form by their names; one that was sent twice has its last value."""
+    try:
+        pairs = parse_qsl((await request.body()).decode(), keep_blank_values=True, max_num_fields=_FIELDS)
+    except ValueError:
+        return {}
+    return {name: value.strip() for name, value in pairs}
+
+
+@contextmanager
+def field(name: str) -> Iterator[None]:
+    """Whatever is refused inside is said beside this field."""
+    try:
+        yield
+    except DiscreetError as error:
+        raise FieldError(name, str(error)) from None
+
+
+def messages(screen: str, fields: Iterable[str], wrong: Mapping[str, str]) -> Html:
+    """The places beside the fields of a screen, which are in the page already: empty, or with what is wrong."""
+    return joined(
+        *(
+            element("p", wrong.get(name, ""), id=f"{screen}-{name}-error", class_="error", hx_swap_oob="true", aria_live="polite")
+            for name in fields
+        )
+    )
+
+
+async def _superseded(_: Request, __: Exception) -> Response:
+    """Nothing is shown: the answer to the newer question will be."""
+    return Response(status_code=204)
+
+
+async def _too_long(_: Request, __: Exception) -> Response:
+    return HTMLResponse(element("p", "This is longer than the page takes.", class_="error"), status_code=413)
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    """The answer where something went wrong that is nobody's input: of what kind it was is said on the terminal."""
+    sys.stderr.write(f"discreet explore: a part of the page failed with {type(error).__name__}\n")
+    return HTMLResponse(element("p", "This part could not be computed. The terminal says more.", class_="error"), status_code=500)
+
+
+HANDLERS = {SupersededError: _superseded, TooLongError: _too_long, Exception: _failed}
+"""What is answered where an error reaches the application."""

@@ -1,0 +1,74 @@
+// The page's own script: the token on every request, the two screens, fields that are wrong, copying and downloads.
+"use strict";
+
+const TOKEN = "discreet-token";
+const tab = crypto.randomUUID();
+
+// The token comes after the # of the address, which no browser sends anywhere, and is taken out of it. It is kept for this tab and port alone.
+if (location.hash.length > 1) {
+  sessionStorage.setItem(TOKEN, location.hash.slice(1));
+  history.replaceState(null, "", location.pathname);
+}
+
+function headers() {
+  return { "X-Discreet-Token": sessionStorage.getItem(TOKEN) ?? "", "X-Discreet-Tab": tab };
+}
+
+document.addEventListener("htmx:configRequest", (event) => Object.assign(event.detail.headers, headers()));
+
+document.addEventListener("htmx:beforeRequest", (event) => event.detail.target.setAttribute("aria-busy", "true"));
+document.addEventListener("htmx:afterRequest", (event) => event.detail.target.removeAttribute("aria-busy"));
+
+// A field whose message is not empty is wrong.
+document.addEventListener("htmx:oobAfterSwap", (event) => {
+  const message = event.detail.target;
+  for (const input of document.querySelectorAll(`[aria-describedby~="${message.id}"]`)) {
+    input.setAttribute("aria-invalid", message.textContent ? "true" : "false");
+  }
+});
+
+function show(name) {
+  for (const screen of document.querySelectorAll(".screen")) screen.hidden = screen.id !== name;
+  for (const button of document.querySelectorAll("[data-screen]")) {
+    if (button.dataset.screen === name) button.setAttribute("aria-current", "page");
+    else button.removeAttribute("aria-current");
+  }
+}
+
+async function copy(button) {
+  await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+  const said = button.textContent;
+  button.textContent = "Copied";
+  setTimeout(() => { button.textContent = said; }, 1500);
+}
+
+// A link cannot carry the token, so a download is fetched and then saved.
+async function download(button) {
+  const form = document.getElementById(button.dataset.form);
+  const answer = await fetch(button.dataset.download, { method: "POST", headers: headers(), body: new URLSearchParams(new FormData(form)) });
+  if (!answer.ok) {
+    button.insertAdjacentHTML("afterend", await answer.text());
+    return;
+  }
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await answer.blob());
+  link.download = button.dataset.name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (!button) return;
+  if (button.dataset.screen) show(button.dataset.screen);
+  if (button.dataset.copy) copy(button);
+  if (button.dataset.download) download(button);
+});
+
+addEventListener("DOMContentLoaded", () => {
+  if (!sessionStorage.getItem(TOKEN)) {
+    document.getElementById("locked").hidden = false;
+    return;
+  }
+  for (const screen of document.querySelectorAll(".screen")) htmx.trigger(screen, "opened");
+});

@@ -1,0 +1,70 @@
+"""A real `discreet explore` in a process of its own, and requests to it."""
+
+import http.client
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+CODE = "from discreet.cli import app; app()"
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where it listens, and the token it printed."""
+
+    port: int
+    token: str
+    process: int
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def address(self) -> str:
+        """What is opened in a browser."""
+        return f"http://{self.host}/#{self.token}"
+
+    def headers(self) -> dict[str, str]:
+        """Those with which the page's own requests are sent."""
+        return {"Host": self.host, "Origin": f"http://{self.host}", "X-Discreet-Token": self.token, "X-Discreet-Tab": "test"}
+
+    def ask(self, method: str, path: str, headers: dict[str, str] | None = None, body: bytes = b"") -> tuple[int, dict[str, str], str]:
+        """The status, the headers and the text of an answer to a request with these headers and no others."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        try:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in (self.headers() if headers is None else headers).items():
+                connection.putheader(name, value)
+            connection.putheader("Content-Length", str(len(body)))
+            connection.endheaders(body)
+            answer = connection.getresponse()
+            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode()
+        finally:
+            connection.close()
+
+    def post(self, path: str, **fields: str) -> tuple[int, str]:
+        """The answer to a form."""
+        status, _, text = self.ask("POST", path, self.headers(), urlencode(fields).encode())
+        return status, text
+
+
+@contextmanager
+def explore(*options: str) -> Iterator[Server]:
+    """A server that answers until the block ends."""
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-c", CODE, "explore", "--no-browser", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        found = re.search(r"http://127\.0\.0\.1:([0-9]+)/#(\S+)", process.stdout.readline())
+        if found is None:
+            raise AssertionError(process.communicate(timeout=60))
+        yield Server(int(found[1]), found[2], process.pid)
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
