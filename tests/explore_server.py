@@ -1,6 +1,7 @@
 """A real `discreet explore` in a process of its own, and requests to it."""
 
 import http.client
+import os
 import re
 import subprocess
 import sys
@@ -54,11 +55,12 @@ class Server:
 
 
 @contextmanager
-def explore(*options: str) -> Iterator[Server]:
-    """A server that answers until the block ends."""
-    process = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-c", CODE, "explore", "--no-browser", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+def explore(*options: str, **environment: str) -> Iterator[Server]:
+    """A server that answers until the block ends, with these variables as well; it opens the browser that BROWSER names, or none."""
+    quiet = () if "BROWSER" in environment else ("--no-browser",)
+    command = [sys.executable, "-c", CODE, "explore", *quiet, *options]
+    variables = os.environ | environment
+    process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603
     try:
         assert process.stdout is not None
         found = re.search(r"http://127\.0\.0\.1:([0-9]+)/#(\S+)", process.stdout.readline())

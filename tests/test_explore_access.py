@@ -1,11 +1,18 @@
 """Who is answered by `discreet explore`: its own page with its token, and nobody else. The server is real."""
 
+import os
+import re
 import socket
+import stat
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.explore_server import Server, explore
+from tests.explore_server import CODE, Server, explore
 
 OPEN = ("/", "/report.css", "/style.css", "/page.js", "/htmx.min.js")
 CLOSED = ("/plan", "/read")
@@ -92,3 +99,60 @@ def test_other_addresses_of_the_machine_are_not_listened_on(server: Server) -> N
     for address in ("127.0.0.2", "127.1.2.3"):
         with pytest.raises(OSError, match="refused"):
             socket.create_connection((address, server.port), timeout=5)
+
+
+def test_a_body_of_any_length_is_not_taken(server: Server) -> None:
+    """The connection is closed, or the answer is that it was too long: in any case the server goes on."""
+    headers = server.headers() | {"Transfer-Encoding": "chunked"}
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        connection.sendall(f"POST /read/open HTTP/1.1\r\n{lines}\r\n".encode())
+        chunk = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
+        try:
+            for _ in range(160):
+                connection.sendall(chunk)
+            answered = connection.recv(100)
+        except OSError:
+            answered = b""
+    assert answered == b"" or re.match(rb"HTTP/1.1 (404|413)", answered)
+    assert server.ask("GET", "/plan")[0] == 200
+
+
+# --- how the browser is opened ----------------------------------------------------------------------------------------
+
+BROWSER = """#!{python}
+import os, pathlib, sys, urllib.parse
+path = pathlib.Path(urllib.parse.unquote(urllib.parse.urlsplit(sys.argv[1]).path))
+seen = [sys.argv[1], oct(path.stat().st_mode & 0o777), oct(path.parent.stat().st_mode & 0o777), path.read_text()]
+pathlib.Path({seen!r} + ".new").write_text("\\n".join(seen))
+os.rename({seen!r} + ".new", {seen!r})
+"""
+
+
+def test_the_browser_is_led_through_a_file_of_its_owner(tmp_path: Path) -> None:
+    """What is started in the browser's place writes down what it was given."""
+    browser, seen = tmp_path / "browser", tmp_path / "seen"
+    browser.write_text(BROWSER.format(python=sys.executable, seen=str(seen)))
+    browser.chmod(0o700)
+    with explore(BROWSER=str(browser)) as server:
+        while not seen.exists():
+            time.sleep(0.01)
+        given, mode, folder, text = seen.read_text().split("\n", 3)
+        assert given.startswith("file:///")
+        assert server.token not in given
+        assert (mode, folder) == ("0o600", "0o700")
+        assert f"http://{server.host}/#{server.token}" in text
+        process = Path(f"/proc/{server.process}/cmdline")
+        assert not process.exists() or server.token not in process.read_text()
+        path = Path(given.removeprefix("file://"))
+        assert stat.S_ISREG(path.stat().st_mode)
+    assert not path.parent.exists()
+
+
+def test_ports(server: Server) -> None:
+    for port, said in ((80, "from 1024 to 65535"), (70000, "from 1024 to 65535"), (server.port, "cannot be used")):
+        command = [sys.executable, "-c", CODE, "explore", "--no-browser", "--port", str(port)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=os.environ | {"COLUMNS": "500"})  # noqa: S603
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert done.stdout == ""
