@@ -16,7 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import BudgetError, DiscreetError, LedgerError
+from discreet.errors import BudgetError, DiscreetError, LedgerError, RepeatedError
 from discreet.ledger.ledger import Ledger
 
 DATASET = "survey"
@@ -142,7 +142,14 @@ def filter_race(location: str, processes: int, affordable: int) -> dict[str, int
     return raced(ledger, AMOUNT, processes)
 
 
-def raced(ledger: Ledger, amount: str, processes: int) -> dict[str, int]:
+def request_race(location: str, processes: int) -> dict[str, int]:
+    """A race of one request, sent many times, for a budget that would pay for all of them."""
+    ledger = Ledger(location, timeout=60)
+    ledger.create(DATASET, processes)
+    return raced(ledger, "1", processes, request="the same")
+
+
+def raced(ledger: Ledger, amount: str, processes: int, request: str | None = None) -> dict[str, int]:
     """Many processes, let go at once, each try to take one share of what only some can have."""
     gate, opener = os.pipe()
     reading, writing = os.pipe()
@@ -151,9 +158,9 @@ def raced(ledger: Ledger, amount: str, processes: int) -> dict[str, int]:
         os.close(opener)
         os.read(gate, 1)
         try:
-            ledger.spend(DATASET, amount)
+            ledger.spend(DATASET, amount, request=request)
             os.write(writing, b"+")
-        except BudgetError:
+        except (BudgetError, RepeatedError):
             os.write(writing, b"-")
         except BaseException as error:
             os.write(writing, b"?")
@@ -218,6 +225,7 @@ MODES: dict[str, Callable[..., dict[str, Any]]] = {
     "kills": kills,
     "careless": lambda location, rounds, seed: kills(location, rounds, seed, careless=True),
     "race": race,
+    "request race": request_race,
     "filter-race": filter_race,
     "read-only": read_only,
     "too-large": too_large,

@@ -56,6 +56,10 @@ def test_a_race_for_the_last_of_a_budget(tmp_path: Path, affordable: int) -> Non
     assert seen == {"spent": affordable, "refused": RACERS - affordable, "failed": 0, "lines": affordable}
 
 
+def test_one_request_sent_many_times_is_charged_once(tmp_path: Path) -> None:
+    assert faults("request race", tmp_path / "ledger.db", RACERS) == {"spent": 1, "refused": RACERS - 1, "failed": 0, "lines": 1}
+
+
 def test_a_race_for_the_last_of_a_filter(tmp_path: Path) -> None:
     seen = faults("filter-race", tmp_path / "ledger.db", RACERS, 3)
     assert seen == {"spent": 3, "refused": RACERS - 3, "failed": 0, "lines": seen["lines"]}
@@ -170,6 +174,9 @@ class TestServer:
         seen = faults("race", database, RACERS, affordable)
         assert seen == {"spent": affordable, "refused": RACERS - affordable, "failed": 0, "lines": affordable}
 
+    def test_one_request_sent_many_times_is_charged_once(self, database: str) -> None:
+        assert faults("request race", database, RACERS) == {"spent": 1, "refused": RACERS - 1, "failed": 0, "lines": 1}
+
     def test_no_kill_loses_a_spend(self, database: str) -> None:
         seen = faults("kills", database, 100, 20240607)
         assert seen["lost"] == 0
@@ -222,7 +229,7 @@ class TestServer:
             list(pool.map(lambda _: Ledger(database).spend("survey", "0.1"), range(RACERS // 2)))
         assert str(Ledger(database).remaining("survey")) == "ε = 0"
         with psycopg.connect(database) as connection:
-            assert connection.execute("SELECT max(length(time)), max(version) FROM discreet_spend, discreet_ledger").fetchone() == (10, 4)
+            assert connection.execute("SELECT max(length(time)), max(version) FROM discreet_spend, discreet_ledger").fetchone() == (10, 5)
 
     def test_a_ledger_of_the_second_version_replaces_one_and_is_brought_up_to_date_once(self, database: str) -> None:
         import psycopg

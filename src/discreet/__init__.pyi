@@ -19,6 +19,7 @@ from .errors import InternalError as InternalError
 from .errors import InvalidInputError as InvalidInputError
 from .errors import LedgerError as LedgerError
 from .errors import RefusedError as RefusedError
+from .errors import RepeatedError as RepeatedError
 from .errors import SourceError as SourceError
 from .errors import TooLargeError as TooLargeError
 from .inference.capabilities import Capabilities as Capabilities

@@ -48,3 +48,7 @@ class LedgerError(DiscreetError):
 
 class BudgetError(LedgerError):
     """The dataset's budget does not allow this spend; nothing was spent."""
+
+
+class RepeatedError(LedgerError):
+    """The request was charged before; nothing was spent now, and its release must not be drawn a second time."""

@@ -11,7 +11,7 @@ from math import gcd
 from typing import Any, Literal
 
 from discreet import limits
-from discreet.errors import BudgetError, InvalidInputError, LedgerError
+from discreet.errors import BudgetError, InvalidInputError, LedgerError, RepeatedError
 from discreet.model.datasets import Relation, check_relation, check_within
 from discreet.record.guarantee import Guarantee
 from discreet.text import html_fields, html_table
@@ -112,6 +112,8 @@ class Spend:
     guarantee: Loss = field(kw_only=True)
     """The release's own ε and δ, which `neighbours` belongs to."""
     neighbours: Relation = field(kw_only=True)
+    request: str | None = field(default=None, kw_only=True)
+    """The key of the request that this is for, which is charged once. None if it had none."""
 
 
 class History(tuple[Spend, ...]):
@@ -144,6 +146,16 @@ def unspent(budget: Budget, lines: Sequence[Spend]) -> tuple[Loss, Fraction | No
     if len(charged) < len(lines):
         raise LedgerError(f"a line of {budget.dataset!r} was not charged to its filter, so someone has edited the ledger; do not release")
     return left, budget.filter.limit - sum(charged, Fraction(0))
+
+
+def check_first(budget: Budget, lines: Sequence[Spend], request: str | None) -> None:
+    """Refuse a request that was charged already."""
+    line = next((line for line in lines if request is not None and line.request == request), None)
+    if line is not None:
+        raise RepeatedError(
+            f"this request was charged to {budget.dataset!r} already, as line {line.number} of {line.day}: nothing was spent now, and "
+            "nothing may be drawn for it again"
+        )
 
 
 def check_affordable(budget: Budget, lines: Sequence[Spend], charge: Charge) -> None:
@@ -256,7 +268,7 @@ def budget_of(row: Mapping[str, Any]) -> Budget:
     return Budget(row["dataset"], _loss_of(row), row["unit"], _day_of(row["created"]), rule, _relation_of(row))
 
 
-def spend_row(budget: Budget, charge: Charge, note: str, description: str) -> dict[str, Any]:
+def spend_row(budget: Budget, charge: Charge, note: str, description: str, request: str | None) -> dict[str, Any]:
     """A spend of today as a row of its table; the database numbers it."""
     own = charge.promise
     return {
@@ -269,6 +281,7 @@ def spend_row(budget: Budget, charge: Charge, note: str, description: str) -> di
         "divergence": None if charge.divergence is None else _text(charge.divergence),
         "neighbours": str(own.neighbours or budget.neighbours),
         **_amounts(own.loss, "guarantee_"),
+        "request": request,
     }
 
 
@@ -287,6 +300,7 @@ def spend_of(row: Mapping[str, Any]) -> Spend:
         None if divergence is None else Fraction(divergence),
         guarantee=charged if row.get("guarantee_epsilon") is None else _loss_of(row, "guarantee_"),
         neighbours=_relation_of(row),
+        request=row.get("request"),
     )
 
 

@@ -16,13 +16,13 @@ HOW_TO_BEGIN = (
     "or in the shell, discreet ledger create LOCATION DATASET --epsilon ... "
     "(if n is to stay private, with neighbours='add or remove one', in the shell --public nothing)"
 )
-_VERSION = 4
+_VERSION = 5
 """Of the tables below; a ledger written by a later version of them is refused, not guessed at.
 
 1: the first. 2: times are days, and a dataset may have a Rényi filter. 3: datasets and spends have a neighbour relation, and a spend
-has its release's own ε and δ beside what was charged. 4: a relation may be within groups, and a description may be of a table. A column
-says since when it is there; all but the first are nullable. An older ledger is read as it is, and brought up to date by the first
-transaction that writes to it.
+has its release's own ε and δ beside what was charged. 4: a relation may be within groups, and a description may be of a table. 5: a spend
+may carry the key of the request that it is for. A column says since when it is there; all but the first are nullable. An older ledger is
+read as it is, and brought up to date by the first transaction that writes to it.
 """
 
 
@@ -61,6 +61,7 @@ def metadata() -> "MetaData":
         Column("neighbours", Text, info={"since": 3}),
         Column("guarantee_epsilon", Text, info={"since": 3}),
         Column("guarantee_delta", Text, info={"since": 3}),
+        Column("request", Text, info={"since": 5}),
     )
     return tables
 

@@ -27,6 +27,7 @@ from discreet.ledger.budgets import (
     budget_of,
     budget_row,
     check_affordable,
+    check_first,
     checked_loss,
     checked_promise,
     checked_text,
@@ -126,6 +127,7 @@ class Ledger:
         within: Iterable[str] = (),
         note: str = "",
         description: Mapping[str, Any] | None = None,
+        request: str | None = None,
     ) -> Spend:
         """Take a release's loss from the dataset's budget, durably, before its randomness is drawn.
 
@@ -133,9 +135,12 @@ class Ledger:
         or `within` says for which. The charge may be more than the release's own loss: see `create`. When this returns, the spend is on
         the disk. When it raises, nothing may be released: a refused spend (`BudgetError`) was not recorded, and one that failed
         (`LedgerError`) may or may not have been.
+
+        `request` is a key that whoever asks makes up, such as `secrets.token_hex(16)`, and sends again if they do not know whether they
+        were heard. A dataset is charged for a key once: the second time raises a `RepeatedError`, and nothing may be drawn.
         """
         promise = checked_promise(loss, delta, neighbours, within)
-        return self._spend(dataset, promise, note, {} if description is None else description, None)
+        return self._spend(dataset, promise, note, {} if description is None else description, None, request)
 
     def _spend(
         self,
@@ -144,15 +149,19 @@ class Ledger:
         note: str,
         description: Mapping[str, Any],
         mechanism: "Mechanism | None",
+        request: str | None,
     ) -> Spend:
+        key = None if request is None else checked_text(request, "request", limits.NAME_CHARACTERS)
         text, public = checked_text(note, "note", limits.NOTE_CHARACTERS, empty=True), as_json(description)
         budget = self.budget(dataset)  # never changed, so it may be looked up before the transaction that others wait for
         charge = charge_for(budget, promise, mechanism)
         with self._transaction("write") as connection:
             if self._known(connection, dataset) != budget:
                 raise LedgerError(f"the ledger {self._where!r} was replaced meanwhile; do not release")
-            check_affordable(budget, _history(connection, budget), charge)
-            row = spend_row(budget, charge, text, public)
+            lines = _history(connection, budget)
+            check_first(budget, lines, key)
+            check_affordable(budget, lines, charge)
+            row = spend_row(budget, charge, text, public, key)
             number = connection.execute(spends().insert().values(row)).inserted_primary_key
         if number is None:
             raise LedgerError("the ledger did not say which line it wrote; do not release")
@@ -168,22 +177,24 @@ class Ledger:
         unit: Unit | None = None,
         note: str = "",
         about: "About | None" = None,
+        request: str | None = None,
     ) -> "Release":
         """Release counts and charge the dataset's budget for it: everything is checked, then the spend is durable, then it is drawn.
 
-        `note` is kept in the ledger alone; `about` are public words that the record holds.
+        `note` is kept in the ledger alone; `about` are public words that the record holds. A `request` is charged and drawn once: see
+        `spend`.
         """
         if not hasattr(mechanism, "prepare"):
             raise InvalidInputError(
                 f"mechanism must be a mechanism, such as LatticeGeometric(prior, n, epsilon), not {type(mechanism).__name__}"
             )
-        return self.draw(dataset, mechanism.prepare(counts, unit=unit, about=about), note=note)
+        return self.draw(dataset, mechanism.prepare(counts, unit=unit, about=about), note=note, request=request)
 
     @forgets_variables
-    def draw(self, dataset: str, prepared: "Prepared", *, note: str = "") -> "Release":
+    def draw(self, dataset: str, prepared: "Prepared", *, note: str = "", request: str | None = None) -> "Release":
         """Charge the dataset's budget for a release that `Mechanism.prepare` has checked, durably, and draw it in whole quanta of time."""
         mechanism = prepared.mechanism
-        self._spend(dataset, checked_promise(prepared.guarantee, 0), note, described(mechanism), mechanism)
+        self._spend(dataset, checked_promise(prepared.guarantee, 0), note, described(mechanism), mechanism, request)
         return prepared.draw(steady=True)
 
     def accountant(self, dataset: str) -> "Accountant":
