@@ -135,7 +135,9 @@ def test_the_browser_is_led_through_a_file_of_its_owner(tmp_path: Path) -> None:
     browser.write_text(BROWSER.format(python=sys.executable, seen=str(seen)))
     browser.chmod(0o700)
     with explore(BROWSER=str(browser)) as server:
-        while not seen.exists():
+        for _ in range(6000):
+            if seen.exists():
+                break
             time.sleep(0.01)
         given, mode, folder, text = seen.read_text().split("\n", 3)
         assert given.startswith("file:///")
