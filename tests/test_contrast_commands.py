@@ -9,6 +9,8 @@ from typer.testing import CliRunner, Result
 
 import discreet as dc
 from discreet.cli import app
+from discreet.inference.contrasts import Quantity
+from discreet.text import evenly
 from tests.support import lowered
 
 CATEGORIES = ["never", "former", "current"]
@@ -21,6 +23,27 @@ def invoke(*words: str | Path, columns: int = 80) -> Result:
     return CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [str(word) for word in words])
 
 
+def checked(rows: list[list[str]], quantities: list[Quantity], mass: float) -> None:
+    """Medians and intervals as printed are those of the quantities, all with as many decimals, and at least three digits of a width."""
+    texts = [[row[0].strip(), *row[1].strip().split(" to ")] for row in rows]
+    decimals = {len(text.partition(".")[2]) for row in texts for text in row}
+    assert len(decimals) == 1, texts
+    exact = [(quantity.median(), *quantity.interval(mass)) for quantity in quantities]
+    unit = 10.0 ** -decimals.pop()
+    assert [[float(text) for text in row] for row in texts] == [pytest.approx(row, abs=0.51 * unit) for row in exact]
+    assert 100 * unit <= min(high - low for _, low, high in exact) < 1000 * unit
+
+
+def test_numbers_of_a_row_have_the_same_digits() -> None:
+    assert evenly([(0.1, -0.00004, 0.25)]) == [("0.100", "0.000 to 0.250")]
+    assert evenly([(1.5, 1.0, 2.0), (30.0, 20.123, 40.0)]) == [("1.50", "1.00 to 2.00"), ("30.00", "20.12 to 40.00")]
+    assert evenly([(5.0, 0.5, 5e7)]) == [("5.000e+00", "5.000e-01 to 5.000e+07")]
+    assert evenly([(2e-9, 1e-9, 4e-9)]) == [("2.000e-09", "1.000e-09 to 4.000e-09")]
+    assert evenly([(1.0, 1.0, 1.0)]) == [("1.0000", "1.0000 to 1.0000")]
+    assert evenly([(1.0, 0.0, np.inf)]) == [("1.000e+00", "0.000e+00 to inf")]
+    assert evenly([]) == []
+
+
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     (path := tmp_path / "table.json").write_text(
@@ -31,7 +54,7 @@ def table(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def single(tmp_path: Path) -> Path:
-    (path := tmp_path / "single.json").write_text(dc.LatticeGeometric(PRIOR, 60, 1).release([30, 18, 12]).to_json())
+    (path := tmp_path / "single.json").write_text(dc.LatticeGeometric(PRIOR, 600, 1).release([300, 180, 120]).to_json())
     return path
 
 
@@ -41,7 +64,8 @@ def test_two_groups_of_a_table(table: Path) -> None:
     assert "never: north,f against north,m" in shown
     assert "90 % interval" in shown
     for quantity in (found.difference, found.ratio, found.odds_ratio):
-        assert "{:.4g} to {:.4g}".format(*quantity.interval(0.9)) in shown
+        line = next(line.split("│") for line in shown.splitlines() if line.startswith(f"│ {quantity.name} "))
+        checked([line[2:4]], [quantity], 0.9)
     assert "Promise   ε = 1 differential privacy by proof" in shown
     fields = json.loads(invoke("contrast", table, "north,f", "north,m", "never", "--json").stdout)
     assert (fields["first"], fields["second"], fields["category"], fields["mass"]) == (["north", "f"], ["north", "m"], "never", 0.95)
@@ -54,7 +78,8 @@ def test_two_categories_of_one_variable(single: Path) -> None:
     found = dc.Release.from_json(single.read_text()).noise_aware().contrast("never", "current")
     shown = invoke("contrast", single, "never", "current")
     assert "never against current" in shown.stdout
-    assert "{:.4g} to {:.4g}".format(*found.ratio.interval(0.95)) in shown.stdout
+    line = next(line.split("│") for line in shown.stdout.splitlines() if line.startswith("│ ratio "))
+    checked([line[2:4]], [found.ratio], 0.95)
 
 
 @pytest.mark.parametrize(
@@ -89,11 +114,9 @@ def test_show_compares_every_group_with_one(table: Path, tmp_path: Path) -> None
     assert result.exit_code == 0, result.output
     lines = [line.split("│") for line in result.stdout.splitlines() if line.startswith("│")]
     assert [[part.strip() for part in line[1:3]] for line in lines] == [["north", "f"], ["south", "m"]]
-    for line, group in zip(lines, [("north", "f"), ("south", "m")], strict=True):
-        found = posterior.contrast(group, ("north", "m"), "current")  # type: ignore[call-arg]
-        for place, quantity in ((3, found.difference), (5, found.odds_ratio)):
-            assert line[place].strip() == f"{quantity.median():.4g}"
-            assert line[place + 1].strip() == "{:.4g} to {:.4g}".format(*quantity.interval(0.95))
+    found = [posterior.contrast(group, ("north", "m"), "current") for group in (("north", "f"), ("south", "m"))]  # type: ignore[call-arg]
+    checked([line[3:5] for line in lines], [contrast.difference for contrast in found], 0.95)
+    checked([line[5:7] for line in lines], [contrast.odds_ratio for contrast in found], 0.95)
     assert "…" not in result.stdout
     assert "Promise" in result.stdout
     assert picture.read_bytes().startswith(b"<?xml")

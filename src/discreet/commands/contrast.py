@@ -26,7 +26,7 @@ from discreet.commands.options import (
 from discreet.commands.progress import progress_bar
 from discreet.commands.record import MASS, prior_lines, promise_lines
 from discreet.errors import InvalidInputError
-from discreet.text import plain
+from discreet.text import evenly, plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,7 +101,7 @@ def _print(found: "Release", compared: "Contrast", category: str | None, mass: f
         table.add_column(heading, justify="left" if heading == "contrast" else "right", no_wrap=True)
     for name in _QUANTITIES:
         quantity: Quantity = getattr(compared, name)
-        table.add_row(quantity.name, _number(quantity.median()), _ends(*quantity.interval(mass)))
+        table.add_row(quantity.name, *evenly([(quantity.median(), *quantity.interval(mass))])[0])
     print_table(table)
     larger = f"{names[0]} has the larger probability with probability {_chance(compared.probability)}"
     print_lines([("Larger", larger), *prior_lines(reader), *promise_lines(found, computed=False)])
@@ -135,19 +135,11 @@ def _written(name: Hashable) -> Any:
     return [written_label(part) for part in name] if isinstance(name, tuple) else written_label(name)
 
 
-def _number(value: float) -> str:
-    return f"{value:.4g}"
-
-
 def _chance(value: float) -> str:
     """A probability, which is never shown as 0 or 1."""
     if not _SURE <= value <= 1.0 - _SURE:
         return f"below {_SURE:g}" if value < 0.5 else f"above {1.0 - _SURE:g}"
     return f"{value:.4f}"
-
-
-def _ends(low: float, high: float) -> str:
-    return f"{_number(low)} to {_number(high)}"
 
 
 # --- all groups against one -------------------------------------------------------------------------------------------
@@ -171,10 +163,10 @@ class Compared:
         interval = f"{100.0 * self.mass:g} % interval,\nnoise allowed for"
         for heading in ("difference", interval, "odds\nratio", interval, "probability of\nbeing larger"):
             table.add_column(heading, justify="right", no_wrap=True)
-        for row in self.rows:
+        columns = evenly([row.difference for row in self.rows]), evenly([row.odds_ratio for row in self.rows])
+        for row, difference, odds_ratio in zip(self.rows, *columns, strict=True):
             key = row.group if isinstance(row.group, tuple) else (row.group,)
-            figures = [text for median, *ends in (row.difference, row.odds_ratio) for text in (_number(median), _ends(*ends))]
-            table.add_row(*map(cell, (*key, *figures, _chance(row.probability))))
+            table.add_row(*map(cell, (*key, *difference, *odds_ratio, _chance(row.probability))))
         return table
 
     def fields(self) -> dict[str, Any]:
