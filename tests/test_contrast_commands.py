@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 import discreet as dc
 from discreet.cli import app
-from discreet.inference.contrasts import Quantity
+from discreet.inference.contrasts import Quantity, independent_contrast
 from discreet.text import evenly
 from tests.support import lowered
 
@@ -138,3 +138,63 @@ def test_a_reference_needs_a_category(table: Path) -> None:
         result = invoke("show", table, *option)
         assert result.exit_code == 2
         assert "--reference and --category belong together" in result.stderr
+
+
+def test_one_category_in_two_releases_about_different_records(single: Path, tmp_path: Path) -> None:
+    other = tmp_path / "2025.json"
+    other.write_text(dc.LatticeGeometric(dc.Dirichlet([1, 2, 3], categories=CATEGORIES), epsilon=2).release([500, 100, 200]).to_json())
+    posteriors = [dc.Release.from_json(path.read_text()).noise_aware() for path in (other, single)]
+    found = independent_contrast(*(posterior.marginal("current") for posterior in posteriors), priors=((3, 3), (1, 2)))
+    fields = json.loads(invoke("contrast", other, single, "-c", "current", "--json").stdout)
+    assert (fields["first"], fields["second"], fields["category"], fields["group"]) == ("2025.json", "single.json", "current", None)
+    for name in ("difference", "ratio", "odds_ratio"):
+        assert (fields[name]["low"], fields[name]["high"]) == pytest.approx(getattr(found, name).interval(0.95))
+    assert fields["ratio"]["mean"] is None  # infinite, by the prior parameter 1 of the second; the first has 3
+    back = json.loads(invoke("contrast", single, other, "-c", "current", "--json").stdout)
+    assert back["ratio"]["mean"] == pytest.approx(1.0 / fields["ratio"]["median"], rel=0.1)
+    drawn = [posterior.sample(40_000, rng=seed)[:, 2] for seed, posterior in enumerate(posteriors)]  # another way to the same numbers
+    assert fields["difference"]["mean"] == pytest.approx(np.mean(drawn[0] - drawn[1]), abs=0.005)
+    assert [fields["difference"]["low"], fields["difference"]["high"]] == pytest.approx(
+        np.quantile(drawn[0] - drawn[1], [0.025, 0.975]), abs=0.01
+    )
+    words = invoke("contrast", other, single, "--category", "current", columns=300).stdout
+    assert "current: 2025.json against single.json" in words
+    assert "about different records" in words
+    assert "2025.json: ε = 2 differential privacy" in words
+    assert "single.json: ε = 1 differential privacy" in words
+
+
+def test_one_group_in_two_tables(table: Path, single: Path, tmp_path: Path) -> None:
+    other = tmp_path / "2025.json"
+    other.write_text(dc.LatticeGeometric(PRIOR, epsilon=1, by=BY).release(COUNTS + 5).to_json())
+    found = [dc.Release.from_json(path.read_text()).noise_aware()["north", "f"] for path in (table, other)]  # type: ignore[index]
+    expected = independent_contrast(*(posterior.marginal("never") for posterior in found)).difference.interval(0.9)
+    asked = ["--category", "never", "--group", "north,f", "--mass", "0.9"]
+    fields = json.loads(invoke("contrast", table, other, *asked, "--json").stdout)
+    assert (fields["difference"]["low"], fields["difference"]["high"]) == pytest.approx(expected)
+    assert fields["group"] == ["north", "f"]
+    assert "never in north,f:" in invoke("contrast", table, other, *asked).stdout
+    assert invoke("contrast", table, single, *asked).exit_code == 0  # a group of a table against a release without groups
+    mine = json.loads(invoke("contrast", table, other, *asked, "--prior", "500,1,1", "--json").stdout)
+    assert mine["difference"]["high"] - mine["difference"]["low"] < expected[1] - expected[0]
+
+
+def test_two_releases_that_cannot_be_compared_are_refused_in_one_line(table: Path, single: Path, tmp_path: Path) -> None:
+    (copy := tmp_path / "copy.json").write_text(single.read_text())
+    (other := tmp_path / "other.json").write_text(dc.LatticeGeometric(PRIOR, 600, 1).release([100, 200, 300]).to_json())
+    refused: list[tuple[list[str | Path], str]] = [
+        ([single, other], "say what to compare: RECORD GROUP GROUP CATEGORY"),
+        ([single, single, "-c", "never"], "is given twice"),
+        ([single, copy, "-c", "never"], "both records are the same release"),
+        ([single, other, "-c", "sometimes"], "category must be one of 'never', 'former', 'current'; got 'sometimes'"),
+        ([single, other, "-c", "never", "--group", "north"], "--group is for tables"),
+        ([single, table, "-c", "never"], "a record has groups by region and sex: name one of them with --group"),
+        ([table, "north,f", "north,m", "never", "-c", "never"], "the category is named twice"),
+        ([table, "north,f", "north,m", "never", "--group", "north,f"], "--group is for two releases"),
+    ]
+    for words, says in refused:
+        done = invoke("contrast", *words)
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1), (words, done.output)
+        assert says in done.stderr
+    named = [invoke("contrast", table, "north,f", "north,m", *category, "--json").stdout for category in (["never"], ["-c", "never"])]
+    assert named[0] == named[1] != ""
