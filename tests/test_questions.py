@@ -305,7 +305,8 @@ def test_summaries_in_every_library() -> None:
     table = released("sizes").noise_aware()
     assert table.to_pandas(0.9).equals(table.summary(0.9))
     assert table.summary(0.9, kind="eti").equals(table.summary(0.9))
-    for whole in (table, dc.combine([released("sizes"), released("sizes")], same_data=True)):
+    whole: Any
+    for whole in (table, dc.combine([released("sizes"), released("sizes", seed=2)], same_data=True)):
         assert refusal(partial(whole.summary, kind="hdi")) == (
             "kind must be 'eti' for a table, got 'hdi': highest density intervals are searched for one at a time, and "
             "table[group].summary(kind='hdi') has those of one group"

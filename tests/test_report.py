@@ -215,7 +215,7 @@ def test_every_label_of_a_list_is_isolated_so_that_scripts_keep_their_order(tmp_
 @pytest.mark.parametrize("found", mostly_slow([single(n=60), table()], 1), ids=["public", "table"])
 def test_the_readers_own_prior(found: dc.Release, tmp_path: Path) -> None:
     place, page = reported(found, tmp_path, "--prior", "60,1/2,20", "--mass", "0.8")
-    mine = found.noise_aware(dc.Dirichlet([60, "1/2", 20]))
+    mine = found.noise_aware(dc.Dirichlet(["60", "1/2", "20"]))
     means = mine.figures().mean.T.ravel() if isinstance(found, dc.TableRelease) else mine.mean()  # type: ignore[attr-defined]
     shown = [float(row[2].split()[0]) for row in page.rows if row[2] != "share"]
     assert sorted(shown) == pytest.approx(sorted(100.0 * mean for mean in means if mean > 0), abs=0.06)
