@@ -9,6 +9,8 @@ from typer.testing import CliRunner, Result
 
 import discreet as dc
 from discreet.cli import app
+from discreet.inference.contrasts import Quantity, independent_contrast
+from discreet.text import evenly
 from tests.support import lowered
 
 CATEGORIES = ["never", "former", "current"]
@@ -21,6 +23,27 @@ def invoke(*words: str | Path, columns: int = 80) -> Result:
     return CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [str(word) for word in words])
 
 
+def checked(rows: list[list[str]], quantities: list[Quantity], mass: float) -> None:
+    """Medians and intervals as printed are those of the quantities, all with as many decimals, and at least three digits of a width."""
+    texts = [[row[0].strip(), *row[1].strip().split(" to ")] for row in rows]
+    decimals = {len(text.partition(".")[2]) for row in texts for text in row}
+    assert len(decimals) == 1, texts
+    exact = [(quantity.median(), *quantity.interval(mass)) for quantity in quantities]
+    unit = 10.0 ** -decimals.pop()
+    assert [[float(text) for text in row] for row in texts] == [pytest.approx(row, abs=0.51 * unit) for row in exact]
+    assert 100 * unit <= min(high - low for _, low, high in exact) < 1000 * unit
+
+
+def test_numbers_of_a_row_have_the_same_digits() -> None:
+    assert evenly([(0.1, -0.00004, 0.25)]) == [("0.100", "0.000 to 0.250")]
+    assert evenly([(1.5, 1.0, 2.0), (30.0, 20.123, 40.0)]) == [("1.50", "1.00 to 2.00"), ("30.00", "20.12 to 40.00")]
+    assert evenly([(5.0, 0.5, 5e7)]) == [("5.000e+00", "5.000e-01 to 5.000e+07")]
+    assert evenly([(2e-9, 1e-9, 4e-9)]) == [("2.000e-09", "1.000e-09 to 4.000e-09")]
+    assert evenly([(1.0, 1.0, 1.0)]) == [("1.0000", "1.0000 to 1.0000")]
+    assert evenly([(1.0, 0.0, np.inf)]) == [("1.000e+00", "0.000e+00 to inf")]
+    assert evenly([]) == []
+
+
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     (path := tmp_path / "table.json").write_text(
@@ -31,7 +54,7 @@ def table(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def single(tmp_path: Path) -> Path:
-    (path := tmp_path / "single.json").write_text(dc.LatticeGeometric(PRIOR, 60, 1).release([30, 18, 12]).to_json())
+    (path := tmp_path / "single.json").write_text(dc.LatticeGeometric(PRIOR, 600, 1).release([300, 180, 120]).to_json())
     return path
 
 
@@ -41,7 +64,8 @@ def test_two_groups_of_a_table(table: Path) -> None:
     assert "never: north,f against north,m" in shown
     assert "90 % interval" in shown
     for quantity in (found.difference, found.ratio, found.odds_ratio):
-        assert "{:.4g} to {:.4g}".format(*quantity.interval(0.9)) in shown
+        line = next(line.split("│") for line in shown.splitlines() if line.startswith(f"│ {quantity.name} "))
+        checked([line[2:4]], [quantity], 0.9)
     assert "Promise   ε = 1 differential privacy by proof" in shown
     fields = json.loads(invoke("contrast", table, "north,f", "north,m", "never", "--json").stdout)
     assert (fields["first"], fields["second"], fields["category"], fields["mass"]) == (["north", "f"], ["north", "m"], "never", 0.95)
@@ -54,7 +78,8 @@ def test_two_categories_of_one_variable(single: Path) -> None:
     found = dc.Release.from_json(single.read_text()).noise_aware().contrast("never", "current")
     shown = invoke("contrast", single, "never", "current")
     assert "never against current" in shown.stdout
-    assert "{:.4g} to {:.4g}".format(*found.ratio.interval(0.95)) in shown.stdout
+    line = next(line.split("│") for line in shown.stdout.splitlines() if line.startswith("│ ratio "))
+    checked([line[2:4]], [found.ratio], 0.95)
 
 
 @pytest.mark.parametrize(
@@ -89,11 +114,9 @@ def test_show_compares_every_group_with_one(table: Path, tmp_path: Path) -> None
     assert result.exit_code == 0, result.output
     lines = [line.split("│") for line in result.stdout.splitlines() if line.startswith("│")]
     assert [[part.strip() for part in line[1:3]] for line in lines] == [["north", "f"], ["south", "m"]]
-    for line, group in zip(lines, [("north", "f"), ("south", "m")], strict=True):
-        found = posterior.contrast(group, ("north", "m"), "current")  # type: ignore[call-arg]
-        for place, quantity in ((3, found.difference), (5, found.odds_ratio)):
-            assert line[place].strip() == f"{quantity.median():.4g}"
-            assert line[place + 1].strip() == "{:.4g} to {:.4g}".format(*quantity.interval(0.95))
+    found = [posterior.contrast(group, ("north", "m"), "current") for group in (("north", "f"), ("south", "m"))]  # type: ignore[call-arg]
+    checked([line[3:5] for line in lines], [contrast.difference for contrast in found], 0.95)
+    checked([line[5:7] for line in lines], [contrast.odds_ratio for contrast in found], 0.95)
     assert "…" not in result.stdout
     assert "Promise" in result.stdout
     assert picture.read_bytes().startswith(b"<?xml")
@@ -115,3 +138,63 @@ def test_a_reference_needs_a_category(table: Path) -> None:
         result = invoke("show", table, *option)
         assert result.exit_code == 2
         assert "--reference and --category belong together" in result.stderr
+
+
+def test_one_category_in_two_releases_about_different_records(single: Path, tmp_path: Path) -> None:
+    other = tmp_path / "2025.json"
+    other.write_text(dc.LatticeGeometric(dc.Dirichlet([1, 2, 3], categories=CATEGORIES), epsilon=2).release([500, 100, 200]).to_json())
+    posteriors = [dc.Release.from_json(path.read_text()).noise_aware() for path in (other, single)]
+    found = independent_contrast(*(posterior.marginal("current") for posterior in posteriors), priors=((3, 3), (1, 2)))
+    fields = json.loads(invoke("contrast", other, single, "-c", "current", "--json").stdout)
+    assert (fields["first"], fields["second"], fields["category"], fields["group"]) == ("2025.json", "single.json", "current", None)
+    for name in ("difference", "ratio", "odds_ratio"):
+        assert (fields[name]["low"], fields[name]["high"]) == pytest.approx(getattr(found, name).interval(0.95))
+    assert fields["ratio"]["mean"] is None  # infinite, by the prior parameter 1 of the second; the first has 3
+    back = json.loads(invoke("contrast", single, other, "-c", "current", "--json").stdout)
+    assert back["ratio"]["mean"] == pytest.approx(1.0 / fields["ratio"]["median"], rel=0.1)
+    drawn = [posterior.sample(40_000, rng=seed)[:, 2] for seed, posterior in enumerate(posteriors)]  # another way to the same numbers
+    assert fields["difference"]["mean"] == pytest.approx(np.mean(drawn[0] - drawn[1]), abs=0.005)
+    assert [fields["difference"]["low"], fields["difference"]["high"]] == pytest.approx(
+        np.quantile(drawn[0] - drawn[1], [0.025, 0.975]), abs=0.01
+    )
+    words = invoke("contrast", other, single, "--category", "current", columns=300).stdout
+    assert "current: 2025.json against single.json" in words
+    assert "about different records" in words
+    assert "2025.json: ε = 2 differential privacy" in words
+    assert "single.json: ε = 1 differential privacy" in words
+
+
+def test_one_group_in_two_tables(table: Path, single: Path, tmp_path: Path) -> None:
+    other = tmp_path / "2025.json"
+    other.write_text(dc.LatticeGeometric(PRIOR, epsilon=1, by=BY).release(COUNTS + 5).to_json())
+    found = [dc.Release.from_json(path.read_text()).noise_aware()["north", "f"] for path in (table, other)]  # type: ignore[index]
+    expected = independent_contrast(*(posterior.marginal("never") for posterior in found)).difference.interval(0.9)
+    asked = ["--category", "never", "--group", "north,f", "--mass", "0.9"]
+    fields = json.loads(invoke("contrast", table, other, *asked, "--json").stdout)
+    assert (fields["difference"]["low"], fields["difference"]["high"]) == pytest.approx(expected)
+    assert fields["group"] == ["north", "f"]
+    assert "never in north,f:" in invoke("contrast", table, other, *asked).stdout
+    assert invoke("contrast", table, single, *asked).exit_code == 0  # a group of a table against a release without groups
+    mine = json.loads(invoke("contrast", table, other, *asked, "--prior", "500,1,1", "--json").stdout)
+    assert mine["difference"]["high"] - mine["difference"]["low"] < expected[1] - expected[0]
+
+
+def test_two_releases_that_cannot_be_compared_are_refused_in_one_line(table: Path, single: Path, tmp_path: Path) -> None:
+    (copy := tmp_path / "copy.json").write_text(single.read_text())
+    (other := tmp_path / "other.json").write_text(dc.LatticeGeometric(PRIOR, 600, 1).release([100, 200, 300]).to_json())
+    refused: list[tuple[list[str | Path], str]] = [
+        ([single, other], "say what to compare: RECORD GROUP GROUP CATEGORY"),
+        ([single, single, "-c", "never"], "is given twice"),
+        ([single, copy, "-c", "never"], "both records are the same release"),
+        ([single, other, "-c", "sometimes"], "category must be one of 'never', 'former', 'current'; got 'sometimes'"),
+        ([single, other, "-c", "never", "--group", "north"], "--group is for tables"),
+        ([single, table, "-c", "never"], "a record has groups by region and sex: name one of them with --group"),
+        ([table, "north,f", "north,m", "never", "-c", "never"], "the category is named twice"),
+        ([table, "north,f", "north,m", "never", "--group", "north,f"], "--group is for two releases"),
+    ]
+    for words, says in refused:
+        done = invoke("contrast", *words)
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1), (words, done.output)
+        assert says in done.stderr
+    named = [invoke("contrast", table, "north,f", "north,m", *category, "--json").stdout for category in (["never"], ["-c", "never"])]
+    assert named[0] == named[1] != ""

@@ -304,6 +304,13 @@ def test_summaries_in_every_library() -> None:
     assert refusal(lambda: posterior.summary(kind="ci")) == "kind must be 'hdi' or 'eti', got 'ci'"  # type: ignore[arg-type]
     table = released("sizes").noise_aware()
     assert table.to_pandas(0.9).equals(table.summary(0.9))
+    assert table.summary(0.9, kind="eti").equals(table.summary(0.9))
+    whole: Any
+    for whole in (table, dc.combine([released("sizes"), released("sizes", seed=2)], same_data=True)):
+        assert refusal(partial(whole.summary, kind="hdi")) == (
+            "kind must be 'eti' for a table, got 'hdi': highest density intervals are searched for one at a time, and "
+            "table[group].summary(kind='hdi') has those of one group"
+        )
     assert table.to_polars(0.9).equals(table.summary(0.9, "polars"))
 
 

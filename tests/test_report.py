@@ -33,6 +33,7 @@ class Page(HTMLParser):
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.texts: list[str] = []
         self.rows: list[list[str]] = []
+        self.headings: list[tuple[str, str]] = []
         self.feed(text)
         self.close()
         assert self.open == []
@@ -43,6 +44,8 @@ class Page(HTMLParser):
             self.open.append(tag)
         if tag == "tr":
             self.rows.append([])
+        if tag in ("h1", "h2", "h3"):
+            self.headings.append((tag, ""))
         if tag in ("td", "th"):
             self.rows[-1].append("")
 
@@ -51,6 +54,8 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.texts.append(data)
+        if {"h1", "h2", "h3"} & set(self.open):
+            self.headings[-1] = (self.headings[-1][0], self.headings[-1][1] + data)
         if {"td", "th"} & set(self.open):
             self.rows[-1][-1] += data.replace("\u00a0", " ")
 
@@ -153,6 +158,10 @@ def test_where_no_posterior_allows_for_the_noise_the_reported_one_stands_with_it
     text = "".join(page.texts)
     assert "These numbers do not allow for the noise." in text
     assert "takes the noisy counts as if they were exact" in text
+    refused = invoke("report", tmp_path / "record.json", "--output", tmp_path / "mine.html", "--prior", "1,1,1,1")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert "--prior needs a posterior that allows for the noise, and here is none: there is no noise-aware posterior" in refused.stderr
+    assert not (tmp_path / "mine.html").exists()
     assert "with probability 95 %" not in text
     assert {attributes["class"] for tag, attributes in page.tags if tag == "div" and "row" in (attributes["class"] or "")} >= {
         "row reported"
@@ -178,13 +187,67 @@ def test_of_many_groups_the_largest_and_the_smallest_are_shown_and_it_is_said(tm
     assert shown == pytest.approx([*means[:2], *means[-2:]], abs=0.1)
 
 
+def test_the_answer_comes_first_and_how_it_was_counted_below_the_promise(tmp_path: Path) -> None:
+    _, page = reported(table(), tmp_path)
+    assert [text for name, text in page.headings if name in ("h1", "h2")] == [
+        HOSTILE,
+        f"The answer: {HOSTILE}?",
+        "What the intervals mean",
+        "What is promised",
+        "How it was counted",
+        "How to check it",
+        "The record",
+    ]
+    text = "".join(page.texts)
+    assert text.index("How it was counted") < text.index(str(WORDS.counting))
+    categories = (HOSTILE, r"\u202egnp.exe\x1b[31m", "مدخّن")
+    assert [text for name, text in page.headings if name == "h3"] == [f"{category}, by {HOSTILE}" for category in categories]
+    bare = dc.LatticeGeometric(PRIOR, 60, 1).release([30, 18, 12])
+    (tmp_path / "bare").mkdir()
+    assert "The record does not say how records were counted." in "".join(reported(bare, tmp_path / "bare")[1].texts)
+
+
+def test_every_label_of_a_list_is_isolated_so_that_scripts_keep_their_order(tmp_path: Path) -> None:
+    place, _ = reported(table(), tmp_path)
+    assert "<bdi>\\u202egnp.exe\\x1b[31m</bdi>, <bdi>مدخّن</bdi></bdi></dd>" in place.read_text("utf-8")
+
+
+@pytest.mark.parametrize("found", mostly_slow([single(n=60), table()], 1), ids=["public", "table"])
+def test_the_readers_own_prior(found: dc.Release, tmp_path: Path) -> None:
+    place, page = reported(found, tmp_path, "--prior", "60,1/2,20", "--mass", "0.8")
+    mine = found.noise_aware(dc.Dirichlet(["60", "1/2", "20"]))
+    means = mine.figures().mean.T.ravel() if isinstance(found, dc.TableRelease) else mine.mean()  # type: ignore[attr-defined]
+    shown = [float(row[2].split()[0]) for row in page.rows if row[2] != "share"]
+    assert sorted(shown) == pytest.approx(sorted(100.0 * mean for mean in means if mean > 0), abs=0.06)
+    text = "".join(page.texts)
+    assert "These numbers are by the prior of whoever made this page, and not by that of the release." in text
+    assert "chose a Dirichlet distribution with the parameters 60, 1/2, 20." in text
+    assert "The prior of the release is a Dirichlet distribution with the parameters 1, 1, 1, and gives other" in text
+    command = f"discreet show {place.name} --mass 0.8 --prior 60,1/2,20"
+    assert command in text
+    again = json.loads(invoke("show", place, *command.split()[3:], "--json").stdout)
+    cells = again["cells" if isinstance(found, dc.TableRelease) else "categories"]
+    assert sorted(cell["mean"] for cell in cells) == pytest.approx(sorted(means))
+    assert invoke("show", place, "--json").stdout == invoke("show", tmp_path / "record.json", "--json").stdout
+
+
+def test_the_private_sizes_of_groups(tmp_path: Path) -> None:
+    found = dc.LatticeGeometric(PRIOR, epsilon=1, by={"region": ["north", "south"]}).release([[30, 18, 12], [40, 0, 20]])
+    assert isinstance(found, dc.TableRelease)
+    _, page = reported(found, tmp_path, "--mass", "0.9")
+    sizes = [found.noise_aware().size(group) for group in ("north", "south")]
+    expected = [[f"{size.mean():,.0f}", "{:,} to {:,}".format(*size.interval(0.9))] for size in sizes]
+    assert page.rows[-3:] == [["group", "records", "90 % interval"], ["north", *expected[0]], ["south", *expected[1]]]
+
+
 def test_the_promise_in_plain_words(tmp_path: Path) -> None:
     for folder in ("public", "private", "none"):
         (tmp_path / folder).mkdir()
     public = "".join(reported(single(n=60), tmp_path / "public")[1].texts)
-    assert "what any one person answered. Whatever a reader knows, this page changes the odds of it by a factor of at most 1.65:" in public
+    assert "a guess about what a certain person answered. Whatever else they know, reading this page changes the odds" in public
+    assert "by a factor of at most 1.65. A guess that was 50 % likely to be right becomes at most 62.3 % likely." in public
     private = "".join(reported(single(), tmp_path / "private")[1].texts)
-    assert "whether any one person took part" in private
+    assert "a guess about whether a certain person took part" in private
     assert "The odds between two answers change by at most the square of the factor." in private
     assert "Estimated from a number of persons that is itself private" in private
     drawn = dc.LatticeGeometric(PRIOR, 60, 1).release([30, 18, 12], source=SeededBits(1))
@@ -212,6 +275,29 @@ def test_what_cannot_be_written_is_refused_in_one_line(tmp_path: Path) -> None:
     assert place.read_bytes() == before
     assert not (tmp_path / "new.html").exists()
     assert not (tmp_path / "large.html").exists()
+
+
+@pytest.mark.parametrize(
+    "before", [b"\xef\xbb\xbf", b"\n \t\r\n" * 40, b"<!-- saved from a mail -->\n", b"\xef\xbb\xbf \n<!-- a --><!-- {} -->"]
+)
+def test_a_page_is_known_whatever_a_program_put_before_it(before: bytes, tmp_path: Path) -> None:
+    place, _ = reported(single(n=60), tmp_path)
+    (tmp_path / "saved.html").write_bytes(before + place.read_bytes())
+    assert invoke("show", tmp_path / "saved.html", "--json").stdout == invoke("show", tmp_path / "record.json", "--json").stdout != ""
+    (tmp_path / "saved.json").write_bytes(b"\xef\xbb\xbf" + (tmp_path / "record.json").read_bytes())
+    assert invoke("show", tmp_path / "saved.json", "--json").exit_code == 0
+
+
+def test_a_page_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    place, _ = reported(single(n=60), tmp_path)
+    size, again = place.stat().st_size, tmp_path / "page2.html"  # a name that makes the page two bytes longer, twice
+    with lowered(RECORD_CHARACTERS=size):
+        done = invoke("report", tmp_path / "record.json", "--output", again)
+        assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+        assert f"would be longer than the {size:,} bytes that discreet show reads: publish the record itself" in done.stderr
+        assert not again.exists()
+        assert invoke("show", place, "--json").exit_code == 0
+        assert invoke("report", tmp_path / "record.json", "--output", tmp_path / "last.html").exit_code == 0
 
 
 def test_a_page_that_is_not_ours_is_refused_in_one_line(tmp_path: Path) -> None:

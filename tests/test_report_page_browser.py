@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: apt-get install chromium"),
 ]
-WIDTHS = (390, 800, 1400)
+WIDTHS = (390, 768, 1280)
 INK = "() => [getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
 OVERFLOWING = """() => [...document.querySelectorAll('main *')].filter(element => {
     const box = element.getBoundingClientRect();
@@ -65,6 +65,7 @@ def test_the_page_in_a_browser(tmp_path: Path) -> None:
                     page.set_viewport_size({"width": width, "height": 900})
                     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (name, width)
                     assert page.evaluate(OVERFLOWING) == [], (name, width)
+            assert page.locator("figure").first.bounding_box()["y"] < 900, "the answer begins on the first screen"
             bars = page.locator("figure .bar")
             assert bars.count() == {"public": 3, "private": 3, "table": 5, "none": 4}[name]
             boxes = [bars.nth(number).bounding_box() for number in range(bars.count())]

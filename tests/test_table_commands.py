@@ -48,11 +48,23 @@ def test_a_table_is_released_shown_and_verified(survey: Path, public: str) -> No
     assert found.n == (None if public == "nothing" else len(ROWS))
     assert list(found.cells.groups) == [("north", "f"), ("north", "m"), ("south", "f"), ("south", "m")]
     shown = CliRunner().invoke(app, ["show", str(survey / "table.json"), "--json", "--mass", "0.9"])
-    cells = json.loads(shown.output)["cells"]
+    fields = json.loads(shown.output)
+    cells, posterior = fields["cells"], found.noise_aware()
+    if public == "nothing":
+        assert [tuple(size["group"].values()) for size in fields["sizes"]] == list(found.cells.groups)
+        laws = [posterior.size(group) for group in found.cells.groups]
+        assert [size["mean"] for size in fields["sizes"]] == pytest.approx([law.mean() for law in laws])
+        assert [(size["low"], size["high"]) for size in fields["sizes"]] == [law.interval(0.9) for law in laws]
+    else:
+        assert fields["sizes"] is None
     figures = found.noise_aware().figures(0.9)
     assert [cell["low"] for cell in cells] == pytest.approx(figures.low.ravel().tolist())
     assert [cell["reported_count"] for cell in cells] == found.counts.ravel().tolist()
     words = " ".join(CliRunner().invoke(app, ["show", str(survey / "table.json")]).output.split())
+    assert ("Number of persons in each group" in words) == (public == "nothing")
+    with lowered(GROUP_SIZES=3):
+        many = " ".join(CliRunner().invoke(app, ["show", str(survey / "table.json")]).output.split())
+    assert ("Sizes private; those of 4 groups are not shown" in many) == (public == "nothing")
     promised = {
         "sizes": "not their region and sex",
         "total": "their region and sex included; not that",

@@ -217,3 +217,5 @@ CONTRAST_PAIRS = 1 << 24
 """Pairs of counts of two categories, or of sizes of two groups, whose weights are held for a contrast: 128 MB, a few times."""
 GROUPS_COMPARED = 200
 """Groups that `discreet show` compares with a reference group: each takes a tenth of a second, or a few where a total ties them."""
+GROUP_SIZES = 200
+"""Groups whose private sizes `discreet show` tells: each takes some hundredths of a second."""

@@ -6,6 +6,7 @@ promise that stands beside it. Whatever prints a string that discreet did not wr
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from math import floor, inf, log10
 from typing import Any
 from unicodedata import category
 
@@ -13,6 +14,9 @@ _NOT_PRINTED = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode's categories: controls (C0 and C1), formats (direction, invisible marks), lone surrogates, separators of lines and paragraphs."""
 _JOINERS = "\u200c\u200d"
 """Formats that Persian, the languages of India and many emoji are written with; they change the shape of their neighbours alone."""
+
+_DECIMALS, _MOST_DECIMALS, _LARGE = 4, 8, 1e6
+"""Decimals where no interval says how many are wanted, the most that are written out, and from where on powers of ten are."""
 
 
 def is_plain(character: str) -> bool:
@@ -33,6 +37,18 @@ def listed(names: Sequence[str]) -> str:
     """Names in words, each as it may be printed: "age, region and sex"."""
     shown = [plain(name) for name in names]
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def evenly(rows: Sequence[tuple[float, float, float]]) -> list[tuple[str, str]]:
+    """Medians with the ends of their intervals, all with as many decimals as give the narrowest interval three digits.
+
+    Where numbers are infinite, very large or very close together, all are written with a power of ten and four digits.
+    """
+    widths = [high - low for _, low, high in rows if 0.0 < high - low < inf]
+    decimals = max(0, 2 - floor(log10(min(widths)))) if widths else _DECIMALS
+    fixed = decimals <= _MOST_DECIMALS and all(abs(number) < _LARGE for row in rows for number in row)
+    style = f"z.{decimals}f" if fixed else ".3e"
+    return [(f"{median:{style}}", f"{low:{style}} to {high:{style}}") for median, low, high in rows]
 
 
 def html_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

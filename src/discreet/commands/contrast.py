@@ -1,8 +1,9 @@
-"""`discreet contrast`: how one probability differs from another, from a public record alone; and all groups against one, for `show`."""
+"""`discreet contrast`: how one probability differs from another, from public records alone; and all groups against one, for `show`."""
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,6 +13,7 @@ from discreet import limits
 from discreet.commands.files import read_record
 from discreet.commands.options import (
     JsonOption,
+    Lines,
     ReaderPriorOption,
     cell,
     errors_in_one_line,
@@ -26,12 +28,13 @@ from discreet.commands.options import (
 from discreet.commands.progress import progress_bar
 from discreet.commands.record import MASS, prior_lines, promise_lines
 from discreet.errors import InvalidInputError
-from discreet.text import plain
+from discreet.text import evenly, listed, plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from discreet.inference.contrasts import Contrast, Quantity
+    from discreet.inference.noise_aware import NoiseAware
     from discreet.inference.tables.contrasts import ContrastSummary
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
@@ -49,28 +52,51 @@ def contrast(
             help="The file of a release (JSON, Parquet, or a page of discreet report), or - for standard input.", show_default=False
         ),
     ],
-    first: Annotated[str, typer.Argument(help="A group, such as north,f; in a record without groups, a category.", show_default=False)],
-    second: Annotated[str, typer.Argument(help="What it is compared with.", show_default=False)],
+    first: Annotated[
+        str,
+        typer.Argument(
+            help="A group, such as north,f; in a record without groups, a category; or the file of a second release.", show_default=False
+        ),
+    ],
+    second: Annotated[str | None, typer.Argument(help="What it is compared with; left out for two releases.", show_default=False)] = None,
     category: Annotated[
         str | None, typer.Argument(help="The category whose probability is compared in two groups.", show_default=False)
     ] = None,
+    category_option: Annotated[
+        str | None, typer.Option("--category", "-c", help="The same; the only way to name it where two releases are compared.")
+    ] = None,
+    group: Annotated[str | None, typer.Option(help="Where two tables are compared: the group of both, such as north,f.")] = None,
     mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1, or such as 90%.")] = str(MASS),
     prior: ReaderPriorOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare two groups of a table, or two categories of one variable: difference, ratio and odds ratio, noise allowed for.
+    """Compare two groups of a table, two categories, or two releases: difference, ratio and odds ratio, noise allowed for.
 
-    Examples: discreet contrast table.json north,f north,m current, or discreet contrast posterior.json never current
+    Two releases must be about different records, such as those of two years: what is known of either is then independent of the other.
+
+    Examples: discreet contrast table.json north,f north,m current, or discreet contrast posterior.json never current, or
+    discreet contrast 2024.json 2025.json --category current
     """
     with errors_in_one_line():
-        level = parse_mass(mass)
+        level, chosen = parse_mass(mass), _category(category, category_option)
+        if second is None:
+            _contrast_records((record, first), chosen, group, prior, level, as_json=as_json)
+            return
+        if group is not None:
+            raise InvalidInputError("--group is for two releases: two groups of one are named as in RECORD GROUP GROUP CATEGORY")
         found = read_record(record)
         reader = parse_reader_prior(prior, found)
-        compared = _contrast(found, first, second, category, reader)
+        compared = _contrast(found, first, second, chosen, reader)
         if as_json:
-            print_json(_fields(compared, category, level))
+            print_json(_fields(compared, chosen, level))
         else:
-            _print(found, compared, category, level, reader)
+            _print(compared, chosen, level, [*prior_lines(reader), *promise_lines(found, computed=False)])
+
+
+def _category(argument: str | None, option: str | None) -> str | None:
+    if argument is not None and option is not None:
+        raise InvalidInputError("the category is named twice, as an argument and with --category: leave one out")
+    return option if argument is None else argument
 
 
 def _contrast(found: "Release", first: str, second: str, category: str | None, reader: "Dirichlet | None") -> "Contrast":
@@ -94,17 +120,17 @@ def _group(text: str, what: str) -> Hashable:
     return labels[0] if len(labels) == 1 else tuple(labels)
 
 
-def _print(found: "Release", compared: "Contrast", category: str | None, mass: float, reader: "Dirichlet | None") -> None:
+def _print(compared: "Contrast", category: str | None, mass: float, lines: Lines) -> None:
     names = [_named(name) for name in compared.names]
     table = Table(title=cell(f"{'' if category is None else f'{category}: '}{names[0]} against {names[1]}"))
     for heading in ("contrast", "median", f"{100.0 * mass:g} % interval,\nnoise allowed for"):
         table.add_column(heading, justify="left" if heading == "contrast" else "right", no_wrap=True)
     for name in _QUANTITIES:
         quantity: Quantity = getattr(compared, name)
-        table.add_row(quantity.name, _number(quantity.median()), _ends(*quantity.interval(mass)))
+        table.add_row(quantity.name, *evenly([(quantity.median(), *quantity.interval(mass))])[0])
     print_table(table)
     larger = f"{names[0]} has the larger probability with probability {_chance(compared.probability)}"
-    print_lines([("Larger", larger), *prior_lines(reader), *promise_lines(found, computed=False)])
+    print_lines([("Larger", larger), *lines])
 
 
 def _fields(compared: "Contrast", category: str | None, mass: float) -> dict[str, Any]:
@@ -135,10 +161,6 @@ def _written(name: Hashable) -> Any:
     return [written_label(part) for part in name] if isinstance(name, tuple) else written_label(name)
 
 
-def _number(value: float) -> str:
-    return f"{value:.4g}"
-
-
 def _chance(value: float) -> str:
     """A probability, which is never shown as 0 or 1."""
     if not _SURE <= value <= 1.0 - _SURE:
@@ -146,8 +168,60 @@ def _chance(value: float) -> str:
     return f"{value:.4f}"
 
 
-def _ends(low: float, high: float) -> str:
-    return f"{_number(low)} to {_number(high)}"
+# --- two releases -----------------------------------------------------------------------------------------------------
+
+
+def _contrast_records(
+    paths: tuple[str, str], category: str | None, group: str | None, prior: str | None, mass: float, *, as_json: bool
+) -> None:
+    """One category in two releases about different records, whose posteriors are independent."""
+    from discreet.inference.contrasts import independent_contrast
+
+    if category is None:
+        raise InvalidInputError(
+            "say what to compare: RECORD GROUP GROUP CATEGORY, RECORD CATEGORY CATEGORY, or RECORD RECORD --category CATEGORY"
+        )
+    if paths[0] == paths[1]:
+        raise InvalidInputError(f"{plain(paths[0])} is given twice: a release does not differ from itself")
+    found = [read_record(path) for path in paths]
+    if found[0] == found[1]:
+        raise InvalidInputError("both records are the same release: it does not differ from itself")
+    readers = [parse_reader_prior(prior, one) for one in found]
+    if group is not None and all(one.mechanism.space.groups is None for one in found):
+        raise InvalidInputError("--group is for tables, and these records have no groups")
+    names = (Path(paths[0]).name, Path(paths[1]).name)
+    names = paths if names[0] == names[1] else names
+    posteriors = [_posterior(one, reader, group) for one, reader in zip(found, readers, strict=True)]
+    compared = independent_contrast(
+        *(posterior.marginal(category) for posterior in posteriors),
+        names=names,
+        priors=(_parameters(posteriors[0], category), _parameters(posteriors[1], category)),
+    )
+    if as_json:
+        print_json({**_fields(compared, category, mass), "group": None if group is None else parse_list(group, "--group")})
+        return
+    taken = ("Taken to be", "about different records; two releases about the same records are not compared like this")
+    promises = [("Promise", f"{name}: {promise_lines(one, computed=False)[0][1]}") for name, one in zip(names, found, strict=True)]
+    title = category if group is None else f"{category} in {group}"
+    _print(compared, title, mass, [taken, *prior_lines(readers[0]), *promises])
+
+
+def _posterior(found: "Release", reader: "Dirichlet | None", group: str | None) -> "NoiseAware":
+    """The posterior of a release, or of one group of a table."""
+    from discreet.record.table_release import TableRelease
+
+    if isinstance(found, TableRelease):
+        if group is None:
+            raise InvalidInputError(f"a record has groups by {listed(found.cells.groups.columns)}: name one of them with --group")
+        return found.noise_aware(reader)[_group(group, "--group")]
+    with progress_bar() as tell:
+        return found.noise_aware(reader, progress=tell)
+
+
+def _parameters(posterior: "NoiseAware", category: str) -> tuple[float, float]:
+    """The prior parameters of a category, and of all others together."""
+    own = posterior.prior.exact[posterior.prior._index(category)]
+    return float(own), float(posterior.prior.exact_total - own)
 
 
 # --- all groups against one -------------------------------------------------------------------------------------------
@@ -171,10 +245,10 @@ class Compared:
         interval = f"{100.0 * self.mass:g} % interval,\nnoise allowed for"
         for heading in ("difference", interval, "odds\nratio", interval, "probability of\nbeing larger"):
             table.add_column(heading, justify="right", no_wrap=True)
-        for row in self.rows:
+        columns = evenly([row.difference for row in self.rows]), evenly([row.odds_ratio for row in self.rows])
+        for row, difference, odds_ratio in zip(self.rows, *columns, strict=True):
             key = row.group if isinstance(row.group, tuple) else (row.group,)
-            figures = [text for median, *ends in (row.difference, row.odds_ratio) for text in (_number(median), _ends(*ends))]
-            table.add_row(*map(cell, (*key, *figures, _chance(row.probability))))
+            table.add_row(*map(cell, (*key, *difference, *odds_ratio, _chance(row.probability))))
         return table
 
     def fields(self) -> dict[str, Any]:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from discreet.commands.page_rows import Panel, Row
 
 _MOST_TICKS = 5
+_ROWS_TOGETHER = 15
+"""Rows of a figure or a table that are printed on one sheet."""
 
 
 def decimals_of(panel: "Panel") -> int:
@@ -38,7 +40,14 @@ def figure(panel: "Panel", name: str, *, as_reported: bool) -> Html:
         if number == half:
             rows.append(element("p", f"… {panel.left_out:,} between these …", class_="gap"))
         rows.append(_row(row, marks, decimals, as_reported=as_reported))
-    return element("figure", *rows, _axis(marks), role="group", aria_label=name)
+    kept = together(len(panel.rows))
+    top = [] if kept else [_axis(marks)]  # a figure of several sheets or screens has its numbers at both ends
+    return element("figure", *top, *rows, _axis(marks), role="group", aria_label=name, **kept)
+
+
+def together(rows: int) -> dict[str, str]:
+    """The attribute of what a printer keeps on one sheet: so many rows as leave room for more."""
+    return {"class_": "together"} if rows <= _ROWS_TOGETHER else {}
 
 
 def _ticks(highest: float) -> list[float]:

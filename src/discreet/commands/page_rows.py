@@ -8,13 +8,14 @@ import numpy as np
 
 from discreet import limits
 from discreet.commands.record import noise_aware_figures
-from discreet.commands.table_record import table_figures
+from discreet.commands.table_record import group_sizes, table_figures
 from discreet.model.dirichlet import Beta
 from discreet.text import plain
 
 if TYPE_CHECKING:
     from discreet.arrays import Floats
     from discreet.model.cells import Mask
+    from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
     from discreet.record.table_release import TableRelease
 
@@ -31,6 +32,16 @@ class Row:
     mean: float
     low: float
     high: float
+
+
+@dataclass(frozen=True)
+class SizeRow:
+    """How many records a group has: the mean and an interval."""
+
+    label: str
+    mean: float
+    low: int
+    high: int
 
 
 @dataclass(frozen=True)
@@ -54,7 +65,11 @@ class Shares:
     """Why they do not allow for the noise, if so; then they are those of the reported posterior."""
     size: tuple[float, int, int] | None = None
     """Mean and interval of the number of records, if that is private and one variable was asked."""
+    sizes: tuple[SizeRow, ...] = ()
+    """The numbers of records of all groups, if they are private and can be shown."""
     categories_left_out: int = 0
+    reader: "Dirichlet | None" = None
+    """The prior that was used in place of the release's own, if so."""
 
 
 def cut(label: Any) -> str:
@@ -63,21 +78,25 @@ def cut(label: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def shares_of(found: "Release", mass: float, *, slow: bool) -> Shares:
-    """The numbers of a release: with intervals that allow for the noise if these can be computed, and else as reported."""
+def shares_of(found: "Release", mass: float, *, slow: bool, reader: "Dirichlet | None" = None) -> Shares:
+    """The numbers of a release: with intervals that allow for the noise if these can be computed, and else as reported.
+
+    `reader` is a prior in place of the release's own.
+    """
     from discreet.record.table_release import TableRelease
 
     if isinstance(found, TableRelease):
-        return _table_shares(found, mass)
-    known = noise_aware_figures(found, mass, slow=slow)
+        return _table_shares(found, mass, reader)
+    known = noise_aware_figures(found, mass, slow=slow, reader=reader)
     counts, labels = np.array([found.counts], dtype=object), [cut(label) for label in found.prior.categories]
     figures = [np.array([column]) for column in zip(*known.rows, strict=True)] if known.reason is None else None
     numbers = _Numbers(counts, figures, found.prior.concentration[None, :], np.ones(counts.shape, dtype=bool), mass)
-    return Shares((_panel(None, labels, [(0, c) for c in range(len(labels))], numbers, in_order=True),), mass, known.reason, known.size)
+    panel = _panel(None, labels, [(0, c) for c in range(len(labels))], numbers, in_order=True)
+    return Shares((panel,), mass, known.reason, known.size, reader=reader)
 
 
-def _table_shares(found: "TableRelease", mass: float) -> Shares:
-    summaries, reason = table_figures(found, mass)
+def _table_shares(found: "TableRelease", mass: float, reader: "Dirichlet | None") -> Shares:
+    summaries, reason = table_figures(found, mass, reader)
     figures = None if summaries is None else [summaries.mean, summaries.low, summaries.high]
     cells = found.cells
     prior = np.tile(found.prior.concentration, (len(cells.groups), 1))
@@ -89,7 +108,9 @@ def _table_shares(found: "TableRelease", mass: float) -> Shares:
         _panel(cut(category), labels, [(int(group), c) for group in np.flatnonzero(cells.possible[:, c])], numbers, in_order=False)
         for c, category in enumerate(cells.categories[: limits.PAGE_PANELS])
     ]
-    return Shares(tuple(panels), mass, reason, categories_left_out=max(0, len(cells.categories) - limits.PAGE_PANELS))
+    sizes = group_sizes(found, mass, reader) if reason is None and len(labels) <= limits.PAGE_ROWS else []
+    rows = tuple(SizeRow(label, *size) for label, size in zip(labels, sizes, strict=False))
+    return Shares(tuple(panels), mass, reason, None, rows, max(0, len(cells.categories) - limits.PAGE_PANELS), reader)
 
 
 @dataclass(frozen=True)

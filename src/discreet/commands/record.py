@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from discreet import limits
 from discreet.commands.about import about_fields, about_lines
 from discreet.commands.options import Lines, cell, print_lines, print_table
 from discreet.commands.progress import progress_bar
-from discreet.commands.table_record import group_fields, laid_out
+from discreet.commands.table_record import group_fields, group_sizes, laid_out, sizes_laid_out
 from discreet.errors import DiscreetError, TooLargeError
 from discreet.text import listed
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.guarantee import Guarantee
     from discreet.record.release import Release
+    from discreet.record.table_release import TableRelease
 
 MASS = 0.95
 """Probability of the intervals that are shown if no other is asked for."""
@@ -51,8 +53,22 @@ def print_record(
 
     aware = NoiseAwareFigures() if isinstance(found, TableRelease) else noise_aware_figures(found, mass, slow=slow, reader=reader)
     print_table(laid_out(found, mass, reader) if isinstance(found, TableRelease) else _table(found, aware, mass), err=err)
+    if isinstance(found, TableRelease):
+        _print_sizes(found, mass, reader, err=err)
     promised = promise_lines(found, computed=computed)
     print_lines([*about_lines(found, hint), *prior_lines(reader), *_size_line(found, aware, mass), *promised, *after], err=err)
+
+
+def _print_sizes(found: "TableRelease", mass: float, reader: "Dirichlet | None", *, err: bool) -> None:
+    """How many records each group has, where nothing about that is public."""
+    groups = len(found.cells.groups)
+    if found.n is None and groups > limits.GROUP_SIZES:
+        words = (
+            f"private; those of {groups:,} groups are not shown, of up to {limits.GROUP_SIZES:,} they are: posterior.size(group) has one"
+        )
+        print_lines([("Sizes", words)], err=err)
+    elif sizes := group_sizes(found, mass, reader):
+        print_table(sizes_laid_out(found, sizes, mass), err=err)
 
 
 def promise(guarantee: "Guarantee") -> str:

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet import limits
 from discreet.commands.files import STANDARD_INPUT, check_place, read_record, tell_name, write_new
-from discreet.commands.options import errors_in_one_line, notice, parse_mass
+from discreet.commands.options import ReaderPriorOption, errors_in_one_line, notice, parse_mass, parse_reader_prior
 from discreet.commands.record import MASS
 from discreet.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
 
 _PAGES = (".html", ".htm")
@@ -21,13 +23,14 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", help="Write the page to this new HTML file.", show_default=False)],
     mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1.")] = str(MASS),
     slow: Annotated[bool, typer.Option("--slow", help="Compute intervals also where that takes minutes: many categories.")] = False,
+    prior: ReaderPriorOption = None,
 ) -> None:
     """Write one HTML page about a release: what was asked, what is promised, the figure, the numbers, and how to check them.
 
     The page needs no other file and asks no server for anything. It holds the record: show, verify, contrast and report read the page
-    as they read a record.
+    as they read a record. With --prior the numbers are by your own prior, and the page says so; the record in it stays as it is.
 
-    Example: discreet report posterior.json --output posterior.html
+    Examples: discreet report posterior.json --output posterior.html, or with --mass 0.9 --prior 60,20,20
     """
     with errors_in_one_line():
         level = parse_mass(mass)
@@ -36,14 +39,30 @@ def report(
         taken = {"the record": None if record == STANDARD_INPUT else record}
         check_place(output, "--output", taken, why="a page may hold the only copy of a record")
         found = read_record(record)
+        reader = parse_reader_prior(prior, found)
         text = _json(found)
         from discreet.commands.page import page
         from discreet.commands.page_rows import shares_of
 
-        shares = shares_of(found, level, slow=slow)
+        shares = shares_of(found, level, slow=slow, reader=reader)
         if shares.reason is not None:
-            notice(f"the page has no intervals that allow for the noise: {shares.reason}")
-        tell_name(write_new(output, page(found, shares, text, output.name).encode()), output)
+            _tell_reason(shares.reason, reader)
+        options = {"--mass": None if level == MASS else mass, "--prior": prior}
+        given = [part for name, value in options.items() if value is not None for part in (name, value)]
+        content = page(found, shares, text, output.name, [*given, *(["--slow"] if slow else [])]).encode()
+        if len(content) > limits.RECORD_CHARACTERS:
+            raise InvalidInputError(
+                f"the page of this record would be longer than the {limits.RECORD_CHARACTERS:,} bytes that discreet show reads: "
+                "publish the record itself"
+            )
+        tell_name(write_new(output, content), output)
+
+
+def _tell_reason(reason: str, reader: "Dirichlet | None") -> None:
+    """Say that there are no intervals that allow for the noise, and refuse if they were to be by the reader's own prior."""
+    if reader is not None:
+        raise InvalidInputError(f"--prior needs a posterior that allows for the noise, and here is none: {reason}")
+    notice(f"the page has no intervals that allow for the noise: {reason}")
 
 
 def _json(found: "Release") -> str:
@@ -51,8 +70,6 @@ def _json(found: "Release") -> str:
     try:
         return found.to_json()
     except InvalidInputError:
-        from discreet import limits
-
         raise InvalidInputError(
             f"a page holds its record as JSON, and so a table of at most {limits.RECORD_CELLS:,} cells without very long labels; this one "
             "is larger: publish the Parquet file, which discreet show reads"

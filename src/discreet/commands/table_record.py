@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from discreet import limits
 from discreet.commands.options import cell
 from discreet.errors import DiscreetError
 
@@ -50,6 +51,34 @@ def laid_out(found: "TableRelease", mass: float, reader: "Dirichlet | None" = No
     return table
 
 
+def group_sizes(found: "TableRelease", mass: float, reader: "Dirichlet | None" = None) -> list[tuple[float, int, int]]:
+    """Mean and interval of the number of records in each group, where nothing about it is public.
+
+    There are none where the sizes or their total are public, where the groups are very many, and where no posterior can be computed.
+    """
+    groups = found.cells.groups
+    if found.n is not None or len(groups) > limits.GROUP_SIZES:
+        return []
+    try:
+        posterior = found.noise_aware(reader)
+        sizes = [posterior.size(group) for group in groups]
+        return [(size.mean(), *size.interval(mass)) for size in sizes]
+    except DiscreetError:
+        return []
+
+
+def sizes_laid_out(found: "TableRelease", sizes: list[tuple[float, int, int]], mass: float) -> Table:
+    """How many records each group has, as the noisy counts say it."""
+    table = Table(title=f"Number of {found.guarantee.unit}s in each group")
+    for name in found.cells.groups.columns:
+        table.add_column(cell(name))
+    for name in ("mean", f"{100.0 * mass:g} % interval,\nnoise allowed for"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for group, (mean, low, high) in enumerate(sizes):
+        table.add_row(*map(cell, (*found.cells.groups.key(group), f"{mean:,.1f}", f"{low:,} to {high:,}")))
+    return table
+
+
 def _places(found: "TableRelease") -> Iterator[tuple[int, int]]:
     groups, categories = found.cells.shape
     return ((group, category) for group in range(groups) for category in range(categories))
@@ -67,6 +96,7 @@ def group_fields(found: "TableRelease", mass: float, reader: "Dirichlet | None" 
         return {name: float(getattr(figures, name)[group, category]) for name in ("mean", "low", "high")}
 
     cells = found.cells
+    sizes = group_sizes(found, mass, reader)
     rows = [
         {
             "group": dict(zip(cells.groups.columns, map(written_label, cells.groups.key(group)), strict=True)),
@@ -77,4 +107,9 @@ def group_fields(found: "TableRelease", mass: float, reader: "Dirichlet | None" 
         }
         for group, category in _places(found)
     ]
-    return {"not_available": reason, "cells": rows}
+    named = [dict(zip(cells.groups.columns, map(written_label, cells.groups.key(group)), strict=True)) for group in range(len(sizes))]
+    return {
+        "not_available": reason,
+        "sizes": [{"group": name, "mean": m, "low": low, "high": high} for name, (m, low, high) in zip(named, sizes, strict=True)] or None,
+        "cells": rows,
+    }

@@ -22,7 +22,7 @@ from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import Block
 from discreet.model.dirichlet import equal_tailed
 from discreet.model.log_odds import BetaFamily, JointLaw, check_nodes, joined_density, panel_edges, product_law, short_law
-from discreet.text import html_fields, html_table, plain
+from discreet.text import evenly, html_fields, html_table, plain
 from discreet.validation import check_levels
 
 _GOOD, _ENOUGH = 1e-12, 1e-10
@@ -113,12 +113,16 @@ class Quantity:
         """The equal-tailed interval that holds this much probability."""
         return equal_tailed(self.ppf, mass)
 
+    def _shown(self) -> tuple[str, str]:
+        """The median, and the interval with 95 %, in words."""
+        return evenly([(self.median(), *self.interval(0.95))])[0]
+
     def _repr_html_(self) -> str:
-        low, high = self.interval(0.95)
-        return html_fields(self.name, {"median": f"{self.median():.4g}", "95 % interval": f"{low:.4g} to {high:.4g}"})
+        return html_fields(self.name, dict(zip(("median", "95 % interval"), self._shown(), strict=True)))
 
     def __repr__(self) -> str:
-        return "{}: median {:.4g}, 95 % from {:.4g} to {:.4g}".format(self.name, self.median(), *self.interval(0.95))
+        median, ends = self._shown()
+        return f"{self.name}: median {median}, 95 % from {ends}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +153,7 @@ class Contrast:
         return f"Contrast({self._title}; {'; '.join(map(repr, self._quantities))}; the first is larger: {self.probability:.4g})"
 
     def _repr_html_(self) -> str:
-        rows = ((q.name, f"{q.median():.4g}", "{:.4g} to {:.4g}".format(*q.interval(0.95))) for q in self._quantities)
+        rows = ((quantity.name, *quantity._shown()) for quantity in self._quantities)
         caption = f"{self._title}: the first is larger with probability {self.probability:.4g}"
         return html_table(caption, ("contrast", "median", "95 % interval"), rows)
 

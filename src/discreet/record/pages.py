@@ -8,7 +8,8 @@ from discreet.errors import InvalidInputError
 
 _BEGIN, _END = '<script type="application/json" id="discreet-release">', "</script>"
 _CODES: dict[str, str | int | None] = {"<": r"\u003c", ">": r"\u003e", "&": r"\u0026"}
-_PAGE = b"<!doctype html"
+_MARK = b"\xef\xbb\xbf"
+"""What some programs write at the beginning of UTF-8."""
 
 
 def block_of(record: str) -> str:
@@ -17,8 +18,11 @@ def block_of(record: str) -> str:
 
 
 def is_page(content: bytes) -> bool:
-    """Whether this is an HTML page, by how it begins."""
-    return content[: 2 * len(_PAGE)].lstrip().lower().startswith(_PAGE)
+    """Whether this is a page and not JSON: it begins with a tag or a comment.
+
+    Browsers, mailers and editors put a byte order mark, blank lines or a comment before a page that they save.
+    """
+    return content.removeprefix(_MARK).lstrip().startswith(b"<")
 
 
 def record_in(content: bytes) -> bytes:

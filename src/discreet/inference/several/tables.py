@@ -15,7 +15,7 @@ from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.reader_priors import Prior
 from discreet.inference.several.outcomes import Outcome
 from discreet.inference.several.priors import agreed_prior
-from discreet.inference.tables.frames import summary_frame
+from discreet.inference.tables.frames import Kind, check_kind, summary_frame
 from discreet.inference.tables.latent import check_groups_drawn
 from discreet.inference.tables.one_by_one import OneByOne
 from discreet.mechanisms import LatticeGeometric
@@ -98,11 +98,13 @@ class CombinedTable(OneByOne):
         impossible = tuple(category for category, can in zip(self.categories, possible.tolist(), strict=True) if not can)
         return found if not impossible else replace(found, impossible=impossible)
 
-    def summary(self, mass: float = 0.95, library: Library = "pandas") -> Any:
+    def summary(self, mass: float = 0.95, library: Library = "pandas", *, kind: Kind = "eti") -> Any:
         """One row for each group and category: mean, sd, and the ends low and high of the interval, as a frame of the library asked for.
 
         Groups are gone through one at a time. A cell that cannot occur has 0, and one that is alone in its group 1.
+        Intervals are equal-tailed, as those of one table are.
         """
+        check_kind(kind)
         check_groups_drawn(len(self))
         shape = self.cells.shape
         mean, std, low, high = np.zeros((4, *shape))

@@ -1,7 +1,7 @@
 """The numbers of a table's posterior as a data frame: one row for each group and category."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,19 @@ from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
 from discreet.inference.frames import Library, converted, labelled
 from discreet.model.cells import Cells
+from discreet.validation import shown
+
+Kind = Literal["eti"]
+"""The kind of interval that a whole table has: equal-tailed."""
+
+
+def check_kind(kind: str) -> None:
+    """Refuse highest density intervals: each takes a search of its own."""
+    if kind != "eti":
+        raise InvalidInputError(
+            f"kind must be 'eti' for a table, got {shown(kind)!r}: highest density intervals are searched for one at a time, and "
+            "table[group].summary(kind='hdi') has those of one group"
+        )
 
 
 def summary_frame(cells: Cells, numbers: Mapping[str, Floats], library: Library) -> Any:

@@ -31,7 +31,7 @@ from discreet.inference.simultaneous import common_tail
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.tables.contrasts import comparable, group_contrasts
 from discreet.inference.tables.draws import Ranks, TableDraws
-from discreet.inference.tables.frames import summary_frame
+from discreet.inference.tables.frames import Kind, check_kind, summary_frame
 from discreet.inference.tables.latent import LatentTable, Margin, Over, Positions, check_draws
 from discreet.inference.tables.one_by_one import OneByOne
 from discreet.inference.tables.other_groups import Group, TiedSizes, check_groups, tied_sizes
@@ -196,11 +196,13 @@ class TablePosterior(OneByOne):
             known = {"total": space.n, "shares": 1.0 if mechanism.shares is None else np.array([float(b) for b in mechanism.shares])}
         return group_summaries(self.raw, a, mechanism.noise.slope, **known, possible=self._possible, mass=mass)
 
-    def summary(self, mass: float = 0.95, library: Library = "pandas") -> Any:
+    def summary(self, mass: float = 0.95, library: Library = "pandas", *, kind: Kind = "eti") -> Any:
         """One row for each group and category: mean, sd, and the ends low and high of the interval, as a frame of the library asked for.
 
-        `library` is "pandas", "polars" or "arrow".
+        `library` is "pandas", "polars" or "arrow". Intervals are equal-tailed. Highest density intervals (`kind="hdi"`) are searched for
+        one at a time, which takes too long for a whole table: `post[group].summary()` has those of one group.
         """
+        check_kind(kind)
         figures = self.figures(mass)
         numbers = {"mean": figures.mean, "sd": figures.std, "low": figures.low, "high": figures.high}
         return summary_frame(self.mechanism.table.cells, numbers, library)
