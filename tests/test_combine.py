@@ -131,10 +131,6 @@ def _world(seed: int, *, same_data: bool, stretched: float = 1.0) -> World:
     return World(releases, 30 if k == 2 else 16 if k == 3 else 12)
 
 
-NO_TILT = {74}
-"""Worlds in which no tilt is found that meets both totals category by category: draws then say so."""
-
-
 @pytest.mark.parametrize("same_data", [True, False])
 @pytest.mark.parametrize("seed", mostly_slow(range(100), 16))
 def test_random_worlds_match_the_definition(seed: int, same_data: bool) -> None:
@@ -149,9 +145,8 @@ def test_random_worlds_match_the_definition(seed: int, same_data: bool) -> None:
     if not same_data and len(world.releases) == 2 and all(r.n is not None and r.mechanism.noise is not None for r in world.releases):
         with lowered(POOLED_PRODUCTS=1):
             posterior = dc.combine(world.releases, same_data=False)  # category by category
-        assert isinstance(posterior, dc.CombinedDraws) == (seed in NO_TILT)
-        if seed not in NO_TILT:
-            assert _largest_difference(posterior, points, weight, a) < 1e-10
+        assert not isinstance(posterior, dc.CombinedDraws)
+        assert _largest_difference(posterior, points, weight, a) < 1e-10
 
 
 @pytest.mark.parametrize("same_data", [True, False])
