@@ -13,6 +13,7 @@ from discreet.commands.files import read_record
 from discreet.commands.options import (
     JsonOption,
     ReaderPriorOption,
+    SlowOption,
     cell,
     errors_in_one_line,
     notice,
@@ -24,7 +25,7 @@ from discreet.commands.options import (
     print_table,
 )
 from discreet.commands.progress import progress_bar
-from discreet.commands.record import MASS, prior_lines, promise_lines
+from discreet.commands.record import MASS, check_pairs, prior_lines, promise_lines
 from discreet.errors import InvalidInputError
 from discreet.text import plain
 
@@ -56,6 +57,7 @@ def contrast(
     ] = None,
     mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1, or such as 90%.")] = str(MASS),
     prior: ReaderPriorOption = None,
+    slow: SlowOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two groups of a table, or two categories of one variable: difference, ratio and odds ratio, noise allowed for.
@@ -66,6 +68,8 @@ def contrast(
         level = parse_mass(mass)
         found = read_record(record)
         reader = parse_reader_prior(prior, found)
+        if not slow:
+            check_pairs([found], "discreet contrast ... --slow")
         compared = _contrast(found, first, second, category, reader)
         if as_json:
             print_json(_fields(compared, category, level))
