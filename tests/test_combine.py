@@ -342,7 +342,7 @@ def _chi_squared(exact: Any, drawn: Any) -> float:
 @pytest.mark.slow
 def test_draws_with_a_tenth_less_noise_are_told_apart() -> None:
     """By the variance of the count, in standard errors of the averages of independent chains."""
-    drawn_from, read_as = (two_categories(dc.Beta(1, 1), 60, epsilon, (30, 30)) for epsilon in ("0.2", "0.22"))
+    drawn_from, read_as = (two_categories(dc.Beta(1, 1), 60, epsilon, (30, 31)) for epsilon in ("0.2", "0.22"))
     counts, probability = dc.combine(drawn_from, same_data=False).count_probabilities("success")
     mean = float(counts @ probability)
     variance = float((counts - mean) ** 2 @ probability)

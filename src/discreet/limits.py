@@ -203,6 +203,8 @@ CHAIN_STEPS = 1 << 26
 """Steps of all Markov chains by categories and releases, where several releases are read by draws: a minute."""
 MIXTURE_CELLS = 1 << 23
 """Pairs of a count and a total in the law of one category's probability where n is private: 64 MB, some ten times."""
+LEAST_PRIOR = 1e-8
+"""Least prior parameter where n is private: counts above 0 have about so much less weight than 0, and rounding is relative to all."""
 SIZE_WEIGHTS = 1 << 24
 """Longest array of log weights of a private n."""
 DENSITY_INTERVALS = 500
