@@ -244,8 +244,57 @@ def test_both_ways_to_sum_over_many_records_agree() -> None:
     for posterior in (one, other):
         drawn = posterior.sample_counts(4000, rng=3)[:, 0]
         assert abs(drawn.mean() - counts @ probability) < 5.0 * drawn.std() / 4000**0.5
-    with pytest.raises(dc.TooLargeError, match="compare draws"):
-        other.contrast(0, 1)
+
+
+@pytest.mark.parametrize("k", [3, 4])
+def test_questions_to_two_releases_category_by_category(k: int) -> None:
+    """Oracle: the law over all pairs of counts of the releases, whose covariances and contrasts come from listed counts."""
+    a, raws = (1.0, 0.5, 2.0, 0.8)[:k], ((5, 9, 11, 5), (-2, 4, 14, 8))
+    prior = dc.Dirichlet(a)
+    mechanisms = [dc.LatticeGeometric(prior, sum(raw[:k]), epsilon) for raw, epsilon in zip(raws, (1, "0.7"), strict=True)]
+    releases = [release_of(mechanism, raw[:k]) for mechanism, raw in zip(mechanisms, raws, strict=True)]
+    listed = dc.combine(releases, same_data=False)
+    with lowered(POOLED_PRODUCTS=1):
+        found = dc.combine(releases, same_data=False)
+        wrong = dc.combine([releases[0], release_of(dc.LatticeGeometric(prior, mechanisms[1].n, "0.77"), releases[1].raw)], same_data=False)
+    assert type(found.counts) is not type(listed.counts)
+    np.testing.assert_allclose(found.cov(), listed.cov(), rtol=1e-10, atol=1e-15)
+    assert np.abs(found.cov().sum(axis=1)).max() < 1e-15
+    assert np.abs(wrong.cov() - listed.cov()).max() > 1e-4 * listed.var().max()
+    _same_contrast(found, listed)
+    for chosen in ([0, 2], [0, 1, 2]):
+        part, expected = found.given(chosen), listed.given(chosen)
+        assert part.n is None or k == len(chosen)
+        np.testing.assert_allclose(part.mean(), expected.mean(), rtol=1e-11)
+        np.testing.assert_allclose(part.interval(0.9), expected.interval(0.9), rtol=1e-9)
+        np.testing.assert_allclose(part.cov(), expected.cov(), rtol=1e-9, atol=1e-14)
+        totals = np.arange(part.size.interval(0.99)[0], part.size.interval(0.99)[1] + 1)
+        np.testing.assert_allclose(part.size.pmf(totals), expected.size.pmf(totals), rtol=1e-9)
+        np.testing.assert_allclose(part.count_probabilities(2)[1].sum(), 1.0, rtol=1e-12)
+    _same_contrast(found.given([0, 2]), listed.given([0, 2]))
+    _same_contrast(found.given([0, 1, 2]).given([0, 2]), listed.given([0, 2]))
+    drawn = found.given([0, 2]).sample(4000, rng=3)[:, 0]
+    assert abs(drawn.mean() - found.given([0, 2]).mean()[0]) < 5.0 * drawn.std() / 4000**0.5
+
+
+def _same_contrast(one: Any, other: Any) -> None:
+    found, expected = (posterior.contrast(0, 2) for posterior in (one, other))
+    assert found.probability == pytest.approx(expected.probability, abs=1e-10)
+    np.testing.assert_allclose(found.difference.interval(0.9), expected.difference.interval(0.9), rtol=1e-8)
+
+
+def test_what_two_large_releases_do_not_answer_is_refused_in_one_line() -> None:
+    prior = dc.Dirichlet([1, 0.5, 2, 1])
+    raws = (300, 550, 100, 50), (160, 360, 65, 40)
+    releases = [release_of(dc.LatticeGeometric(prior, sum(raw), 1), raw) for raw in raws]
+    with lowered(POOLED_PRODUCTS=1):
+        posterior = dc.combine(releases, same_data=False)
+    with pytest.raises(dc.TooLargeError, match=r"given\(\) of the two alone"):
+        posterior.given([0, 1, 2]).contrast(0, 1)
+    with lowered(PAIRED_PRODUCTS=1000), pytest.raises(dc.TooLargeError, match=r"draws: sample\(\)"):
+        posterior.contrast(0, 1)
+    with lowered(COVARIANCE_PRODUCTS=1000), pytest.raises(dc.TooLargeError, match=r"sample\(\) has draws"):
+        posterior.cov()
 
 
 # --- coverage ---------------------------------------------------------------------------------------------------------

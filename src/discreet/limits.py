@@ -199,6 +199,8 @@ POOLED_PRODUCTS = 1 << 27
 """Pairs of counts of two releases whose sums are weighted, one after the other: some seconds. Beyond, there are draws."""
 PAIRED_CELLS = 1 << 23
 """Pairs of counts, or of totals, of two such releases, by category: 64 MB, a few times."""
+PAIRED_PRODUCTS = 1 << 30
+"""Frequencies by counts and totals that the joint law of two categories of two such releases is added up from: some seconds."""
 CHAIN_STEPS = 1 << 26
 """Steps of all Markov chains by categories and releases, where several releases are read by draws: a minute."""
 MIXTURE_CELLS = 1 << 23

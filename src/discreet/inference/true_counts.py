@@ -26,6 +26,7 @@ from discreet.inference.covariances import listed_covariance
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.fixed_totals import Tilted, check_windows, tilt
 from discreet.inference.paired_counts import PairedCounts
+from discreet.inference.paired_parts import PairedPart
 from discreet.inference.pooled_counts import PooledCounts
 from discreet.inference.runs import Run, completed, convolve, inverse, sum_of, trimmed, values_at
 from discreet.inference.size_posterior import SizePosterior
@@ -257,7 +258,7 @@ class ConvolvedCounts:
         return x
 
 
-LatentCounts = ListedCounts | ConvolvedCounts | PooledCounts | PairedCounts
+LatentCounts = ListedCounts | ConvolvedCounts | PooledCounts | PairedCounts | PairedPart
 """The posterior law of the true counts.
 
 `work` is how many numbers the marginals of all categories are computed from, `omitted` an upper bound on the probability that is left
