@@ -38,7 +38,7 @@ _BLOCK = 1 << 15
 """Candidates of some datasets that are weighted together: few enough to stay near the processor."""
 _LEVELS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Gaps, -ln A_i, beyond which a candidate may count as far."""
-_PRODUCT, _TABLED = 0.3, 8.0
+_PRODUCT, _TABLED = 0.15, 1.5
 """What a factor of a frequency takes, compared with a candidate that is gone through, and what a value takes that is transformed."""
 
 
@@ -143,12 +143,14 @@ class ProductSums:
         }
         turn = np.exp(2j * np.pi * (np.arange(length // 2 + 1) * (self._k * reach) % length) / length) / length
         turn[1 : (length + 1) // 2] *= 2.0  # frequencies that stand for their conjugates too
+        turned = spectra[self._tables[-1]] * turn
 
         def sums(datasets: Counts) -> Floats:
             product = spectra[self._tables[0]][datasets[:, 0]]
-            for table, x in zip(self._tables[1:], datasets.T[1:], strict=True):
+            for table, x in zip(self._tables[1:-1], datasets.T[1:-1], strict=True):
                 product *= spectra[table][x]
-            return np.asarray((product @ turn).real)
+            # a matrix product would start threads of its own inside of ours
+            return np.asarray(np.einsum("xw,xw->x", product, turned[datasets[:, -1]]).real)
 
         return sums
 
