@@ -1,6 +1,8 @@
 """What `combine` is asked, what it refuses, and tables: group by group they are read as single releases are."""
 
+import dataclasses
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,11 +44,11 @@ def test_a_public_n_holds_for_all_releases_of_the_same_records() -> None:
 
 def test_the_readers_prior_takes_the_labels_of_the_records() -> None:
     first, second = dc.Beta(1, 1, categories=["yes", "no"]), dc.Beta(2, 1, categories=["yes", "no"])
-    releases = [release_of(dc.LatticeGeometric(prior, 9, 1), (4, 5)) for prior in (first, second)]
+    releases = [release_of(dc.LatticeGeometric(prior, 9, 1), raw) for prior, raw in ((first, (4, 5)), (second, (3, 6)))]
     with pytest.raises(dc.InvalidInputError, match=r"different priors, \(1, 1\) and \(2, 1\): say which to use with prior="):
         dc.combine(releases, same_data=True)
     posterior = dc.combine(releases, same_data=True, prior=dc.Beta(3, 4))
-    same = [release_of(dc.LatticeGeometric(dc.Beta(3, 4), 9, 1), (4, 5)) for _ in range(2)]
+    same = [release_of(dc.LatticeGeometric(dc.Beta(3, 4), 9, 1), raw) for raw in ((4, 5), (3, 6))]
     np.testing.assert_allclose(posterior.mean(), dc.combine(same, same_data=True).mean(), rtol=1e-12)
     assert posterior.categories == ("yes", "no")
 
@@ -104,6 +106,21 @@ def test_what_does_not_belong_together_is_refused_in_one_line(name: str) -> None
 def test_bad_options_are_refused_in_one_line(options: dict[str, Any], words: str) -> None:
     with pytest.raises(dc.InvalidInputError, match=words):
         dc.combine(two_categories(dc.Beta(1, 1, categories=["yes", "no"]), 9, 1, (4, 5)), **options)
+
+
+def test_copies_of_one_draw_are_warned_of() -> None:
+    """A copy is another object; its title may differ. Two draws with another outcome or another ε are none."""
+    prior = dc.Beta(1, 1)
+    release = dc.LatticeGeometric(prior, 40, 1).release([12, 28])
+    copy = dc.Release.from_json(dataclasses.replace(release, about=dc.About(title="the same")).to_json())
+    table = dc.LatticeGeometric(prior, (3, 4), 1, by={"region": ["north", "south"]}).release(np.array([[1, 2], [3, 1]]))
+    for pair in ([release, copy], [table, dc.TableRelease.from_json(table.to_json())]):
+        for same_data in (True, False):
+            with pytest.warns(dc.CopyWarning, match="if they are copies of one draw, it counts as two") as caught:
+                dc.combine(pair, same_data=same_data)
+            assert [Path(one.filename).name for one in caught] == ["test_combine_arguments.py"]
+    for other in (release_of(release.mechanism, (0, 40)), release_of(dc.LatticeGeometric(prior, 40, 2), release.raw)):
+        dc.combine([release_of(release.mechanism, (1, 39)), other], same_data=True)  # warnings are errors here
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------

@@ -56,6 +56,32 @@ def test_private_totals_and_draws_are_told(records: list[Path]) -> None:
         assert "Monte Carlo error" in invoke("combine", *records[:2], "--new-data").stdout
 
 
+def test_a_copy_is_shown_as_a_notice(records: list[Path]) -> None:
+    copy = records[0].with_name("copy.json")
+    copy.write_text(records[0].read_text())
+    result = invoke("combine", records[0], copy, "--same-data", "--json")
+    assert json.loads(result.stdout)["same_data"]
+    assert result.stderr.startswith("notice: two of these releases have the same mechanism and the same outcome")
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert "notice" not in invoke("combine", *records[:2], "--same-data").stderr
+
+
+@pytest.mark.parametrize("words", [("combine", "0.json", "1.json", "--same-data"), ("contrast", "0.json", "a", "b")], ids=lambda w: w[0])
+def test_what_takes_minutes_is_said_before_it_starts(tmp_path: Path, words: tuple[str, ...]) -> None:
+    prior = dc.Dirichlet([1, 2, 3], categories=["a", "b", "c"])
+    for place, n in enumerate((445, 445)):
+        (tmp_path / f"{place}.json").write_text(release_of(dc.HellingerSmooth(prior, n, 1), (100 + place, 145, 200 - place)).to_json())
+    named = [str(tmp_path / word) if word.endswith(".json") else word for word in words]
+    result = invoke(*named)
+    assert result.exit_code == 2
+    assert "9,936,301,761 pairs of possible counts" in result.stderr
+    assert f"discreet {words[0]} ... --slow computes them" in result.stderr
+    for place in range(2):
+        (tmp_path / f"{place}.json").write_text(release_of(dc.HellingerSmooth(prior, 20, 1), (6 + place, 5, 9 - place)).to_json())
+    with lowered(QUICK_PAIRS=100):
+        assert invoke(*named, "--slow").exit_code == 0
+
+
 def test_tables_are_shown_by_group(tmp_path: Path) -> None:
     by = {"region": ["north", "south"]}
     mechanism = dc.LatticeGeometric(PRIOR, (20, 30), 1, by=by)

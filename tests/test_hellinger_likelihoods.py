@@ -72,6 +72,19 @@ def test_windows_leave_out_nothing_that_counts(cls: Any, epsilon: float, a: tupl
         assert _off(mechanism, (800, 700), datasets, Fraction(11, 10)) > 1e-4
 
 
+@pytest.mark.parametrize(("a", "n"), [((1, 0.3, 2), 130), ((1, 2, 0.5, 4), 44)])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 40.0])
+def test_far_candidates_of_many_categories_are_all_counted(a: tuple[float, ...], n: int, epsilon: float) -> None:
+    """At these sizes most candidates are far from a dataset, and are added up by a series, or count as e^-c each."""
+    mechanism = dc.HellingerSmooth(dc.Dirichlet(a), n, epsilon)
+    rest = [0] * (len(a) - 3)
+    datasets = [(*rest, x, y, n - x - y) for x, y in ((0, 0), (n, 0), (1, n - 1), (n // 3, n // 3), (n // 2, 7), (5, n - 20))]
+    raw = datasets[3]
+    assert _off(mechanism, raw, datasets) < TOLERANCE["likelihoods"]
+    if epsilon >= 1.0:
+        assert _off(mechanism, raw, datasets, Fraction(11, 10)) > 1e-4
+
+
 class Lopsided(dc.HellingerGlobal):
     """A rate that tells categories apart, although their priors are the same."""
 

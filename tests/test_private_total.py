@@ -332,6 +332,19 @@ def test_what_is_too_wide_is_refused_before_and_after() -> None:
         release_of(dc.LatticeGeometric(prior, epsilon=1), (2**54, 1)).noise_aware()
 
 
+def test_tiny_priors_are_foreseen() -> None:
+    usual, tiny = dc.Dirichlet([1, 1]), dc.Dirichlet(["1e-9", 1])
+    mechanism = dc.LatticeGeometric(usual, epsilon=1)
+    for found in (dc.capabilities(dc.LatticeGeometric(tiny, epsilon=1)), dc.capabilities(mechanism, tiny)):
+        assert found.no_noise_aware is not None
+        assert "prior parameters below 1e-08" in found.no_noise_aware
+    with pytest.raises(dc.TooLargeError, match="prior parameters below 1e-08"):
+        release_of(mechanism, (3, 4)).noise_aware(tiny)
+    assert dc.capabilities(dc.LatticeGeometric(tiny, epsilon=1), usual).noise_aware
+    assert dc.capabilities(dc.LatticeGeometric(tiny, 9, 1)).noise_aware
+    assert release_of(dc.LatticeGeometric(tiny, 9, 1), (3, 6)).noise_aware().mean().sum() == pytest.approx(1.0)
+
+
 def test_limits_are_the_public_ones() -> None:
     mechanism = dc.LatticeGeometric(dc.Dirichlet([1, 1]), epsilon=0.1)
     with lowered(WINDOW_CELLS=500):

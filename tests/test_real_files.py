@@ -9,6 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -170,6 +175,15 @@ def test_weights_that_add_up_to_too_much_are_refused_where_n_is_public_and_cut_w
         assert dc.LatticeGeometric(dc.Dirichlet.uniform(categories=LABELS), epsilon=1).checked(counts).tolist() == [2**53, 0, 0]
     exact = count(table({"x": ["never", "never", "former"], "freq": [2**52, 2**52 - 2, 1]}), "x", LABELS, weight="freq")
     assert exact.counts.tolist() == [2**53 - 2, 1, 0]
+
+
+@pytest.mark.parametrize("make", [pa.table, pl.DataFrame, pd.DataFrame, lambda columns: duckdb.from_arrow(pa.table(columns))])
+@pytest.mark.parametrize("large", [2**63, 2**64 - 1])
+def test_unsigned_numbers_that_no_signed_one_is(make: Any, large: int) -> None:
+    numbers = np.array([3, 7, large], dtype=np.uint64)
+    with pytest.raises(SourceError, match=r"weight 'freq' must be a whole number from 0 to 2\*\*53 in every row, and in some it is not"):
+        count(make({"x": ["never", "former", "former"], "freq": numbers}), "x", LABELS, weight="freq")
+    assert count(make({"x": numbers}), "x", [3, 7, 9], other=9).counts.tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize("engine", ["DuckDB", "Ibis", "polars, lazy"])

@@ -13,6 +13,7 @@ from .data.count import TableCounts as TableCounts
 from .data.count import count as count
 from .errors import BudgetError as BudgetError
 from .errors import ClaimError as ClaimError
+from .errors import CopyWarning as CopyWarning
 from .errors import DiscreetError as DiscreetError
 from .errors import EntropyError as EntropyError
 from .errors import InternalError as InternalError

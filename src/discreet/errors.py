@@ -42,6 +42,10 @@ class SourceError(DiscreetError, ValueError):
     """A table or file could not be counted as asked; the message says why without any value, and nothing was spent."""
 
 
+class CopyWarning(UserWarning):
+    """Two releases that are read together have the same mechanism and the same outcome: they may be copies of one draw."""
+
+
 class LedgerError(DiscreetError):
     """The ledger could not be opened, read or written; whoever wanted to spend must not release."""
 

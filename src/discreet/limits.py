@@ -201,10 +201,14 @@ POOLED_PRODUCTS = 1 << 27
 """Pairs of counts of two releases whose sums are weighted, one after the other: some seconds. Beyond, there are draws."""
 PAIRED_CELLS = 1 << 23
 """Pairs of counts, or of totals, of two such releases, by category: 64 MB, a few times."""
+PAIRED_PRODUCTS = 1 << 30
+"""Frequencies by counts and totals that the joint law of two categories of two such releases is added up from: some seconds."""
 CHAIN_STEPS = 1 << 26
 """Steps of all Markov chains by categories and releases, where several releases are read by draws: a minute."""
 MIXTURE_CELLS = 1 << 23
 """Pairs of a count and a total in the law of one category's probability where n is private: 64 MB, some ten times."""
+LEAST_PRIOR = 1e-8
+"""Least prior parameter where n is private: counts above 0 have about so much less weight than 0, and rounding is relative to all."""
 SIZE_WEIGHTS = 1 << 24
 """Longest array of log weights of a private n."""
 DENSITY_INTERVALS = 500

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from discreet import limits
 from discreet.commands.options import FAILED, notice
 from discreet.errors import InvalidInputError
 
@@ -70,6 +71,8 @@ def _alternative(mechanism: "Mechanism") -> str:
     from discreet.inference.capabilities import capabilities
     from discreet.mechanisms import LatticeGeometric
 
+    if mechanism.n is None and min(mechanism.prior.exact) < limits.LEAST_PRIOR:
+        return f"prior parameters of {limits.LEAST_PRIOR:g} or more have them"
     if mechanism.layout:  # LatticeGeometric itself
         return "a larger --epsilon has less noise to allow for"
     found = capabilities(LatticeGeometric(mechanism.prior, mechanism.n, mechanism.epsilon))

@@ -1,7 +1,7 @@
 """`discreet combine`: what several public records say together, noise allowed for."""
 
 from collections.abc import Sequence
-from itertools import combinations, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,16 +13,18 @@ from discreet.commands.files import STANDARD_INPUT, is_same_file, read_record
 from discreet.commands.options import (
     JsonOption,
     Lines,
+    SlowOption,
     cell,
     errors_in_one_line,
-    notice,
     parse_mass,
     parse_reader_prior,
     print_json,
     print_lines,
     print_table,
+    warnings_as_notices,
 )
-from discreet.commands.record import MASS, guarantee_fields
+from discreet.commands.progress import progress_bar
+from discreet.commands.record import MASS, check_pairs, guarantee_fields
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.text import listed, plain
 
@@ -45,6 +47,7 @@ def combine(
     ] = None,
     mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1, or such as 90%.")] = str(MASS),
     seed: Annotated[int, typer.Option(min=0, help="For the draws that stand for sums that would be too long.")] = 0,
+    slow: SlowOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what several releases say together, from their public records alone: means, and intervals that allow for the noise.
@@ -59,10 +62,11 @@ def combine(
         found = [read_record(record) for record in records]
         from discreet.inference.several.combine import combine as combined
 
-        if any(one == other for one, other in combinations(found, 2)):
-            notice("two of these records are the same in every word and number; if they are copies of one draw, it counts as two here")
         given = parse_reader_prior(prior, found[0])
-        posterior: NoiseAware | CombinedTable = combined(found, same_data=same_data, prior=given, rng=seed)
+        if not slow:
+            check_pairs(found, "discreet combine ... --slow")
+        with warnings_as_notices(), progress_bar() as tell:
+            posterior: NoiseAware | CombinedTable = combined(found, same_data=same_data, prior=given, rng=seed, progress=tell)
         rows, error = _rows(posterior, level)
         if as_json:
             print_json(_fields(found, same_data, level, rows, error))

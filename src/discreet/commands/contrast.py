@@ -15,6 +15,7 @@ from discreet.commands.options import (
     JsonOption,
     Lines,
     ReaderPriorOption,
+    SlowOption,
     cell,
     errors_in_one_line,
     notice,
@@ -26,7 +27,7 @@ from discreet.commands.options import (
     print_table,
 )
 from discreet.commands.progress import progress_bar
-from discreet.commands.record import MASS, prior_lines, promise_lines
+from discreet.commands.record import MASS, check_pairs, prior_lines, promise_lines
 from discreet.errors import InvalidInputError
 from discreet.text import evenly, listed, plain
 
@@ -68,6 +69,7 @@ def contrast(
     group: Annotated[str | None, typer.Option(help="Where two tables are compared: the group of both, such as north,f.")] = None,
     mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1, or such as 90%.")] = str(MASS),
     prior: ReaderPriorOption = None,
+    slow: SlowOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two groups of a table, two categories, or two releases: difference, ratio and odds ratio, noise allowed for.
@@ -80,12 +82,14 @@ def contrast(
     with errors_in_one_line():
         level, chosen = parse_mass(mass), _category(category, category_option)
         if second is None:
-            _contrast_records((record, first), chosen, group, prior, level, as_json=as_json)
+            _contrast_records((record, first), chosen, group, prior, level, slow=slow, as_json=as_json)
             return
         if group is not None:
             raise InvalidInputError("--group is for two releases: two groups of one are named as in RECORD GROUP GROUP CATEGORY")
         found = read_record(record)
         reader = parse_reader_prior(prior, found)
+        if not slow:
+            check_pairs([found], "discreet contrast ... --slow")
         compared = _contrast(found, first, second, chosen, reader)
         if as_json:
             print_json(_fields(compared, chosen, level))
@@ -172,7 +176,7 @@ def _chance(value: float) -> str:
 
 
 def _contrast_records(
-    paths: tuple[str, str], category: str | None, group: str | None, prior: str | None, mass: float, *, as_json: bool
+    paths: tuple[str, str], category: str | None, group: str | None, prior: str | None, mass: float, *, slow: bool, as_json: bool
 ) -> None:
     """One category in two releases about different records, whose posteriors are independent."""
     from discreet.inference.contrasts import independent_contrast
@@ -187,6 +191,8 @@ def _contrast_records(
     if found[0] == found[1]:
         raise InvalidInputError("both records are the same release: it does not differ from itself")
     readers = [parse_reader_prior(prior, one) for one in found]
+    if not slow:
+        check_pairs(found, "discreet contrast ... --slow")
     if group is not None and all(one.mechanism.space.groups is None for one in found):
         raise InvalidInputError("--group is for tables, and these records have no groups")
     names = (Path(paths[0]).name, Path(paths[1]).name)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -15,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
-from discreet.errors import DiscreetError, InvalidInputError
+from discreet.errors import CopyWarning, DiscreetError, InvalidInputError
 from discreet.text import is_plain, plain
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ ReaderPriorOption = Annotated[
     str | None,
     typer.Option("--prior", help="Your own prior in place of the record's: a concentration for each category, uniform or jeffreys."),
 ]
+SlowOption = Annotated[bool, typer.Option("--slow", help="Compute it also where that takes minutes: many possible counts.")]
 RecordsOption = Annotated[int, typer.Option("--n", "-n", help="Number of records; with --public nothing, a guess of it.")]
 _PUBLIC_HELP = (
     "What is published about the data beside the release: total, the number of records (or persons), so that only what someone answered "
@@ -209,6 +211,23 @@ def notice(text: str) -> None:
 def _print_line(style: str, word: str, text: str) -> None:
     console = Console(stderr=True, highlight=False, emoji=False)
     console.print(Text.assemble((f"{word}:", style), " ", plain(text)), soft_wrap=True)
+
+
+@contextmanager
+def warnings_as_notices() -> Iterator[None]:
+    """Show warnings of discreet that are meant for whoever asked as notices."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", CopyWarning)
+        shown = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, CopyWarning):
+                notice(str(message))
+            else:
+                shown(message, category, *where, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def notice_little_said(n: int, epsilon: Fraction, public: "Public" = "total") -> None:

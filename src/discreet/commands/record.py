@@ -127,19 +127,24 @@ def check_work(found: "Release") -> None:
     k = len(found.counts)
     if k > _MOST_CATEGORIES:
         raise TooLargeError(f"the intervals of {k:,} categories take a while: discreet show RECORD --slow computes them")
-    pairs = _pairs(found)
-    if pairs > _MOST_PAIRS:
+    check_pairs([found], "discreet show RECORD --slow")
+
+
+def check_pairs(found: "Sequence[Release]", typed: str) -> None:
+    """Refuse records whose intervals go through so many pairs of possible counts that it takes minutes; `typed` computes them."""
+    if (pairs := pairs_of(found)) > _MOST_PAIRS:
+        whose = "this record" if len(found) == 1 else "these records"
         raise TooLargeError(
-            f"the intervals of this record go through about {pairs:,} pairs of possible counts, for a minute or two: "
-            "discreet show RECORD --slow computes them"
+            f"the intervals of {whose} go through about {pairs:,} pairs of possible counts, for a minute or more: {typed} computes them"
         )
 
 
-def _pairs(found: "Release") -> int:
-    """How many pairs of possible counts its intervals go through, if they are many."""
+def pairs_of(found: "Sequence[Release]") -> int:
+    """How many pairs of possible counts the intervals of these records go through, if they are many: once for each mechanism."""
     from discreet.inference.capabilities import capabilities
 
-    return 0 if found.mechanism.noise is not None else capabilities(found.mechanism).noise_aware_pairs or 0
+    listed = {one.mechanism for one in found if one.mechanism.noise is None}
+    return sum(capabilities(mechanism).noise_aware_pairs or 0 for mechanism in listed)
 
 
 @dataclass(frozen=True)
@@ -159,7 +164,7 @@ def noise_aware_figures(found: "Release", mass: float, *, slow: bool, reader: "D
     try:
         if not slow:
             check_work(found)
-        with progress_bar() if _pairs(found) else nullcontext() as tell:
+        with progress_bar() if pairs_of([found]) else nullcontext() as tell:
             posterior = found.noise_aware(reader, progress=tell)
         if not slow and posterior.work > _MOST_WORK:
             raise TooLargeError("the intervals of this outcome take a while and much memory: discreet show RECORD --slow computes them")

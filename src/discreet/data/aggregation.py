@@ -58,13 +58,21 @@ def saturated(sums: Floats) -> Counts:
 def aggregated(table: nw.LazyFrame[Any], question: Question, dtypes: Types) -> Tally:
     """Count the codes of a table."""
     plan = _persons if question.privacy_id is not None else _weights if question.weight is not None else _records
-    result = plan(table, question, dtypes)
+    result = plan(*_readable(table, question, dtypes))
     # DuckDB adds up to 128-bit integers, which Arrow has no type for; sums of weights are looked at before they become integers.
     kinds = {name: nw.Float64 if name == "weights" else nw.Int64 for name in _COLUMNS[plan]}
     narrow = result.select(*(nw.col(name).cast(kind) for name, kind in kinds.items()))
     streaming: dict[str, Any] = {"engine": "streaming"} if table.implementation.is_polars() else {}
     found = narrow.collect(**streaming)
     return _tally({name: _array(found.get_column(name)) for name in kinds})
+
+
+def _readable(table: nw.LazyFrame[Any], question: Question, dtypes: Types) -> tuple[nw.LazyFrame[Any], Question, Types]:
+    """The table with unsigned 64-bit columns of Arrow that are coded as text: Arrow compares them as signed ones, which not all fit."""
+    unsigned = {name: nw.String() for name, _ in question.coded if isinstance(dtypes[name], nw.UInt64)}
+    if not unsigned or not table.implementation.is_pyarrow():
+        return table, question, dtypes
+    return table.with_columns(nw.col(*unsigned).cast(nw.String)), question, {**dtypes, **unsigned}
 
 
 def _array(column: nw.Series[Any]) -> NDArray[Any]:
@@ -154,10 +162,12 @@ def _amount(weight: nw.Expr, dtype: nw.dtypes.DType) -> tuple[nw.Expr, nw.Expr]:
     if dtype.is_float():
         amount = weight.cast(nw.Float64)
         return amount, (amount >= 0) & (amount <= float(limits.COUNT)) & (amount == amount.floor())
-    is_whole = weight >= 0
+    # Numbers are compared as the column's own type: Arrow would turn unsigned ones into signed ones, which not all of them fit.
+    nothing = nw.lit(0, dtype)
+    is_whole = weight >= nothing
     if whole_numbers(dtype)[1] > limits.COUNT:
-        is_whole = is_whole & (weight <= limits.COUNT)
-    return nw.when(is_whole).then(weight).otherwise(nw.lit(0)).cast(nw.Float64), is_whole
+        is_whole = is_whole & (weight <= nw.lit(limits.COUNT, dtype))
+    return nw.when(is_whole).then(weight).otherwise(nothing).cast(nw.Float64), is_whole
 
 
 # --- values to codes --------------------------------------------------------------------------------------------------

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from discreet import limits
 from discreet.analysis.privacy import check_loss
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.private_totals import check_posterior as check_single_posterior
+from discreet.inference.reader_priors import Prior, reader_prior
 from discreet.inference.tables.posterior import check_table_posterior
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.likelihoods import most_pairs
@@ -39,11 +41,18 @@ class Capabilities:
         return html_fields("What readers can compute", {name: "yes" if reason is None else reason for name, reason in reasons.items()})
 
 
-def capabilities(mechanism: Mechanism) -> Capabilities:
-    """What can be computed about this mechanism's releases at its size: a function of its public parameters, without any data."""
+def capabilities(mechanism: Mechanism, prior: Any = None) -> Capabilities:
+    """What can be computed about this mechanism's releases at its size: a function of its public parameters, without any data.
+
+    Args:
+        mechanism: any.
+        prior: that of a reader of single releases, as `Release.noise_aware` takes it, if it is not the mechanism's own. Tables have
+            means and intervals under any.
+    """
     if not isinstance(mechanism, Mechanism):
         raise InvalidInputError(f"give a mechanism, not {type(mechanism).__name__}")
-    no_posterior = _reason(check_posterior, mechanism)
+    reader = None if isinstance(mechanism.space, TableSpace) else reader_prior(prior, mechanism.prior)
+    no_posterior = _reason(lambda one: check_posterior(one, reader), mechanism)
     return Capabilities(no_posterior, _reason(check_loss, mechanism), None if no_posterior else _long_list(mechanism))
 
 
@@ -55,12 +64,15 @@ def _long_list(mechanism: Mechanism) -> int | None:
     return pairs if pairs > limits.QUICK_PAIRS else None
 
 
-def check_posterior(mechanism: Mechanism) -> None:
-    """Refuse, by public numbers alone, a mechanism whose releases have no noise-aware posterior that can be computed."""
+def check_posterior(mechanism: Mechanism, reader: Prior | None = None) -> None:
+    """Refuse, by public numbers alone, a mechanism whose releases have no noise-aware posterior that can be computed.
+
+    `reader` is the prior of whoever reads a single release, if it is not the mechanism's.
+    """
     if isinstance(mechanism.space, TableSpace):
         check_table_posterior(mechanism)
     else:
-        check_single_posterior(mechanism)
+        check_single_posterior(mechanism, reader)
 
 
 def _reason(check: Callable[[Mechanism], None], mechanism: Mechanism) -> str | None:

@@ -183,13 +183,16 @@ def _of_two(pair: _Pair, names: tuple[Hashable, Hashable], omitted: float) -> Co
     low, high = (float(end) for end in law.second.edges[[0, -1]])
     spread = np.tanh(0.5 * law.second.nodes)
 
+    def below(t: float) -> float:
+        return law.second_below(2.0 * float(np.arctanh(np.clip(t, -_NEARLY_ONE, _NEARLY_ONE))))
+
     def moments() -> tuple[float, float]:
         mean = law.mean(second=spread)
         return mean, float(np.sqrt(law.mean(second=(spread - mean) ** 2)))
 
     return Contrast(
         names,
-        Quantity("difference", lambda t: law.second_below(2.0 * np.arctanh(t)), (np.tanh(low / 2), np.tanh(high / 2)), moments, False),
+        Quantity("difference", below, (np.tanh(low / 2), np.tanh(high / 2)), moments, False),
         Quantity("ratio", law.second_below, (low, high), lambda: raw_moments(pair.ratio_moment, pair.second)),
         Quantity(
             "odds ratio",

@@ -13,8 +13,8 @@ from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
 from discreet.text import html_fields
 
-_DRAWN_TOGETHER = 1 << 22
-"""Probabilities that are drawn at once."""
+_DRAWN_TOGETHER = 1 << 23
+"""Probabilities that are drawn at once: 64 MB, some times."""
 _SMALL = 0.02
 """Parameters below this may give draws that are all too small for floats, and are drawn in logarithms."""
 

@@ -18,7 +18,7 @@ from discreet.inference import true_counts
 from discreet.inference.any_total_counts import CountsOfAnyTotal, Segment
 from discreet.inference.runs import Run
 from discreet.inference.tilt_ladder import TAIL, Factors, Reach, reach_of
-from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.base import Mechanism, Prior
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.size_priors import SizePrior
 
@@ -31,8 +31,6 @@ _UNDERFLOW, _NEGLIGIBLE = 1e-290, 1e-26
 _USUAL_ROOM = 1.25
 _USUAL_NODES = 320
 """Totals that a sum over all of them is done on, where there are many."""
-_LEAST_PRIOR = 1e-8
-"""Counts above 0 have about so much less weight than 0, and what is left out beside them is relative to all."""
 _ENOUGH = 1e-17
 """Probability left out with which nobody needs to look again."""
 
@@ -46,10 +44,7 @@ def counts_of_outcomes(a: Floats, outcomes: Sequence[tuple[CellNoise, tuple[int,
     """The same given several outcomes about the same counts, each with its noise."""
     if max(max(raw) for _, raw in outcomes) > limits.COUNT:
         raise TooLargeError("a noisy count is beyond 2**53, where no posterior is computed; less noise (a larger epsilon) avoids that")
-    if a.min() < _LEAST_PRIOR:
-        raise TooLargeError(
-            f"with a private n no posterior is computed for prior parameters below {_LEAST_PRIOR:g}: rounding errors would show"
-        )
+    _check_prior(a)
     centres = np.stack([np.maximum(np.array(raw, dtype=object), -1).astype(np.int64) for _, raw in outcomes])
     factors = Factors(a, centres, np.array([noise.slope for noise, _ in outcomes]), [noise.log_factor for noise, _ in outcomes])
     found = _held(factors, reach_of(factors, prior), prior.omitted)
@@ -57,6 +52,13 @@ def counts_of_outcomes(a: Floats, outcomes: Sequence[tuple[CellNoise, tuple[int,
     if omitted > _ENOUGH:  # the bounds of many categories add up their slack, so their tails must be shorter
         found = _held(factors, reach_of(factors, prior, TAIL * max(_ENOUGH * TAIL / omitted, 1e-200)), prior.omitted)
     return found
+
+
+def _check_prior(a: Floats) -> None:
+    if a.min() < limits.LEAST_PRIOR:
+        raise TooLargeError(
+            f"with a private n no posterior is computed for prior parameters below {limits.LEAST_PRIOR:g}: rounding errors would show"
+        )
 
 
 def _held(factors: Factors, reach: Reach, beyond: float) -> "CountsOfAnyTotal":
@@ -122,9 +124,10 @@ def noise_of_any_total(mechanism: Mechanism) -> CellNoise:
     return noise
 
 
-def check_posterior(mechanism: Mechanism) -> None:
+def check_posterior(mechanism: Mechanism, reader: Prior | None = None) -> None:
     """Refuse, by public numbers alone, a mechanism whose raw outcomes have no posterior law of the true counts that can be computed."""
     if mechanism.n is None:
+        _check_prior((reader or mechanism.prior).concentration)
         check_any_total(mechanism.k, noise_of_any_total(mechanism).slope)
     else:
         true_counts.check_posterior(mechanism)

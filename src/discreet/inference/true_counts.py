@@ -26,6 +26,7 @@ from discreet.inference.covariances import listed_covariance
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.fixed_totals import Tilted, check_windows, tilt
 from discreet.inference.paired_counts import PairedCounts
+from discreet.inference.paired_parts import PairedPart
 from discreet.inference.pooled_counts import PooledCounts
 from discreet.inference.runs import Run, completed, convolve, inverse, sum_of, trimmed, values_at
 from discreet.inference.size_posterior import SizePosterior
@@ -37,6 +38,8 @@ from discreet.mechanisms.reports import clamp_outcomes
 from discreet.model.beta_mixtures import BetaMixture
 
 _BATCH = 4096
+_FEW = 32
+"""Categories up to which draws are made by rejection, or one category after the other."""
 _NEGLIGIBLE = 1e-26
 """What is dropped at the ends of laws of some counts, relative to the largest."""
 _CELL = 8
@@ -224,9 +227,14 @@ class ConvolvedCounts:
         return SizePosterior(self.n, np.ones(1))
 
     def sample(self, size: int, rng: np.random.Generator) -> Counts:
-        if self.acceptance > limits.POSTERIOR_ACCEPTANCE:
-            return self._by_rejection(size, rng)
-        return self._in_turn(size, rng)
+        if len(self._order) > _FEW:
+            return self._every.sample(size, rng)
+        return self._by_rejection(size, rng) if self.acceptance > limits.POSTERIOR_ACCEPTANCE else self._in_turn(size, rng)
+
+    @cached_property
+    def _every(self) -> CountsOfAnyTotal:
+        """The same law as sums of halves of the categories: each splits in two in turn, whatever part of draws would be accepted."""
+        return self.part(range(len(self.laws.laws)))
 
     def _by_rejection(self, size: int, rng: np.random.Generator) -> Counts:
         """Independent windows, accepted in proportion to the pivot's probability of what they leave."""
@@ -257,7 +265,7 @@ class ConvolvedCounts:
         return x
 
 
-LatentCounts = ListedCounts | ConvolvedCounts | PooledCounts | PairedCounts
+LatentCounts = ListedCounts | ConvolvedCounts | PooledCounts | PairedCounts | PairedPart
 """The posterior law of the true counts.
 
 `work` is how many numbers the marginals of all categories are computed from, `omitted` an upper bound on the probability that is left

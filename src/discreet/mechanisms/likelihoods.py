@@ -1,9 +1,7 @@
 """What an exponential mechanism's outcome says about every dataset: `P(z | x) = e^(-c(x) H(x, z)) / Z(x)` (docs/inference.md).
 
-The normaliser `Z(x) = Σ_r e^(-c(x) H(x, r))` is a sum over all candidates, for each dataset x. With h_i = 1 - e^-gap, tabled for each
-category, `H² = 1 - Π(1 - h_i)` is put together as `h + (1 - h) h'`: sums of positive terms, in which nothing cancels. The candidates are
-pairs of a part and a rest of the categories with totals that add up to n, so that all of them come from outer products of short rows, a
-square root and an exponential each.
+The normaliser `Z(x) = Σ_r e^(-c(x) H(x, r))` is a sum over all candidates, for each dataset x. With three or more categories that is for
+`product_sums`.
 
 With two categories H grows as r leaves x on either side, and only a window around x is summed. Beyond it H is nearly 1, or the weights
 nearly 0: the far candidates count as e^-c each, which changes Z by less than `WINDOW_ERROR` of it.
@@ -20,6 +18,7 @@ from numpy.typing import NDArray
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.mechanisms.laws import Progress
+from discreet.mechanisms.product_sums import PIECE, SPARE, THREADS, ProductSums, Tell
 from discreet.model.datasets import candidate_count
 from discreet.numerics.divergences import to_hellinger
 from discreet.numerics.gap_tables import GapTable, gap_table
@@ -27,11 +26,6 @@ from discreet.numerics.gap_tables import GapTable, gap_table
 WINDOW_ERROR = 2.0**-49
 """Bound on the relative error of a normaliser that comes from the candidates outside its window."""
 
-_THREADS = 2
-_BLOCK = 1 << 15
-"""Candidates of some datasets that are weighted together: few enough to stay near the processor."""
-_PIECE = 64
-"""Datasets of a piece: calls cost more than the work if there are few, and a bar stands still if there are many."""
 _WINDOW = 20
 """Widest window of two categories, in square roots of n."""
 
@@ -52,7 +46,7 @@ class Likelihoods:
         self._chosen, self._which = _unlike(prior, datasets) if fair else (datasets, np.arange(len(datasets)))
         self._rates = rate(self._chosen)
         self._log_normaliser = np.full(len(self._chosen), np.nan)
-        self._sums: _WindowSums | _ProductSums = _WindowSums(self._tables) if len(prior) == 2 else _ProductSums(self._tables)
+        self._sums: _WindowSums | ProductSums = _WindowSums(self._tables) if len(prior) == 2 else ProductSums(self._tables)
 
     def log(self, raw: Sequence[int], log_prior: Floats | None = None, progress: Progress | None = None) -> Floats:
         """ln P(raw | x) for every dataset.
@@ -73,16 +67,13 @@ class Likelihoods:
 
     def _log_normalisers(self, where: NDArray[np.intp], progress: Progress | None) -> Floats:
         missing = np.unique(where[np.isnan(self._log_normaliser[where])])
-        pieces = [missing[start : start + _PIECE] for start in range(0, len(missing), _PIECE)]
-        pool = ThreadPoolExecutor(_THREADS)
-        try:
-            found = pool.map(lambda piece: self._sums(self._chosen[piece], self._rates[piece]), pieces)
-            for done, (piece, normaliser) in enumerate(zip(pieces, found, strict=True)):
-                self._log_normaliser[piece] = np.log(normaliser)
-                if progress is not None:
-                    progress(done + 1, len(pieces), "the probability of the outcome for every possible dataset")
-        finally:
-            pool.shutdown(cancel_futures=True)
+
+        def tell(done: int, steps: int) -> None:
+            if progress is not None:
+                progress(done, steps, "the probability of the outcome for every possible dataset")
+
+        if len(missing):
+            self._log_normaliser[missing] = np.log(self._sums(self._chosen[missing], self._rates[missing], tell))
         return self._log_normaliser[where]
 
 
@@ -98,75 +89,6 @@ def _unlike(prior: Sequence[Fraction], datasets: Counts) -> tuple[Counts, NDArra
     return chosen, which.ravel()
 
 
-class _ProductSums:
-    """Normalisers of three or more categories."""
-
-    def __init__(self, tables: Sequence[GapTable]) -> None:
-        self._n = tables[0].n
-        every = np.arange(self._n + 1)
-        falls = {table: -np.expm1(-table(every[:, None], every)) for table in set(tables)}
-        self._falls = [falls[table] for table in tables]
-
-    def __call__(self, datasets: Counts, rates: Floats) -> Floats:
-        first, rest = _halves([fall[x] for fall, x in zip(self._falls, datasets.T, strict=True)])
-        total = np.zeros(len(datasets))
-        for u in range(self._n + 1):
-            one, other = first(u), rest(self._n - u)
-            together = max(1, _BLOCK // (one.shape[1] * other.shape[1]))
-            for rows in (slice(start, start + together) for start in range(0, len(total), together)):
-                total[rows] += _weights(_joined(one[rows], other[rows]), rates[rows])
-        return total
-
-
-def _weights(squares: Floats, rates: Floats) -> Floats:
-    """The sum of e^-cH for every row of squared distances H², which are overwritten."""
-    weight = squares.reshape(len(rates), -1)
-    np.sqrt(weight, out=weight)
-    weight *= -rates[:, None]
-    np.exp(weight, out=weight)
-    return np.asarray(weight.sum(axis=1))
-
-
-_Part = Callable[[int], Floats]
-"""For a total of some categories: 1 - e^-D of every way to share it among them, a column each, from every dataset, a row each."""
-
-
-def _halves(rows: Sequence[Floats]) -> tuple[_Part, _Part]:
-    return _part(rows[: len(rows) // 2]), _part(rows[len(rows) // 2 :])
-
-
-def _part(rows: Sequence[Floats]) -> _Part:
-    if len(rows) == 1:
-        return lambda total: rows[0][:, total : total + 1]
-    if len(rows) == 2:
-        left = 1.0 - rows[0]
-        return lambda total: _of_two(rows[0], left, rows[1], total)
-    first, rest = _halves(rows)
-    known: dict[int, Floats] = {}
-
-    def of_many(total: int) -> Floats:
-        if total not in known:
-            shared = [_joined(first(u), rest(total - u)).reshape(len(rows[0]), -1) for u in range(total + 1)]
-            known[total] = np.concatenate(shared, axis=1)
-        return known[total]
-
-    return of_many
-
-
-def _of_two(first: Floats, left: Floats, second: Floats, total: int) -> Floats:
-    """`first + left · second`, with left = 1 - first, of every way to share the total among two categories."""
-    result: Floats = left[:, : total + 1] * second[:, total::-1]
-    result += first[:, : total + 1]
-    return result
-
-
-def _joined(first: Floats, second: Floats) -> Floats:
-    """1 - e^-D of every pair of a column of the one and a column of the other, whose divergences add up."""
-    result: Floats = (1.0 - first)[:, :, None] * second[:, None, :]
-    result += first[:, :, None]
-    return result
-
-
 class _WindowSums:
     """Normalisers of two categories."""
 
@@ -174,8 +96,20 @@ class _WindowSums:
         self._n = tables[0].n
         self._tables = tables
 
-    def __call__(self, datasets: Counts, rates: Floats) -> Floats:
-        x = datasets[:, 0]
+    def __call__(self, datasets: Counts, rates: Floats, tell: Tell) -> Floats:
+        pieces = [slice(start, start + PIECE) for start in range(0, len(datasets), PIECE)]
+        total = np.empty(len(datasets))
+        pool = ThreadPoolExecutor(THREADS)
+        try:
+            found = pool.map(lambda piece: self._piece(datasets[piece, 0], rates[piece]), pieces)
+            for done, (piece, part) in enumerate(zip(pieces, found, strict=True)):
+                total[piece] = part
+                tell(done + 1, len(pieces))
+        finally:
+            pool.shutdown(cancel_futures=True)
+        return total
+
+    def _piece(self, x: Counts, rates: Floats) -> Floats:
         low, high = self._window(x, _furthest(rates, self._n + 1))
         near = [self._near(*row) for row in zip(x.tolist(), low.tolist(), high.tolist(), rates.tolist(), strict=True)]
         return np.asarray(np.array(near) + (self._n - high + low) * np.exp(-rates))
@@ -206,18 +140,14 @@ class _WindowSums:
         return ends[0], ends[1]
 
 
-_SPARE = 36.0
-"""e^-36 is below 2^-51."""
-
-
 def _furthest(rates: Floats, size: int) -> Floats:
     """The divergence D from which on a candidate may count as e^-c, and not as e^-cH with H = sqrt(1 - e^-D).
 
     The weight is too small then by a part of at most e^(c (1 - H)) - 1, and 1 - H <= e^-D: below 2^-50 where c e^-D <= e^-36. It is too
     small by at most e^-cH: of all candidates together, below 2^-51 of Z, which is at least 1, where cH >= 36 + ln(their number).
     """
-    nearly_one = np.log(rates) + _SPARE
-    distance = np.minimum((_SPARE + np.log(size)) / rates, 1.0)
+    nearly_one = np.log(rates) + SPARE
+    distance = np.minimum((SPARE + np.log(size)) / rates, 1.0)
     with np.errstate(divide="ignore"):
         nearly_nothing = -np.log1p(-(distance**2))
     return np.asarray(np.maximum(np.minimum(nearly_one, nearly_nothing), 0.0))

@@ -3,12 +3,14 @@
 Reading records together spends nothing. What they give away together was decided when they were drawn: the composition of their promises.
 """
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
 from typing import Any, overload
 
 import numpy as np
 
-from discreet.errors import InvalidInputError, TooLargeError
+from discreet.errors import CopyWarning, InvalidInputError, TooLargeError
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.reader_priors import Prior
 from discreet.inference.several.chains import drawn_posterior
@@ -16,6 +18,7 @@ from discreet.inference.several.outcomes import Outcome, counts_of_same_records
 from discreet.inference.several.pooled import counts_of_new_records
 from discreet.inference.several.priors import agreed_prior
 from discreet.inference.several.tables import CombinedTable, combined_table
+from discreet.mechanisms.laws import Progress
 from discreet.model.size_priors import SizePrior, size_prior_of
 from discreet.record.about import CountingRule
 from discreet.record.release import Release
@@ -35,6 +38,7 @@ def combine(  # type: ignore[overload-overlap]
     size_prior: Any = None,
     chains: int = _CHAINS,
     rng: np.random.Generator | int | None = None,
+    progress: Progress | None = None,
 ) -> CombinedTable: ...
 
 
@@ -47,6 +51,7 @@ def combine(
     size_prior: Any = None,
     chains: int = _CHAINS,
     rng: np.random.Generator | int | None = None,
+    progress: Progress | None = None,
 ) -> NoiseAware: ...
 
 
@@ -58,6 +63,7 @@ def combine(
     size_prior: Any = None,
     chains: int = _CHAINS,
     rng: np.random.Generator | int | None = None,
+    progress: Progress | None = None,
 ) -> NoiseAware | CombinedTable:
     """The posterior that two or more releases give together. Their order does not matter, and reading them costs no privacy.
 
@@ -69,6 +75,7 @@ def combine(
         size_prior: what is believed about each private number of records, as in `Release.noise_aware`.
         chains: how many Markov chains to draw from where sums would be too long.
         rng: a seed or generator for them.
+        progress: told the steps done, the steps in all and what they are, where a mechanism's likelihoods take long.
 
     Returns:
         A `NoiseAware`, which is exact; for releases about different records its counts and its n are those of all of them together. A
@@ -78,6 +85,9 @@ def combine(
     Raises:
         InvalidInputError: the records do not belong together, or their priors differ and none is given.
         TooLargeError: the mechanisms need longer lists than are made.
+
+    A `CopyWarning` says that two releases have the same mechanism and outcome. Two draws may, where few outcomes are likely. Copies of one
+    draw would count as two.
     """
     if not isinstance(same_data, (bool, np.bool_)):
         raise InvalidInputError(
@@ -87,7 +97,8 @@ def combine(
     number, sizes = check_records(chains, "chains"), _size_prior(given, size_prior, bool(same_data))
     if number < 2:
         raise InvalidInputError(f"chains must be 2 or more, so that their spread tells the error; got {number}")
-    reader = _Reader(bool(same_data), sizes, number)
+    _warn_of_copies(given)
+    reader = _Reader(bool(same_data), sizes, number, progress)
     tables = [release for release in given if isinstance(release, TableRelease)]
     if tables:
         base = int(np.random.default_rng(rng).integers(2**62))
@@ -103,21 +114,22 @@ def combine(
 class _Reader:
     """Reads outcomes about one variable together."""
 
-    def __init__(self, same_data: bool, size_prior: SizePrior, chains: int) -> None:
-        self.same_data, self.size_prior, self.chains = same_data, size_prior, chains
+    def __init__(self, same_data: bool, size_prior: SizePrior, chains: int, progress: Progress | None) -> None:
+        self.same_data, self.size_prior, self.chains, self.progress = same_data, size_prior, chains, progress
 
     def __call__(self, prior: Prior, outcomes: Sequence[Outcome], rng: np.random.Generator) -> NoiseAware:
         """The posterior of the outcomes, taken in an order of our own, so that the order given changes nothing."""
         ordered = sorted(outcomes, key=lambda one: repr((one.n, one.mechanism.described(), one.mechanism.prior.exact, one.raw)))
         if self.same_data:
             n = _one_total(ordered)
-            return NoiseAware(prior, n, counts_of_same_records(prior, n, ordered, self.size_prior))
+            return NoiseAware(prior, n, counts_of_same_records(prior, n, ordered, self.size_prior, self.progress))
         held = [one for one in ordered if one.n != 0] or ordered[:1]
         if len(held) == 1:
-            return NoiseAware(prior, held[0].n, counts_of_same_records(prior, held[0].n, held, self.size_prior))
+            return NoiseAware(prior, held[0].n, counts_of_same_records(prior, held[0].n, held, self.size_prior, self.progress))
         totals = [one.n for one in held if one.n is not None]
+        n = sum(totals) if len(totals) == len(held) else None
         try:
-            return NoiseAware(prior, sum(totals) if len(totals) == len(held) else None, counts_of_new_records(prior, held, self.size_prior))
+            return NoiseAware(prior, n, counts_of_new_records(prior, held, self.size_prior, self.progress))
         except TooLargeError:
             return drawn_posterior(prior, held, self.size_prior, self.chains, rng)
 
@@ -161,6 +173,17 @@ def _checked(releases: Iterable[Release]) -> list[Release]:
     )
     _check_counted_alike(given)
     return given
+
+
+def _warn_of_copies(given: Sequence[Release]) -> None:
+    for one, other in combinations(given, 2):
+        if one.mechanism == other.mechanism and np.array_equal(one.raw, other.raw):
+            warnings.warn(
+                "two of these releases have the same mechanism and the same outcome; if they are copies of one draw, it counts as two here",
+                CopyWarning,
+                stacklevel=3,
+            )
+            return
 
 
 def _alike(given: Sequence[Release], value: Callable[[Release], Any], words: Callable[[Release], str], what: str) -> None:

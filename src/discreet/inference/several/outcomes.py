@@ -11,6 +11,7 @@ from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.private_totals import counts_of_outcomes, noise_of_any_total
 from discreet.inference.true_counts import LatentCounts, ListedCounts, check_listable, convolved_outcomes
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.laws import Progress
 from discreet.mechanisms.reports import clamp_outcomes
 from discreet.model.datasets import is_few, simplex_points
 from discreet.model.dirichlet import Beta, Dirichlet
@@ -30,21 +31,21 @@ class Outcome:
         """The noisy counts without what says nothing: how far below 0 they are, or above a known n."""
         return np.maximum(np.array(self.raw, dtype=object), -1).astype(np.int64) if n is None else clamp_outcomes(self.raw, n)
 
-    def log_likelihood(self, points: Counts, n: int | None) -> Floats:
+    def log_likelihood(self, points: Counts, n: int | None, progress: Progress | None = None) -> Floats:
         """ln P(z | x) of counts x, one a row, up to a constant; n is their total if that is known.
 
         Where the noise is not independent by category the points must be all datasets, in lexicographic order.
         """
         noise = self.mechanism.noise
         if noise is None:
-            return self.mechanism.log_likelihoods(self.raw)
+            return self.mechanism.log_likelihoods(self.raw, progress=progress)
         outcome = self.clamped(n)
         parts = [noise.log_likelihood(outcome, i, column.astype(np.float64)) for i, column in enumerate(points.T)]
         return sum(parts[1:], parts[0])
 
 
 def counts_of_same_records(
-    prior: Dirichlet | Beta, n: int | None, outcomes: Sequence[Outcome], size_prior: SizePrior
+    prior: Dirichlet | Beta, n: int | None, outcomes: Sequence[Outcome], size_prior: SizePrior, progress: Progress | None = None
 ) -> LatentCounts | CountsOfAnyTotal:
     """The posterior law of the counts that all these outcomes are about: w_x ∝ Π_r P(z_r | x) · DirMult(x; n, a).
 
@@ -53,6 +54,7 @@ def counts_of_same_records(
         n: the number of records, if some outcome makes it public.
         outcomes: one or more.
         size_prior: what is believed about n where it is private.
+        progress: told where the likelihoods of all possible counts take long.
 
     Raises TooLargeError where the counts are too many for the mechanisms that need a list of them.
     """
@@ -70,5 +72,5 @@ def counts_of_same_records(
     points = simplex_points(n, prior.k)
     log_weight = prior.predictive(n).logpmf(points)
     for one in outcomes:
-        log_weight = log_weight + one.log_likelihood(points, n)
+        log_weight = log_weight + one.log_likelihood(points, n, progress)
     return ListedCounts(points, log_weight)

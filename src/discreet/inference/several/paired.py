@@ -30,6 +30,8 @@ _FLOOR = 1e-40
 _CLOSE, _NEAR = 0.25, 1e-6
 """How far from the totals the means may be: the square of the distance in standard deviations, and records."""
 _ROUNDS = 60
+_DOWN = 0.1
+"""Part of the descent that the slope promises which a step must bring."""
 _ENOUGH = 1e-10
 """Bound on what is left out above which there is no answer."""
 
@@ -55,7 +57,7 @@ def paired_counts(a: Floats, outcomes: Sequence[Outcome], laws: Sequence[LatentC
     logs = [_log_factor(a, i, outcomes, references[:, i], (away[0][i], away[1][i])) for i in range(len(a))]
     totals = np.array([one.n for one in outcomes], dtype=np.int64)
     target = totals - references.sum(axis=1)
-    rates = _balanced(logs, away, target, min(one.mechanism.noise.slope for one in outcomes if one.mechanism.noise is not None))
+    rates = _balanced(logs, away, target)
     tilted = [_tilted(log, rates, (away[0][i], away[1][i])) for i, log in enumerate(logs)]
     constants = [float(logsumexp(log)) for log in tilted]
     factors = [np.exp(log - constant) for log, constant in zip(tilted, constants, strict=True)]
@@ -105,27 +107,43 @@ def _tilted(log: Floats, rates: Floats, away: tuple[Floats, Floats]) -> Floats:
     return np.asarray(log + (rates[0] * away[0])[:, None] + rates[1] * away[1])
 
 
-def _balanced(logs: Sequence[Floats], away: Sequence[Sequence[Floats]], target: Counts, slope: float) -> Floats:
-    """Tilts under which both totals are met on average, by Newton's method with short steps."""
+def _balanced(logs: Sequence[Floats], away: Sequence[Sequence[Floats]], target: Counts) -> Floats:
+    """Tilts under which both totals are met on average: where Σ ln Σ e^{log + λp + μq}, less λ and μ times the totals, is least.
+
+    It is convex. Newton's steps are halved until they go down, so that they end at its minimum however far that is from 0.
+    """
     rates = np.zeros(2)
+    height, missing, cov = _excess(logs, away, target, rates)
     for _ in range(_ROUNDS):
-        mean, cov = np.zeros(2), np.zeros((2, 2))
-        for i, log in enumerate(logs):
-            steps = away[0][i], away[1][i]
-            weight = _tilted(log, rates, steps)
-            weight = np.exp(weight - logsumexp(weight))
-            sides = weight.sum(axis=1), weight.sum(axis=0)
-            own = np.array([sides[0] @ steps[0], sides[1] @ steps[1]])
-            p, q = steps[0] - own[0], steps[1] - own[1]
-            tied = float(p @ weight @ q)
-            mean += own
-            cov += np.array([[sides[0] @ p**2, tied], [tied, sides[1] @ q**2]])
-        missing = target - mean
         step = np.linalg.lstsq(cov, missing, rcond=None)[0]
-        if float(missing @ step) <= _CLOSE or float(np.abs(missing).max()) < _NEAR:
+        gain = float(missing @ step)
+        if gain <= _CLOSE or float(np.abs(missing).max()) < _NEAR:
             return rates
-        rates = rates + step * min(1.0, 0.5 * slope / max(float(np.abs(step).max()), 1e-300))
+        for _ in range(_ROUNDS):
+            found = _excess(logs, away, target, rates + step)
+            if found[0] <= height - _DOWN * gain:
+                break
+            step, gain = 0.5 * step, 0.5 * gain
+        rates, (height, missing, cov) = rates + step, found
     raise TooLargeError("no tilt was found under which the totals of two releases are met")
+
+
+def _excess(logs: Sequence[Floats], away: Sequence[Sequence[Floats]], target: Counts, rates: Floats) -> tuple[float, Floats, Floats]:
+    """What a tilt minimises, the totals less their means under it, and their covariances."""
+    height, mean, cov = -float(rates @ target), np.zeros(2), np.zeros((2, 2))
+    for i, log in enumerate(logs):
+        steps = away[0][i], away[1][i]
+        weight = _tilted(log, rates, steps)
+        constant = float(logsumexp(weight))
+        weight = np.exp(weight - constant)
+        sides = weight.sum(axis=1), weight.sum(axis=0)
+        own = np.array([sides[0] @ steps[0], sides[1] @ steps[1]])
+        p, q = steps[0] - own[0], steps[1] - own[1]
+        tied = float(p @ weight @ q)
+        height += constant
+        mean += own
+        cov += np.array([[sides[0] @ p**2, tied], [tied, sides[1] @ q**2]])
+    return height, target - mean, cov
 
 
 def _length(factors: Sequence[Floats], lows: Counts, total: int, side: int) -> int:

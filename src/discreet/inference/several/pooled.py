@@ -27,6 +27,7 @@ from discreet.inference.pooled_counts import PooledCounts
 from discreet.inference.several.outcomes import Outcome, counts_of_same_records
 from discreet.inference.several.paired import can_pair, paired_counts
 from discreet.inference.true_counts import ConvolvedCounts, LatentCounts, ListedCounts
+from discreet.mechanisms.laws import Progress
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.divergences import bregman
@@ -41,12 +42,14 @@ _BLOCK = 1 << 18
 """Pairs of counts that are held at once."""
 
 
-def counts_of_new_records(prior: Dirichlet | Beta, outcomes: Sequence[Outcome], size_prior: SizePrior) -> PooledCounts | PairedCounts:
+def counts_of_new_records(
+    prior: Dirichlet | Beta, outcomes: Sequence[Outcome], size_prior: SizePrior, progress: Progress | None = None
+) -> PooledCounts | PairedCounts:
     """The posterior law of the counts of all releases together, each about records of its own.
 
     Raises TooLargeError where there are too many counts to sum over.
     """
-    laws = [counts_of_same_records(prior, one.n, [one], size_prior) for one in outcomes]
+    laws = [counts_of_same_records(prior, one.n, [one], size_prior, progress) for one in outcomes]
     try:
         return _by_pairs_of_counts(prior, outcomes, laws, size_prior)
     except TooLargeError:
