@@ -22,6 +22,7 @@ from discreet.planning.expected_widths import Believed, plain_width
 from discreet.planning.outcome_widths import OutcomeReader
 from discreet.planning.plans import Plan
 from discreet.planning.width_plans import WidthPlan
+from discreet.validation import Public
 from tests.support import lowered
 
 runner = CliRunner()
@@ -278,6 +279,51 @@ def test_the_n_of_a_refusal_would_give_the_width() -> None:
     with pytest.raises(dc.InvalidInputError, match="n = 240 would give it"):
         dc.plan(dc.Beta(1, 1), n=100, width=0.1)
     assert plain_width(Believed.of(dc.Beta(1, 1), 240, None)) <= 0.1 < plain_width(Believed.of(dc.Beta(1, 1), 220, None))
+
+
+# --- what n and ε give, and a curve over n ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("k", "public"), [(2, "total"), (3, "total"), (3, "nothing")])
+def test_n_and_epsilon_give_the_expected_width(k: int, public: Public) -> None:
+    """Exactly where it is summed; and within five standard errors where it is simulated, which an ε off by a tenth is not."""
+    prior, n = dc.Dirichlet.uniform(k), 300
+    given = planned(prior, n=n, epsilon="0.1", public=public)
+    assert (given.goal, given.sought, given.bracket) == (None, None, None)
+    for epsilon, same in (("0.1", True), ("0.08", False)):
+        made = dc.LatticeGeometric(prior, n if public == "total" else None, epsilon)
+        expected = dc.expected_width(made, n=n)
+        off = 5.0 * (given.width.standard_error**2 + expected.standard_error**2) ** 0.5
+        assert (abs(given.width - expected) <= off) is same
+    assert given.plain == plain_width(Believed.of(prior, n, None))
+    assert given.noise_alone**2 + given.plain**2 == pytest.approx(given.width**2)
+    assert f"{n} records{' (a guess)' if public == 'nothing' else ''}" in given.sentence
+    assert ("±" in given.precision) is (given.width.method == "simulation")
+    assert "what n and ε give" in given._repr_html_()
+
+
+def test_a_curve_over_the_number_of_records() -> None:
+    curve = dc.records_curve(dc.Beta(1, 1), "0.2", records=[20, 200, 2000])
+    for n, row in zip((20, 200, 2000), curve.to_dicts(), strict=True):
+        made = dc.LatticeGeometric(dc.Beta(1, 1), n, "0.2")
+        assert row["width"] == pytest.approx(float(dc.expected_width(made)))
+        assert row["width"] != pytest.approx(float(dc.expected_width(dc.LatticeGeometric(dc.Beta(1, 1), n, "0.22"))), rel=1e-4)
+        assert row["width_without_privacy"] == plain_width(Believed.of(dc.Beta(1, 1), n, None))
+    assert "2,000" in str(curve)
+    assert "2,000" in curve._repr_html_()
+    assert [line.get_label() for line in curve.plot().get_lines()] == ["with privacy", "without privacy"]
+    plt.close("all")
+
+
+def test_commands_that_are_given_n_and_epsilon(tmp_path: Path) -> None:
+    found = json.loads(runner.invoke(app, ["plan", "--n", "40", "--epsilon", "1/2", "--json"]).stdout)
+    assert found["width"] == float(planned(dc.Beta(1, 1), n=40, epsilon="1/2").width)
+    assert "points wide; without privacy" in runner.invoke(app, ["plan", "--n", "40", "--epsilon", "1"]).stdout
+    curve = json.loads(runner.invoke(app, ["plan", "--curve", "--epsilon", "1/2", "--json"]).stdout)
+    assert curve["rows"] == dc.records_curve(dc.Beta(1, 1), "1/2").to_dicts()
+    picture = tmp_path / "curve.png"
+    assert "without privacy" in runner.invoke(app, ["plan", "--curve", "--epsilon", "1", "--plot", str(picture)]).stdout
+    assert picture.stat().st_size > 0
 
 
 # --- comparison, curve, commands ------------------------------------------------------------------------------------------

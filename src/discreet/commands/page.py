@@ -3,13 +3,13 @@
 from base64 import b64encode
 from hashlib import sha256
 from importlib import resources
-from math import ceil, exp, floor, log10
 from shlex import quote
 from typing import TYPE_CHECKING
 
 from discreet import __version__
 from discreet.commands.about import about_lines
 from discreet.commands.html import Html, element, escaped, isolated, joined
+from discreet.commands.odds import odds_factor
 from discreet.commands.page_figure import decimals_of, figure, interval_words, percentage
 from discreet.commands.page_rows import Panel, Shares, cut
 from discreet.commands.record import promise_lines
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from discreet.commands.options import Lines
     from discreet.record.release import Release
 
-_LARGEST_EXPONENT = 30
-"""Of e, whose power is written out as a number."""
 _LISTED = 20
 """Categories or groups that are listed."""
 
@@ -162,7 +160,10 @@ def _promise(found: "Release") -> Html:
     if guarantee.basis == "none":
         words = [element("p", "Nothing is promised: the numbers may tell what single records say.", class_="warn")]
         return _section("What is promised", *words, _words(promise_lines(found, computed=False)))
-    factor, but = _factor(guarantee.epsilon), "" if guarantee.delta == 0 else f", but for a probability of at most {guarantee.delta:.2g}"
+    factor, but = (
+        odds_factor(guarantee.epsilon),
+        "" if guarantee.delta == 0 else f", but for a probability of at most {guarantee.delta:.2g}",
+    )
     odds = (
         f"The numbers were drawn at random around the true ones, so that nobody can tell much better than before {_hidden(found)}. "
         f"Whatever a reader knows, this page changes the odds of it by a factor of at most {factor}{but}: that is what {guarantee.level} "
@@ -180,15 +181,6 @@ def _hidden(found: "Release") -> str:
     if found.guarantee.hides_presence:
         return "whether any one person took part" if person else "whether any one record is in the data"
     return "what any one person answered" if person else "what any one record says"
-
-
-def _factor(epsilon: float) -> str:
-    """e^ε, rounded up to three digits."""
-    if epsilon > _LARGEST_EXPONENT:
-        return f"e to the power of {epsilon:g}"
-    value = exp(epsilon)
-    unit = 10.0 ** (floor(log10(value)) - 2)
-    return f"{ceil(value / unit * (1.0 - 1e-12)) * unit:,.10g}"
 
 
 # --- what the intervals mean, and how to check ------------------------------------------------------------------------
