@@ -365,7 +365,7 @@ def test_commands(tmp_path: Path) -> None:
     again = runner.invoke(app, ["plan", "--curve", "--n", "20", "--plot", str(picture)])
     assert (again.exit_code, "exists" in again.stderr) == (2, True)
     curve = json.loads(runner.invoke(app, ["plan", "--curve", "--n", "20", "--expect", "0.9,0.1", "--json"]).stdout)
-    assert len(curve["rows"]) == 9
+    assert len(curve["rows"]) == 10
 
 
 def test_a_cell_of_a_table_has_the_noise_that_its_group_is_planned_with() -> None:

@@ -1,37 +1,28 @@
 """What the screen for plans answers at once: how wide intervals will be, what an attacker could learn, and an example."""
 
-import numpy as np
-
 from discreet.analysis.privacy import privacy_loss
-from discreet.commands.html import Html, element, isolated, joined
+from discreet.commands.html import Html, element, joined
 from discreet.commands.odds import odds_factor, surest
 from discreet.commands.options import little_said
-from discreet.commands.page_figure import figure
-from discreet.commands.page_rows import shares_of
-from discreet.errors import DiscreetError, RefusedError, TooLargeError
+from discreet.errors import DiscreetError, TooLargeError
 from discreet.explore.forms import field
 from discreet.explore.pictures import Bar, bars
-from discreet.explore.plan_commands import plan_command, prior_line, python, quoted, same
-from discreet.explore.plan_question import MECHANISMS, Question, number_words
+from discreet.explore.plan_commands import made_line, plan_command, prior_line, python, same
+from discreet.explore.plan_example import example, is_quick_example
+from discreet.explore.plan_question import WITH_NOISE, Question, number_words
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.lattice import LatticeGeometric
 from discreet.planning.comparison import points
-from discreet.planning.expected_widths import Believed
 from discreet.planning.plans import plan
 from discreet.planning.width_plans import WidthPlan
 from discreet.record.guarantee import Guarantee
 
-_AT_ONCE = MECHANISMS[0], "LaplaceHistogram", "LaplaceZhang", "LaplaceDimension"
-"""Mechanisms whose widths and losses take next to no time."""
 _AT_ONCE_CATEGORIES = 8
 _SUSPICIONS = 0.5, 0.1, 0.01
-_MASS = 0.95
-_GROUPS_SHOWN, _PANELS_SHOWN = 6, 2
 
 
 def is_quick(question: Question) -> bool:
     """Whether the answer comes while someone moves a slider, by public numbers."""
-    return question.mechanism in _AT_ONCE and question.prior.k <= _AT_ONCE_CATEGORIES
+    return question.mechanism in WITH_NOISE and question.prior.k <= _AT_ONCE_CATEGORIES
 
 
 def answer(question: Question) -> Html:
@@ -39,8 +30,14 @@ def answer(question: Question) -> Html:
     with field("mechanism"):
         question.planned_mechanism()
     parts = [_width_section(question), _odds_section(question)]
-    inside = example(question) if is_quick(question) and _example_work(question) <= _QUICK_EXAMPLE else _example_place()
+    inside = example(question) if is_quick(question) and is_quick_example(question) else _example_place()
     return joined(*parts, element("section", element("h2", "What would be published"), inside))
+
+
+def _example_place() -> Html:
+    computing = element("p", "Computing an example…", class_="computing", role="status")
+    options = {"hx_post": "/plan/example", "hx_trigger": "load delay:300ms", "hx_include": "#plan-form", "hx_sync": "this:replace"}
+    return element("div", computing, id="plan-example", class_="waiting", **options)
 
 
 # --- how precise --------------------------------------------------------------------------------------------------------
@@ -121,17 +118,8 @@ def _notes(question: Question) -> list[str]:
 # --- what an attacker could learn ---------------------------------------------------------------------------------------
 
 
-def _whole_mechanism(question: Question) -> Mechanism:
-    """The mechanism that would release all of it: the table, or as much of it as an example has."""
-    if question.groups is None:
-        return question.planned_mechanism()
-    shown = min(question.groups, _GROUPS_SHOWN)
-    sizes = {"sizes": [question.size] * shown, "total": question.size * shown, "nothing": None}[question.public]
-    return LatticeGeometric(question.prior, sizes, question.epsilon, by={"group": [f"group {i + 1}" for i in range(shown)]})
-
-
 def _odds_section(question: Question) -> Html:
-    heading, made = element("h2", "What could an attacker learn?"), _whole_mechanism(question)
+    heading, made = element("h2", "What could an attacker learn?"), question.whole_mechanism()
     try:
         guarantee = made.guarantee
     except TooLargeError as error:
@@ -152,10 +140,10 @@ def _odds_section(question: Question) -> Html:
         for before in _SUSPICIONS
     ]
     head = element(
-        "thead", element("tr", element("th", "held for likely before", scope="col"), element("th", "afterwards at most", scope="col"))
+        "thead", element("tr", element("th", "how sure before", scope="col"), element("th", "how sure afterwards, at most", scope="col"))
     )
     table = element(
-        "table", element("caption", "How sure they can become of a true suspicion"), head, element("tbody", *rows), class_="odds"
+        "table", element("caption", "What someone who suspects the truth can become sure of"), head, element("tbody", *rows), class_="odds"
     )
     square = [
         element("p", "Between two answers of someone who took part the odds change by at most the square of the factor.", class_="quiet")
@@ -167,7 +155,7 @@ def _odds_section(question: Question) -> Html:
 def _loss(made: Mechanism, guarantee: Guarantee, question: Question) -> Html:
     """The computed loss, beside what is promised."""
     code = (
-        f"import discreet as dc\n\n{prior_line(question)}\n{_made_line(question)}\nprint(made.guarantee, dc.privacy_loss(made), sep='\\n')"
+        f"import discreet as dc\n\n{prior_line(question)}\n{made_line(question)}\nprint(made.guarantee, dc.privacy_loss(made), sep='\\n')"
     )
     try:
         loss = privacy_loss(made).value
@@ -182,98 +170,3 @@ def _loss(made: Mechanism, guarantee: Guarantee, question: Question) -> Html:
         )
     several = " The factors of several releases about the same data are multiplied."
     return joined(element("p", words + several, class_="quiet"), same("plan-odds", "", code))
-
-
-# --- an example ---------------------------------------------------------------------------------------------------------
-
-_QUICK_EXAMPLE, _LONGEST_EXAMPLE = 300.0, 20_000.0
-"""Work of an example that comes at once, and of one that comes at all."""
-_FREE_TOTAL, _TIED_GROUPS = 10.0, 30.0
-"""How many times the work it is where the total must be found too, and where a public total ties groups."""
-
-
-def _example_work(question: Question) -> float:
-    """About how long the intervals of an example take: noise is as wide as 1/ε, in every category."""
-    kind = _TIED_GROUPS if question.halved else 1.0 if question.planned_public == "total" else _FREE_TOTAL
-    listed = 1.0 if question.mechanism in (*_AT_ONCE, "Remapped(LatticeGeometric)") else 0.0
-    return kind * question.prior.k / float(min(question.epsilon, 1)) * listed
-
-
-def _example_place() -> Html:
-    computing = element("p", "Computing an example…", class_="computing", role="status")
-    options = {"hx_post": "/plan/example", "hx_trigger": "load delay:300ms", "hx_include": "#plan-form", "hx_sync": "this:replace"}
-    return element("div", computing, id="plan-example", class_="waiting", **options)
-
-
-def example(question: Question) -> Html:
-    """Records that are made up from public shares, a real release of them, and the intervals of a reader."""
-    made = _whole_mechanism(question)
-    groups = 1 if question.groups is None else min(question.groups, _GROUPS_SHOWN)
-    counts = (
-        Believed.of(question.prior, question.size, question.shares).law.predictive(question.size).sample(groups, np.random.default_rng(0))
-    )
-    origin = "the shares you expect" if question.expect is not None else "the prior's mean shares"
-    badge = element(
-        "p",
-        element("strong", "Made up. "),
-        f"No data were seen: {question.size * groups:,} records were invented from {origin}, and then released for real, with exact noise.",
-        class_="made-up",
-    )
-    if _example_work(question) > _LONGEST_EXAMPLE:
-        return joined(
-            badge, element("p", "The intervals of an example take long at this size and this ε, and are left out here.", class_="quiet")
-        )
-    try:
-        release = made.release(counts[0] if question.groups is None else counts)
-    except (RefusedError, TooLargeError) as error:
-        return joined(badge, element("p", str(error), class_="quiet"))
-    shares = shares_of(release, _MASS, slow=False)
-    reported = shares.reason is not None
-    parts = []
-    for panel in shares.panels[:_PANELS_SHOWN]:
-        if panel.heading is not None:
-            parts.append(element("h3", isolated(panel.heading), " in each group"))
-        parts.append(figure(panel, "Made-up example: mean and 95 % interval of every share", as_reported=reported))
-    if len(shares.panels) > _PANELS_SHOWN:
-        parts.append(element("p", f"{len(shares.panels) - _PANELS_SHOWN:,} more categories would have a figure each.", class_="quiet"))
-    if shares.size is not None:
-        mean, low, high = shares.size
-        parts.append(
-            element(
-                "p",
-                f"Readers would also estimate how many records there are: about {mean:,.0f}, between {low:,} and {high:,}.",
-                class_="quiet",
-            )
-        )
-    legend = (
-        "Dots are means, and bars intervals that hold the share with probability 95 %, noise allowed for. Every change draws new noise."
-    )
-    if reported:
-        legend = f"Dots and dashes take the noisy counts at face value, and are too narrow: {shares.reason}."
-    shown = "" if question.groups is None or question.groups <= groups else f" Shown are {groups} of the {question.groups:,} groups."
-    ways = same("plan-example", "", _example_python(question, counts.tolist()), "It draws another example: noise is never the same twice.")
-    return joined(badge, element("p", legend + shown, class_="quiet"), *parts, ways)
-
-
-def _made_line(question: Question) -> str:
-    """The Python that makes the mechanism of `_whole_mechanism`."""
-    if question.groups is None:
-        n = question.size if question.planned_public == "total" else None
-        return f"made = dc.mechanism({question.mechanism!r}, prior, n={n}, epsilon={quoted(question.epsilon)})"
-    shown = min(question.groups, _GROUPS_SHOWN)
-    n = {"sizes": f"[{question.size}] * {shown}", "total": str(question.size * shown), "nothing": "None"}[question.public]
-    by = f'{{"group": [f"group {{i + 1}}" for i in range({shown})]}}'
-    return f"made = dc.LatticeGeometric(prior, n={n}, epsilon={quoted(question.epsilon)}, by={by})"
-
-
-def _example_python(question: Question, counts: list[list[int]]) -> str:
-    given = counts[0] if question.groups is None else counts
-    lines = [
-        prior_line(question, labels=question.labelled),
-        _made_line(question),
-        f"release = made.release({given})",
-        "print(release.noise_aware().interval())",
-    ]
-    if question.groups is not None:
-        lines[-1] = "print(release.noise_aware().figures())"
-    return "\n".join(["import discreet as dc", "", *lines])

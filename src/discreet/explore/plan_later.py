@@ -1,5 +1,6 @@
 """What the screen for plans answers a little later: every mechanism side by side, curves, and the ε that a goal asks for."""
 
+import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
@@ -46,10 +47,16 @@ def _compared_row(row: Row, *, chosen: bool) -> Html:
     promise = "not available at this size"
     if row.guarantee is not None:
         promise = "none" if row.guarantee.basis == "none" else f"{row.guarantee.level} by {row.guarantee.basis}"
-    name = element("th", row.mechanism, *([element("span", " your choice", class_="chosen")] if chosen else []), scope="row")
+    name = element("th", _breakable(row.mechanism), *([element("span", " your choice", class_="chosen")] if chosen else []), scope="row")
     width, loss = "–" if row.width is None else points(row.width), "–" if row.loss is None else f"{row.loss:.4g}"
     cells = element("td", width), element("td", promise, class_="promise"), element("td", loss)
     return element("tr", name, *cells, **({"class_": "mine"} if chosen else {}))
+
+
+def _breakable(name: str) -> Html:
+    """The name of a mechanism, which a narrow column may break where a new word begins."""
+    parts = re.split(r"(?<=[a-z(])(?=[A-Z])", name)
+    return joined(*(part for word in parts for part in (element("wbr"), word)))
 
 
 # --- curves -------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import TypeVar
 from discreet.commands.options import parse_list, parse_number, parse_prior, parse_share
 from discreet.errors import InvalidInputError
 from discreet.explore.forms import FieldError, field
-from discreet.mechanisms import Mechanism, mechanism
+from discreet.mechanisms import LatticeGeometric, Mechanism, mechanism
 from discreet.model.dirichlet import Dirichlet
 from discreet.planning.expected_widths import Believed
 from discreet.validation import Public, check_positive, check_public, check_records, shown
@@ -26,7 +26,10 @@ MECHANISMS = (
     "HellingerLocal",
 )
 """Those that can be chosen: all that need no further option."""
+WITH_NOISE = ("LatticeGeometric", "LaplaceHistogram", "LaplaceZhang", "LaplaceDimension")
+"""Those of them whose noise does not depend on the data: widths and losses take next to no time."""
 MOST_CATEGORIES = 1_000
+_GROUPS_SHOWN = 6
 _MOST_GROUPS = 1_000_000
 _EPSILONS = Fraction(1, 10_000), Fraction(100)
 """Beyond these nothing is promised, or nothing is said."""
@@ -82,6 +85,19 @@ class Question:
         if self.groups is not None and self.mechanism != MECHANISMS[0]:
             raise InvalidInputError(f"tables are released by LatticeGeometric; {self.mechanism} is for one variable: leave out the groups")
         return mechanism(self.mechanism, self.prior, self.size if self.planned_public == "total" else None, self.planned_epsilon)
+
+    @property
+    def groups_shown(self) -> int | None:
+        """How many groups an example has."""
+        return None if self.groups is None else min(self.groups, _GROUPS_SHOWN)
+
+    def whole_mechanism(self) -> Mechanism:
+        """The mechanism that would release all of it: one variable, or a table, of as many groups as an example has."""
+        if self.groups_shown is None:
+            return self.planned_mechanism()
+        sizes = {"sizes": [self.size] * self.groups_shown, "total": self.size * self.groups_shown, "nothing": None}[self.public]
+        by = {"group": [f"group {i + 1}" for i in range(self.groups_shown)]}
+        return LatticeGeometric(self.prior, sizes, self.epsilon, by=by)
 
     @property
     def shares(self) -> tuple[Fraction, ...]:

@@ -34,7 +34,7 @@ _SURE = 2.0
 """Standard errors on either side that a bracket allows for."""
 _RESOLVED = 1e-4
 """Widths nearer to that without privacy than this part of it are not told apart."""
-CURVE_LEVELS = tuple(Fraction(level) for level in ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5"))
+CURVE_LEVELS = tuple(Fraction(level) for level in ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10"))
 
 
 @dataclass(frozen=True)
@@ -177,10 +177,10 @@ class WidthQuestion:
     def made(self, n: int, epsilon: Fraction) -> Mechanism:
         return self.make(self.prior, n if self.public == "total" else None, epsilon)
 
-    def width(self, n: int, epsilon: Fraction, effort: float = 1.0) -> ExpectedWidth:
+    def width(self, n: int, epsilon: Fraction, effort: float = 1.0, *, coarse: bool = False) -> ExpectedWidth:
         if self.progress is not None:
             self.progress(0, 0, f"n = {n}, ε = {float(epsilon):g}")
-        return width_of(self.made(n, epsilon), Believed.of(self.prior, n, self.expect), worst=self.worst, effort=effort)
+        return width_of(self.made(n, epsilon), Believed.of(self.prior, n, self.expect), worst=self.worst, effort=effort, coarse=coarse)
 
     def plain(self, n: int) -> ExpectedWidth:
         return plain_width(Believed.of(self.prior, n, self.expect), worst=self.worst)
@@ -250,7 +250,7 @@ def width_given(
 ) -> WidthPlan:
     """The width that an n and an ε give."""
     ask, over = WidthQuestion(*chosen, prior, public, expect, worst, progress), "worst" if worst else "average"
-    width, plain = ask.width(n, epsilon, _LOOKED_AT), ask.plain(n)
+    width, plain = ask.width(n, epsilon, _LOOKED_AT, coarse=True), ask.plain(n)
     return WidthPlan(chosen[0], None, None, n, epsilon, width, plain, None, over, None, ask.shares(n), public)
 
 

@@ -38,3 +38,9 @@ document.addEventListener("htmx:afterSwap", (event) => {
 document.addEventListener("plan-answered", () => {
   for (const place of ["plan-curves", "plan-compared"]) document.getElementById(place).setAttribute("aria-busy", "true");
 });
+
+// A message must not be hidden: what is folded away opens where something in it is wrong.
+document.addEventListener("htmx:oobAfterSwap", (event) => {
+  const folded = event.detail.target.textContent && event.detail.target.closest("details");
+  if (folded) folded.open = true;
+});
