@@ -165,7 +165,9 @@ def test_curves(server: Server) -> None:
         ({"goal": "40", "n": "40"}, {"n": 40, "width": "0.4"}, 1),
         ({"goal": "1.5", "kind": "price", "n": "40"}, {"n": 40, "price": "1.5"}, 1),
         ({"goal": "40%", "public": "sizes", "groups": "3", "size": "40"}, {"n": 40, "width": "0.4"}, 1),
-        ({"goal": "40", "groups": "3", "size": "40"}, {"n": 40, "width": "0.4", "public": "nothing"}, 2),
+        pytest.param(
+            {"goal": "40", "groups": "3", "size": "40"}, {"n": 40, "width": "0.4", "public": "nothing"}, 2, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_the_epsilon_that_a_goal_asks_for(server: Server, fields: dict[str, str], options: dict[str, Any], factor: int) -> None:
@@ -253,7 +255,7 @@ def test_a_goal_that_cannot_be_had_is_explained(server: Server, value: str, said
 
 def test_hostile_labels_are_shown_and_obeyed_by_nobody(server: Server) -> None:
     labels = "<script>alert(1)</script>\n\"'><img src=x onerror=alert(1)>\n\u202egnp.exe"
-    for place in ("answer", "example", "compared"):
+    for place in ("answer", "example"):
         text = asked(server, place, categories=labels, n="30", epsilon="1")
         assert "<script" not in text
         assert "<img" not in text

@@ -41,6 +41,6 @@ document.addEventListener("plan-answered", () => {
 
 // A message must not be hidden: what is folded away opens where something in it is wrong.
 document.addEventListener("htmx:oobAfterSwap", (event) => {
-  const folded = event.detail.target.textContent && event.detail.target.closest("details");
+  const folded = event.target.matches(".error:not(:empty)") && event.target.closest("details");
   if (folded) folded.open = true;
 });
