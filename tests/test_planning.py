@@ -342,6 +342,21 @@ def test_mechanisms_without_a_width_say_so() -> None:
     assert "intervals without privacy: 32.7 points" in found.caption
 
 
+def test_a_comparison_of_widths_alone() -> None:
+    """The same rows, but for the errors; in the order of their widths."""
+    whole, alone = (dc.compare(dc.Beta(1, 1), 20, 1, errors=errors) for errors in (True, False))
+    kept = ("mechanism", "guarantee", "width", "loss", "no_width")
+    rows = {row.mechanism: [getattr(row, name) for name in kept] for row in whole.rows}
+    assert {row.mechanism: [getattr(row, name) for name in kept] for row in alone.rows} == rows
+    assert [row.width for row in alone.rows] == [row.width for row in whole.rows]
+    assert alone.optimum is None
+    assert all(row.error is row.worst is row.quantile is row.ratio is None for row in alone.rows)
+    assert ("widths" in alone.choice, "widths" in whole.choice) == (True, False)
+    said = runner.invoke(app, ["compare", "--n", "20", "--no-errors"])
+    assert "mean error" not in said.stdout
+    assert "Errors are" not in said.stdout
+
+
 def test_a_curve_as_rows_and_picture() -> None:
     curve = dc.width_curve(dc.Beta(1, 1), 200, epsilons=["0.1", 1, 10])
     widths = [row["width"] for row in curve.to_dicts()]

@@ -18,7 +18,7 @@ def plan_command(question: Question, *words: str) -> str:
 def compare_command(question: Question) -> str:
     """`discreet compare` about what is planned."""
     sizes = ["--n", str(question.size), "--epsilon", number_words(question.planned_epsilon)]
-    return join(["discreet", "compare", *sizes, *_prior_and_public(question)])
+    return join(["discreet", "compare", *sizes, *_prior_and_public(question), "--no-errors"])
 
 
 def _prior_and_public(question: Question) -> list[str]:

@@ -25,7 +25,8 @@ GOAL_FIELDS = ("goal",)
 
 def compared(question: Question, progress: Progress) -> Html:
     """Every mechanism side by side, those with the narrowest intervals first, and why some have no number."""
-    found = compare(question.prior, question.size, question.planned_epsilon, public=question.planned_public, progress=progress)
+    level, public = question.planned_epsilon, question.planned_public
+    found = compare(question.prior, question.size, level, public=public, errors=False, progress=progress)
     heads = ("mechanism", "width, points", "promise", "computed loss")
     head = element("thead", element("tr", *(element("th", name, scope="col") for name in heads)))
     rows = [_compared_row(row, chosen=row.mechanism == question.mechanism) for row in found.rows]
@@ -38,8 +39,8 @@ def compared(question: Question, progress: Progress) -> Html:
         notes.append("Data are expected as the prior has them here, and not with the shares you expect. ")
     if question.groups is not None:
         notes.append("This is about one group; a table is released by LatticeGeometric. ")
-    epsilon = quoted(question.planned_epsilon)
-    ways = same("plan-compared", compare_command(question), python(question, "compare", str(question.size), epsilon, chosen=False))
+    code = python(question, "compare", str(question.size), quoted(level), chosen=False, errors=False)
+    ways = same("plan-compared", compare_command(question), code)
     return joined(table, element("p", *notes, found.choice, class_="quiet"), *why, ways)
 
 
