@@ -24,7 +24,7 @@ CASES: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     "private": ({"public": "nothing"}, {"prior": dc.Dirichlet.uniform(3), "n": 300, "epsilon": "0.2", "public": "nothing"}),
     "fraction": (
         {"categories": "a,b", "prior": "1/2, 2", "expect": "90%,10%", "epsilon": "1/3", "mechanism": "LaplaceHistogram"},
-        {"prior": dc.Dirichlet(["1/2", 2]), "n": 300, "epsilon": "1/3", "expect": ["0.9", "0.1"], "mechanism": "LaplaceHistogram"},
+        {"prior": dc.Dirichlet(["1/2", "2"]), "n": 300, "epsilon": "1/3", "expect": ["0.9", "0.1"], "mechanism": "LaplaceHistogram"},
     ),
     "sizes": (
         {"public": "sizes", "groups": "10", "size": "40"},

@@ -108,6 +108,24 @@ def test_planning_by_keyboard(server: Server) -> None:
         until(page, "needed => document.querySelector('#plan-answer .lead').innerText.includes(`ε = ${needed} `)", needed)
 
 
+def test_a_slider_that_does_not_wait(server: Server) -> None:
+    """Answers come while it moves without a pause, also while others are computed, and the last is the one that stays."""
+    with opened(server) as page:
+        seen = {lead(page)}
+        page.focus("#plan-slider")
+        for step in range(1000):
+            page.keyboard.press("ArrowRight" if step % 100 < 50 else "ArrowLeft")
+            page.wait_for_timeout(50)
+            seen.add(lead(page))
+            if len(seen) > 4:
+                break
+        assert len(seen) > 4
+        last = f"ε = {page.input_value('#plan-epsilon')}"
+        until(page, "last => document.querySelector('#plan-answer .lead').innerText.includes(last + ' ')", last)
+        until(page, "last => document.querySelector('#plan-curves .here-key')?.innerText.includes(last + ',')", last)
+        until(page, "!document.querySelector('.later [aria-busy=true]')")
+
+
 def test_copying_a_command(server: Server) -> None:
     with opened(server) as page:
         page.click("#plan-answer section:first-child .same summary")

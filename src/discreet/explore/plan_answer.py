@@ -36,7 +36,7 @@ def answer(question: Question) -> Html:
 
 def _example_place() -> Html:
     computing = element("p", "Computing an example…", class_="computing", role="status")
-    options = {"hx_post": "/plan/example", "hx_trigger": "load delay:300ms", "hx_include": "#plan-form", "hx_sync": "this:replace"}
+    options = {"hx_post": "/plan/example", "hx_trigger": "load delay:300ms", "hx_include": "#plan-form"}
     return element("div", computing, id="plan-example", class_="waiting", **options)
 
 
@@ -142,9 +142,7 @@ def _odds_section(question: Question) -> Html:
     head = element(
         "thead", element("tr", element("th", "how sure before", scope="col"), element("th", "how sure afterwards, at most", scope="col"))
     )
-    table = element(
-        "table", element("caption", "What someone who suspects the truth can become sure of"), head, element("tbody", *rows), class_="odds"
-    )
+    table = element("table", element("caption", "What a true suspicion can become"), head, element("tbody", *rows), class_="odds")
     square = [
         element("p", "Between two answers of someone who took part the odds change by at most the square of the factor.", class_="quiet")
     ]

@@ -35,7 +35,7 @@ def _work(question: Question) -> float:
     if question.groups is not None and question.public != "sizes" and faint:
         return inf
     kind = _TIED_GROUPS if question.halved else 1.0 if question.planned_public == "total" else _FREE_TOTAL
-    return kind * question.prior.k / float(min(question.epsilon, 1))
+    return kind * question.prior.k / min(float(question.epsilon), 1.0)
 
 
 def example(question: Question) -> Html:

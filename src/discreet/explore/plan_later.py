@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from typing import Any
 
 from discreet.commands.html import Html, element, joined
 from discreet.commands.options import parse_number, parse_share
@@ -140,7 +141,8 @@ def goal(question: Question, fields: Mapping[str, str], progress: Progress) -> H
     twice = " That is twice what one group needs, since only the total of the table is public." if question.halved else ""
     words = f"You need ε = {number_words(needed)} or more. The slider is set to it.{twice} {found.precision}"
     command = plan_command(question, f"--{kind}", typed, "--n", str(question.size))
-    ways = same("plan-goal", command, python(question, "plan", n=question.size, **{kind: number_words(target)}))
+    named: dict[str, Any] = {"n": question.size, kind: number_words(target)}
+    ways = same("plan-goal", command, python(question, "plan", **named))
     return joined(element("p", words, data_epsilon=number_words(needed), role="status"), ways)
 
 

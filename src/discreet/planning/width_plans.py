@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, log
+from math import exp, log, sqrt
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet import limits
@@ -65,7 +65,7 @@ class WidthPlan:
     @property
     def noise_alone(self) -> float:
         """The width that the noise would have by itself: uncertainties add up as squares, so it is √(W² - W₀²)."""
-        return max(0.0, float(self.width) ** 2 - float(self.plain) ** 2) ** 0.5
+        return sqrt(max(0.0, float(self.width) ** 2 - float(self.plain) ** 2))
 
     @property
     def choice(self) -> str:
@@ -249,7 +249,8 @@ def width_given(
     progress: Progress | None,
 ) -> WidthPlan:
     """The width that an n and an ε give."""
-    ask, over = WidthQuestion(*chosen, prior, public, expect, worst, progress), "worst" if worst else "average"
+    ask = WidthQuestion(*chosen, prior, public, expect, worst, progress)
+    over: Literal["average", "worst"] = "worst" if worst else "average"
     width, plain = ask.width(n, epsilon, _LOOKED_AT, coarse=True), ask.plain(n)
     return WidthPlan(chosen[0], None, None, n, epsilon, width, plain, None, over, None, ask.shares(n), public)
 

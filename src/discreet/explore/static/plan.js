@@ -16,14 +16,15 @@ function follow() {
   slider().setAttribute("aria-valuetext", `ε = ${epsilonField().value}`);
 }
 
+// Someone who types is waited for, and someone who moves the slider is not: the form hears of it in another event.
 document.addEventListener("input", (event) => {
-  if (event.target.id === "plan-slider") {
-    epsilonField().value = String(Number((10 ** Number(slider().value)).toPrecision(2)));
-    slider().setAttribute("aria-valuetext", `ε = ${epsilonField().value}`);
-  } else if (event.target.id === "plan-epsilon") {
-    follow();
-  }
-});
+  if (event.target.id === "plan-epsilon") follow();
+  if (event.target.id !== "plan-slider") return;
+  event.stopPropagation();
+  epsilonField().value = String(Number((10 ** Number(slider().value)).toPrecision(2)));
+  slider().setAttribute("aria-valuetext", `ε = ${epsilonField().value}`);
+  htmx.trigger("#plan-form", "moved");
+}, true);
 
 document.addEventListener("htmx:afterSwap", (event) => {
   if (event.detail.target.id === "plan") follow();
