@@ -14,7 +14,7 @@ import pytest
 
 from tests.explore_server import CODE, Server, explore
 
-OPEN = ("/", "/report.css", "/style.css", "/page.js", "/htmx.min.js")
+OPEN = ("/", "/report.css", "/style.css", "/plan.css", "/plan.js", "/page.js", "/htmx.min.js")
 CLOSED = ("/plan", "/read")
 
 

@@ -22,6 +22,7 @@ from discreet.planning.expected_widths import Believed, plain_width
 from discreet.planning.outcome_widths import OutcomeReader
 from discreet.planning.plans import Plan
 from discreet.planning.width_plans import WidthPlan
+from discreet.validation import Public
 from tests.support import lowered
 
 runner = CliRunner()
@@ -280,6 +281,51 @@ def test_the_n_of_a_refusal_would_give_the_width() -> None:
     assert plain_width(Believed.of(dc.Beta(1, 1), 240, None)) <= 0.1 < plain_width(Believed.of(dc.Beta(1, 1), 220, None))
 
 
+# --- what n and ε give, and a curve over n ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("k", "public"), [(2, "total"), (3, "total"), (3, "nothing")])
+def test_n_and_epsilon_give_the_expected_width(k: int, public: Public) -> None:
+    """Exactly where it is summed; and within five standard errors where it is simulated, which an ε off by a tenth is not."""
+    prior, n = dc.Dirichlet.uniform(k), 300
+    given = planned(prior, n=n, epsilon="0.1", public=public)
+    assert (given.goal, given.sought, given.bracket) == (None, None, None)
+    for epsilon, same in (("0.1", True), ("0.08", False)):
+        made = dc.LatticeGeometric(prior, n if public == "total" else None, epsilon)
+        expected = dc.expected_width(made, n=n)
+        off = 5.0 * (given.width.standard_error**2 + expected.standard_error**2) ** 0.5
+        assert (abs(given.width - expected) <= off) is same
+    assert given.plain == plain_width(Believed.of(prior, n, None))
+    assert given.noise_alone**2 + given.plain**2 == pytest.approx(given.width**2)
+    assert f"{n} records{' (a guess)' if public == 'nothing' else ''}" in given.sentence
+    assert ("±" in given.precision) is (given.width.method == "simulation")
+    assert "what n and ε give" in given._repr_html_()
+
+
+def test_a_curve_over_the_number_of_records() -> None:
+    curve = dc.records_curve(dc.Beta(1, 1), "0.2", records=[20, 200, 2000])
+    for n, row in zip((20, 200, 2000), curve.to_dicts(), strict=True):
+        made = dc.LatticeGeometric(dc.Beta(1, 1), n, "0.2")
+        assert row["width"] == pytest.approx(float(dc.expected_width(made)))
+        assert row["width"] != pytest.approx(float(dc.expected_width(dc.LatticeGeometric(dc.Beta(1, 1), n, "0.22"))), rel=1e-4)
+        assert row["width_without_privacy"] == plain_width(Believed.of(dc.Beta(1, 1), n, None))
+    assert "2,000" in str(curve)
+    assert "2,000" in curve._repr_html_()
+    assert [line.get_label() for line in curve.plot().get_lines()] == ["with privacy", "without privacy"]
+    plt.close("all")
+
+
+def test_commands_that_are_given_n_and_epsilon(tmp_path: Path) -> None:
+    found = json.loads(runner.invoke(app, ["plan", "--n", "40", "--epsilon", "1/2", "--json"]).stdout)
+    assert found["width"] == float(planned(dc.Beta(1, 1), n=40, epsilon="1/2").width)
+    assert "points wide; without privacy" in runner.invoke(app, ["plan", "--n", "40", "--epsilon", "1"]).stdout
+    curve = json.loads(runner.invoke(app, ["plan", "--curve", "--epsilon", "1/2", "--json"]).stdout)
+    assert curve["rows"] == dc.records_curve(dc.Beta(1, 1), "1/2").to_dicts()
+    picture = tmp_path / "curve.png"
+    assert "without privacy" in runner.invoke(app, ["plan", "--curve", "--epsilon", "1", "--plot", str(picture)]).stdout
+    assert picture.stat().st_size > 0
+
+
 # --- comparison, curve, commands ------------------------------------------------------------------------------------------
 
 
@@ -294,6 +340,21 @@ def test_mechanisms_without_a_width_say_so() -> None:
     assert found.cells()[0][:2] == ("mechanism", "width")
     assert found.to_dicts()[0]["width_method"] == "exact sum"
     assert "intervals without privacy: 32.7 points" in found.caption
+
+
+def test_a_comparison_of_widths_alone() -> None:
+    """The same rows, but for the errors; in the order of their widths."""
+    whole, alone = (dc.compare(dc.Beta(1, 1), 20, 1, errors=errors) for errors in (True, False))
+    kept = ("mechanism", "guarantee", "width", "loss", "no_width")
+    rows = {row.mechanism: [getattr(row, name) for name in kept] for row in whole.rows}
+    assert {row.mechanism: [getattr(row, name) for name in kept] for row in alone.rows} == rows
+    assert [row.width for row in alone.rows] == [row.width for row in whole.rows]
+    assert alone.optimum is None
+    assert all(row.error is row.worst is row.quantile is row.ratio is None for row in alone.rows)
+    assert ("widths" in alone.choice, "widths" in whole.choice) == (True, False)
+    said = runner.invoke(app, ["compare", "--n", "20", "--no-errors"])
+    assert "mean error" not in said.stdout
+    assert "Errors are" not in said.stdout
 
 
 def test_a_curve_as_rows_and_picture() -> None:
@@ -319,7 +380,7 @@ def test_commands(tmp_path: Path) -> None:
     again = runner.invoke(app, ["plan", "--curve", "--n", "20", "--plot", str(picture)])
     assert (again.exit_code, "exists" in again.stderr) == (2, True)
     curve = json.loads(runner.invoke(app, ["plan", "--curve", "--n", "20", "--expect", "0.9,0.1", "--json"]).stdout)
-    assert len(curve["rows"]) == 9
+    assert len(curve["rows"]) == 10
 
 
 def test_a_cell_of_a_table_has_the_noise_that_its_group_is_planned_with() -> None:

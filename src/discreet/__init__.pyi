@@ -59,6 +59,7 @@ from .model.sensitivity import smooth_sensitivity as smooth_sensitivity
 from .planning.comparison import compare as compare
 from .planning.expected_widths import expected_width as expected_width
 from .planning.plans import plan as plan
+from .planning.records_curves import records_curve as records_curve
 from .planning.width_plans import width_curve as width_curve
 from .record.about import About as About
 from .record.about import CountingRule as CountingRule

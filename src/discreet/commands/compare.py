@@ -46,6 +46,9 @@ def compare(
     prior: PriorOption = "1,1",
     public: PublicOption = "total",
     delta: Annotated[str, typer.Option(help="For HellingerSmoothDelta. Leave it unless you reproduce the papers.")] = "1e-8",
+    errors: Annotated[
+        bool, typer.Option("--errors/--no-errors", help="Without errors: widths, guarantees and losses alone, sooner.")
+    ] = True,
     as_json: JsonOption = False,
 ) -> None:
     """Compare all mechanisms: how wide readers' intervals will be, the computed loss, and the papers' Hellinger errors.
@@ -63,7 +66,7 @@ def compare(
 
     with errors_in_one_line(), progress_bar(not as_json) as progress:
         level, smallest = parse_number(epsilon, "--epsilon"), parse_number(delta, "--delta")
-        found = compute(parse_prior(prior), n, level, public=parse_public(public), delta=smallest, progress=progress)
+        found = compute(parse_prior(prior), n, level, public=parse_public(public), delta=smallest, errors=errors, progress=progress)
     notice_little_said(found.n, found.epsilon, found.public)
     if as_json:
         optimum = found.optimum
@@ -82,7 +85,8 @@ def compare(
     typer.echo()
     used = {*headings, *(cell for row in rows for cell in row)}
     print_lines([(name, meaning) for name, meaning in _LEGEND.items() if name in used])
-    Console(highlight=False).print("", *found.reasons, ERROR_SCALE, found.choice, sep="\n", markup=False)
+    scale = [ERROR_SCALE] if errors else []
+    Console(highlight=False).print("", *found.reasons, *scale, found.choice, sep="\n", markup=False)
 
 
 def _short(guarantee: str) -> str:

@@ -150,7 +150,7 @@ def mechanism_options(gamma: str | None, delta: str | None) -> dict[str, Any]:
     return options | ({} if delta is None else {"delta": parse_number(delta, "--delta")})
 
 
-def parse_prior(text: str, categories: Sequence[Hashable] | None = None) -> "Dirichlet":
+def parse_prior(text: str, categories: Sequence[Hashable] | None = None, option: str = "--prior") -> "Dirichlet":
     """The prior that a text such as `1,1`, `uniform:3` or, where the categories are known, `uniform` stands for."""
     from discreet.model.dirichlet import Dirichlet
     from discreet.validation import shown
@@ -158,18 +158,18 @@ def parse_prior(text: str, categories: Sequence[Hashable] | None = None) -> "Dir
     family, colon, size = text.partition(":")
     named = {"uniform": Dirichlet.uniform, "jeffreys": Dirichlet.jeffreys}
     if family in named:
-        k = _size(text, family, size if colon else None, categories)
+        k = _size(text, family, size if colon else None, categories, option)
         return named[family](k, categories)
-    parts = parse_list(text, "--prior")
+    parts = parse_list(text, option)
     if categories is not None and len(parts) != len(categories):
         many = len(categories)
-        raise InvalidInputError(f"--prior must be uniform, jeffreys or {many} numbers, one for each category; got {shown(text)!r}")
+        raise InvalidInputError(f"{option} must be uniform, jeffreys or {many} numbers, one for each category; got {shown(text)!r}")
     try:
         return Dirichlet(parts, categories)
     except InvalidInputError:
         names = "uniform:K, jeffreys:K" if categories is None else "uniform, jeffreys"
         raise InvalidInputError(
-            f"--prior must be {names} or a number from 1e-100 to 1e100 for each of two or more categories, such as 1,1 or 1/2,1/2; "
+            f"{option} must be {names} or a number from 1e-100 to 1e100 for each of two or more categories, such as 1,1 or 1/2,1/2; "
             f"got {shown(text)!r}"
         ) from None
 
@@ -179,7 +179,7 @@ def parse_reader_prior(text: str | None, found: "Release") -> "Dirichlet | None"
     return None if text is None else parse_prior(text, found.prior.categories)
 
 
-def _size(text: str, family: str, size: str | None, categories: Sequence[Hashable] | None) -> int:
+def _size(text: str, family: str, size: str | None, categories: Sequence[Hashable] | None, option: str) -> int:
     """The number of categories that a named prior is for: as it says, as the categories are, and not two things at once."""
     from discreet.validation import shown
 
@@ -187,9 +187,9 @@ def _size(text: str, family: str, size: str | None, categories: Sequence[Hashabl
     if size is None and known is not None:
         return known
     if size is None or not (size.isascii() and size.isdigit() and len(size) <= _LONGEST_SIZE and int(size) >= 2):
-        raise InvalidInputError(f"--prior must name two or more categories after the colon, such as {family}:3; got {shown(text)!r}")
+        raise InvalidInputError(f"{option} must name two or more categories after the colon, such as {family}:3; got {shown(text)!r}")
     if known not in (None, int(size)):
-        raise InvalidInputError(f"--prior is for {int(size)} categories, and there are {known}: write --prior {family}")
+        raise InvalidInputError(f"{option} is for {int(size)} categories, and there are {known}: write {option} {family}")
     return int(size)
 
 
@@ -232,15 +232,23 @@ def warnings_as_notices() -> Iterator[None]:
 
 def notice_little_said(n: int, epsilon: Fraction, public: "Public" = "total") -> None:
     """Say it where ε is so small for n records that only the prior speaks. Where n is private it is a guess."""
+    said = little_said(n, epsilon, public)
+    if said is not None:
+        notice(said)
+
+
+def little_said(n: int, epsilon: Fraction, public: "Public" = "total") -> str | None:
+    """What is to be said where only the prior speaks, and None where the data do too."""
     from discreet.analysis.privacy import only_prior_speaks
 
     steps = n if public == "total" else 2 * n  # to replace a record is to remove one and to add another
-    if only_prior_speaks(steps, epsilon):
-        factor, size = f"{exp(steps * epsilon):.2f}", "datasets" if public == "total" else "datasets of this size"
-        notice(
-            f"ε is so small for n = {n:,} that only the prior speaks: whatever the data are, a release changes the odds between any two "
-            f"{size} by a factor of at most {factor}"
-        )
+    if not only_prior_speaks(steps, epsilon):
+        return None
+    factor, size = f"{exp(steps * epsilon):.2f}", "datasets" if public == "total" else "datasets of this size"
+    return (
+        f"ε is so small for n = {n:,} that only the prior speaks: whatever the data are, a release changes the odds between any two "
+        f"{size} by a factor of at most {factor}"
+    )
 
 
 def cell(value: Any) -> Text:

@@ -1,12 +1,12 @@
 """The sections of a page below its numbers: what intervals mean, what is promised, how it was counted, how to check it, and the record."""
 
 from collections.abc import Sequence
-from math import ceil, exp, floor, log10
 from shlex import quote
 from typing import TYPE_CHECKING
 
 from discreet.commands.about import counted_words
 from discreet.commands.html import Html, element, isolated, joined
+from discreet.commands.odds import odds_factor, surest
 from discreet.commands.page_rows import Shares, cut
 from discreet.commands.record import promise_lines
 from discreet.text import plain
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from discreet.model.dirichlet import Beta, Dirichlet
     from discreet.record.release import Release
 
-_LARGEST_EXPONENT = 30
-"""Of e, whose power is written out as a number."""
+_NEAR_CERTAINTY = 7
+"""The ε from which an even chance can become 99.9 %."""
 _LISTED = 12
 """Categories, groups or parameters that are listed."""
 
@@ -95,7 +95,7 @@ def promise(found: "Release") -> Html:
     odds = (
         f"Random noise was added to the counts, which limits what can be learnt about any single {guarantee.unit}. Suppose that "
         f"someone has a guess about {_hidden(found)}. Whatever else they know, reading this page changes the odds of that guess by a "
-        f"factor of at most {_factor(guarantee.epsilon)}{but}.{_example(guarantee.epsilon) if not but else ''} That is what "
+        f"factor of at most {odds_factor(guarantee.epsilon)}{but}.{_example(guarantee.epsilon) if not but else ''} That is what "
         f"{guarantee.level} means; a factor of 1 would be no change at all."
     )
     others = (
@@ -114,19 +114,9 @@ def _hidden(found: "Release") -> str:
     return "what a certain person answered" if person else "what a certain record says"
 
 
-def _factor(epsilon: float) -> str:
-    """e^ε, rounded up to three digits."""
-    if epsilon > _LARGEST_EXPONENT:
-        return f"e to the power of {epsilon:g}"
-    value = exp(epsilon)
-    unit = 10.0 ** (floor(log10(value)) - 2)
-    return f"{ceil(value / unit * (1.0 - 1e-12)) * unit:,.10g}"
-
-
 def _example(epsilon: float) -> str:
-    """What becomes of even odds, rounded up; nothing where that would be certainty."""
-    most = ceil(1000.0 / (1.0 + exp(-min(epsilon, _LARGEST_EXPONENT))) * (1.0 - 1e-12)) / 10.0
-    return f" A guess that was 50 % likely to be right becomes at most {most:g} % likely." if most < 100.0 else ""
+    """What becomes of even odds; nothing where that would be certainty."""
+    return f" A guess that was 50 % likely to be right becomes at most {surest(0.5, epsilon)} likely." if epsilon < _NEAR_CERTAINTY else ""
 
 
 # --- how it was counted, and how to check it --------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from discreet.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from discreet.planning.plans import Plan
+    from discreet.planning.records_curves import RecordsCurve
     from discreet.planning.width_plans import WidthCurve
 
 
@@ -57,11 +58,13 @@ def plan(
     worst: Annotated[
         bool, typer.Option("--worst", help="The widest category instead of the average; with --error, the worst dataset.")
     ] = False,
-    curve: Annotated[bool, typer.Option("--curve", help="Given --n: widths for several epsilons, instead of one goal.")] = False,
+    curve: Annotated[bool, typer.Option("--curve", help="Given --n: widths for several epsilons; given --epsilon: for several n.")] = False,
     plot: Annotated[Path | None, typer.Option("--plot", help="With --curve: a picture of it, in a new file.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the epsilon (given --n) or the number of records (given --epsilon) with which readers' intervals are narrow enough.
+
+    Given both and no goal, say how wide the intervals will be.
 
     No data are looked at, so choosing by the answer is public. With --public nothing n stays private and is a guess, which must not come
     from the data. For one group of a table give the n of that group; if only the table's total is public,
@@ -71,6 +74,7 @@ def plan(
     """
     from discreet.planning.plans import Plan
     from discreet.planning.plans import plan as compute
+    from discreet.planning.records_curves import records_curve
     from discreet.planning.width_plans import width_curve
 
     with errors_in_one_line(), progress_bar(not as_json) as progress:
@@ -78,10 +82,12 @@ def plan(
         shares = None if expect is None else [parse_share(part, "--expect") for part in parse_list(expect, "--expect")]
         options: dict[str, Any] = {"mechanism": mechanism, "expect": shares, "worst": worst, "public": parse_public(public)}
         _check_question([f"--{name}" for name, value in goals.items() if value is not None], n, epsilon, curve=curve, plot=plot)
+        level = None if epsilon is None else parse_number(epsilon, "--epsilon")
         if curve and n is not None:
-            drawn = width_curve(parse_prior(prior), n, progress=progress, **options)
+            drawn: WidthCurve | RecordsCurve = width_curve(parse_prior(prior), n, progress=progress, **options)
+        elif curve and level is not None:
+            drawn = records_curve(parse_prior(prior), level, progress=progress, **options)
         else:
-            level = None if epsilon is None else parse_number(epsilon, "--epsilon")
             found = compute(parse_prior(prior), n=n, epsilon=level, progress=progress, **goals, **options)
     if curve:
         with errors_in_one_line():
@@ -101,18 +107,20 @@ def _share(text: str | None, option: str) -> Fraction | None:
 
 
 def _check_question(given: list[str], n: int | None, epsilon: str | None, *, curve: bool, plot: Path | None) -> None:
-    """One goal and one of n and ε, or a curve for an n alone; with a curve, a plot of it."""
+    """One goal and one of n and ε, or both and no goal, or a curve for one of them; with a curve, a plot of it."""
     if plot is not None and not curve:
         raise InvalidInputError("--plot draws a curve: add --curve")
     if curve:
-        if n is None or epsilon is not None or given:
-            raise InvalidInputError("--curve takes --n and neither a goal nor --epsilon")
+        if (n is None) == (epsilon is None) or given:
+            raise InvalidInputError("--curve takes either --n, for several epsilons, or --epsilon, for several n, and no goal")
+        return
+    if not given and n is not None and epsilon is not None:
         return
     if len(given) != 1:
         many = f"got {' and '.join(given)}" if given else "got none"
         raise InvalidInputError(f"give one goal: --width 4%, --price 1.1 or --error 0.05; {many}")
     if (n is None) == (epsilon is None):
-        raise InvalidInputError("give either --n, to find epsilon, or --epsilon, to find n")
+        raise InvalidInputError("give either --n, to find epsilon, or --epsilon, to find n; or both and no goal, to see what they give")
 
 
 def _show_error_plan(found: "Plan", prior: str) -> None:
@@ -129,8 +137,9 @@ def _show_error_plan(found: "Plan", prior: str) -> None:
     Console(highlight=False).print(ERROR_SCALE, found.choice, sep="\n")
 
 
-def _show_curve(curve: "WidthCurve", plot: Path | None, *, as_json: bool) -> None:
+def _show_curve(curve: "WidthCurve | RecordsCurve", plot: Path | None, *, as_json: bool) -> None:
     from discreet.planning.comparison import points
+    from discreet.planning.records_curves import RecordsCurve
 
     if plot is not None:
         if plot.exists():
@@ -144,6 +153,9 @@ def _show_curve(curve: "WidthCurve", plot: Path | None, *, as_json: bool) -> Non
             plt.close(figure)
         except (OSError, ValueError) as error:
             raise InvalidInputError(f"--plot could not be written: {type(error).__name__}; give a new file such as curve.png") from None
+    if isinstance(curve, RecordsCurve):
+        _show_records_curve(curve, as_json=as_json)
+        return
     if as_json:
         about = {"mechanism": curve.mechanism, "n": curve.n, "public": curve.public, "width_without_privacy": float(curve.plain)}
         print_json({**about, "rows": curve.to_dicts()})
@@ -153,4 +165,18 @@ def _show_curve(curve: "WidthCurve", plot: Path | None, *, as_json: bool) -> Non
         table.add_column(heading, justify="right")
     for row, width in zip(curve.to_dicts(), curve.widths, strict=True):
         table.add_row(f"{row['epsilon']:g}", points(width), points(curve.plain), f"{row['price']:.2f}", width.method)
+    print_table(table)
+
+
+def _show_records_curve(curve: "RecordsCurve", *, as_json: bool) -> None:
+    if as_json:
+        about = {"mechanism": curve.mechanism, "epsilon": float(curve.epsilon), "public": curve.public}
+        print_json({**about, "rows": curve.to_dicts()})
+        return
+    headings, rows = curve.cells()
+    table = Table(title=curve.caption)
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(*row)
     print_table(table)

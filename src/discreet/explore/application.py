@@ -18,6 +18,8 @@ _FILES = {
     "/": ("explore", "static/index.html", "text/html"),
     "/report.css": ("commands", "page.css", "text/css"),
     "/style.css": ("explore", "static/style.css", "text/css"),
+    "/plan.css": ("explore", "static/plan.css", "text/css"),
+    "/plan.js": ("explore", "static/plan.js", "text/javascript"),
     "/page.js": ("explore", "static/page.js", "text/javascript"),
     "/htmx.min.js": ("explore", "static/htmx.min.js", "text/javascript"),
 }
@@ -28,6 +30,7 @@ def application(token: str, port: int) -> ASGIApp:
     """The whole of it, behind its checks."""
     app = Starlette(routes=[*_files(), *plan_screen.ROUTES, *read_screen.ROUTES], exception_handlers=HANDLERS)
     app.state.turns = Turns()
+    app.state.quick_turns = Turns()
     app.state.records = read_screen.Opened()
     return Guard(app, token=token, port=port, open_paths=frozenset(_FILES))
 

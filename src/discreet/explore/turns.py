@@ -24,6 +24,10 @@ class Turns:
         self._newest: OrderedDict[str, object] = OrderedDict()
         self._lock = Lock()
 
+    def end(self, part: str) -> None:
+        """Whatever is computed for this part is not wanted any more."""
+        self._newest.pop(part, None)
+
     async def run(self, part: str, compute: Callable[[Progress], _Answer]) -> _Answer:
         """What `compute` returns; it is given a function to call now and then, which ends it once a newer question was asked.
 

@@ -98,8 +98,9 @@ class Comparison:
 
     @property
     def choice(self) -> str:
-        """Why choosing by these errors is public."""
-        return PUBLIC_CHOICE if self.public == "total" else PUBLIC_GUESS
+        """Why choosing by these errors, or by the widths where there are no errors, is public."""
+        words = PUBLIC_CHOICE if self.public == "total" else PUBLIC_GUESS
+        return words if any(row.error is not None for row in self.rows) else words.replace("errors", "widths")
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -242,6 +243,7 @@ def compare(
     public: Public = "total",
     delta: Number = "1e-8",
     distance: Distance = hellinger,
+    errors: bool = True,
     progress: Progress | None = None,
 ) -> Comparison:
     """Every mechanism side by side: the expected width of readers' 95 % intervals, by which they are ranked, and the papers' errors.
@@ -250,7 +252,8 @@ def compare(
     the optimum.
 
     All of it is public. The optimum is that of the linear program where it is small enough to be solved; `delta` is that of
-    `HellingerSmoothDelta`. What cannot be computed at this size is None, and `reasons` says why.
+    `HellingerSmoothDelta`. What cannot be computed at this size is None, and `reasons` says why. Without `errors` there are widths,
+    guarantees and losses alone, which are found sooner.
 
     With `public="nothing"` n stays private, and is here a guess that must not come from the data. The guarantees are about adding or
     removing a record; mechanisms that need a public n are left out, and so is the optimum.
@@ -260,13 +263,13 @@ def compare(
     makers = _makers(delta, known)
     steps, believed = len(makers) + 1, Believed.of(prior, records, None)
     tell(0, steps, "optimum")
-    optimum = _least_error(prior, records, level, distance) if known == "total" else None
+    optimum = _least_error(prior, records, level, distance) if errors and known == "total" else None
     given = records if known == "total" else None
     rows = []
     for done, (name, make) in enumerate(makers.items(), start=1):
         tell(done, steps, name)
         try:
-            rows.append(_row(name, make(prior, given, level), believed, distance, optimum))
+            rows.append(_row(name, make(prior, given, level), believed, distance if errors else None, optimum))
         except (TooLargeError, RefusedError) as error:  # such as Calibrated, which needs the exact loss
             rows.append(Row(name, reason=str(error), no_width=str(error)))
     tell(steps, steps, "done")
@@ -285,7 +288,8 @@ def _least_error(prior: Prior, n: int, epsilon: Fraction, distance: Distance) ->
     return value if value > _TOLD_FROM_NONE * TOLERANCE else None
 
 
-def _row(name: str, made: Mechanism, believed: Believed, distance: Distance, optimum: float | None) -> Row:
+def _row(name: str, made: Mechanism, believed: Believed, distance: Distance | None, optimum: float | None) -> Row:
+    """All that is known of one mechanism; without a distance, no errors."""
     from discreet.analysis.privacy import privacy_loss
 
     try:
@@ -293,6 +297,8 @@ def _row(name: str, made: Mechanism, believed: Believed, distance: Distance, opt
     except TooLargeError:
         loss = None
     width, no_width = _width(made, believed)
+    if distance is None:
+        return Row(name, made.guarantee, width, loss, no_width=no_width)
     try:
         summary = error_summary(made, distance, n=believed.n)
     except TooLargeError as error:

@@ -16,7 +16,7 @@ from discreet.mechanisms.laws import Progress
 from discreet.model.distances import hellinger
 from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior
 from discreet.planning.search import narrowed, rounded_up, unit
-from discreet.planning.width_plans import WidthPlan, plan_width
+from discreet.planning.width_plans import WidthPlan, plan_width, width_given
 from discreet.text import html_fields
 from discreet.validation import Number, Public, check_positive, check_public, check_records
 
@@ -105,7 +105,8 @@ def plan(
 
     The goal is one of: `width`, the expected full width of the published 95 % intervals, in probability (0.04 is four points); `price`,
     how many times as wide as without privacy they may be (1.1); `error`, the papers' mean Hellinger distance from the true posterior to
-    the reported one. The first two give a `WidthPlan`, the last a `Plan`.
+    the reported one. The first two give a `WidthPlan`, the last a `Plan`. Without a goal and with both n and ε the `WidthPlan` says what
+    these give; where that is simulated, it is with fewer draws than `expected_width` takes, so that it answers at once.
 
     A width is averaged over the categories, or with `worst` that of the widest one, and is expected over the prior predictive or, with
     `expect`, over data with these shares, a guess that must not come from the data. Where it is simulated the answer is a bracket, and
@@ -115,12 +116,14 @@ def plan(
     With `public="nothing"` n stays private, and the n given or found is a guess that must not come from the data. Plan for one group of a
     table with the n of that group; if the total of the table alone is public, with `public="nothing"` and half the table's ε.
     """
-    goal, target = _goal({"width": width, "price": price, "error": error})
-    if (n is None) == (epsilon is None):
-        raise InvalidInputError("give either n, to find epsilon, or epsilon, to find n")
     known, records = check_public(public), None if n is None else check_records(n)
     level = None if epsilon is None else check_positive(epsilon, "epsilon")
     chosen = maker(mechanism)
+    if width is price is error is None and records is not None and level is not None:
+        return width_given(chosen, prior, records, level, worst=worst, expect=expect, public=known, progress=progress)
+    goal, target = _goal({"width": width, "price": price, "error": error})
+    if (n is None) == (epsilon is None):
+        raise InvalidInputError("give either n, to find epsilon, or epsilon, to find n; or both and no goal, to see what they give")
     if goal != "error":
         return plan_width(chosen, prior, goal, target, records, level, worst=worst, expect=expect, public=known, progress=progress)
     if expect is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, log
+from math import exp, log, sqrt
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet import limits
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 _EXACT_DIGITS, _SIMULATED_DIGITS = 3, 2
 """Significant digits of what is found: as many as the method knows."""
-_SEARCHED = 0.4
-"""A search simulates so much less than the width that is given in the end."""
+SEARCHED = 0.4
+"""A search, and each point of a curve, simulates so much less than the width that is given in the end."""
+_LOOKED_AT = 0.15
+"""What n and ε give is simulated with so much less, so that it answers while someone moves a slider; it says how far it may be off."""
 _SMALLEST_EPSILON, _LARGEST_EPSILON, _EPSILON_STEP = Fraction(1, 10**9), Fraction(50), 6
 _RECORDS_STEP = 4
 _QUADRATURE, _NOT_SEEN = 4e-5, 1e-3
@@ -32,7 +34,7 @@ _SURE = 2.0
 """Standard errors on either side that a bracket allows for."""
 _RESOLVED = 1e-4
 """Widths nearer to that without privacy than this part of it are not told apart."""
-CURVE_LEVELS = tuple(Fraction(level) for level in ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5"))
+CURVE_LEVELS = tuple(Fraction(level) for level in ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10"))
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,9 @@ class WidthPlan:
     """What a target width of the published 95 % intervals asks for."""
 
     mechanism: str
-    goal: Literal["width", "price"]
-    """What was asked for: a width, or how many times as wide as without privacy the intervals may be."""
-    target: float
+    goal: Literal["width", "price"] | None
+    """What was asked for: a width, or how many times as wide as without privacy the intervals may be; None if n and ε were given."""
+    target: float | None
     n: int
     epsilon: Fraction
     width: ExpectedWidth
@@ -53,12 +55,17 @@ class WidthPlan:
     """Where the least ε (or n) lies, if the width is simulated: within two standard errors. The one given is the upper end, rounded up."""
     over: Literal["average", "worst"]
     """Whether the width is averaged over the categories or that of the widest."""
-    sought: Literal["epsilon", "n"]
-    """Which of the two was looked for; the other was given."""
+    sought: Literal["epsilon", "n"] | None
+    """Which of the two was looked for, and the other was given; None if both were given, to see what they are worth."""
     expect: tuple[float, ...] | None = None
     """Guessed shares; None: data come from the prior predictive."""
     public: Public = "total"
     """What is public beside the categories: n, or nothing; then n is a guess."""
+
+    @property
+    def noise_alone(self) -> float:
+        """The width that the noise would have by itself: uncertainties add up as squares, so it is √(W² - W₀²)."""
+        return sqrt(max(0.0, float(self.width) ** 2 - float(self.plain) ** 2))
 
     @property
     def choice(self) -> str:
@@ -68,7 +75,7 @@ class WidthPlan:
     @property
     def sentence(self) -> str:
         """What a manager wants to know."""
-        records = f"{self.n:,} records" + (" (a guess)" if self.public == "nothing" and self.sought == "epsilon" else "")
+        records = f"{self.n:,} records" + (" (a guess)" if self.public == "nothing" and self.sought != "n" else "")
         kind = "intervals" if self.over == "average" else "widest intervals"
         return (
             f"With ε = {float(self.epsilon):g} and {records} the {kind} will be about {points(self.width)} points wide; "
@@ -78,6 +85,9 @@ class WidthPlan:
     @property
     def precision(self) -> str:
         """How the answer was found, and how far it may be off."""
+        if self.sought is None:
+            off = f", ± {100.0 * self.width.standard_error:.2g} points" if self.width.standard_error else ""
+            return f"Found by {self.width.method}{off}."
         if self.bracket is None:
             return f"Found by {self.width.method}: three digits of {'ε' if self.sought == 'epsilon' else 'n'} are right."
         low, high = self.bracket
@@ -99,9 +109,9 @@ class WidthPlan:
             "width of 95 % intervals": f"{points(self.width)} points",
             "without privacy": f"{points(self.plain)} points",
         }
-        sought = {"epsilon": "ε", "n": "n"}[self.sought]
-        notes = self.sentence, self.precision, self.choice
-        return html_fields(f"{self.mechanism}: the {sought} that a {self.goal} of {self.target:g} asks for", fields, *notes)
+        asked = {"epsilon": "the ε that a", "n": "the n that a", None: "what n and ε give"}[self.sought]
+        goal = "" if self.goal is None else f" {self.goal} of {self.target:g} asks for"
+        return html_fields(f"{self.mechanism}: {asked}{goal}", fields, self.sentence, self.precision, self.choice)
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.precision} {self.choice}"
@@ -153,7 +163,7 @@ class WidthCurve:
 
 
 @dataclass(frozen=True)
-class _Question:
+class WidthQuestion:
     """The width of a mechanism as a function of n and ε."""
 
     name: str
@@ -167,13 +177,17 @@ class _Question:
     def made(self, n: int, epsilon: Fraction) -> Mechanism:
         return self.make(self.prior, n if self.public == "total" else None, epsilon)
 
-    def width(self, n: int, epsilon: Fraction, effort: float = 1.0) -> ExpectedWidth:
+    def width(self, n: int, epsilon: Fraction, effort: float = 1.0, *, coarse: bool = False) -> ExpectedWidth:
         if self.progress is not None:
             self.progress(0, 0, f"n = {n}, ε = {float(epsilon):g}")
-        return width_of(self.made(n, epsilon), Believed.of(self.prior, n, self.expect), worst=self.worst, effort=effort)
+        return width_of(self.made(n, epsilon), Believed.of(self.prior, n, self.expect), worst=self.worst, effort=effort, coarse=coarse)
 
     def plain(self, n: int) -> ExpectedWidth:
         return plain_width(Believed.of(self.prior, n, self.expect), worst=self.worst)
+
+    def shares(self, n: int) -> tuple[float, ...] | None:
+        """The guessed shares, if there are any, which add up to 1."""
+        return None if self.expect is None else tuple(float(s) for s in Believed.of(self.prior, n, self.expect).shares or ())
 
     def prior_width(self) -> float:
         """The width of the intervals of the prior itself."""
@@ -204,10 +218,9 @@ def plan_width(
     progress: Progress | None,
 ) -> WidthPlan:
     """The least ε (given n) or the least n (given ε) for a target width, or for a width so many times that without privacy."""
-    ask = _Question(*chosen, prior, public, expect, worst, progress)
+    ask = WidthQuestion(*chosen, prior, public, expect, worst, progress)
     found = _least_epsilon(ask, goal, target, n) if n is not None else _least_records(ask, goal, target, epsilon or Fraction(1))
     records, level, bracket = found
-    shares = None if expect is None else tuple(float(s) for s in Believed.of(prior, records, expect).shares or ())
     return WidthPlan(
         chosen[0],
         goal,
@@ -219,13 +232,31 @@ def plan_width(
         bracket,
         "worst" if worst else "average",
         "epsilon" if n is not None else "n",
-        shares,
+        ask.shares(records),
         public,
     )
 
 
+def width_given(
+    chosen: tuple[str, Maker],
+    prior: Prior,
+    n: int,
+    epsilon: Fraction,
+    *,
+    worst: bool,
+    expect: Sequence[Number] | None,
+    public: Public,
+    progress: Progress | None,
+) -> WidthPlan:
+    """The width that an n and an ε give."""
+    ask = WidthQuestion(*chosen, prior, public, expect, worst, progress)
+    over: Literal["average", "worst"] = "worst" if worst else "average"
+    width, plain = ask.width(n, epsilon, _LOOKED_AT, coarse=True), ask.plain(n)
+    return WidthPlan(chosen[0], None, None, n, epsilon, width, plain, None, over, None, ask.shares(n), public)
+
+
 def _least_epsilon(
-    ask: _Question, goal: Literal["width", "price"], target: float, n: int
+    ask: WidthQuestion, goal: Literal["width", "price"], target: float, n: int
 ) -> tuple[int, Fraction, tuple[float, float] | None]:
     plain = ask.plain(n)
     wanted = target if goal == "width" else target * float(plain)
@@ -240,7 +271,7 @@ def _least_epsilon(
 
     def excess(level: Fraction) -> float:
         """W² - W₀², which is nearly a power of ε."""
-        known[level] = ask.width(n, level, _SEARCHED)
+        known[level] = ask.width(n, level, SEARCHED)
         return float(known[level]) ** 2 - float(plain) ** 2
 
     aim = wanted**2 - float(plain) ** 2
@@ -287,7 +318,7 @@ def _allowing(level: Fraction, width: ExpectedWidth, wanted: float, plain: float
     return rounded_up(Fraction(ends[1]), _SIMULATED_DIGITS), ends
 
 
-def _too_narrow(ask: _Question, wanted: float, plain: ExpectedWidth, n: int) -> str:
+def _too_narrow(ask: WidthQuestion, wanted: float, plain: ExpectedWidth, n: int) -> str:
     """What to do about a width that there would not be without privacy either."""
     guess = n * (float(plain) / wanted) ** 2
     for _ in range(4):
@@ -300,13 +331,13 @@ def _too_narrow(ask: _Question, wanted: float, plain: ExpectedWidth, n: int) -> 
 
 
 def _least_records(
-    ask: _Question, goal: Literal["width", "price"], target: float, epsilon: Fraction
+    ask: WidthQuestion, goal: Literal["width", "price"], target: float, epsilon: Fraction
 ) -> tuple[int, Fraction, tuple[float, float] | None]:
     known: dict[int, ExpectedWidth] = {}
 
     def value(n: int) -> float:
         """The width, or the square of the price less 1: both are nearly powers of n."""
-        known[n] = ask.width(n, epsilon, _SEARCHED)
+        known[n] = ask.width(n, epsilon, SEARCHED)
         return float(known[n]) if goal == "width" else max((known[n] / ask.plain(n)) ** 2 - 1.0, 1e-12)
 
     aim = target if goal == "width" else target**2 - 1.0
@@ -360,6 +391,6 @@ def width_curve(
 
     records, name_and_maker = check_records(n), maker(mechanism)
     levels = tuple(check_positive(level, "epsilon") for level in epsilons)
-    ask = _Question(*name_and_maker, prior, check_public(public), expect, worst, progress)
-    widths = tuple(ask.width(records, level, _SEARCHED) for level in levels)
+    ask = WidthQuestion(*name_and_maker, prior, check_public(public), expect, worst, progress)
+    widths = tuple(ask.width(records, level, SEARCHED) for level in levels)
     return WidthCurve(name_and_maker[0], records, levels, widths, ask.plain(records), ask.public)

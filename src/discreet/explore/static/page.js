@@ -21,7 +21,7 @@ document.addEventListener("htmx:afterRequest", (event) => event.detail.target.re
 
 // A field whose message is not empty is wrong.
 document.addEventListener("htmx:oobAfterSwap", (event) => {
-  const message = event.detail.target;
+  const message = event.target;  // the new one; that of the detail is the one it took the place of
   for (const input of document.querySelectorAll(`[aria-describedby~="${message.id}"]`)) {
     input.setAttribute("aria-invalid", message.textContent ? "true" : "false");
   }

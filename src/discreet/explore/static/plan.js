@@ -1,0 +1,47 @@
+// The slider of the screen for plans, which moves on a logarithmic scale, and the ε that a goal asked for.
+"use strict";
+
+function epsilonField() { return document.getElementById("plan-epsilon"); }
+function slider() { return document.getElementById("plan-slider"); }
+
+function value(text) {
+  const [above, below = "1"] = text.trim().split("/");
+  return Number(above) / Number(below);
+}
+
+// The slider follows what is typed; a number that it cannot show leaves it where it is.
+function follow() {
+  const level = value(epsilonField().value);
+  if (level > 0 && Number.isFinite(level)) slider().value = Math.log10(level);
+  slider().setAttribute("aria-valuetext", `ε = ${epsilonField().value}`);
+}
+
+// Someone who types is waited for, and someone who moves the slider is not: the form hears of it in another event.
+document.addEventListener("input", (event) => {
+  if (event.target.id === "plan-epsilon") follow();
+  if (event.target.id !== "plan-slider") return;
+  event.stopPropagation();
+  epsilonField().value = String(Number((10 ** Number(slider().value)).toPrecision(2)));
+  slider().setAttribute("aria-valuetext", `ε = ${epsilonField().value}`);
+  htmx.trigger("#plan-form", "moved");
+}, true);
+
+document.addEventListener("htmx:afterSwap", (event) => {
+  if (event.detail.target.id === "plan") follow();
+  const found = event.detail.target.id === "plan-goal-answer" && event.detail.target.querySelector("[data-epsilon]");
+  if (!found) return;
+  epsilonField().value = found.dataset.epsilon;
+  follow();
+  epsilonField().dispatchEvent(new Event("input", { bubbles: true }));
+});
+
+// What is slower is out of date as soon as there is a new answer, and says so until its own comes.
+document.addEventListener("plan-answered", () => {
+  for (const place of ["plan-curves", "plan-compared"]) document.getElementById(place).setAttribute("aria-busy", "true");
+});
+
+// A message must not be hidden: what is folded away opens where something in it is wrong.
+document.addEventListener("htmx:oobAfterSwap", (event) => {
+  const folded = event.target.matches(".error:not(:empty)") && event.target.closest("details");
+  if (folded) folded.open = true;
+});

@@ -1,0 +1,176 @@
+"""The screen for plans as a steward meets it: headless Chromium, by keyboard, at three widths, dark and light."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import discreet as dc
+from tests.explore_server import Server, explore
+from tests.test_report_browser import CHROMIUM, FLAGS, playwright
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: apt-get install chromium"),
+]
+WIDTHS = (390, 768, 1280)
+AXE = (Path(__file__).parent / "assets" / "axe.min.js").read_text()
+RULES = "() => axe.run(document, {resultTypes: ['violations']})"
+MINUTE = 60_000
+OVERFLOWING = """() => [...document.querySelectorAll('#plan *')].filter(element => {
+    const box = element.getBoundingClientRect();
+    return box.width > 0 && (box.right > window.innerWidth + 0.5 || box.left < -0.5);
+}).map(element => element.outerHTML)"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with explore() as found:
+        yield found
+
+
+@contextmanager
+def opened(server: Server, **options: Any) -> Iterator[Any]:
+    """The page, with its first answer; whatever goes wrong on it, or is asked of anyone else, is an error."""
+    wrong: list[str] = []
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS), headless=True)
+        context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
+        context.grant_permissions(["clipboard-read", "clipboard-write"], origin=f"http://{server.host}")
+        context.add_init_script(AXE)
+        page: Any = context.new_page()
+        page.set_default_timeout(MINUTE)
+        page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: wrong.append(dialog.message))
+        page.on(
+            "request", lambda request: None if request.url.startswith((f"http://{server.host}/", "data:")) else wrong.append(request.url)
+        )
+        page.goto(server.address)
+        page.wait_for_selector("#plan-answer section")
+        yield page
+        browser.close()
+    assert wrong == []
+
+
+def lead(page: Any) -> str:
+    return str(page.inner_text("#plan-answer .lead"))
+
+
+def until(page: Any, expression: str, given: Any = None) -> None:
+    """Wait for something to be so; `wait_for_function` would need eval, which the page's policy forbids."""
+    for _ in range(MINUTE // 50):
+        if page.evaluate(expression, given):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(expression)
+
+
+def changed(page: Any, before: str) -> str:
+    until(
+        page, "before => { const lead = document.querySelector('#plan-answer .lead'); return lead && lead.innerText !== before; }", before
+    )
+    return lead(page)
+
+
+def test_planning_by_keyboard(server: Server) -> None:
+    with opened(server) as page:
+        first = lead(page)
+        assert "ε = 0.2 and 1,000 records" in first
+        page.focus("#plan-slider")
+        page.keyboard.press("Home")
+        lowest = changed(page, first)
+        assert "ε = 0.01 " in lowest
+        assert page.get_attribute("#plan-slider", "aria-valuetext") == "ε = 0.01"
+        page.keyboard.press("End")
+        assert "ε = 10 " in changed(page, lowest)
+        page.focus("#plan-epsilon")
+        page.keyboard.press("ControlOrMeta+A")
+        page.keyboard.type("1/3")
+        until(page, "document.querySelector('#plan-answer .lead').innerText.includes('0.333333')")
+        assert float(page.input_value("#plan-slider")) == pytest.approx(-0.48)
+        page.fill("#plan-categories", "yes\nno")
+        page.fill("#plan-n", "60")
+        until(page, "document.querySelector('#plan-answer .lead').innerText.includes('60 records')")
+        assert lead(page) == dc.plan(dc.Beta(1, 1), n=60, epsilon="1/3").sentence  # type: ignore[union-attr]
+        until(page, "document.querySelector('#plan-curves h3')?.innerText.includes('n = 60')")
+        until(page, "document.querySelector('#plan-compared caption')?.innerText.includes('points')")
+        until(page, "!document.querySelector('.later [aria-busy=true]')")
+        assert page.locator("#plan-curves svg[role=img]").count() == 2
+        assert "your choice" in page.inner_text("#plan-compared")
+        page.fill("#plan-goal", "30")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#plan-goal-answer [data-epsilon]")
+        needed = page.get_attribute("#plan-goal-answer [data-epsilon]", "data-epsilon")
+        assert page.input_value("#plan-epsilon") == needed
+        until(page, "needed => document.querySelector('#plan-answer .lead').innerText.includes(`ε = ${needed} `)", needed)
+
+
+def test_a_slider_that_does_not_wait(server: Server) -> None:
+    """Answers come while it moves without a pause, also while others are computed, and the last is the one that stays."""
+    with opened(server) as page:
+        seen = {lead(page)}
+        page.focus("#plan-slider")
+        for step in range(1000):
+            page.keyboard.press("ArrowRight" if step % 100 < 50 else "ArrowLeft")
+            page.wait_for_timeout(50)
+            seen.add(lead(page))
+            if len(seen) > 4:
+                break
+        assert len(seen) > 4
+        last = f"ε = {page.input_value('#plan-epsilon')}"
+        until(page, "last => document.querySelector('#plan-answer .lead').innerText.includes(last + ' ')", last)
+        until(page, "last => document.querySelector('#plan-curves .here-key')?.innerText.includes(last + ',')", last)
+        until(page, "!document.querySelector('.later [aria-busy=true]')")
+
+
+def test_copying_a_command(server: Server) -> None:
+    with opened(server) as page:
+        page.click("#plan-answer section:first-child .same summary")
+        page.click("[data-copy=plan-width-shell]")
+        until(page, "document.querySelector('[data-copy=plan-width-shell]').innerText === 'Copied'")
+        assert page.evaluate("navigator.clipboard.readText()").strip() == "discreet plan --n 1000 --epsilon 0.2 --prior uniform:3"
+
+
+def test_a_mistake_is_explained_and_what_was_typed_stays(server: Server) -> None:
+    with opened(server) as page:
+        first = lead(page)
+        page.fill("#plan-n", "many")
+        until(page, "document.getElementById('plan-n').getAttribute('aria-invalid') === 'true'")
+        assert "a number such as" in page.inner_text("#plan-n-error")
+        assert page.is_visible("#plan-stale")
+        assert (lead(page), page.input_value("#plan-n")) == (first, "many")
+        assert float(page.evaluate("getComputedStyle(document.getElementById('plan-answer')).opacity")) < 1.0
+        page.evaluate("document.getElementById('plan-expect').value = '2'")
+        page.fill("#plan-n", "10")
+        page.wait_for_selector("#plan-expect-error:not(:empty)", state="visible")
+        assert page.inner_text("#plan-n-error") == ""
+        page.fill("#plan-expect", "")
+        assert "10 records" in changed(page, first)
+        assert page.is_hidden("#plan-stale")
+
+
+def test_hostile_labels_do_nothing(server: Server) -> None:
+    with opened(server) as page:
+        page.fill("#plan-categories", "<img src=x onerror=alert(1)>\n<script>alert(1)</script>\n'\"><b id=evil>")
+        page.wait_for_selector("#plan-answer figure bdi:text('onerror')")
+        assert page.locator("#plan img, #plan script, #evil").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_width_and_everyone(server: Server, scheme: str) -> None:
+    """No sideways scroll, and nothing serious that axe finds, with all that can be open open."""
+    with opened(server, color_scheme=scheme, reduced_motion="reduce") as page:
+        page.wait_for_selector("#plan-curves figure")
+        page.wait_for_selector("#plan-compared table")
+        until(page, "!document.querySelector('.later [aria-busy=true]')")
+        page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate(OVERFLOWING) == []
+            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert page.evaluate("getComputedStyle(document.querySelector('.computing'), '::before').animationName") == "none"
+        found = page.evaluate(RULES)["violations"]
+        assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found if rule["impact"] in ("serious", "critical")] == []
