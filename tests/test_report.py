@@ -245,7 +245,7 @@ def test_the_promise_in_plain_words(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
     public = "".join(reported(single(n=60), tmp_path / "public")[1].texts)
     assert "a guess about what a certain person answered. Whatever else they know, reading this page changes the odds" in public
-    assert "by a factor of at most 1.65. A guess that was 50 % likely to be right becomes at most 62.3 % likely." in public
+    assert "by a factor of at most 1.65. A guess that was 50 % likely to be right becomes at most 62.3\u00a0% likely." in public
     private = "".join(reported(single(), tmp_path / "private")[1].texts)
     assert "a guess about whether a certain person took part" in private
     assert "The odds between two answers change by at most the square of the factor." in private
