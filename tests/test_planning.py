@@ -84,6 +84,7 @@ def check(k: int, n: int, epsilon: str, public: bool, size: int, expect: list[fl
         pytest.param(5, 1000, "0.05", False, 0.01, None, marks=pytest.mark.slow),
         pytest.param(10, 10_000, "0.05", False, 0.01, None, marks=pytest.mark.slow),
         (60, 10_000, "0.1", False, 1.0, 0.9),
+        (60, 600, "0.282", False, 0.01, 1 / 60),
         pytest.param(150, 100_000, "0.1", False, 1.0, 0.9, marks=pytest.mark.slow),
     ],
 )
@@ -107,6 +108,27 @@ def test_likely_zeros_and_a_dominant_category(k: int, n: int, epsilon: str, publ
         one_by_one[i] = [high - low for low, high in intervals]
     assert read.mean() == pytest.approx(one_by_one.mean(), rel=0.02)
     assert read[:, 0].mean() == pytest.approx(one_by_one[:, 0].mean(), rel=0.02)
+
+
+@pytest.mark.parametrize("n", [3, 500, 10**6])
+@pytest.mark.parametrize("parameter", [0.01, 1.0])
+@pytest.mark.parametrize("guessed", [False, True])
+def test_many_kinds_have_the_widths_of_one(n: int, parameter: float, guessed: bool) -> None:
+    """Categories with slightly different prior parameters: fewer counts of each are looked at than where all are of one kind."""
+    k = 45
+    expect = [0.56, *[0.01] * (k - 1)] if guessed else None
+    one, many = (Believed.of(dc.Dirichlet([parameter * (1.0 + i * step) for i in range(k)]), n, expect) for step in (0.0, 1e-7))
+    assert plain_width(many) == pytest.approx(float(plain_width(one)), rel=5e-4)
+    assert plain_width(many, worst=True) == pytest.approx(float(plain_width(one, worst=True)), rel=5e-4)
+
+
+def test_a_share_of_nearly_everything_has_a_width() -> None:
+    """The interval of a category with all of 3e11 records ends within 1e-11 of 1, as far from it as that of the others is from 0."""
+    prior, n = dc.Dirichlet(["0.5", "0.5"]), 3 * 10**11
+    width = plain_width(Believed.of(prior, n, [1, 0]), worst=True)
+    own = betaincinv(0.5, n + 0.5, [0.025, 0.975])
+    assert width == pytest.approx(float(own[1] - own[0]), rel=1e-4)
+    assert plain_width(Believed.of(prior, n, [0, 1])) == pytest.approx(float(width), rel=1e-12)
 
 
 def test_no_width_is_wider_than_everything() -> None:
