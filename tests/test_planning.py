@@ -174,6 +174,24 @@ def test_noise_that_is_a_tenth_off_is_noticed() -> None:
     assert abs(predicted - found) > 3.5 * sqrt(off**2 + predicted.standard_error**2)
 
 
+def test_next_to_no_noise_leaves_the_width_without_privacy() -> None:
+    """The widest category and the average, which differ: without privacy both are sums over all counts."""
+    prior, expect = dc.Dirichlet.uniform(3), [0.8, 0.15, 0.05]
+    mechanism, believed = dc.LatticeGeometric(prior, 200, 30), Believed.of(prior, 200, expect)
+    average, widest = (float(dc.expected_width(mechanism, expect=expect, worst=worst)) for worst in (False, True))
+    assert (average, widest) == pytest.approx((float(plain_width(believed)), float(plain_width(believed, worst=True))), rel=0.01)
+    a, b = np.array([161.0, 31.0, 11.0]), np.array([42.0, 172.0, 192.0])
+    own = betaincinv(a, b, 0.975) - betaincinv(a, b, 0.025)
+    assert (average, widest) == pytest.approx((own.mean(), own.max()), rel=0.02)
+
+
+def test_the_standard_error_is_how_far_other_simulations_are() -> None:
+    mechanism = dc.LatticeGeometric(dc.Dirichlet.uniform(3), 200, "0.1")
+    found = [dc.expected_width(mechanism, rng=seed) for seed in range(16)]
+    ratio = np.std([float(width) for width in found], ddof=1) / np.mean([width.standard_error for width in found])
+    assert 0.5 < ratio < 2.0
+
+
 def test_known_widths() -> None:
     """k = 5, n = 2700: next to no price at ε = 2.07, where Hellinger plans end, and a few percent at 0.5."""
     prior = dc.Dirichlet.uniform(5)

@@ -19,7 +19,7 @@ _UNEVEN, _UNEVEN_TOTALS = 0.3, ((30, 33, 0.3), (100, 17, 0.5), (1 << 62, 7, 0.9)
 """The same for priors with a parameter below this, under which most counts are likely to be 0: few others make up the total."""
 _ROUNDS, _NARROW, _WIDE, _ASIDE = 5, 0.6, 1.15, 0.1
 """Totals are looked for anew, at most so often, if they lie within less or more than these parts of the deviation that was expected, or if
-their mean is further than this part of it from where they were looked for: with many counts near 0 the noise that cannot be seen adds up."""
+their mean is further than this part of it from where they were looked for."""
 _FLATTEST = 0.05
 """The weight of a total falls away from the likeliest one at least as fast as if its variance were 1 over this times that of the counts."""
 _TAIL = 1e-8
@@ -133,7 +133,7 @@ class Nodes:
         The weight n!/Γ(A + n) e^{-λn} Z(λ) of a total n, with the λ under which n is the mean, is largest where λ = ψ(n + 1) - ψ(A + n).
         """
 
-        def missing(at: Tilted, of: Counts) -> Missing:
+        def missing(at: Tilted, _: Counts) -> Missing:
             excess = at.rate - digamma(at.mean + 1.0) + digamma(whole + at.mean)
             return excess, at.sharpness(whole), np.abs(excess) * np.sqrt(at.variance / at.sharpness(whole)) > _ASIDE
 
