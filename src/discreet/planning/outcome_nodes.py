@@ -20,6 +20,8 @@ _UNEVEN, _UNEVEN_TOTALS = 0.3, ((30, 33, 0.3), (100, 17, 0.5), (1 << 62, 7, 0.9)
 _ROUNDS, _NARROW, _WIDE, _ASIDE = 5, 0.6, 1.15, 0.1
 """Totals are looked for anew, at most so often, if they lie within less or more than these parts of the deviation that was expected, or if
 their mean is further than this part of it from where they were looked for."""
+_ROUNDED = 0.3
+"""What is added to the deviation: the root of the variance of a rounded number."""
 _FLATTEST = 0.05
 """The weight of a total falls away from the likeliest one at least as fast as if its variance were 1 over this times that of the counts."""
 _TAIL = 1e-8
@@ -171,7 +173,7 @@ class Nodes:
         open_ = np.arange(len(self.x))
         peak = self.likeliest(whole, far, digamma(centre + 1.0) - digamma(whole + centre))
         start, centre = peak.rate, peak.mean
-        deviation = np.minimum(np.sqrt(peak.variance / peak.sharpness(whole)) + 1.0, deviation)
+        deviation = np.minimum(np.sqrt(peak.variance / peak.sharpness(whole)) + _ROUNDED, deviation)
         for _ in range(_ROUNDS):
             tried = _totals_around(centre, deviation, size, step)
             tilts = self._around(open_, tried, far, start)
@@ -197,7 +199,10 @@ class Nodes:
         middle = n[:, n.shape[1] // 2]
         first = self.balanced(rows, middle, far, start)
         near = first.rate[:, None] + (n - first.mean[:, None]) / np.maximum(first.variance, 1e-12)[:, None]
-        return self.balanced(np.repeat(rows, n.shape[1]), n.ravel(), far, near.ravel())
+        new = np.diff(n, axis=1, prepend=-1.0) > 0.0  # where there is next to no noise most totals are the same whole number
+        found = self.balanced(np.repeat(rows, new.sum(axis=1)), n[new], far, near[new])
+        same = np.cumsum(new.ravel()) - 1
+        return Tilted(found.rate[same], found.mean[same], found.variance[same], found.log_sum[same])
 
     def windows(self, rate: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """The first and the last count of every category's window, its mean, and the variance of the total."""
