@@ -139,7 +139,8 @@ def _many_plain_moments(believed: Believed) -> list[tuple[float, float]]:
     starts = np.cumsum([0, *(len(part) for part, _ in found[:-1])])
     a = np.repeat(believed.prior.concentration, [len(part) for part, _ in found])
     width = _plain(a, whole - a, n, x, exact=False)
-    return [*zip(*(np.add.reduceat(weight * width**power, starts).tolist() for power in (1, 2)), strict=True)]
+    mean, square = (np.add.reduceat(weight * width**power, starts) for power in (1, 2))
+    return list(zip(mean.tolist(), square.tolist(), strict=True))
 
 
 @lru_cache(maxsize=4096)
