@@ -85,6 +85,7 @@ def check(k: int, n: int, epsilon: str, public: bool, size: int, expect: list[fl
         pytest.param(5, 1000, "0.05", False, 0.01, None, marks=pytest.mark.slow),
         pytest.param(10, 10_000, "0.05", False, 0.01, None, marks=pytest.mark.slow),
         (60, 10_000, "0.1", False, 1.0, 0.9),
+        (60, 600, "0.282", False, 0.01, 1 / 60),
         pytest.param(150, 100_000, "0.1", False, 1.0, 0.9, marks=pytest.mark.slow),
     ],
 )
@@ -108,6 +109,27 @@ def test_likely_zeros_and_a_dominant_category(k: int, n: int, epsilon: str, publ
         one_by_one[i] = [high - low for low, high in intervals]
     assert read.mean() == pytest.approx(one_by_one.mean(), rel=0.02)
     assert read[:, 0].mean() == pytest.approx(one_by_one[:, 0].mean(), rel=0.02)
+
+
+@pytest.mark.parametrize("n", [3, 500, 10**6])
+@pytest.mark.parametrize("parameter", [0.01, 1.0])
+@pytest.mark.parametrize("guessed", [False, True])
+def test_many_kinds_have_the_widths_of_one(n: int, parameter: float, guessed: bool) -> None:
+    """Categories with slightly different prior parameters: fewer counts of each are looked at than where all are of one kind."""
+    k = 45
+    expect = [0.56, *[0.01] * (k - 1)] if guessed else None
+    one, many = (Believed.of(dc.Dirichlet([parameter * (1.0 + i * step) for i in range(k)]), n, expect) for step in (0.0, 1e-7))
+    assert plain_width(many) == pytest.approx(float(plain_width(one)), rel=5e-4)
+    assert plain_width(many, worst=True) == pytest.approx(float(plain_width(one, worst=True)), rel=5e-4)
+
+
+def test_a_share_of_nearly_everything_has_a_width() -> None:
+    """The interval of a category with all of 3e11 records ends within 1e-11 of 1, as far from it as that of the others is from 0."""
+    prior, n = dc.Dirichlet(["0.5", "0.5"]), 3 * 10**11
+    width = plain_width(Believed.of(prior, n, [1, 0]), worst=True)
+    own = betaincinv(0.5, n + 0.5, [0.025, 0.975])
+    assert width == pytest.approx(float(own[1] - own[0]), rel=1e-4)
+    assert plain_width(Believed.of(prior, n, [0, 1])) == pytest.approx(float(width), rel=1e-12)
 
 
 def test_no_width_is_wider_than_everything() -> None:
@@ -151,6 +173,24 @@ def test_noise_that_is_a_tenth_off_is_noticed() -> None:
     found, off = released_width(dc.LatticeGeometric(prior, 2700, "0.1"), 2700, 4)
     predicted = dc.expected_width(dc.LatticeGeometric(prior, 2700, "0.09"))
     assert abs(predicted - found) > 3.5 * sqrt(off**2 + predicted.standard_error**2)
+
+
+def test_next_to_no_noise_leaves_the_width_without_privacy() -> None:
+    """The widest category and the average, which differ: without privacy both are sums over all counts."""
+    prior, expect = dc.Dirichlet.uniform(3), [0.8, 0.15, 0.05]
+    mechanism, believed = dc.LatticeGeometric(prior, 200, 30), Believed.of(prior, 200, expect)
+    average, widest = (float(dc.expected_width(mechanism, expect=expect, worst=worst)) for worst in (False, True))
+    assert (average, widest) == pytest.approx((float(plain_width(believed)), float(plain_width(believed, worst=True))), rel=0.01)
+    a, b = np.array([161.0, 31.0, 11.0]), np.array([42.0, 172.0, 192.0])
+    own = betaincinv(a, b, 0.975) - betaincinv(a, b, 0.025)
+    assert (average, widest) == pytest.approx((own.mean(), own.max()), rel=0.02)
+
+
+def test_the_standard_error_is_how_far_other_simulations_are() -> None:
+    mechanism = dc.LatticeGeometric(dc.Dirichlet.uniform(3), 30, "0.3")
+    found = [dc.expected_width(mechanism, rng=seed) for seed in range(9)]
+    ratio = np.std([float(width) for width in found], ddof=1) / np.mean([width.standard_error for width in found])
+    assert 0.4 < ratio < 2.5
 
 
 def test_known_widths() -> None:
@@ -221,6 +261,8 @@ def test_a_simulated_plan_is_a_bracket_with_the_target_inside() -> None:
     assert found.bracket is not None
     low, high = found.bracket
     assert low <= high <= found.epsilon < 1.2 * high
+    excess = found.width**2 - found.plain**2
+    assert high / low > 1.0 + 2.0 * found.width.standard_error * found.width / excess  # W² - W₀² is a power -2 of ε
     for level, narrower in ((0.9 * low, False), (1.1 * high, True)):
         width = dc.expected_width(dc.LatticeGeometric(prior, 2700, f"{level:.6f}"), rng=3)
         assert (width + 2.0 * width.standard_error < 0.04) == narrower

@@ -37,6 +37,8 @@ _MOST_REMAPPED = 200_000
 """The same where every release is compared with all candidates, a category at a time."""
 _SEARCHED_DRAWS, _FEWEST_SEARCHED = 1_000, 50
 """The same where every report is a search of its own. A mean of fewer would say next to nothing and is not computed."""
+_TABLED_TOTALS, _UNTABLED = 1 << 12, 4
+"""Where n is private: records up to which the distances of a search come from tables, and how many times as long they take beyond."""
 _DATASETS, _FEWEST_DATASETS = 100, 8
 """Datasets drawn from the predictive for a mechanism whose noise depends on them."""
 _CONVOLUTION_ITSELF = 1_000
@@ -284,7 +286,8 @@ def _draws(mechanism: Mechanism, n: int, less: int = 1) -> int:
                 f"ε = {float(mechanism.epsilon):g}: every report is a search, and too few could be tried"
                 + ("; plan for the mechanism without Remapped" if less > 1 else "")
             )
-        return min(_SEARCHED_DRAWS, searched)
+        beyond_tables = mechanism.n is None and n > _TABLED_TOTALS
+        return max(_FEWEST_SEARCHED, searched // _UNTABLED) if beyond_tables else min(_SEARCHED_DRAWS, searched)
     most = _MOST_REMAPPED if mechanism.report.is_search else _MOST_DRAWN
     return max(_SEARCHED_DRAWS, min(_DRAWS, most // mechanism.k))
 

@@ -30,7 +30,7 @@ from discreet.errors import InvalidInputError
 if TYPE_CHECKING:
     from discreet.planning.plans import Plan
     from discreet.planning.records_curves import RecordsCurve
-    from discreet.planning.width_plans import WidthCurve
+    from discreet.planning.width_plans import WidthCurve, WidthPlan
 
 
 def plan(
@@ -72,7 +72,6 @@ def plan(
 
     Example: discreet plan --width 4% --n 2700 --prior uniform:5
     """
-    from discreet.planning.plans import Plan
     from discreet.planning.plans import plan as compute
     from discreet.planning.records_curves import records_curve
     from discreet.planning.width_plans import width_curve
@@ -92,14 +91,8 @@ def plan(
     if curve:
         with errors_in_one_line():
             _show_curve(drawn, plot, as_json=as_json)
-        return
-    notice_little_said(found.n, found.epsilon, found.public)
-    if as_json:
-        print_json(found.to_dict())
-    elif isinstance(found, Plan):
-        _show_error_plan(found, prior)
     else:
-        Console(highlight=False).print(found.sentence, found.precision, found.choice, sep="\n", markup=False, soft_wrap=True)
+        _show_plan(found, prior, as_json=as_json)
 
 
 def _share(text: str | None, option: str) -> Fraction | None:
@@ -121,6 +114,18 @@ def _check_question(given: list[str], n: int | None, epsilon: str | None, *, cur
         raise InvalidInputError(f"give one goal: --width 4%, --price 1.1 or --error 0.05; {many}")
     if (n is None) == (epsilon is None):
         raise InvalidInputError("give either --n, to find epsilon, or --epsilon, to find n; or both and no goal, to see what they give")
+
+
+def _show_plan(found: "WidthPlan | Plan", prior: str, *, as_json: bool) -> None:
+    from discreet.planning.plans import Plan
+
+    notice_little_said(found.n, found.epsilon, found.public)
+    if as_json:
+        print_json(found.to_dict())
+    elif isinstance(found, Plan):
+        _show_error_plan(found, prior)
+    else:
+        Console(highlight=False).print(found.sentence, found.precision, found.choice, sep="\n", markup=False, soft_wrap=True)
 
 
 def _show_error_plan(found: "Plan", prior: str) -> None:

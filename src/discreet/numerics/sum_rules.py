@@ -27,29 +27,29 @@ def sum_rule(length: int, nodes: int) -> tuple[Floats, Floats]:
     return places.astype(np.float64), length * vectors[0] ** 2
 
 
-def panel_nodes(n: int, centres: list[float]) -> tuple[Floats, Floats]:
+def panel_nodes(n: int, centres: list[float], panel: int = _PANEL, nodes: int = _NODES) -> tuple[Floats, Floats]:
     """Nodes in [0, n] and the number of integers that each stands for.
 
     The range is cut into panels that double in length away from each of the centres, from 0 and from n: all integers of a short one are
-    nodes, and a long one has the 16 of a Gauss rule for sums. The number of nodes grows with ln n.
+    nodes, and a long one has those of a Gauss rule for sums. The number of nodes grows with ln n.
     """
-    steps = np.concatenate([[0.0], _PANEL * 2.0 ** np.arange(max(0.0, np.ceil(np.log2(n)) - 4))])
+    steps = np.concatenate([[0.0], panel * 2.0 ** np.arange(max(0.0, np.ceil(np.log2(n) - np.log2(panel)) + 1))])
     edges = np.concatenate([np.rint(c) + sign * steps for c in (0.0, float(n), *centres) for sign in (-1.0, 1.0)])
     edges = np.unique(np.concatenate([np.clip(edges, 0.0, n + 1.0), [0.0, n + 1.0]]))
     low, length = edges[:-1], np.diff(edges)
-    short = length <= _PANEL
-    every = low[short, None] + np.arange(_PANEL)
-    inside = np.arange(_PANEL) < length[short, None]
+    short = length <= panel
+    every = low[short, None] + np.arange(panel)
+    inside = np.arange(panel) < length[short, None]
     x, weight = [every[inside]], [np.ones(int(inside.sum()))]
-    for start, size in zip(low[~short].tolist(), length[~short].tolist(), strict=True):
-        unit = min(int(size), _NEARLY_AN_INTEGRAL)
-        places, weights = sum_rule(unit, _NODES)
-        scale = size / unit
-        x.append(start + scale * (places + 0.5) - 0.5)
-        weight.append(scale * weights)
-    nodes, widths = np.concatenate(x), np.concatenate(weight)
-    order = np.argsort(nodes, kind="stable")
-    return np.clip(nodes[order], 0.0, n), widths[order]
+    for size in np.unique(np.minimum(length[~short], _NEARLY_AN_INTEGRAL)).tolist():
+        same = ~short & (np.minimum(length, _NEARLY_AN_INTEGRAL) == size)
+        places, weights = sum_rule(int(size), nodes)
+        scale = (length[same] / int(size))[:, None]
+        x.append((low[same, None] + scale * (places + 0.5) - 0.5).ravel())
+        weight.append((scale * weights).ravel())
+    places, widths = np.concatenate(x), np.concatenate(weight)
+    order = np.argsort(places, kind="stable")
+    return np.clip(places[order], 0.0, n), widths[order]
 
 
 def spreading_steps(n: float, dense: int, growth: float) -> Floats:

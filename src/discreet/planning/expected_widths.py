@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.special import betaincinv
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
@@ -32,8 +31,8 @@ Method = Literal["exact sum", "quadrature", "simulation"]
 
 _SHARP = Fraction(10**20)
 """Guessed shares are a Dirichlet with so large a concentration that data drawn from it have just these shares, up to chance."""
-_FEW_KINDS, _QUANTILES = 40, 48
-"""Different categories up to which all counts of each are gone through; of more, so many quantiles stand for all."""
+_FEW_KINDS, _FEW_COUNTS = 40, (6, 3)
+"""Different categories up to which all counts of each, or many, are gone through; of more, fewer: the length of panels, and their nodes."""
 _LISTED = 200
 """Records of two categories up to which all datasets and outcomes are gone through; beyond, nodes stand for them."""
 _EXACT = 10**6
@@ -131,16 +130,17 @@ def _plain_moments(believed: Believed) -> list[tuple[float, float]]:
     return [_plain_moment(believed.n, a, whole - a, c, data - c) for a, c in believed.kinds]
 
 
+@lru_cache(maxsize=64)
 def _many_plain_moments(believed: Believed) -> list[tuple[float, float]]:
-    """The same for many different categories: few quantiles of the data's probability stand for all counts."""
-    law, n = believed.law, believed.n
-    level, share = np.polynomial.legendre.leggauss(_QUANTILES)
-    c = law.concentration[:, None]
-    x = n * betaincinv(c, law.total - c, 0.5 * (level + 1.0))
-    a = believed.prior.concentration[:, None]
-    first, second = (a + x).reshape(-1, 1), (float(believed.prior.exact_total) - a + (n - x)).reshape(-1, 1)
-    width = interval_widths(np.ones_like(first), first, second, MASS).reshape(x.shape)
-    return [(float(one), float(two)) for one, two in zip(width @ share / 2.0, width**2 @ share / 2.0, strict=True)]
+    """The same for many different categories: few counts of each stand for all."""
+    n, whole, data = believed.n, float(believed.prior.exact_total), believed.law.exact_total
+    found = [_counts(n, Dirichlet([c, data - c]), few=True) for _, c in believed.kinds]
+    x, weight = (np.concatenate(part) for part in zip(*found, strict=True))
+    starts = np.cumsum([0, *(len(part) for part, _ in found[:-1])])
+    a = np.repeat(believed.prior.concentration, [len(part) for part, _ in found])
+    width = _plain(a, whole - a, n, x, exact=False)
+    mean, square = (np.add.reduceat(weight * width**power, starts) for power in (1, 2))
+    return list(zip(mean.tolist(), square.tolist(), strict=True))
 
 
 @lru_cache(maxsize=4096)
@@ -151,20 +151,20 @@ def _plain_moment(n: int, a: Fraction, b: Fraction, c: Fraction, d: Fraction) ->
     return float(weight @ width), float(weight @ width**2)
 
 
-def _plain(a: float | Floats, b: float | Floats, n: int, x: Floats) -> Floats:
+def _plain(a: float | Floats, b: float | Floats, n: int, x: Floats, *, exact: bool = True) -> Floats:
     """The widths of the intervals of Beta(a + x, b + n - x)."""
     first, second = (a + x).reshape(-1, 1), (b + (n - x)).reshape(-1, 1)
-    return interval_widths(np.ones_like(first), first, second, MASS, exact=n <= _EXACT).reshape(x.shape)
+    return interval_widths(np.ones_like(first), first, second, MASS, exact=exact and n <= _EXACT).reshape(x.shape)
 
 
-def _counts(n: int, law: Dirichlet) -> tuple[Floats, Floats]:
+def _counts(n: int, law: Dirichlet, *, few: bool = False) -> tuple[Floats, Floats]:
     """All first counts of n records, or nodes that stand for them, and their probabilities."""
     predictive = law.predictive(n)
-    every = n <= limits.TABLED_RECORDS
-    x, width = (np.arange(n + 1.0), np.ones(n + 1)) if every else panel_nodes(n, [float(predictive.mean()[0])])
+    every, rule = n <= limits.TABLED_RECORDS and not few, _FEW_COUNTS if few else ()
+    x, width = (np.arange(n + 1.0), np.ones(n + 1)) if every else panel_nodes(n, [float(predictive.mean()[0])], *rule)
     logs = predictive._log_mass(np.stack([x, n - x], axis=-1)) + np.log(width)
     weight = np.exp(logs - logs.max())
-    kept = weight > 1e-12
+    kept = weight > (1e-8 if few else 1e-12)
     return x[kept], weight[kept] / weight[kept].sum()
 
 

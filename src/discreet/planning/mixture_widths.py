@@ -22,6 +22,8 @@ _LAST, _EXACTLY_LAST = (3e-3, 3e-3), (1e-4, 1e-5)
 sought: what the step leaves is about the square."""
 _SLIGHT, _EXACTLY_SLIGHT = 1e-8, 1e-12
 """Components with less than this part of a mixture's weight are left out."""
+_LEAST, _MOST = 1e-300, 1.0 - 2.0**-53
+"""Points at which tails are looked at: all that are not 0 or 1."""
 _BEYOND = 15.0
 """Deviations above the mean beyond which a Beta with a first parameter from 1 on has all its probability below."""
 
@@ -71,6 +73,9 @@ def interval_widths(weight: Floats, a: Floats, b: Floats, mass: float, spread: F
     weight, a, b, spread = weight[kept], a[kept], b[kept], np.broadcast_to(spread, kept.shape)[kept]
     starts = np.flatnonzero(np.diff(row, prepend=-1))
     weight = weight / np.add.reduceat(weight, starts)[row]
+    # An end near 1 has fewer digits than one as near to 0, so a mixture that is mostly there is looked at from the other side.
+    mirrored = (np.add.reduceat(weight * (a / (a + b)), starts) > 0.5)[row]
+    a, b = np.where(mirrored, b, a), np.where(mirrored, a, b)
     means = a / (a + b)
     mean = np.add.reduceat(weight * means, starts)
     inside = means * (b / (a + b)) / (a + b + 1.0)
@@ -99,10 +104,10 @@ def _quantile(parts: _Components, tail: float, mean: Floats, deviation: Floats, 
         low[open_], high[open_] = np.where(short, at, low[open_]), np.where(short, high[open_], at)
         newton = _step(at, beyond, slope, tail, upper=upper)
         with np.errstate(invalid="ignore"):
-            inside = (newton > low[open_]) & (newton < high[open_])
-        t[open_] = np.where(inside, newton, 0.5 * (low[open_] + high[open_]))
-        near = (np.abs(t[open_] - at) <= last[0] * unit) & (np.abs(beyond - tail) <= last[1] * tail)
-        done = (inside & near) | (high[open_] - low[open_] <= close * unit)
+            last_step = (np.abs(newton - at) <= last[0] * unit) & (np.abs(beyond - tail) <= last[1] * tail)
+            inside = last_step | ((newton > low[open_]) & (newton < high[open_]))  # a step of length 0 ends on the bracket
+        t[open_] = np.clip(np.where(inside, newton, 0.5 * (low[open_] + high[open_])), _LEAST, _MOST)
+        done = last_step | (high[open_] - low[open_] <= close * unit)
         if done.any():
             parts, open_ = parts.of(np.flatnonzero(~done), len(open_)), open_[~done]
         if not open_.size:

@@ -138,11 +138,17 @@ class Grid:
 
     def _others(self, targets: Counts) -> Floats:
         """For each outcome and target the law of the sum of all other counts, in cells from the sum of their first counts on."""
-        before, after = np.ones_like(self._transform), np.ones_like(self._transform)
-        np.cumprod(self._transform[:, :-1], axis=1, out=before[:, 1:])
-        np.cumprod(self._transform[:, :0:-1], axis=1, out=after[:, -2::-1])
-        rows = np.arange(len(targets))[:, None]
-        return np.maximum(irfft(before[rows, targets] * after[rows, targets], self.size, axis=-1), 0.0)
+        rows, places = np.arange(len(targets))[:, None], np.arange(targets.shape[1])
+        no_target = np.full(self.mass.shape[:2], True)
+        no_target[rows, targets] = False
+        rest = np.stack([np.prod(of[which], axis=0) for of, which in zip(self._transform, no_target, strict=True)])
+        first = np.argmax(targets[:, :, None] == targets[:, None, :], axis=2)
+        own = self._transform[rows, targets]
+        own[first != places] = 1.0  # a target that stands twice is one count
+        before, after = np.ones_like(own), np.ones_like(own)
+        np.cumprod(own[:, :-1], axis=1, out=before[:, 1:])
+        np.cumprod(own[:, :0:-1], axis=1, out=after[:, -2::-1])
+        return np.maximum(irfft(rest[:, None] * before[rows, first] * after[rows, first], self.size, axis=-1), 0.0)
 
     def mixtures(self, targets: Counts) -> tuple[Floats, Floats, Floats, Floats]:
         """For each outcome and target the mixture of Betas: weights, both parameters, and the variance of what a cell stands for.

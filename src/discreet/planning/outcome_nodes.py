@@ -1,8 +1,11 @@
 """Tilts, totals and windows of many raw outcomes at once, from few nodes that stand for all counts (docs/planning.md)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma, polygamma
 
 from discreet.arrays import Counts, Floats
 from discreet.numerics.gamma import log_rising
@@ -14,9 +17,13 @@ _TOTALS = ((30, 13, 0.75), (100, 9, 0.8), (1 << 62, 5, 1.1))
 The sum of many counts is nearly normal, and needs fewer."""
 _UNEVEN, _UNEVEN_TOTALS = 0.3, ((30, 33, 0.3), (100, 17, 0.5), (1 << 62, 7, 0.9))
 """The same for priors with a parameter below this, under which most counts are likely to be 0: few others make up the total."""
-_ROUNDS, _NARROW, _ASIDE = 5, 0.6, 0.1
-"""Totals are looked for anew, at most so often, if they lie within less than this part of the deviation that was expected, or if their mean
-is further than this part of it from where they were looked for: with many counts near 0 the noise that cannot be seen adds up."""
+_ROUNDS, _NARROW, _WIDE, _ASIDE = 5, 0.6, 1.15, 0.1
+"""Totals are looked for anew, at most so often, if they lie within less or more than these parts of the deviation that was expected, or if
+their mean is further than this part of it from where they were looked for."""
+_ROUNDED = 0.3
+"""What is added to the deviation: the root of the variance of a rounded number."""
+_FLATTEST = 0.05
+"""The weight of a total falls away from the likeliest one at least as fast as if its variance were 1 over this times that of the counts."""
 _TAIL = 1e-8
 """Tilted probability left out on each side of a window."""
 _DENSE, _GROWTH = 3, 1.7
@@ -37,6 +44,35 @@ class Totals:
     """About the log of the probability of those it stands for, up to a constant."""
     stands_for: Floats
     """How many totals each stands for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tilted:
+    """Outcomes under a tilt e^{λx} of all counts, one each."""
+
+    rate: Floats
+    """λ."""
+    mean: Floats
+    """The mean of the total, and its variance."""
+    variance: Floats
+    log_sum: Floats
+    """ln Z(λ), up to a constant."""
+
+    def put(self, rows: Counts, other: "Tilted") -> None:
+        """Others instead of these."""
+        self.rate[rows], self.mean[rows], self.variance[rows], self.log_sum[rows] = other.rate, other.mean, other.variance, other.log_sum
+
+    def log_weight(self, n: Floats) -> Floats:
+        """ln e^{-λn} Z(λ) P_λ(n) with a normal P_λ."""
+        return np.asarray(self.log_sum - self.rate * n + _log_normal(n - self.mean, self.variance))
+
+    def sharpness(self, whole: float) -> Floats:
+        """The variance of the total here over the inverse curvature of the weights of totals, for a prior with this concentration."""
+        bent = polygamma(1, self.mean + 1.0) - polygamma(1, whole + self.mean)
+        return np.asarray(np.maximum(1.0 - self.variance * bent, _FLATTEST))
+
+
+Missing = tuple[Floats, Floats, NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,69 +102,107 @@ class Nodes:
         mass = np.exp(logs - logs.max(axis=-1, keepdims=True))
         return np.asarray(mass / mass.sum(axis=-1, keepdims=True))
 
-    def moments(self, rate: Floats) -> tuple[Floats, Floats]:
-        """The mean and the variance of the total under a tilt."""
-        mass = self.masses(rate)
-        mean = (mass * self.x).sum(axis=-1)
-        return mean.sum(axis=-1), (mass * (self.x - mean[..., None]) ** 2).sum(axis=(-2, -1))
+    def tilted(self, rows: Counts, rate: Floats) -> "Tilted":
+        """The counts of these outcomes under these tilts."""
+        x, mass = self.x[rows], self.log_mass[rows]
+        mass += rate[:, None, None] * x
+        height = mass.max(axis=-1, keepdims=True)
+        mass -= height
+        np.exp(mass, out=mass)
+        total = mass.sum(axis=-1)
+        mean = np.einsum("ijk,ijk->ij", mass, x) / total
+        x -= mean[..., None]
+        np.square(x, out=x)
+        variance = np.einsum("ijk,ijk->ij", mass, x) / total
+        return Tilted(rate, mean.sum(axis=-1), variance.sum(axis=-1), (height[..., 0] + np.log(total)).sum(axis=-1))
 
     def taken(self, rows: Counts) -> "Nodes":
         """The nodes of these outcomes."""
         return Nodes(self.x[rows], self.log_mass[rows], self.slope)
 
-    def balanced(self, n: Floats, far: float) -> Floats:
-        """For each outcome a tilt under which the means add up to its n, or nearly; no tilt is beyond `far`."""
-        rate = np.zeros(len(self.x))
-        low, high = np.full_like(rate, -far), np.full_like(rate, far)
-        open_ = np.arange(len(rate))
+    def balanced(self, rows: Counts, n: Floats, far: float, start: Floats) -> "Tilted":
+        """For each n a tilt of its outcome under which the means add up to it, or nearly; no tilt is beyond `far`."""
+
+        def missing(at: Tilted, of: Counts) -> Missing:
+            excess = at.mean - n[of]
+            return excess, at.variance, np.abs(excess) > _NEAR * np.sqrt(at.variance) + _NEAR
+
+        return self._solved(rows, far, start, missing)
+
+    def likeliest(self, whole: float, far: float, start: Floats) -> "Tilted":
+        """For each outcome the tilt of about the likeliest private total.
+
+        The weight n!/Γ(A + n) e^{-λn} Z(λ) of a total n, with the λ under which n is the mean, is largest where λ = ψ(n + 1) - ψ(A + n).
+        """
+
+        def missing(at: Tilted, _: Counts) -> Missing:
+            excess = at.rate - digamma(at.mean + 1.0) + digamma(whole + at.mean)
+            return excess, at.sharpness(whole), np.abs(excess) * np.sqrt(at.variance / at.sharpness(whole)) > _ASIDE
+
+        return self._solved(np.arange(len(self.x)), far, start, missing)
+
+    def _solved(self, rows: Counts, far: float, start: Floats, missing: Callable[["Tilted", Counts], Missing]) -> "Tilted":
+        """The tilts at which something that grows with them is nearly 0: Newton's method, inside a bracket that only shrinks.
+
+        `missing` says for tilted outcomes how much it is, its slope, and whether that is too much.
+        """
+        rate, found = np.clip(start, -0.9 * far, 0.9 * far), Tilted(*np.empty((4, len(rows))))
+        low, high, open_ = np.full_like(rate, -far), np.full_like(rate, far), np.arange(len(rows))
         for _ in range(_TILTS):
-            mean, variance = self.taken(open_).moments(rate[open_])
-            excess, at = mean - n[open_], rate[open_]
-            low[open_], high[open_] = np.where(excess < 0.0, at, low[open_]), np.where(excess > 0.0, at, high[open_])
-            newton = at - excess / np.maximum(variance, 1e-12)
+            at = self.tilted(rows[open_], rate[open_])
+            found.put(open_, at)
+            excess, slope, missed = missing(at, open_)
+            low[open_], high[open_] = np.where(excess < 0.0, at.rate, low[open_]), np.where(excess > 0.0, at.rate, high[open_])
+            newton = at.rate - excess / np.maximum(slope, 1e-12)
             inside = (newton > low[open_]) & (newton < high[open_])
-            missed = np.abs(excess) > _NEAR * np.sqrt(variance) + _NEAR
-            rate[open_] = np.where(missed, np.where(inside, newton, 0.5 * (low[open_] + high[open_])), at)
+            rate[open_] = np.where(inside, newton, 0.5 * (low[open_] + high[open_]))
             open_ = open_[missed]
             if not open_.size:
                 break
-        return rate
+        return found
 
     def totals(self, a: Floats, far: float, centre: Floats, deviation: Floats) -> Totals:
-        """Totals of each outcome that stand for all of a private one.
+        """Totals of each outcome that stand for all of a private one: around the likeliest, and no further than a deviation allows.
 
         The weight of a total n is n!/Γ(A + n) e^{-λn} Z(λ) P_λ(n) under any tilt λ; here P_λ is taken for normal. Totals are looked for
-        within some deviations of a centre; where they turn out to be elsewhere or much nearer to each other, again.
+        within some deviations of a centre; where they turn out to be elsewhere, or much nearer to each other or further, again.
         """
+        size, step = totals_of(a)
+        whole = float(a.sum())
+        n, rate, logs, count = np.empty((4, len(self.x), size))
+        open_ = np.arange(len(self.x))
+        peak = self.likeliest(whole, far, digamma(centre + 1.0) - digamma(whole + centre))
+        start, centre = peak.rate, peak.mean
+        deviation = np.minimum(np.sqrt(peak.variance / peak.sharpness(whole)) + _ROUNDED, deviation)
         for _ in range(_ROUNDS):
-            n = _totals_around(centre, deviation, *totals_of(a))
-            repeated = self.taken(np.repeat(np.arange(len(n)), n.shape[1]))
-            rate = repeated.balanced(n.ravel(), far)
-            logs = repeated.log_weights(rate, n.ravel()).reshape(n.shape) - log_rising(float(a.sum()), n, 1.0)
-            count = _stood_for(n)
-            count[:, -1] += 0.5 * np.maximum(n[:, -1] - n[:, -2] - 1.0, 0.0)  # the ends stand for totals on both sides, unless they are 0
-            count[:, 0] += np.where(n[:, 0] > 0.0, 0.5 * np.maximum(n[:, 1] - n[:, 0] - 1.0, 0.0), 0.0)
+            tried = _totals_around(centre, deviation, size, step)
+            tilts = self._around(open_, tried, far, start)
+            stands_for = _stood_for_all(tried)
             with np.errstate(divide="ignore"):
-                logs = logs + np.log(count)
-            share = np.exp(logs - logs.max(axis=1, keepdims=True))
+                weight = tilts.log_weight(tried.ravel()).reshape(tried.shape) - log_rising(whole, tried, 1.0) + np.log(stands_for)
+            n[open_], rate[open_], logs[open_], count[open_] = tried, tilts.rate.reshape(tried.shape), weight, stands_for
+            share = np.exp(weight - weight.max(axis=1, keepdims=True))
             share /= share.sum(axis=1, keepdims=True)
-            mean = (share * n).sum(axis=1)
-            found = np.sqrt((share * (n - mean[:, None]) ** 2).sum(axis=1))
-            narrow = found < _NARROW * deviation
-            aside = (np.abs(mean - centre) > _ASIDE * deviation) & (n[:, 0] > 0.0)
-            if not (narrow | aside).any():
+            mean = (share * tried).sum(axis=1)
+            found = np.sqrt((share * (tried - mean[:, None]) ** 2).sum(axis=1))
+            off = (found < _NARROW * deviation) | (found > _WIDE * deviation)
+            again = off | ((np.abs(mean - centre) > _ASIDE * deviation) & (tried[:, 0] > 0.0))
+            if not again.any():
                 break
-            centre = np.where(narrow | aside, mean, centre)
-            deviation = np.where(narrow, np.maximum(found, 0.15 * deviation), deviation)
-        return Totals(n, rate.reshape(n.shape), logs, count)
+            start = np.take_along_axis(rate[open_], np.argmax(weight, axis=1)[:, None], axis=1)[again, 0]
+            deviation = np.where(off, np.maximum(found, 0.15 * deviation), deviation)[again]
+            open_, centre = open_[again], mean[again]
+        return Totals(n, rate, logs, count)
 
-    def log_weights(self, rate: Floats, n: Floats) -> Floats:
-        """ln e^{-λn} Z(λ) P_λ(n) with a normal P_λ."""
-        mean, variance = self.moments(rate)
-        logs = self.log_mass + rate[:, None, None] * self.x
-        height = logs.max(axis=-1)
-        constant = (height + np.log(np.exp(logs - height[..., None]).sum(axis=-1))).sum(axis=-1)
-        return np.asarray(constant - rate * n + _log_normal(n - mean, variance))
+    def _around(self, rows: Counts, n: Floats, far: float, start: Floats) -> "Tilted":
+        """Tilts for some totals of each of these outcomes: those next to the middle one are nearly known from it."""
+        middle = n[:, n.shape[1] // 2]
+        first = self.balanced(rows, middle, far, start)
+        near = first.rate[:, None] + (n - first.mean[:, None]) / np.maximum(first.variance, 1e-12)[:, None]
+        new = np.diff(n, axis=1, prepend=-1.0) > 0.0  # where there is next to no noise most totals are the same whole number
+        found = self.balanced(np.repeat(rows, new.sum(axis=1)), n[new], far, near[new])
+        same = np.cumsum(new.ravel()) - 1
+        return Tilted(found.rate[same], found.mean[same], found.variance[same], found.log_sum[same])
 
     def windows(self, rate: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """The first and the last count of every category's window, its mean, and the variance of the total."""
@@ -163,6 +237,14 @@ def _stood_for(x: Floats) -> Floats:
     count[..., 1:] += 0.5 * np.maximum(gap - 1.0, 0.0)
     count[..., 1:][gap == 0.0] -= 1.0
     return np.maximum(count, 0.0)
+
+
+def _stood_for_all(n: Floats) -> Floats:
+    """The same for totals, of which the ends stand for those on both sides, unless they are 0."""
+    count = _stood_for(n)
+    count[:, -1] += 0.5 * np.maximum(n[:, -1] - n[:, -2] - 1.0, 0.0)
+    count[:, 0] += np.where(n[:, 0] > 0.0, 0.5 * np.maximum(n[:, 1] - n[:, 0] - 1.0, 0.0), 0.0)
+    return count
 
 
 def _log_normal(away: Floats, variance: Floats) -> Floats:

@@ -47,7 +47,8 @@ class OutcomeReader(Factors):
 
     def _of_fixed_total(self, centres: Floats, targets: Counts, mass: float) -> Floats:
         nodes, n = Nodes.of(self, centres), np.full(len(centres), float(self.n or 0))
-        grid = Grid.of(self, centres, nodes, nodes.balanced(n, self._far), n)
+        rate = nodes.balanced(np.arange(len(n)), n, self._far, np.zeros(len(n))).rate
+        grid = Grid.of(self, centres, nodes, rate, n)
         return _flat_widths(*blocks(*grid.mixtures(targets), _BLOCKS), mass)
 
     def _of_any_total(self, centres: Floats, targets: Counts, mass: float) -> Floats:
