@@ -251,7 +251,7 @@ def test_questions_to_two_releases_category_by_category(k: int) -> None:
     """Oracle: the law over all pairs of counts of the releases, whose covariances and contrasts come from listed counts."""
     a, raws = (1.0, 0.5, 2.0, 0.8)[:k], ((5, 9, 11, 5), (-2, 4, 14, 8))
     prior = dc.Dirichlet(a)
-    mechanisms = [dc.LatticeGeometric(prior, sum(raw[:k]), epsilon) for raw, epsilon in zip(raws, (1, "0.7"), strict=True)]
+    mechanisms = [dc.LatticeGeometric(prior, sum(raw[:k]), epsilon) for raw, epsilon in zip(raws, ("1", "0.7"), strict=True)]
     releases = [release_of(mechanism, raw[:k]) for mechanism, raw in zip(mechanisms, raws, strict=True)]
     listed = dc.combine(releases, same_data=False)
     with lowered(POOLED_PRODUCTS=1):

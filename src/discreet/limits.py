@@ -143,7 +143,7 @@ POSTERIOR_CANDIDATES = 4_000
 POSTERIOR_RECORDS = 10_000
 """The same for two categories, where a law is short."""
 LIKELIHOOD_CANDIDATES = 100_000
-"""Up to this many possible counts the likelihoods of exponential mechanisms are added up from tables, all against all: a minute or two."""
+"""Up to this many possible counts the likelihoods of exponential mechanisms are added up from tables, for each: a minute at most."""
 LIKELIHOOD_RECORDS = 100_000
 """The same for two categories, by windows: some ten seconds."""
 LIKELIHOOD_CATEGORIES = 64

@@ -189,7 +189,7 @@ class _Near:
             together = max(1, _BLOCK // (one.shape[1] * other.shape[1]))
             for some in (slice(start, start + together) for start in range(0, len(total), together)):
                 total[some] += _weights(_joined(one[some], other[some]), rates[some])
-        return total + (self._size - seen) * np.exp(-rates)
+        return np.asarray(total + (self._size - seen) * np.exp(-rates))
 
 
 def _weights(squares: Floats, rates: Floats) -> Floats:
