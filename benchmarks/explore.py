@@ -12,7 +12,7 @@ CATEGORIES, RECORDS, PUBLIC = (2, 3), (100, 1_000, 10_000), ("total", "nothing")
 SWEEP = tuple(f"{10 ** (step / 8):.2g}" for step in range(-16, 9))
 """ε as the slider passes them, from 0.01 to 10."""
 MOST_SECONDS = 0.2
-"""The bar, for the median of a sweep."""
+"""The bar, for every answer of a sweep."""
 
 
 def processor_seconds(process: int) -> float:
@@ -42,8 +42,8 @@ def run() -> str:
                     asked = {"categories": str(k), "n": str(n), "public": public}
                     first = answered(server, **asked, epsilon="1")
                     times = [answered(server, **asked, epsilon=epsilon) for epsilon in SWEEP]
-                    met = "yes" if median(times) <= MOST_SECONDS else "**no**"
+                    met = "yes" if max(times) <= MOST_SECONDS else "**no**"
                     rows.append((public, str(k), f"{n:,}", shown(first), shown(median(times)), shown(max(times)), met))
-    head = ("public", "k", "n", "first", "median of a sweep", "longest", f"median within {shown(MOST_SECONDS)}")
+    head = ("public", "k", "n", "first", "median of a sweep", "longest", f"within {shown(MOST_SECONDS)}")
     told = "One answer of the screen for plans while its slider goes from 0.01 to 10, by LatticeGeometric: widths, odds and the example."
     return f"## The page\n\n{told}\n\n{table(head, rows)}\n"

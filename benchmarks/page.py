@@ -78,7 +78,7 @@ the lesser of wall-clock and processor time. Memory is what is added to the proc
 {_speedups(json.loads(SPEEDUPS.read_text()))}
 Two parts can be measured by themselves: `python -m benchmarks.bulk --write` and `python -m benchmarks.clock --write`. Other benchmarks
 print their tables when called by name, such as `python -m benchmarks core`: also `mechanisms`, `sampling`, `privacy`, `accuracy` and
-`sources`.
+`sources`, and `explore`, how soon the page of `discreet explore` answers.
 """
 
 

@@ -5,15 +5,21 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from threading import Event
+from time import sleep
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
+from anyio import create_task_group, run, to_thread
 from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
 from discreet.commands.odds import odds_factor, surest
 from discreet.explore.plan_question import FIELDS, MECHANISMS
+from discreet.explore.turns import SupersededError, Turns
+from discreet.mechanisms.laws import Progress
 from discreet.planning.comparison import points
 from tests.explore_server import Server, explore
 
@@ -151,7 +157,8 @@ def test_mechanisms_that_cannot_say_why(server: Server) -> None:
 def test_curves(server: Server) -> None:
     text = asked(server, "curves", n="50", mechanism="LaplaceHistogram")
     over_epsilon = run_command(shown(text, "plan-over-epsilon-shell"))["rows"]
-    assert over_epsilon == dc.width_curve(dc.Dirichlet.uniform(3), 50, mechanism="LaplaceHistogram").to_dicts()
+    ends = dc.width_curve(dc.Dirichlet.uniform(3), 50, epsilons=["0.01", 10], mechanism="LaplaceHistogram")
+    assert [over_epsilon[0], over_epsilon[-1]] == ends.to_dicts()
     over_records = run_python(shown(text, "plan-over-records-python"))["found"]
     assert (over_records.mechanism, float(over_records.epsilon)) == ("LaplaceHistogram", 0.2)
     assert "--curve --epsilon 0.2" in shown(text, "plan-over-records-shell")
@@ -177,6 +184,35 @@ def test_the_epsilon_that_a_goal_asks_for(server: Server, fields: dict[str, str]
     assert f'data-epsilon="{float(found.epsilon * factor):g}"' in text
     assert run_command(shown(text, "plan-goal-shell"))["epsilon"] == float(found.epsilon)
     assert run_python(shown(text, "plan-goal-python"))["found"] == found
+
+
+def test_what_is_not_wanted_any_more_ends() -> None:
+    """A computation that nobody waits for ends when it next looks; one of another part goes on."""
+
+    async def computed() -> list[str]:
+        turns, started, ended = Turns(), Event(), []
+
+        def compute(check: Progress) -> str:
+            started.set()
+            while True:
+                check(0, 0, "")
+                sleep(0.01)
+
+        async def asked_for() -> None:
+            try:
+                await turns.run("tab plan compared", compute)
+            except SupersededError:
+                ended.append("superseded")
+
+        async with create_task_group() as tasks:
+            tasks.start_soon(asked_for)
+            await to_thread.run_sync(started.wait)
+            turns.end("tab plan curves")
+            assert ended == []
+            turns.end("tab plan compared")
+        return [*ended, await turns.run("tab plan compared", lambda _: "again")]
+
+    assert run(computed) == ["superseded", "again"]
 
 
 # --- what is wrong --------------------------------------------------------------------------------------------------------
@@ -232,8 +268,6 @@ def test_what_is_wrong_is_said_beside_its_field(server: Server, place: str, fiel
 
 
 def _body(fields: dict[str, str]) -> bytes:
-    from urllib.parse import urlencode
-
     return urlencode(fields).encode()
 
 

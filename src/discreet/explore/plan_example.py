@@ -3,6 +3,7 @@
 from math import inf
 
 import numpy as np
+import scipy.signal  # noqa: F401 - intervals load it when they first need it: here that would be while someone moves a slider
 
 from discreet.commands.html import Html, element, isolated, joined
 from discreet.commands.page_figure import figure

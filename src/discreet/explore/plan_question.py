@@ -195,7 +195,10 @@ def _size(text: str, n: int | None, groups: int | None) -> int | None:
 def _shares(text: str, prior: Dirichlet) -> tuple[Fraction, ...] | None:
     if not text:
         return None
-    return Believed.of(prior, 1, [parse_share(part, "an expected share") for part in parse_list(text, "the shares")]).shares
+    shares = [parse_share(part, "an expected share") for part in parse_list(text, "the shares")]
+    if len(shares) != prior.k:
+        raise InvalidInputError(f"give a share for each of the {prior.k:,} categories, such as 60%, 25%, 15%, or none; got {len(shares):,}")
+    return Believed.of(prior, 1, shares).shares
 
 
 def _prior_words(words: str, prior: Dirichlet) -> str:

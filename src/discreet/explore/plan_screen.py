@@ -20,7 +20,7 @@ from discreet.mechanisms.laws import Progress
 _LATER = ("answer", "example", "curves", "compared")
 """The places that slow answers fill: what is computed for them ends when the question changes."""
 _FORM = resources.files("discreet.explore").joinpath("static/plan.html").read_text("utf-8")
-_STALE = "Something beside the form is not right yet; what is shown here is the answer from before."
+_STALE = "Something in the form is not right yet: what is shown here is the answer from before."
 
 
 def _place(request: Request, name: str) -> str:
