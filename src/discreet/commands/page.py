@@ -40,7 +40,7 @@ def page(found: "Release", shares: Shares, record: str, name: str) -> str:
         f"{element('title', _title(found))}<style>{style}</style>"
     )
     body = element(
-        "main", _head(found), _asked(found), _shares(found, shares), _promise(found), _meaning(found, shares), _check(found, name)
+        "main", heading(found), asked(found), answered(found, shares), promised(found), _meaning(found, shares), _check(found, name)
     )
     return f'<!doctype html>\n<html lang="en" dir="ltr">\n<head>{head}</head>\n<body>{body}\n{block_of(record)}\n</body>\n</html>\n'
 
@@ -64,7 +64,7 @@ def _title(found: "Release") -> str:
     return "How common is each category?" if variable is None else f"How common is each value of “{cut(variable)}”?"
 
 
-def _head(found: "Release") -> Html:
+def heading(found: "Release") -> Html:
     guarantee = found.guarantee
     many = "a number of " if found.n is None else f"{found.n:,} "
     kept = " that is itself private" if found.n is None else ""
@@ -74,7 +74,7 @@ def _head(found: "Release") -> Html:
     return element("header", element("p", kicker, class_="kicker"), element("h1", isolated(_title(found))), lead)
 
 
-def _asked(found: "Release") -> Html:
+def asked(found: "Release") -> Html:
     lines = [(word, text) for word, text in about_lines(found) if word != "Title"]
     lines.insert(sum(word == "Variable" for word, _ in lines), ("Categories", _several(found.prior.categories)))
     groups = found.mechanism.space.groups
@@ -92,7 +92,7 @@ def _several(labels: tuple[object, ...]) -> str:
 # --- the figure and the numbers ---------------------------------------------------------------------------------------
 
 
-def _shares(found: "Release", shares: Shares) -> Html:
+def answered(found: "Release", shares: Shares) -> Html:
     mass, reported = f"{100.0 * shares.mass:g} %", shares.reason is not None
     allowed = "at face value" if reported else "noise allowed for"
     caveat = [_caveat(shares)] if reported else []
@@ -157,7 +157,7 @@ def _table(panel: Panel, caption: str, mass: str, *, with_groups: bool) -> Html:
 # --- the promise ------------------------------------------------------------------------------------------------------
 
 
-def _promise(found: "Release") -> Html:
+def promised(found: "Release") -> Html:
     guarantee = found.guarantee
     if guarantee.basis == "none":
         words = [element("p", "Nothing is promised: the numbers may tell what single records say.", class_="warn")]

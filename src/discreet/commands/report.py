@@ -36,7 +36,7 @@ def report(
         taken = {"the record": None if record == STANDARD_INPUT else record}
         check_place(output, "--output", taken, why="a page may hold the only copy of a record")
         found = read_record(record)
-        text = _json(found)
+        text = page_json(found)
         from discreet.commands.page import page
         from discreet.commands.page_rows import shares_of
 
@@ -46,7 +46,7 @@ def report(
         tell_name(write_new(output, page(found, shares, text, output.name).encode()), output)
 
 
-def _json(found: "Release") -> str:
+def page_json(found: "Release") -> str:
     """The record as a page can hold it."""
     try:
         return found.to_json()

@@ -1,6 +1,6 @@
 """A table's public record in words and in fields: a row a group and category."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -17,10 +17,12 @@ MOST_ROWS = 999
 """Nobody reads more, and laying them out takes longer than all else."""
 
 
-def table_figures(found: "TableRelease", mass: float, reader: "Dirichlet | None" = None) -> "tuple[GroupSummaries | None, str | None]":
-    """Means and intervals of all cells, or why there are none."""
+def table_figures(
+    found: "TableRelease", mass: float, reader: "Dirichlet | None" = None, read: "Callable[[], GroupSummaries] | None" = None
+) -> "tuple[GroupSummaries | None, str | None]":
+    """Means and intervals of all cells, or why there are none. `read` gives them, where they are not to be computed here."""
     try:
-        return found.noise_aware(reader).figures(mass), None
+        return found.noise_aware(reader).figures(mass) if read is None else read(), None
     except DiscreetError as error:
         return None, error.in_shell
 

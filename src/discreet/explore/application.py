@@ -18,6 +18,8 @@ _FILES = {
     "/": ("explore", "static/index.html", "text/html"),
     "/report.css": ("commands", "page.css", "text/css"),
     "/style.css": ("explore", "static/style.css", "text/css"),
+    "/read.css": ("explore", "static/read.css", "text/css"),
+    "/read.js": ("explore", "static/read.js", "text/javascript"),
     "/page.js": ("explore", "static/page.js", "text/javascript"),
     "/htmx.min.js": ("explore", "static/htmx.min.js", "text/javascript"),
 }

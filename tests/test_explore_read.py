@@ -1,0 +1,555 @@
+"""The screen of `discreet explore` on which a record is read. The server is real; every number is compared with the library's own."""
+
+import io
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet import limits
+from discreet.cli import app
+from discreet.explore.opened_records import read
+from tests.explore_server import Server, explore
+from tests.support import lowered, mostly_slow
+from tests.test_hostile_records import HOSTILE, OBEYED, mutated
+from tests.test_hostile_tables import CHANGES, HEADERS, ROWS, changed, rewritten
+from tests.test_report import HOSTILE as MARKUP
+from tests.test_report import single, table
+
+CATEGORIES = ["never", "former", "current"]
+PRIOR = dc.Dirichlet.uniform(categories=CATEGORIES)
+BY = {"region": ["north", "south"], "sex": ["f", "m"]}
+COUNTS = np.array([[30, 12, 9], [25, 20, 6], [18, 7, 22], [40, 3, 8]])
+PUBLIC = {"sizes": COUNTS.sum(axis=1).tolist(), "total": int(COUNTS.sum()), "nothing": None}
+VOID = {"input", "br"}
+
+
+class Fragment(HTMLParser):
+    """A part of the page: the cells of its tables, the texts that have an id, and all its elements."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[tuple[str, str | None]] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.rows: list[list[str]] = []
+        self.by_id: dict[str, str] = {}
+        self.words = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.tags.append((tag, found))
+        if found.get("id") is not None:
+            self.by_id[str(found["id"])] = ""
+        if tag not in VOID:
+            self.open.append((tag, found.get("id")))
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop()[0] == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+        for _, key in self.open:
+            if key is not None:
+                self.by_id[key] += data
+        if {"td", "th"} & {tag for tag, _ in self.open}:
+            self.rows[-1][-1] += data.replace("\u00a0", " ")
+
+    def shares(self) -> list[tuple[str, float, float, float]]:
+        """Label, mean and interval of every share, as they are shown."""
+        found = []
+        for row in self.rows:
+            ends = re.fullmatch(r"([0-9.]+) to ([0-9.]+) %", row[-1])
+            if ends is not None and len(row) == 4:
+                found.append((row[0], float(row[2].removesuffix(" %")) / 100, float(ends[1]) / 100, float(ends[2]) / 100))
+        return found
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A record that is open on a page."""
+
+    server: Server
+    key: str
+    view: Fragment
+
+    def ask(self, part: str, **fields: str) -> Fragment:
+        status, text = self.server.post(f"/read/{part}", record=self.key, **fields)
+        assert status == 200
+        return Fragment(text)
+
+
+def sent(server: Server, content: bytes, name: str = "record.json") -> Fragment:
+    headers = {**server.headers(), "X-Discreet-Name": quote(name)}
+    status, _, text = server.ask("POST", "/read/open", headers, content)
+    assert status == 200, text
+    return Fragment(text)
+
+
+def opened(server: Server, content: bytes | dc.Release, name: str = "record.json") -> Reader:
+    view = sent(server, content.to_json().encode() if isinstance(content, dc.Release) else content, name)
+    assert view.by_id["read-file-error"] == ""
+    keys = {found["value"] for tag, found in view.tags if tag == "input" and found.get("name") == "record"}
+    assert len(keys) == 1
+    return Reader(server, str(keys.pop()), view)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with explore() as found:
+        yield found
+
+
+def released(public: str) -> dc.TableRelease:
+    found = dc.LatticeGeometric(PRIOR, PUBLIC[public], "0.5", by=BY).release(COUNTS)
+    assert isinstance(found, dc.TableRelease)
+    return found
+
+
+SINGLE: dict[str, Callable[[], dc.Release]] = {
+    "public n": lambda: dc.LatticeGeometric(PRIOR, 420, 1).release([231, 112, 77]),
+    "private n": lambda: dc.LatticeGeometric(PRIOR, None, 1).release([231, 112, 77]),
+    "two categories": lambda: dc.LatticeGeometric(dc.Beta(1, 2, categories=["yes", "no"]), 90, "1/2").release([60, 30]),
+    "Hellinger": lambda: dc.HellingerSmooth(PRIOR, 40, 1).release([20, 12, 8]),
+}
+
+
+def assert_shown(shown: list[tuple[str, float, float, float]], expected: dict[str, tuple[float, float, float]]) -> None:
+    """The numbers that are shown are these, rounded to the tenth of a per cent or finer."""
+    assert {label for label, *_ in shown} == set(expected)
+    for label, *numbers in shown:
+        assert numbers == pytest.approx(expected[label], abs=0.000501)
+
+
+def expected_of(posterior: Any, mass: float) -> dict[str, tuple[float, float, float]]:
+    rows = zip(posterior.categories, posterior.mean(), posterior.interval(mass), strict=True)
+    return {str(category): (float(mean), float(low), float(high)) for category, mean, (low, high) in rows}
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", mostly_slow(SINGLE, 2))
+def test_the_answer_is_the_posterior_of_the_library(server: Server, kind: str) -> None:
+    release = SINGLE[kind]()
+    reader, posterior = opened(server, release), release.noise_aware()
+    for level in ("50", "95", "99.9"):
+        answer = reader.ask("answer", level=level)
+        assert_shown(answer.shares(), expected_of(posterior, float(level) / 100))
+        assert f"{level} %" in answer.words
+    assert "the record's own" in answer.words
+    if release.n is None:
+        low, high = posterior.size.interval(0.999)
+        assert f"between {low:,} and {high:,}" in answer.words
+
+
+@pytest.mark.parametrize("public", PUBLIC)
+def test_a_table_has_the_posteriors_of_the_library(server: Server, public: str) -> None:
+    release = released(public)
+    reader, figures = opened(server, release), release.noise_aware().figures(0.9)
+    shown = reader.ask("answer", level="90").shares()
+    groups = [" · ".join(release.cells.groups.key(group)) for group in range(4)]
+    assert len(shown) == 12
+    for category in range(3):
+        numbers = zip(figures.mean[:, category], figures.low[:, category], figures.high[:, category], strict=True)
+        assert_shown(shown[4 * category : 4 * category + 4], dict(zip(groups, numbers, strict=True)))
+    one = reader.ask("answer", level="90", group="2").shares()
+    assert_shown(one, dict(zip(CATEGORIES, zip(figures.mean[2], figures.low[2], figures.high[2], strict=True), strict=True)))
+    assert reader.ask("answer", group="4").by_id["read-group-error"] == "Choose one of the list"
+
+
+@pytest.mark.parametrize(
+    ("fields", "prior"), [({"prior": "own", "concentrations": "60, 1/2,20"}, [60, "1/2", 20]), ({"prior": "jeffreys"}, ["1/2"] * 3)]
+)
+def test_the_readers_own_prior_is_used_and_named(server: Server, fields: dict[str, str], prior: list[Any]) -> None:
+    release = SINGLE["public n"]()
+    reader, own = opened(server, release), release.noise_aware(dc.Dirichlet(prior))
+    answer = reader.ask("answer", **fields)
+    assert_shown(answer.shares(), expected_of(own, 0.95))
+    assert "Prior: yours" in answer.words
+    assert "in place of the record's" in answer.words
+    compared = own.contrast("never", "former").difference
+    assert f"{compared.median():.4g}" in {row[1] for row in reader.ask("contrast", first="0", second="1", **fields).rows}
+
+
+def test_two_categories_are_compared(server: Server) -> None:
+    release = SINGLE["private n"]()
+    compared = release.noise_aware().contrast("former", "current")
+    shown = opened(server, release).ask("contrast", first="1", second="2", level="80")
+    for row, quantity in zip(shown.rows[1:], (compared.difference, compared.ratio, compared.odds_ratio), strict=True):
+        low, high = quantity.interval(0.8)
+        assert row[1:] == [f"{quantity.median():.4g}", f"{low:.4g} to {high:.4g}"]
+    assert f"with probability {compared.probability:.4f}" in shown.words
+
+
+@pytest.mark.parametrize("public", mostly_slow(PUBLIC, 1))
+def test_two_groups_are_compared(server: Server, public: str) -> None:
+    release = released(public)
+    compared = release.noise_aware().contrast(("north", "m"), ("south", "f"), "current")
+    shown = opened(server, release).ask("contrast", first="1", second="2", category="2")
+    low, high = compared.difference.interval(0.95)
+    assert shown.rows[1][1:] == [f"{compared.difference.median():.4g}", f"{low:.4g} to {high:.4g}"]
+    assert f"{compared.probability:.4f}" in shown.words or compared.probability < 1e-4
+
+
+def test_the_probability_of_a_threshold(server: Server) -> None:
+    release = SINGLE["public n"]()
+    chance = float(release.noise_aware().marginal("former").sf(0.25))
+    assert f"{chance:.4f}" in opened(server, release).ask("above", of="1", threshold="25").words
+    table_chance = float(released_once().noise_aware()["south", "f"].marginal("current").sf(0.4))
+    assert f"{table_chance:.4f}" in opened(server, released_once()).ask("above", of="2", within="2", threshold="40").words
+
+
+def released_once() -> dc.TableRelease:
+    """Noisy counts that are always the same."""
+    raw = COUNTS + np.array([[1, -1, 0], [0, 2, -2], [0, 0, 0], [-1, 0, 1]])
+    mechanism = dc.LatticeGeometric(PRIOR, PUBLIC["sizes"], "0.5", by=BY)
+    return dc.TableRelease(mechanism, mechanism.guarantee, raw, mechanism.report(raw))
+
+
+@pytest.mark.parametrize("public", mostly_slow(["sizes", "total"], 1))
+def test_groups_are_put_together(server: Server, public: str) -> None:
+    release = released(public)
+    reader, weights = opened(server, release), release.sizes
+    over = release.noise_aware().over("sex", weights=weights, rng=1)
+    shown = reader.ask("margins", over="1").shares()
+    for place, label in enumerate(("f", "m")):
+        mean, ends = over[label].mean(), over[label].interval(0.95)
+        for category in range(3):
+            name, *numbers = shown[2 * category + place]
+            assert name == label
+            assert numbers == pytest.approx([mean[category], *ends[category]], abs=0.000501)
+    whole = release.noise_aware().over(weights=weights, rng=1)
+    assert_shown(
+        reader.ask("margins", over="").shares(), dict(zip(CATEGORIES, zip(whole.mean(), *whole.interval(0.95).T, strict=True), strict=True))
+    )
+    assert "not public" in opened(server, released("nothing")).view.words
+
+
+def test_the_promise_is_computed(server: Server) -> None:
+    honest = dc.Calibrated(dc.HellingerSmooth(dc.Beta(1, 1), 20, 1))
+    text = honest.release([12, 8]).to_json()
+    shown = opened(server, text.encode()).ask("verify")
+    assert "The promise holds." in shown.words
+    assert f"{dc.privacy_loss(honest).value:.10g}" in shown.words
+    forged = text.replace(f'"factor": "{honest.factor}"', f'"factor": "{5 * honest.factor}"')
+    assert "The promise does not hold." in opened(server, forged.encode()).ask("verify").words
+
+
+# --- what does the same by hand ---------------------------------------------------------------------------------------
+
+NAMES = ['-it\'s "mine" & <b>$HOME.json', "smoking.json", "résumé 2024.json"]
+
+
+def run(command: str) -> Any:
+    """What a command that was shown prints as JSON: it is taken apart as a shell does."""
+    program, *words = shlex.split(command)
+    assert program == "discreet"
+    place = words.index("--") if "--" in words else len(words)
+    done = CliRunner().invoke(app, [*words[:place], "--json", *words[place:]])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def executed(code: str) -> dict[str, Any]:
+    """The names that a piece of Python leaves, which must print something."""
+    found: dict[str, Any] = {}
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(code, found)  # noqa: S102 - what the page shows is what is tested
+    assert printed.getvalue().strip()
+    return found
+
+
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 1))
+def test_what_is_shown_for_one_variable_runs_and_says_the_same(
+    server: Server, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    labels = ["-x", "it's a,b", 'مدخّن "q"']
+    release = dc.LatticeGeometric(dc.Dirichlet.uniform(categories=labels), None, 1).release([231, 112, 77])
+    Path(name).write_text(release.to_json())
+    reader = opened(server, release, name)
+    fields = {"level": "87.5", "prior": "own", "concentrations": "2,3,4"}
+    answer = reader.ask("answer", **fields)
+    printed = run(answer.by_id["read-answer-command"])
+    assert printed["mass"] == 0.875
+    assert_shown(answer.shares(), {row["category"]: (row["mean"], row["low"], row["high"]) for row in printed["categories"]})
+    posterior = executed(answer.by_id["read-answer-python"])["posterior"]
+    assert_shown(answer.shares(), expected_of(posterior, 0.875))
+    for first, second in ((0, 1), (1, 2)):
+        shown = reader.ask("contrast", first=str(first), second=str(second), **fields)
+        printed = run(shown.by_id["read-contrast-command"])
+        assert (printed["first"], printed["second"]) == (labels[first], labels[second])
+        assert shown.rows[1][1:] == [
+            "{median:.4g}".format(**printed["difference"]),
+            "{low:.4g} to {high:.4g}".format(**printed["difference"]),
+        ]
+        assert executed(shown.by_id["read-contrast-python"])["contrast"].probability == printed["probability"]
+    assert run(reader.ask("verify").by_id["read-verify-command"])["holds"] is True
+    executed(reader.ask("verify").by_id["read-verify-python"])
+    above = reader.ask("above", of="1", threshold="30", **fields)
+    assert f"{executed(above.by_id['read-above-python'])['posterior'].marginal(labels[1]).sf(0.3):.4f}" in above.words
+
+
+@pytest.mark.parametrize("case", mostly_slow([("parquet", "sizes"), ("json", "total"), ("html", "total")], 1))
+def test_what_is_shown_for_a_table_runs_and_says_the_same(
+    server: Server, case: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    kind, public = case
+    by = {"region": ["-n", 'a "b", c'], "year": [2023, 2024]}
+    release = dc.LatticeGeometric(PRIOR, PUBLIC[public], 1, by=by).release(COUNTS)
+    assert isinstance(release, dc.TableRelease)
+    Path("table.json").write_text(release.to_json())
+    if kind == "parquet":
+        release.to_parquet("table.parquet")
+    elif kind == "html":
+        assert CliRunner().invoke(app, ["report", "table.json", "--output", "table.html"]).exit_code == 0
+    reader = opened(server, Path(f"table.{kind}").read_bytes(), f"table.{kind}")
+    answer = reader.ask("answer", level="90", group="2")
+    printed = run(answer.by_id["read-answer-command"])["cells"][6:9]
+    assert_shown(answer.shares(), {row["category"]: (row["mean"], row["low"], row["high"]) for row in printed})
+    left = executed(answer.by_id["read-answer-python"])
+    assert left["figures"].low[left["group"]].tolist() == [row["low"] for row in printed]
+    executed(reader.ask("answer").by_id["read-answer-python"])
+    shown = reader.ask("contrast", first="0", second="3", category="1")
+    printed = run(shown.by_id["read-contrast-command"])
+    assert shown.rows[1][1] == "{median:.4g}".format(**printed["difference"])
+    assert executed(shown.by_id["read-contrast-python"])["contrast"].probability == printed["probability"]
+    over = reader.ask("margins", over="0")
+    means = executed(over.by_id["read-margins-python"])["over"]["-n"].mean()
+    assert [share for label, share, *_ in over.shares() if label == "-n"] == pytest.approx(means.tolist(), abs=0.000501)
+    executed(reader.ask("margins", over="").by_id["read-margins-python"])
+    executed(reader.ask("above", of="0", within="3", threshold="30").by_id["read-above-python"])
+
+
+def test_a_label_that_cannot_be_typed_has_python_alone(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    release = dc.LatticeGeometric(dc.Dirichlet.uniform(categories=["\x1b[2J", "\u202ex", "z"]), 60, 1).release([30, 20, 10])
+    Path("record.json").write_text(release.to_json())
+    reader = opened(server, release, "\x1b\u202egnp.json")  # a name that cannot be typed either
+    shown = reader.ask("contrast", first="0", second="1")
+    assert "read-contrast-command" not in shown.by_id
+    assert "cannot be typed" in shown.words
+    assert executed(shown.by_id["read-contrast-python"])["contrast"].names == ("\x1b[2J", "\u202ex")
+
+
+@pytest.mark.parametrize("name", ["smoking.json", "page.html"])
+def test_the_report_is_that_of_the_command(server: Server, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("first.json").write_text(single().to_json())
+    Path(name).write_text(Path("first.json").read_text())
+    if name.endswith("html"):
+        Path(name).unlink()
+        assert CliRunner().invoke(app, ["report", "first.json", "--output", name]).exit_code == 0
+    reader = opened(server, Path(name).read_bytes(), name)
+    fields = {"level": "90", "prior": "uniform"}
+    command = reader.ask("answer", **fields).by_id["read-report-command"]
+    status, headers, page = server.ask("POST", "/read/report", body=urlencode({"record": reader.key, **fields}).encode())
+    assert (status, headers["content-disposition"], headers["content-type"]) == (200, "attachment", "application/octet-stream")
+    words = shlex.split(command)[1:]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    written = Path(words[words.index("--output") + 1])
+    assert page == written.read_text("utf-8")
+    assert CliRunner().invoke(app, ["show", str(written)]).exit_code == 0
+    assert "90 %" in opened(server, page.encode(), str(written)).ask("answer", level="90").words
+
+
+# --- what is wrong is said beside its field ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("part", "fields", "wrong"),
+    [
+        *(("answer", {"level": level}, "level") for level in ("", "49", "100", "1e9", "nan", "ninety", "<b>", "9" * 5000)),
+        *(("answer", {"prior": "own", "concentrations": text}, "concentrations") for text in ("", "1,2", "1,2,x", "1,2,0", "1,2,-3", '"')),
+        *(("contrast", {"first": place, "second": "1"}, "first") for place in ("", "3", "-1", "never", "9" * 5000, "١")),
+        ("contrast", {"first": "1", "second": "1"}, "second"),
+        *(("above", {"of": "0", "threshold": share}, "threshold") for share in ("", "0", "100", "x")),
+    ],
+)
+def test_a_wrong_input_is_explained_beside_its_field(server: Server, part: str, fields: dict[str, str], wrong: str) -> None:
+    shown = opened_once(server).ask(part, **fields)
+    said = shown.by_id.pop(f"read-{wrong}-error")
+    assert 10 < len(said) < 300
+    assert set(shown.by_id.values()) == {""}  # nothing else is said, and nothing computed
+
+
+_OPENED: dict[int, Reader] = {}
+
+
+def opened_once(server: Server) -> Reader:
+    """One record for many questions; it is opened again if others have taken its place."""
+    known = _OPENED.get(server.port)
+    if known is None or "open it again" in known.ask("verify").words:
+        known = _OPENED[server.port] = opened(server, SINGLE["public n"]())
+    return known
+
+
+def test_a_record_that_is_gone_is_to_be_opened_again(server: Server) -> None:
+    release = SINGLE["public n"]()
+    first = opened(server, release)
+    for _ in range(limits.OPENED_RECORDS - 1):
+        opened(server, release)
+    assert "open it again" not in first.ask("verify").words  # which makes it the last that was asked about
+    for _ in range(limits.OPENED_RECORDS):
+        opened(server, release)
+    for part in ("answer", "contrast", "verify", "margins", "above"):
+        assert "open it again" in first.ask(part).words
+    assert server.post("/read/report", record=first.key)[0] == 410
+    assert "open it again" in Reader(server, "no such key", first.view).ask("answer").words
+
+
+def test_much_work_is_announced_with_the_command_that_does_it(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    release = dc.LatticeGeometric(dc.Dirichlet.uniform(101), 4, 1).release([4, *[0] * 100])
+    Path("many.json").write_text(release.to_json())
+    reader = opened(server, release, "many.json")
+    answer = reader.ask("answer")
+    assert "the intervals of 101 categories take a while" in answer.words
+    assert "do not allow for the noise" in answer.words
+    assert answer.by_id["read-answer-command"] == "discreet show many.json --slow"
+    assert run(answer.by_id["read-answer-command"])["not_available"] is None
+    executed(answer.by_id["read-answer-python"])
+    assert "Not computed: the intervals of 101 categories" in reader.ask("contrast", first="0", second="1").words
+
+
+def test_many_groups_are_named_and_not_listed(server: Server, tmp_path: Path) -> None:
+    groups = 400
+    release = dc.LatticeGeometric(dc.Beta(1, 1), None, 1, by={"g": [f"a,{i}" for i in range(groups)]}).release(np.full((groups, 2), 9))
+    assert isinstance(release, dc.TableRelease)
+    release.to_parquet(tmp_path / "groups.parquet")
+    reader = opened(server, (tmp_path / "groups.parquet").read_bytes(), "groups.parquet")
+    assert not any(tag == "option" and found["value"] == "399" for tag, found in reader.view.tags)
+    figures = release.noise_aware().figures(0.95)
+    shown = reader.ask("answer", group='"a,399"').shares()
+    assert [numbers[1] for numbers in shown] == pytest.approx(figures.mean[399].tolist(), abs=0.000501)
+    assert "must be one of" in reader.ask("answer", group="b").by_id["read-group-error"]
+    with lowered(OPENED_CELLS=799), pytest.raises(dc.TooLargeError, match=r"discreet show groups\.parquet reads it"):
+        read((tmp_path / "groups.parquet").read_bytes(), "/some/folder/groups.parquet")
+
+
+# --- hostile records --------------------------------------------------------------------------------------------------
+
+
+def assert_refused(server: Server, content: bytes, name: str = "record.json") -> None:
+    view = sent(server, content, name)
+    said = view.by_id.pop("read-file-error")
+    assert said
+    assert len(said.splitlines()) == 1
+    assert len(said) < 2000
+    assert view.by_id == {}
+    assert not OBEYED.search(said), ascii(said)
+
+
+BLOCK = b'<script type="application/json" id="discreet-release">'
+JUNK = {
+    "nothing": b"",
+    "text": b"hello",
+    "null": b"null",
+    "list": b"[]",
+    "not UTF-8": b"\xff\xfe\xfa",
+    "deep": b"[" * 1_000_000,
+    "page": b"<!doctype html><p>hello",
+    "page with two records": b"<!doctype html>" + 2 * (BLOCK + b"{}</script>"),
+    "page with no end": b"<!doctype html>" + BLOCK + b"{}",
+    "page with a page": b"<!doctype html>" + BLOCK + b"<!doctype html></script>",
+    "magic alone": b"PAR1PAR1",
+    "magic and junk": b"PAR1" + bytes(1000),
+    "a forged promise": single(n=60).to_json().replace('"epsilon": "0.5"', '"epsilon": "0.05"', 1).encode(),
+    "60 MB of blocks": b"<!doctype html>" + BLOCK * 1_100_000,
+}
+SLOW_JUNK = {
+    "60 MB of letters": b"x" * 60_000_000,
+    "60 MB of zeros": b"[" + b"0," * 30_000_000 + b"0]",
+    "a longer record than any": b" " * (limits.RECORD_CHARACTERS + 1),
+}
+
+
+@pytest.mark.parametrize("name", mostly_slow([*JUNK, *SLOW_JUNK], len(JUNK)))
+def test_junk_is_refused_in_one_line(server: Server, name: str) -> None:
+    assert_refused(server, {**JUNK, **SLOW_JUNK}[name], name)
+    assert server.ask("GET", "/read")[0] == 200
+
+
+@pytest.mark.parametrize("name", ["%ff%00" * 5000, "..%2F..%2Fetc%2Fpasswd", "%0D%0Ax", "C%3A%5Cx.json", "-", ""])
+def test_any_name_of_a_file_is_taken(server: Server, name: str) -> None:
+    status, _, text = server.ask("POST", "/read/open", {**server.headers(), "X-Discreet-Name": name}, single(n=60).to_json().encode())
+    assert status == 200
+    shown = re.search(r"<code><bdi>([^<]*)</bdi></code>", text)
+    assert shown is not None
+    assert shown[1] in ("record.json", "passwd", "x.json", "-")
+
+
+def test_changed_tables_are_refused_in_one_line(server: Server, tmp_path: Path) -> None:
+    for changes in CHANGES:
+        assert_refused(server, changed(**changes).encode())
+    released("sizes").to_parquet(tmp_path / "sound.parquet")
+    opened(server, (tmp_path / "sound.parquet").read_bytes(), "sound.parquet")
+
+
+@pytest.mark.slow
+def test_changed_files_are_refused_in_one_line(server: Server, tmp_path: Path) -> None:
+    from tests.table_support import released as sound
+
+    sound().to_parquet(path := tmp_path / "table.parquet")
+    for change in ROWS.values():
+        assert_refused(server, rewritten(path, change).read_bytes(), "x.parquet")
+    for header in HEADERS.values():
+        assert_refused(server, rewritten(path, lambda rows: rows, header).read_bytes(), "x.parquet")
+
+
+@pytest.mark.parametrize("kind", mostly_slow(["one", "table", "private", "long"], 2))
+def test_no_label_is_obeyed(server: Server, kind: str) -> None:
+    """Labels that a page would run or that turn the direction of writing are text, in every part of the page."""
+    long = dc.Dirichlet.uniform(categories=["x" * 4000, *HOSTILE[:2]])
+    made = {
+        "one": lambda: single(n=60),
+        "table": table,
+        "private": single,
+        "long": lambda: dc.LatticeGeometric(long, 30, 1).release([10] * 3),
+    }
+    release = made[kind]()
+    reader = opened(server, release, f"{MARKUP}.json")
+    parts = [reader.view, reader.ask("answer"), reader.ask("contrast", first="0", second="1", category="0"), reader.ask("verify")]
+    parts += [reader.ask("above", of="0", within="0", threshold="10"), reader.ask("margins", over="")]
+    for part in parts:
+        assert {tag for tag, _ in part.tags}.isdisjoint({"script", "img", "b", "title", "iframe", "style"})
+        assert not any(key.startswith("on") for _, found in part.tags for key in found)
+        assert not OBEYED.search(part.words.replace("\n", "")), ascii(part.words)
+
+
+@pytest.mark.parametrize("calls", [5, pytest.param(60, marks=pytest.mark.slow)])
+def test_mutated_records_are_shown_or_refused_in_one_line(server: Server, calls: int) -> None:
+    @settings(max_examples=calls, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True)
+    @given(mutated())
+    def one(text: str) -> None:
+        content = text.encode("utf-8", "surrogatepass")
+        view = sent(server, content)
+        if view.by_id["read-file-error"]:
+            assert_refused(server, content)
+            return
+        reader = opened(server, content)
+        for part in ("answer", "verify"):
+            assert not OBEYED.search(reader.ask(part).words.replace("\n", ""))
+        reader.ask("contrast", first="0", second="1")
+
+    one()
