@@ -6,15 +6,29 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from discreet.commands.options import cell
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, TooLargeError
 
 if TYPE_CHECKING:
     from discreet.inference.groups.arrays import GroupSummaries
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.table_release import TableRelease
 
+_MOST_PAIRS = 2_000_000_000
+"""Pairs of a count and a rest of its group, of all groups, that take half a minute."""
 MOST_ROWS = 999
 """Nobody reads more, and laying them out takes longer than all else."""
+
+
+def check_table_work(found: "TableRelease") -> None:
+    """Refuse, by what is in a record alone, intervals of all groups that would take minutes."""
+    from discreet.inference.tables.posterior import summary_pairs
+
+    pairs = summary_pairs(found.mechanism)
+    if pairs > _MOST_PAIRS:
+        raise TooLargeError(
+            f"the intervals of these {len(found.cells.groups):,} groups go through about {pairs:,} pairs of possible counts, for minutes: "
+            "discreet show RECORD computes them"
+        )
 
 
 def table_figures(

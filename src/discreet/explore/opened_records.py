@@ -84,12 +84,13 @@ class Opened:
 
     def computed(self, key: Hashable, compute: Callable[[], Any]) -> Any:
         """What `compute` returns, or returned when it was asked for by the same key a moment ago."""
-        if key not in self._computed:
-            self._computed[key] = compute()
-            while len(self._computed) > _COMPUTED:
-                self._computed.popitem(last=False)
-        return self._computed[key]
+        found = self._computed[key] if key in self._computed else compute()
+        self._computed[key] = found
+        self._computed.move_to_end(key)
+        while len(self._computed) > _COMPUTED:
+            self._computed.popitem(last=False)
+        return found
 
 
-_COMPUTED = 2
-"""Results that are kept: the posterior of the record that is looked at, and the summaries of its groups."""
+_COMPUTED = 3
+"""Results that are kept: the posterior of the record that is looked at, the summaries of its groups, and two of them compared."""

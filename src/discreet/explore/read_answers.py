@@ -10,6 +10,7 @@ from discreet.commands.html import Html, element, isolated, joined
 from discreet.commands.page_rows import cut, shares_of
 from discreet.commands.record import check_work, prior_lines
 from discreet.commands.report import page_json
+from discreet.commands.table_record import check_table_work
 from discreet.commands.verify import verification_lines
 from discreet.explore.forms import FieldError
 from discreet.explore.opened_records import Opened
@@ -52,12 +53,14 @@ def shares(asked: Question, opened: Opened, tell: "Progress", group: int | None 
     """Means and intervals of all shares, or of those in one group."""
     release = asked.record.release
     posterior: Callable[[], Any] = partial(posterior_of, asked, opened, tell)
+    if not isinstance(release, TableRelease):
+        return shares_of(release, asked.mass, slow=False, read=posterior)
 
     def figures() -> Any:
+        check_table_work(release)
         return opened.computed((asked.key, asked.prior, asked.level), lambda: posterior().figures(asked.mass))
 
-    read = figures if isinstance(release, TableRelease) else posterior
-    return shares_of(release, asked.mass, slow=False, read=read, group=group)
+    return shares_of(release, asked.mass, slow=False, read=figures, group=group)
 
 
 def answer(asked: Question, given: Mapping[str, str], opened: Opened, tell: "Progress") -> Html:
@@ -129,20 +132,28 @@ def contrast(asked: Question, given: Mapping[str, str], opened: Opened, tell: "P
         keys = asked.groups.key(first), asked.groups.key(second)
         words = *map(group_text, keys), spelling(category)
         arguments = ", ".join([*map(group_code, keys), label_code(category)])
-        compared = posterior_of(asked, opened, tell).contrast(*keys, category)
+        compared = _compared(asked, opened, tell, *keys, category)
         sentence = _more_common(compared, [f"“{cut(category)}” in {group_name(key)}" for key in keys])
     else:
         labels = [chosen_category(asked, given, name) for name in ("first", "second")]
         if labels[0] == labels[1]:
             raise FieldError("second", "Choose two different categories")
         words, arguments = tuple(map(spelling, labels)), ", ".join(map(label_code, labels))
-        compared = posterior_of(asked, opened, tell).contrast(*labels)
+        compared = _compared(asked, opened, tell, *labels)
         sentence = _more_common(compared, [f"“{cut(label)}”" for label in labels])
     typed = command("contrast", asked.record, *words, mass=asked.mass_option, prior=asked.prior)
     lines = [f"{code}({arguments})", f"print(contrast.difference.interval({asked.mass!r}), contrast.probability)"]
     return joined(
         sentence, _contrast_table(compared, asked), shown("contrast", Same(typed, python(asked.record, *lines), untyped=typed is None))
     )
+
+
+def _compared(asked: Question, opened: Opened, tell: "Progress", *arguments: Hashable) -> "Contrast":
+    """A contrast, of which intervals of any level can be asked."""
+    found: Contrast = opened.computed(
+        (asked.key, asked.prior, "contrast", *arguments), lambda: posterior_of(asked, opened, tell).contrast(*arguments)
+    )
+    return found
 
 
 def _more_common(compared: "Contrast", names: list[str]) -> Html:

@@ -92,7 +92,7 @@ def _place(name: str, words: str = "Computing…") -> Html:
 
 def _form(name: str, trigger: str, *content: str, key: str, **attributes: str) -> Html:
     record = [void("input", type="hidden", name="record", value=key)]
-    sent = {"hx_post": f"/read/{name}", "hx_trigger": trigger, "hx_target": f"#read-{name}", "hx_sync": "this:replace"}
+    sent = {"hx_post": f"/read/{name}", "hx_trigger": trigger, "hx_target": f"#read-{name}", "hx_sync": "this:queue last"}
     return element("form", *record, *content, novalidate="", **sent, **attributes)
 
 
