@@ -194,7 +194,7 @@ def test_the_interval_of_one_outcome_covers_what_it_promises_and_with_other_nois
     _, points, weight = _public(a, 8, 1.0, raw)
     oracle = _oracle(a, points, weight, 0, 1)
     for epsilon, seen in ((1.0, False), (1.1, True)):
-        contrast = _public(a, 8, epsilon, raw)[0].contrast(0, 1)
+        contrast = _public(a, 8, epsilon, raw)[0].contrast("success", "failure")
         for name in ("difference", "odds_ratio"):
             low, high = getattr(contrast, name).interval(0.8)
             off = abs(oracle.cdf(name, high) - oracle.cdf(name, low) - 0.8)
@@ -221,9 +221,17 @@ def test_bad_categories_and_wide_noise_are_refused() -> None:
 # --- probabilities from draws -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("mechanism", [dc.LatticeGeometric, dc.LaplaceZhang])
+def test_a_contrast_that_no_float_holds_is_refused_in_one_line(mechanism: Any) -> None:
+    """With parameters this close to 0 a probability lies beyond all floats, on the scale of log-odds."""
+    made = mechanism(dc.Beta("1e-100", "1e-100"), 1, "1e-15")
+    with pytest.raises(TooLargeError, match="floats do not hold this contrast, as with a prior parameter near 0"):
+        dc.Release(made, made.guarantee, (1, 0), (1, 0)).noise_aware().contrast("success", "failure")
+
+
 def test_the_probability_of_an_event_is_within_its_error_of_the_exact_one() -> None:
     posterior = _public((1, 1, 1), 8, 0.8, (5, 1, 2))[0]
-    exact = posterior.contrast(0, 1).probability
+    exact = posterior.contrast("success", "failure").probability
     found = posterior.probability(lambda theta: theta[:, 0] > theta[:, 1], draws=20_000, rng=1)
     assert isinstance(found, Estimate)
     assert found.standard_error == pytest.approx((exact * (1.0 - exact) / 20_000) ** 0.5, rel=0.05)

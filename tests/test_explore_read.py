@@ -166,7 +166,7 @@ def test_a_table_has_the_posteriors_of_the_library(server: Server, public: str) 
     release = released(public)
     reader, figures = opened(server, release), release.noise_aware().figures(0.9)
     shown = reader.ask("answer", level="90").shares()
-    groups = [" · ".join(release.cells.groups.key(group)) for group in range(4)]
+    groups = [" · ".join(map(str, release.cells.groups.key(group))) for group in range(4)]
     assert len(shown) == 12
     for category in range(3):
         numbers = zip(figures.mean[:, category], figures.low[:, category], figures.high[:, category], strict=True)
@@ -229,7 +229,7 @@ def released_once() -> dc.TableRelease:
 def test_groups_are_put_together(server: Server, public: str) -> None:
     release = released(public)
     reader, weights = opened(server, release), release.sizes
-    over = release.noise_aware().over("sex", weights=weights, rng=1)
+    over: Any = release.noise_aware().over("sex", weights=weights, rng=1)
     shown = reader.ask("margins", over="1").shares()
     for place, label in enumerate(("f", "m")):
         mean, ends = over[label].mean(), over[label].interval(0.95)
@@ -237,7 +237,7 @@ def test_groups_are_put_together(server: Server, public: str) -> None:
             name, *numbers = shown[2 * category + place]
             assert name == label
             assert numbers == pytest.approx([mean[category], *ends[category]], abs=0.000501)
-    whole = release.noise_aware().over(weights=weights, rng=1)
+    whole: Any = release.noise_aware().over(weights=weights, rng=1)
     assert_shown(
         reader.ask("margins", over="").shares(), dict(zip(CATEGORIES, zip(whole.mean(), *whole.interval(0.95).T, strict=True), strict=True))
     )
@@ -256,7 +256,7 @@ def test_the_promise_is_computed(server: Server) -> None:
 
 # --- what does the same by hand ---------------------------------------------------------------------------------------
 
-NAMES = ['-it\'s "mine" & <b>$HOME.json', "smoking.json", "résumé 2024.json"]
+NAMES = ['-it\'s "mine" & <b>$HOME.json', "résumé 2024.json"]
 
 
 def run(command: str) -> Any:
@@ -309,7 +309,7 @@ def test_what_is_shown_for_one_variable_runs_and_says_the_same(
     assert f"{executed(above.by_id['read-above-python'])['posterior'].marginal(labels[1]).sf(0.3):.4f}" in above.words
 
 
-@pytest.mark.parametrize("case", mostly_slow([("parquet", "sizes"), ("json", "total"), ("html", "total")], 1))
+@pytest.mark.parametrize("case", mostly_slow([("parquet", "sizes"), ("json", "total"), ("html", "sizes")], 1))
 def test_what_is_shown_for_a_table_runs_and_says_the_same(
     server: Server, case: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -530,7 +530,7 @@ def test_changed_files_are_refused_in_one_line(server: Server, tmp_path: Path) -
 def test_no_label_is_obeyed(server: Server, kind: str) -> None:
     """Labels that a page would run or that turn the direction of writing are text, in every part of the page."""
     long = dc.Dirichlet.uniform(categories=["x" * 4000, *HOSTILE[:2]])
-    made = {
+    made: dict[str, Callable[[], dc.Release]] = {
         "one": lambda: single(n=60),
         "table": table,
         "private": single,
@@ -548,7 +548,7 @@ def test_no_label_is_obeyed(server: Server, kind: str) -> None:
 
 @pytest.mark.slow
 def test_mutated_records_are_shown_or_refused_in_one_line(server: Server) -> None:
-    @settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True)
+    @settings(max_examples=20, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True)
     @given(mutated())
     def one(text: str) -> None:
         content = text.encode("utf-8", "surrogatepass")

@@ -1,5 +1,6 @@
 """The screen on which a reader reads a record, which is public."""
 
+import sys
 from collections.abc import Callable, Mapping
 from urllib.parse import unquote
 
@@ -66,6 +67,9 @@ def _answered(place: str, compute: Compute, fields: tuple[str, ...], table_field
             return HTMLResponse(messages("read", own, {error.field: str(error)}), headers=_KEEP)
         except DiscreetError as error:
             body = element("p", f"Not computed: {_one_line(error)}", class_="warn")
+        except (ArithmeticError, ValueError, MemoryError) as error:  # a record that no draw leads to, but whoever writes one by hand
+            sys.stderr.write(f"discreet explore: a part of the page failed with {type(error).__name__}\n")
+            body = element("p", "Not computed: the numbers of this record are beyond what can be computed with here.", class_="warn")
         return HTMLResponse(joined(body, messages("read", own, {})))
 
     return Route(f"/read/{place}", answer, methods=["POST"])
