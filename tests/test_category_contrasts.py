@@ -194,7 +194,7 @@ def test_the_interval_of_one_outcome_covers_what_it_promises_and_with_other_nois
     _, points, weight = _public(a, 8, 1.0, raw)
     oracle = _oracle(a, points, weight, 0, 1)
     for epsilon, seen in ((1.0, False), (1.1, True)):
-        contrast = _public(a, 8, epsilon, raw)[0].contrast("success", "failure")
+        contrast = _public(a, 8, epsilon, raw)[0].contrast(0, 1)
         for name in ("difference", "odds_ratio"):
             low, high = getattr(contrast, name).interval(0.8)
             off = abs(oracle.cdf(name, high) - oracle.cdf(name, low) - 0.8)
@@ -221,6 +221,13 @@ def test_bad_categories_and_wide_noise_are_refused() -> None:
 # --- probabilities from draws -----------------------------------------------------------------------------------------
 
 
+def test_a_difference_that_floats_cannot_tell_from_1_has_its_interval() -> None:
+    """The prior allows probabilities so near to 1 that its tail ends at a difference of 1."""
+    law = release_of(dc.LatticeGeometric(dc.Beta("0.01", "0.01"), 6, 4), (6, 0)).noise_aware().contrast("success", "failure").difference
+    low, high = law.interval(0.5)
+    assert -1.0 < low < high <= 1.0
+
+
 @pytest.mark.parametrize("mechanism", [dc.LatticeGeometric, dc.LaplaceZhang])
 def test_a_contrast_that_no_float_holds_is_refused_in_one_line(mechanism: Any) -> None:
     """With parameters this close to 0 a probability lies beyond all floats, on the scale of log-odds."""
@@ -231,7 +238,7 @@ def test_a_contrast_that_no_float_holds_is_refused_in_one_line(mechanism: Any) -
 
 def test_the_probability_of_an_event_is_within_its_error_of_the_exact_one() -> None:
     posterior = _public((1, 1, 1), 8, 0.8, (5, 1, 2))[0]
-    exact = posterior.contrast("success", "failure").probability
+    exact = posterior.contrast(0, 1).probability
     found = posterior.probability(lambda theta: theta[:, 0] > theta[:, 1], draws=20_000, rng=1)
     assert isinstance(found, Estimate)
     assert found.standard_error == pytest.approx((exact * (1.0 - exact) / 20_000) ** 0.5, rel=0.05)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.explore_server import Server, explore
 
-OPEN = ("/", "/report.css", "/style.css", "/page.js", "/htmx.min.js")
+OPEN = ("/", "/report.css", "/style.css", "/read.css", "/page.js", "/read.js", "/htmx.min.js")
 CLOSED = ("/plan", "/read")
 
 

@@ -189,7 +189,7 @@ def _of_two(pair: _Pair, names: tuple[Hashable, Hashable], omitted: float) -> Co
 
     return Contrast(
         names,
-        Quantity("difference", lambda t: law.second_below(2.0 * np.arctanh(t)), (np.tanh(low / 2), np.tanh(high / 2)), moments, False),
+        Quantity("difference", lambda t: law.second_below(_log_odds_of(t)), (np.tanh(low / 2), np.tanh(high / 2)), moments, False),
         Quantity("ratio", law.second_below, (low, high), lambda: raw_moments(pair.ratio_moment, pair.second)),
         Quantity(
             "odds ratio",
@@ -200,6 +200,12 @@ def _of_two(pair: _Pair, names: tuple[Hashable, Hashable], omitted: float) -> Co
         1.0 - law.second_below(0.0),
         min(1.0, error + omitted),
     )
+
+
+def _log_odds_of(difference: float) -> float:
+    """Of the first of two categories, from how much more likely it is than the second; infinite where floats make this 1."""
+    with np.errstate(divide="ignore"):
+        return float(2.0 * np.arctanh(difference))
 
 
 def _of_many(pair: _Pair, names: tuple[Hashable, Hashable], omitted: float) -> Contrast:
