@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from io import BytesIO
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from discreet import limits
 from discreet.commands.options import notice
@@ -46,14 +46,25 @@ def read_record(path: str) -> "Release":
     return record_of(content)
 
 
+RecordKind = Literal["json", "parquet", "html"]
+
+
+def record_kind(content: bytes) -> RecordKind:
+    """What a file with this content is, if it holds a record: JSON, a Parquet file of a table, or a page of `discreet report`."""
+    from discreet.record.pages import is_page
+
+    return "parquet" if content.startswith(_PARQUET) else "html" if is_page(content) else "json"
+
+
 def record_of(content: bytes) -> "Release":
-    """The release that the content of a file holds: JSON, a Parquet file of a table, or a page of `discreet report`."""
-    from discreet.record.pages import is_page, record_in
+    """The release that the content of a file holds, of whatever kind."""
+    from discreet.record.pages import record_in
     from discreet.record.release import Release
 
-    if content.startswith(_PARQUET):
+    kind = record_kind(content)
+    if kind == "parquet":
         return Release.from_parquet(BytesIO(content))
-    return Release.from_json(record_in(content) if is_page(content) else content)
+    return Release.from_json(record_in(content) if kind == "html" else content)
 
 
 def check_place(

@@ -8,9 +8,8 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from discreet import limits
-from discreet.commands.files import record_of
+from discreet.commands.files import RecordKind, record_kind, record_of
 from discreet.errors import TooLargeError
-from discreet.record.pages import is_page
 from discreet.text import plain
 
 if TYPE_CHECKING:
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 _LONGEST_NAME = 200
 """Characters of a file's name."""
-_PARQUET = b"PAR1"
 
 
 class GoneError(Exception):
@@ -31,16 +29,14 @@ class Record:
 
     release: "Release"
     name: str
-    kind: str
-    """Of its file: json, html (a page of `discreet report`) or parquet."""
+    kind: RecordKind
     size: int
     """Bytes of its file."""
 
 
 def read(content: bytes, name: str) -> Record:
     """The record in a file; DiscreetError in one line where there is none, or where it is of a table too large for the page."""
-    kind = "parquet" if content.startswith(_PARQUET) else "html" if is_page(content) else "json"
-    release = record_of(content)
+    kind, release = record_kind(content), record_of(content)
     space, cells = release.mechanism.space, release.prior.k
     if space.groups is not None:
         cells *= len(space.groups)

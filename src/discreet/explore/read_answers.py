@@ -8,7 +8,7 @@ from discreet.commands import page
 from discreet.commands.contrast import QUANTITIES, chance, ends, named, number
 from discreet.commands.html import Html, element, isolated, joined
 from discreet.commands.page_rows import cut, shares_of
-from discreet.commands.record import check_work, prior_lines
+from discreet.commands.record import check_work
 from discreet.commands.report import page_json
 from discreet.commands.table_record import check_table_work
 from discreet.commands.verify import verification_lines
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from discreet.commands.page_rows import Shares
     from discreet.inference.contrasts import Contrast
     from discreet.mechanisms.laws import Progress
+    from discreet.model.dirichlet import Beta, Dirichlet
 
+_LISTED = 20
+"""Parameters of a prior that are listed."""
 ALL_GROUPS = ""
 """What the field of a group holds where all are shown."""
 
@@ -83,14 +86,18 @@ def report_same(asked: Question, **attributes: str) -> Html:
 
 def _prior_words(asked: Question, found: "Shares") -> Html:
     """Whose prior the numbers rest on."""
-    if asked.prior is None:
-        mine = ", ".join(map(str, asked.record.release.prior.exact[:20])) + (", …" if asked.record.release.prior.k > 20 else "")
-        return element("p", "Prior: ", element("strong", "the record's own"), f", chosen by its author: {cut(mine)}.", class_="whose")
+    if asked.reader is None:
+        mine = f", chosen by its author: {parameters(asked.record.release.prior)}."
+        return element("p", "Prior: ", element("strong", "the record's own"), mine, class_="whose")
     if found.reason is not None:
         return element("p", "Your prior is not used here: the reported posterior has the record's.", class_="whose")
-    (_, words), *_ = prior_lines(asked.reader)
-    told = f" ({cut(words.rpartition(': ')[2])}), in place of the record's. The release is the same; what follows from it is yours."
+    told = f", {parameters(asked.reader)}, in place of the record's. The release is the same; what follows from it is yours."
     return element("p", "Prior: ", element("strong", "yours"), told, class_="whose")
+
+
+def parameters(prior: "Dirichlet | Beta") -> str:
+    """Those of a prior, the first few if they are many."""
+    return cut(", ".join(map(str, prior.exact[:_LISTED])) + (", …" if prior.k > _LISTED else ""))
 
 
 def _answer_same(asked: Question, found: "Shares", group: int | None) -> Same:

@@ -44,7 +44,8 @@ def margins(asked: Question, given: Mapping[str, str], opened: Opened, tell: "Pr
     if len(keys) > limits.PAGE_ROWS:
         raise FieldError("over", f"This column has {len(keys):,} labels, and the page shows up to {limits.PAGE_ROWS}")
     found = [_row_of(release, over if key is None else over[key], _positions(over, key), asked.mass) for key in keys]
-    shares = Shares(_panels(release, [cut(key) for key in keys], found), asked.mass)
+    panels = _by_label(release, [cut(key) for key in keys], found) if columns else (_whole(release, found[0]),)
+    shares = Shares(panels, asked.mass)
     words = [*map(repr, columns), *([] if sizes is None else ["weights=release.sizes"]), f"rng={_SEED}"]
     lines = [f"over = release.noise_aware({asked.reader_code}).over({', '.join(words)})"]
     if columns:
@@ -75,13 +76,17 @@ def _row_of(release: TableRelease, shared: Any, positions: Any, mass: float) -> 
     return release.counts[positions].sum(axis=0), shared.mean(), shared.interval(mass)
 
 
-def _panels(release: TableRelease, labels: list[str], found: list[Found]) -> tuple[Panel, ...]:
-    """All categories together where all groups are, and otherwise a panel for each."""
-    categories = release.cells.categories
-    if len(found) == 1 and labels == [cut(None)]:
-        return (Panel(None, tuple(_rows(map(cut, categories), [(found[0], c) for c in range(len(categories))])), 0),)
-    shown_categories = categories[: limits.PAGE_PANELS]
-    return tuple(Panel(cut(category), tuple(_rows(labels, [(one, c) for one in found])), 0) for c, category in enumerate(shown_categories))
+def _whole(release: TableRelease, found: Found) -> Panel:
+    """All categories of all groups together."""
+    categories = release.cells.categories[: limits.PAGE_ROWS]
+    rows = _rows(map(cut, categories), [(found, c) for c in range(len(categories))])
+    return Panel(None, tuple(rows), len(release.cells.categories) - len(categories))
+
+
+def _by_label(release: TableRelease, labels: list[str], found: list[Found]) -> tuple[Panel, ...]:
+    """A panel for each category, with a row for each label of the column."""
+    categories = release.cells.categories[: limits.PAGE_PANELS]
+    return tuple(Panel(cut(category), tuple(_rows(labels, [(one, c) for one in found])), 0) for c, category in enumerate(categories))
 
 
 def _rows(labels: Iterable[str], places: list[tuple[Found, int]]) -> Iterable[Row]:

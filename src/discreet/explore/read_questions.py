@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from discreet import limits
 from discreet.commands.contrast import group_key
-from discreet.commands.options import parse_list
+from discreet.commands.options import parse_list, parse_reader_prior
 from discreet.errors import InvalidInputError
 from discreet.explore.forms import FieldError, field
 from discreet.explore.opened_records import Record
@@ -47,8 +47,6 @@ class Question:
     @property
     def reader(self) -> "Dirichlet | None":
         """The reader's own prior, if there is one."""
-        from discreet.commands.options import parse_reader_prior
-
         return parse_reader_prior(self.prior, self.record.release)
 
     @property

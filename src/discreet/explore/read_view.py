@@ -7,10 +7,12 @@ from discreet.commands import page
 from discreet.commands.html import Html, element, isolated, joined
 from discreet.commands.page_rows import cut
 from discreet.explore.opened_records import Record
-from discreet.explore.read_answers import ALL_GROUPS, group_name, report_name, report_same
+from discreet.explore.read_answers import ALL_GROUPS, group_name, parameters, report_name, report_same
+from discreet.explore.read_commands import group_text
 from discreet.explore.read_margins import why_not
 from discreet.explore.read_questions import HIGHEST, LEVEL, LOWEST, Question, is_listed, question
 from discreet.record.table_release import TableRelease
+from discreet.validation import spelling
 
 _QUICK_GROUPS = 50
 """Groups up to which two of them are compared without being asked for: where a total ties more, that takes a while."""
@@ -107,11 +109,11 @@ def _field(name: str) -> dict[str, str]:
     return {"id": f"read-{name}", "name": name, "aria_describedby": f"read-{name}-error"}
 
 
-def chooser(name: str, label: str, choices: Sequence[str], chosen: int, *, every: str | None = None, hint: str = "") -> Html:
-    """A list to choose from by position; where it would be long, a field for the labels themselves. `every` stands for no choice."""
-    if not is_listed(len(choices)):
+def chooser(name: str, label: str, choices: Sequence[str] | None, chosen: int, *, every: str | None = None, hint: str = "") -> Html:
+    """A list to choose from by position; without choices, a field for the labels themselves. `every` stands for no choice."""
+    if choices is None:
         value = {} if every is not None else {"value": hint}
-        return labelled(name, f"{label} (its labels, such as {hint})", void("input", type="text", **_field(name), **value, dir="auto"))
+        return labelled(name, f"{label} (its labels, such as {cut(hint)})", void("input", type="text", **_field(name), **value, dir="auto"))
     options = [] if every is None else [element("option", every, value=ALL_GROUPS)]
     for position, choice in enumerate(choices):
         picked = {"selected": ""} if position == chosen else {}
@@ -124,9 +126,8 @@ def _settings(asked: Question) -> Html:
     slider = void("input", type="range", id="read-slider", aria_label="Level of the intervals, in per cent", **ends)
     number = void("input", type="number", inputmode="decimal", autocomplete="off", **_field("level"), **ends)
     level = labelled("level", "Intervals hold, in %", element("div", slider, number, class_="level"))
-    mine = cut(", ".join(map(str, asked.record.release.prior.exact[:20])))
     options = {
-        "record": f"The record's own: {mine}",
+        "record": f"The record's own: {parameters(asked.record.release.prior)}",
         "uniform": "Mine: uniform, all mixes alike",
         "jeffreys": "Mine: Jeffreys, 1/2 for each",
         "own": "Mine: numbers of my own",
@@ -152,22 +153,23 @@ def _group_field(asked: Question) -> Iterable[Html]:
     return [chooser("group", "Show", _group_names(asked), -1, every=f"All {len(asked.groups):,} groups", hint=_hint(asked))]
 
 
-def _group_names(asked: Question) -> Sequence[str]:
-    """The groups as they are listed; where they are too many for that, only how many they are."""
+def _group_names(asked: Question) -> Sequence[str] | None:
+    """The groups as they are listed; None where they are too many for that."""
     assert asked.groups is not None  # noqa: S101
     number = len(asked.groups)
-    return [group_name(asked.groups.key(group)) for group in range(number)] if is_listed(number) else range(number)  # type: ignore[return-value]
+    return [group_name(asked.groups.key(group)) for group in range(number)] if is_listed(number) else None
 
 
-def _hint(asked: Question) -> str:
+def _hint(asked: Question, group: int = 0) -> str:
+    """A group as it is named where there is no list."""
     assert asked.groups is not None  # noqa: S101
-    return cut(",".join(map(str, asked.groups.key(0))))
+    return group_text(asked.groups.key(group)) or ""
 
 
 def _category_field(asked: Question, name: str, label: str, chosen: int) -> Html:
     categories: Sequence[Hashable] = asked.record.release.prior.categories
-    names = [cut(category) for category in categories] if is_listed(len(categories)) else [""] * len(categories)
-    return chooser(name, label, names, chosen, hint=cut(categories[chosen]))
+    names = [cut(category) for category in categories] if is_listed(len(categories)) else None
+    return chooser(name, label, names, chosen, hint=spelling(categories[chosen]))
 
 
 def _section(name: str, title: str, *content: str, **attributes: str) -> Html:
@@ -179,10 +181,10 @@ def _compare(asked: Question) -> Html:
     if asked.groups is not None and len(asked.groups) < 2:
         return joined()
     if asked.groups is not None:
-        names, hint = _group_names(asked), _hint(asked)
+        names = _group_names(asked)
         fields = [
-            chooser("first", "Group", names, 0, hint=hint),
-            chooser("second", "Compared with", names, 1, hint=hint),
+            chooser("first", "Group", names, 0, hint=_hint(asked, 0)),
+            chooser("second", "Compared with", names, 1, hint=_hint(asked, 1)),
             _category_field(asked, "category", "Category", 0),
         ]
         quick, words = len(asked.groups) <= _QUICK_GROUPS, "Compare two groups"
