@@ -171,8 +171,9 @@ def test_a_table_has_the_posteriors_of_the_library(server: Server, public: str) 
     for category in range(3):
         numbers = zip(figures.mean[:, category], figures.low[:, category], figures.high[:, category], strict=True)
         assert_shown(shown[4 * category : 4 * category + 4], dict(zip(groups, numbers, strict=True)))
-    one = reader.ask("answer", level="90", group="2").shares()
-    assert_shown(one, dict(zip(CATEGORIES, zip(figures.mean[2], figures.low[2], figures.high[2], strict=True), strict=True)))
+    one = reader.ask("answer", level="90", group="2")
+    assert "In the group south · f alone." in one.words
+    assert_shown(one.shares(), dict(zip(CATEGORIES, zip(figures.mean[2], figures.low[2], figures.high[2], strict=True), strict=True)))
     assert reader.ask("answer", group="4").by_id["read-group-error"] == "Choose one of the list"
 
 
@@ -435,6 +436,11 @@ def test_much_work_is_announced_with_the_command_that_does_it(server: Server, tm
     assert answer.by_id["read-answer-command"] == "discreet show many.json --slow"
     assert run(answer.by_id["read-answer-command"])["not_available"] is None
     executed(answer.by_id["read-answer-python"])
+    shown = answer.shares()
+    assert len(shown) == limits.PAGE_ROWS
+    for label, mean, low, high in shown[:: limits.PAGE_ROWS - 1]:
+        share = release.reported.marginal(int(label))
+        assert (mean, low, high) == pytest.approx((share.mean(), *share.interval(0.95)), abs=0.000501)
     assert "Not computed: the intervals of 101 categories" in reader.ask("contrast", first="0", second="1").words
 
 

@@ -75,7 +75,9 @@ def answer(asked: Question, given: Mapping[str, str], opened: Opened, tell: "Pro
     same = shown("answer", _answer_same(asked, found, group))
     said = f"Intervals of {100.0 * asked.mass:g} % are shown."
     status = element("p", said, id="read-status", class_="unseen", role="status", hx_swap_oob="true")
-    return joined(page.answered(release, found), _prior_words(asked, found), same, report_same(asked, hx_swap_oob="true"), status)
+    inside = "" if group is None or asked.groups is None else group_name(asked.groups.key(group))
+    where = [element("p", "In the group ", element("strong", isolated(inside)), " alone.")] if inside else []
+    return joined(*where, page.answered(release, found), _prior_words(asked, found), same, report_same(asked, hx_swap_oob="true"), status)
 
 
 def report_same(asked: Question, **attributes: str) -> Html:
