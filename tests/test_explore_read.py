@@ -2,146 +2,31 @@
 
 import io
 import json
-import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import redirect_stdout
-from dataclasses import dataclass
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 from typer.testing import CliRunner
 
 import discreet as dc
 from discreet import limits
 from discreet.cli import app
 from discreet.explore.opened_records import read
+from tests.explore_reader import BY, CATEGORIES, COUNTS, PRIOR, PUBLIC, SINGLE, Reader, assert_shown, expected_of, opened, released
 from tests.explore_server import Server, explore
 from tests.support import lowered, mostly_slow
-from tests.test_hostile_records import HOSTILE, OBEYED, mutated
-from tests.test_hostile_tables import CHANGES, HEADERS, ROWS, changed, rewritten
-from tests.test_report import HOSTILE as MARKUP
-from tests.test_report import single, table
-
-CATEGORIES = ["never", "former", "current"]
-PRIOR = dc.Dirichlet.uniform(categories=CATEGORIES)
-BY = {"region": ["north", "south"], "sex": ["f", "m"]}
-COUNTS = np.array([[30, 12, 9], [25, 20, 6], [18, 7, 22], [40, 3, 8]])
-PUBLIC = {"sizes": COUNTS.sum(axis=1).tolist(), "total": int(COUNTS.sum()), "nothing": None}
-VOID = {"input", "br"}
-
-
-class Fragment(HTMLParser):
-    """A part of the page: the cells of its tables, the texts that have an id, and all its elements."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[tuple[str, str | None]] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.rows: list[list[str]] = []
-        self.by_id: dict[str, str] = {}
-        self.words = ""
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self.tags.append((tag, found))
-        if found.get("id") is not None:
-            self.by_id[str(found["id"])] = ""
-        if tag not in VOID:
-            self.open.append((tag, found.get("id")))
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("td", "th"):
-            self.rows[-1].append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop()[0] == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words += data
-        for _, key in self.open:
-            if key is not None:
-                self.by_id[key] += data
-        if {"td", "th"} & {tag for tag, _ in self.open}:
-            self.rows[-1][-1] += data.replace("\u00a0", " ")
-
-    def shares(self) -> list[tuple[str, float, float, float]]:
-        """Label, mean and interval of every share, as they are shown."""
-        found = []
-        for row in self.rows:
-            ends = re.fullmatch(r"([0-9.]+) to ([0-9.]+) %", row[-1])
-            if ends is not None and len(row) == 4:
-                found.append((row[0], float(row[2].removesuffix(" %")) / 100, float(ends[1]) / 100, float(ends[2]) / 100))
-        return found
-
-
-@dataclass(frozen=True)
-class Reader:
-    """A record that is open on a page."""
-
-    server: Server
-    key: str
-    view: Fragment
-
-    def ask(self, part: str, **fields: str) -> Fragment:
-        status, text = self.server.post(f"/read/{part}", record=self.key, **fields)
-        assert status == 200
-        return Fragment(text)
-
-
-def sent(server: Server, content: bytes, name: str = "record.json") -> Fragment:
-    headers = {**server.headers(), "X-Discreet-Name": quote(name)}
-    status, _, text = server.ask("POST", "/read/open", headers, content)
-    assert status == 200, text
-    return Fragment(text)
-
-
-def opened(server: Server, content: bytes | dc.Release, name: str = "record.json") -> Reader:
-    view = sent(server, content.to_json().encode() if isinstance(content, dc.Release) else content, name)
-    assert view.by_id["read-file-error"] == ""
-    keys = {found["value"] for tag, found in view.tags if tag == "input" and found.get("name") == "record"}
-    assert len(keys) == 1
-    return Reader(server, str(keys.pop()), view)
+from tests.test_report import single
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     with explore() as found:
         yield found
-
-
-def released(public: str) -> dc.TableRelease:
-    found = dc.LatticeGeometric(PRIOR, PUBLIC[public], "0.5", by=BY).release(COUNTS)
-    assert isinstance(found, dc.TableRelease)
-    return found
-
-
-SINGLE: dict[str, Callable[[], dc.Release]] = {
-    "public n": lambda: dc.LatticeGeometric(PRIOR, 420, 1).release([231, 112, 77]),
-    "private n": lambda: dc.LatticeGeometric(PRIOR, None, 1).release([231, 112, 77]),
-    "two categories": lambda: dc.LatticeGeometric(dc.Beta(1, 2, categories=["yes", "no"]), 90, "1/2").release([60, 30]),
-    "Hellinger": lambda: dc.HellingerSmooth(PRIOR, 40, 1).release([20, 12, 8]),
-}
-
-
-def assert_shown(shown: list[tuple[str, float, float, float]], expected: dict[str, tuple[float, float, float]]) -> None:
-    """The numbers that are shown are these, rounded to the tenth of a per cent or finer."""
-    assert {label for label, *_ in shown} == set(expected)
-    for label, *numbers in shown:
-        assert numbers == pytest.approx(expected[label], abs=0.000501)
-
-
-def expected_of(posterior: Any, mass: float) -> dict[str, tuple[float, float, float]]:
-    rows = zip(posterior.categories, posterior.mean(), posterior.interval(mass), strict=True)
-    return {str(category): (float(mean), float(low), float(high)) for category, mean, (low, high) in rows}
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
@@ -466,111 +351,3 @@ def test_many_groups_are_named_and_not_listed(server: Server, tmp_path: Path) ->
     assert "must be one of" in reader.ask("answer", group="b").by_id["read-group-error"]
     with lowered(OPENED_CELLS=799), pytest.raises(dc.TooLargeError, match=r"discreet show groups\.parquet reads it"):
         read((tmp_path / "groups.parquet").read_bytes(), "/some/folder/groups.parquet")
-
-
-# --- hostile records --------------------------------------------------------------------------------------------------
-
-
-def assert_refused(server: Server, content: bytes, name: str = "record.json") -> None:
-    view = sent(server, content, name)
-    said = view.by_id.pop("read-file-error")
-    assert said
-    assert len(said.splitlines()) == 1
-    assert len(said) < 2000
-    assert view.by_id == {}
-    assert not OBEYED.search(said), ascii(said)
-
-
-BLOCK = b'<script type="application/json" id="discreet-release">'
-JUNK = {
-    "nothing": b"",
-    "text": b"hello",
-    "null": b"null",
-    "list": b"[]",
-    "not UTF-8": b"\xff\xfe\xfa",
-    "deep": b"[" * 1_000_000,
-    "page": b"<!doctype html><p>hello",
-    "page with two records": b"<!doctype html>" + 2 * (BLOCK + b"{}</script>"),
-    "page with no end": b"<!doctype html>" + BLOCK + b"{}",
-    "page with a page": b"<!doctype html>" + BLOCK + b"<!doctype html></script>",
-    "magic alone": b"PAR1PAR1",
-    "magic and junk": b"PAR1" + bytes(1000),
-    "a forged promise": single(n=60).to_json().replace('"epsilon": "0.5"', '"epsilon": "0.05"', 1).encode(),
-    "60 MB of blocks": b"<!doctype html>" + BLOCK * 1_100_000,
-}
-SLOW_JUNK = {
-    "60 MB of letters": b"x" * 60_000_000,
-    "60 MB of zeros": b"[" + b"0," * 30_000_000 + b"0]",
-    "a longer record than any": b" " * (limits.RECORD_CHARACTERS + 1),
-}
-
-
-@pytest.mark.parametrize("name", mostly_slow([*JUNK, *SLOW_JUNK], len(JUNK)))
-def test_junk_is_refused_in_one_line(server: Server, name: str) -> None:
-    assert_refused(server, {**JUNK, **SLOW_JUNK}[name], name)
-    assert server.ask("GET", "/read")[0] == 200
-
-
-@pytest.mark.parametrize("name", ["%ff%00" * 5000, "..%2F..%2Fetc%2Fpasswd", "%0D%0Ax", "C%3A%5Cx.json", "-", ""])
-def test_any_name_of_a_file_is_taken(server: Server, name: str) -> None:
-    status, _, text = server.ask("POST", "/read/open", {**server.headers(), "X-Discreet-Name": name}, single(n=60).to_json().encode())
-    assert status == 200
-    shown = re.search(r"<code><bdi>([^<]*)</bdi></code>", text)
-    assert shown is not None
-    assert shown[1] in ("record.json", "passwd", "x.json", "-")
-
-
-def test_changed_tables_are_refused_in_one_line(server: Server, tmp_path: Path) -> None:
-    for changes in CHANGES:
-        assert_refused(server, changed(**changes).encode())
-    released("sizes").to_parquet(tmp_path / "sound.parquet")
-    opened(server, (tmp_path / "sound.parquet").read_bytes(), "sound.parquet")
-
-
-@pytest.mark.slow
-def test_changed_files_are_refused_in_one_line(server: Server, tmp_path: Path) -> None:
-    from tests.table_support import released as sound
-
-    sound().to_parquet(path := tmp_path / "table.parquet")
-    for change in ROWS.values():
-        assert_refused(server, rewritten(path, change).read_bytes(), "x.parquet")
-    for header in HEADERS.values():
-        assert_refused(server, rewritten(path, lambda rows: rows, header).read_bytes(), "x.parquet")
-
-
-@pytest.mark.parametrize("kind", mostly_slow(["table", "one", "private", "long"], 1))
-def test_no_label_is_obeyed(server: Server, kind: str) -> None:
-    """Labels that a page would run or that turn the direction of writing are text, in every part of the page."""
-    long = dc.Dirichlet.uniform(categories=["x" * 4000, *HOSTILE[:2]])
-    made: dict[str, Callable[[], dc.Release]] = {
-        "one": lambda: single(n=60),
-        "table": table,
-        "private": single,
-        "long": lambda: dc.LatticeGeometric(long, 30, 1).release([10] * 3),
-    }
-    release = made[kind]()
-    reader = opened(server, release, f"{MARKUP}.json")
-    parts = [reader.view, reader.ask("answer"), reader.ask("contrast", first="0", second="1", category="0"), reader.ask("verify")]
-    parts += [reader.ask("above", of="0", within="0", threshold="10"), reader.ask("margins", over="")]
-    for part in parts:
-        assert {tag for tag, _ in part.tags}.isdisjoint({"script", "img", "b", "title", "iframe", "style"})
-        assert not any(key.startswith("on") for _, found in part.tags for key in found)
-        assert not OBEYED.search(part.words.replace("\n", "")), ascii(part.words)
-
-
-@pytest.mark.slow
-def test_mutated_records_are_shown_or_refused_in_one_line(server: Server) -> None:
-    @settings(max_examples=20, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True)
-    @given(mutated())
-    def one(text: str) -> None:
-        content = text.encode("utf-8", "surrogatepass")
-        view = sent(server, content)
-        if view.by_id["read-file-error"]:
-            assert_refused(server, content)
-            return
-        reader = opened(server, content)
-        for part in ("answer", "verify"):
-            assert not OBEYED.search(reader.ask(part).words.replace("\n", ""))
-        reader.ask("contrast", first="0", second="1")
-
-    one()
