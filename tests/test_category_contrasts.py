@@ -221,6 +221,21 @@ def test_bad_categories_and_wide_noise_are_refused() -> None:
 # --- probabilities from draws -----------------------------------------------------------------------------------------
 
 
+def test_a_difference_that_floats_cannot_tell_from_1_has_its_interval() -> None:
+    """The prior allows probabilities so near to 1 that its tail ends at a difference of 1."""
+    law = release_of(dc.LatticeGeometric(dc.Beta("0.01", "0.01"), 6, 4), (6, 0)).noise_aware().contrast("success", "failure").difference
+    low, high = law.interval(0.5)
+    assert -1.0 < low < high <= 1.0
+
+
+@pytest.mark.parametrize("mechanism", [dc.LatticeGeometric, dc.LaplaceZhang])
+def test_a_contrast_that_no_float_holds_is_refused_in_one_line(mechanism: Any) -> None:
+    """With parameters this close to 0 a probability lies beyond all floats, on the scale of log-odds."""
+    made = mechanism(dc.Beta("1e-100", "1e-100"), 1, "1e-15")
+    with pytest.raises(TooLargeError, match="floats do not hold this contrast, as with a prior parameter near 0"):
+        dc.Release(made, made.guarantee, (1, 0), (1, 0)).noise_aware().contrast("success", "failure")
+
+
 def test_the_probability_of_an_event_is_within_its_error_of_the_exact_one() -> None:
     posterior = _public((1, 1, 1), 8, 0.8, (5, 1, 2))[0]
     exact = posterior.contrast(0, 1).probability

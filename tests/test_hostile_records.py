@@ -221,6 +221,18 @@ def test_no_more_is_read_than_a_record_can_have() -> None:
         assert "too long for a release" in result.stderr or "cannot be read" in result.stderr or "no mechanism" in result.stderr
 
 
+def test_an_outcome_that_no_float_holds_is_not_computed(kept: Callable[[str], Path]) -> None:
+    """Noisy counts of 10^400 beside parameters of 1e9 and 1e-100: nobody draws them, but a record can say them."""
+    prior = dc.Dirichlet(["1", "7", "1e9", "0.5", "1", "1e9", "1e-100", "1e-100", "1", "7", "1", "1"])
+    made = dc.LaplaceDimension(prior, 2**53, 30)
+    raw = (-(10**400), 10**400 + 2**53, *[0] * 9)
+    path = kept(dc.Release(made, made.claim, raw, made.report.one(raw)).to_json())
+    for words in (["show", path], ["show", path, "--json"]):
+        result = invoke(*words)
+        assert result.exit_code == 0, result.output
+        assert "floats do not hold the posterior of this outcome" in " ".join(result.stdout.split())
+
+
 # --- promises ---------------------------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ import pickle
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,7 @@ def test_a_table_is_read_back_exactly(examples: int, tmp_path: Path) -> None:
         (tmp_path / "table.parquet").unlink(missing_ok=True)
         release.to_parquet(tmp_path / "table.parquet")
         same(dc.Release.from_parquet(tmp_path / "table.parquet"), release)
+        same(dc.Release.from_parquet(BytesIO((tmp_path / "table.parquet").read_bytes())), release)
         for other in (pickle.loads(pickle.dumps(release)), copy.deepcopy(release), copy.copy(release)):  # noqa: S301
             same(other, release)
 

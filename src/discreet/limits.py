@@ -30,6 +30,12 @@ RECORD_CHARACTERS = 1 << 26
 """Characters of a record."""
 REQUEST_BYTES = 1 << 27
 """Bytes that the page of `discreet explore` may send at once: a record with all its characters, and the form around it."""
+OPENED_RECORDS = 8
+"""Records that the page of `discreet explore` keeps open, the last ones: with the bytes of a request at most in all."""
+OPENED_CELLS = 1_000_000
+"""Categories, or cells of a table, of a record that it opens: the intervals of so many take half a minute at most."""
+OPENED_CHOICES = 300
+"""Categories or groups that it lists to choose from; of more, one is named."""
 WRAPPERS = 4
 FACTOR = 10**100
 """Of a calibrated exponent, and one over the smallest: floats must be able to follow."""

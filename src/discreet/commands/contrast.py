@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _SURE = 1e-4
 """Probabilities nearer to 0 or 1 are shown as that."""
-_QUANTITIES = ("difference", "ratio", "odds_ratio")
+QUANTITIES = ("difference", "ratio", "odds_ratio")
 
 
 def contrast(
@@ -112,28 +112,28 @@ def _contrast(found: "Release", first: str, second: str, category: str | None, r
             raise InvalidInputError(
                 f"this record has groups by {columns}: name two of them and a category, as in RECORD GROUP GROUP CATEGORY"
             )
-        return found.noise_aware(reader).contrast(_group(first, "the first group"), _group(second, "the second group"), category)
+        return found.noise_aware(reader).contrast(group_key(first, "the first group"), group_key(second, "the second group"), category)
     if category is not None:
         raise InvalidInputError("this record has no groups: name two of its categories and nothing more")
     with progress_bar() as tell:
         return found.noise_aware(reader, progress=tell).contrast(first, second)
 
 
-def _group(text: str, what: str) -> Hashable:
+def group_key(text: str, what: str) -> Hashable:
     labels = parse_list(text, what)
     return labels[0] if len(labels) == 1 else tuple(labels)
 
 
 def _print(compared: "Contrast", category: str | None, mass: float, lines: Lines) -> None:
-    names = [_named(name) for name in compared.names]
+    names = [named(name) for name in compared.names]
     table = Table(title=cell(f"{'' if category is None else f'{category}: '}{names[0]} against {names[1]}"))
     for heading in ("contrast", "median", f"{100.0 * mass:g} % interval,\nnoise allowed for"):
         table.add_column(heading, justify="left" if heading == "contrast" else "right", no_wrap=True)
-    for name in _QUANTITIES:
+    for name in QUANTITIES:
         quantity: Quantity = getattr(compared, name)
         table.add_row(quantity.name, *evenly([(quantity.median(), *quantity.interval(mass))])[0])
     print_table(table)
-    larger = f"{names[0]} has the larger probability with probability {_chance(compared.probability)}"
+    larger = f"{names[0]} has the larger probability with probability {chance(compared.probability)}"
     print_lines([("Larger", larger), *lines])
 
 
@@ -144,7 +144,7 @@ def _fields(compared: "Contrast", category: str | None, mass: float) -> dict[str
         "mass": mass,
         "probability": compared.probability,
         "error": compared.error,
-        **{name: _quantity_fields(getattr(compared, name), mass) for name in _QUANTITIES},
+        **{name: _quantity_fields(getattr(compared, name), mass) for name in QUANTITIES},
     }
 
 
@@ -153,7 +153,7 @@ def _quantity_fields(quantity: "Quantity", mass: float) -> dict[str, float]:
     return {"mean": quantity.mean(), "sd": quantity.std(), "median": quantity.median(), "low": low, "high": high}
 
 
-def _named(name: Hashable) -> str:
+def named(name: Hashable) -> str:
     """A group or a category in words."""
     return ",".join(map(plain, name)) if isinstance(name, tuple) else plain(name)
 
@@ -165,7 +165,7 @@ def _written(name: Hashable) -> Any:
     return [written_label(part) for part in name] if isinstance(name, tuple) else written_label(name)
 
 
-def _chance(value: float) -> str:
+def chance(value: float) -> str:
     """A probability, which is never shown as 0 or 1."""
     if not _SURE <= value <= 1.0 - _SURE:
         return f"below {_SURE:g}" if value < 0.5 else f"above {1.0 - _SURE:g}"
@@ -219,7 +219,7 @@ def _posterior(found: "Release", reader: "Dirichlet | None", group: str | None) 
     if isinstance(found, TableRelease):
         if group is None:
             raise InvalidInputError(f"a record has groups by {listed(found.cells.groups.columns)}: name one of them with --group")
-        return found.noise_aware(reader)[_group(group, "--group")]
+        return found.noise_aware(reader)[group_key(group, "--group")]
     with progress_bar() as tell:
         return found.noise_aware(reader, progress=tell)
 
@@ -245,7 +245,7 @@ class Compared:
 
     def laid_out(self) -> Table:
         """A row a group: difference and odds ratio with intervals, and the probability that the category is more likely there."""
-        table = Table(title=cell(f"{plain(self.category)}: every group against {_named(self.reference)}"))
+        table = Table(title=cell(f"{plain(self.category)}: every group against {named(self.reference)}"))
         for name in self.release.cells.groups.columns:
             table.add_column(cell(name))
         interval = f"{100.0 * self.mass:g} % interval,\nnoise allowed for"
@@ -254,7 +254,7 @@ class Compared:
         columns = evenly([row.difference for row in self.rows]), evenly([row.odds_ratio for row in self.rows])
         for row, difference, odds_ratio in zip(self.rows, *columns, strict=True):
             key = row.group if isinstance(row.group, tuple) else (row.group,)
-            table.add_row(*map(cell, (*key, *difference, *odds_ratio, _chance(row.probability))))
+            table.add_row(*map(cell, (*key, *difference, *odds_ratio, chance(row.probability))))
         return table
 
     def fields(self) -> dict[str, Any]:
@@ -285,7 +285,7 @@ def compared_with(
 
     if not isinstance(found, TableRelease):
         raise InvalidInputError("--reference is for a record with groups; discreet contrast RECORD CATEGORY CATEGORY compares categories")
-    posterior, key = found.noise_aware(reader), _group(reference, "--reference")
+    posterior, key = found.noise_aware(reader), group_key(reference, "--reference")
     chosen = islice(posterior.contrasts(key, category), limits.GROUPS_COMPARED)
     others = len(comparable(posterior, category)) - 1
     with progress_bar(not quiet) as tell:

@@ -2,9 +2,10 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from io import BytesIO
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from discreet import limits
 from discreet.commands.options import notice
@@ -29,7 +30,6 @@ _PARQUET = b"PAR1"
 
 def read_record(path: str) -> "Release":
     """The release that a file, a page or standard input holds. No more is read than a record can have."""
-    from discreet.record.pages import is_page, record_in
     from discreet.record.release import Release
 
     try:
@@ -43,7 +43,28 @@ def read_record(path: str) -> "Release":
         raise InvalidInputError(f"{path} cannot be read ({why}): name the JSON file that `discreet release --output` wrote") from None
     if path != STANDARD_INPUT and content.startswith(_PARQUET):
         return Release.from_parquet(path)
-    return Release.from_json(record_in(content) if is_page(content) else content)
+    return record_of(content)
+
+
+RecordKind = Literal["json", "parquet", "html"]
+
+
+def record_kind(content: bytes) -> RecordKind:
+    """What a file with this content is, if it holds a record: JSON, a Parquet file of a table, or a page of `discreet report`."""
+    from discreet.record.pages import is_page
+
+    return "parquet" if content.startswith(_PARQUET) else "html" if is_page(content) else "json"
+
+
+def record_of(content: bytes) -> "Release":
+    """The release that the content of a file holds, of whatever kind."""
+    from discreet.record.pages import record_in
+    from discreet.record.release import Release
+
+    kind = record_kind(content)
+    if kind == "parquet":
+        return Release.from_parquet(BytesIO(content))
+    return Release.from_json(record_in(content) if kind == "html" else content)
 
 
 def check_place(
@@ -130,7 +151,6 @@ def save_picture(
     The title names the variable if the record does, and says so where a promise by computation was not `computed` here.
     """
     import warnings
-    from io import BytesIO
 
     from matplotlib.figure import Figure
 

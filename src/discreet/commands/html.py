@@ -11,7 +11,7 @@ class Html(str):
     __slots__ = ()
 
 
-def element(name: str, *content: str, **attributes: str) -> Html:
+def element(name: str, /, *content: str, **attributes: str) -> Html:
     """An element with its content: texts are escaped, elements are not. `class_` stands for the attribute class."""
     given = "".join(f' {key.rstrip("_").replace("_", "-")}="{escaped(value)}"' for key, value in attributes.items())
     return Html(f"<{name}{given}>{joined(*content)}</{name}>")

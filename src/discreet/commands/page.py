@@ -38,8 +38,8 @@ def page(found: "Release", shares: Shares, text: str, name: str, options: Sequen
     )
     body = element(
         "main",
-        _head(found),
-        _answer(found, shares),
+        heading(found, words(_asked(found))),
+        answered(found, shares, *([] if shares.reader is None else [_reader_note()])),
         meaning(found, shares),
         promise(found),
         counting(found),
@@ -60,14 +60,20 @@ def _title(found: "Release") -> str:
     return "How common is each category?" if variable is None else f"How common is each value of “{cut(variable)}”?"
 
 
-def _head(found: "Release") -> Html:
+def heading(found: "Release", *more: Html) -> Html:
+    """Title, and in one sentence how many were asked and what protects them."""
     guarantee = found.guarantee
     many = "a number of " if found.n is None else f"{found.n:,} "
     kept = " that is itself private" if found.n is None else ""
     promised = "without any privacy guarantee" if guarantee.basis == "none" else f"each protected by {guarantee.level} differential privacy"
     kicker = "Results without privacy protection" if guarantee.basis == "none" else "Results published with differential privacy"
     lead = element("p", f"Estimated from {many}{guarantee.unit}s{kept}, {promised}.", class_="lead")
-    return element("header", element("p", kicker, class_="kicker"), element("h1", isolated(_title(found))), lead, words(_asked(found)))
+    return element("header", element("p", kicker, class_="kicker"), element("h1", isolated(_title(found))), lead, *more)
+
+
+def asked(found: "Release") -> Html:
+    """What was asked, as a section of its own."""
+    return section("What was asked", words(_asked(found)))
 
 
 def _asked(found: "Release") -> "Lines":
@@ -86,11 +92,11 @@ def _asked(found: "Release") -> "Lines":
 # --- the answer -------------------------------------------------------------------------------------------------------
 
 
-def _answer(found: "Release", shares: Shares) -> Html:
+def answered(found: "Release", shares: Shares, *notes: Html) -> Html:
+    """The figures and the tables, with notes before them."""
     mass, reported, groups = f"{100.0 * shares.mass:g} %", shares.reason is not None, found.mechanism.space.groups
     parts = [_caveat(shares)] if reported else []
-    if shares.reader is not None:
-        parts.append(_reader_note())
+    parts += notes
     if shares.size is not None:
         mean, low, high = shares.size
         about = f"There are about {mean:,.0f} {found.guarantee.unit}s: between {low:,} and {high:,} with probability {mass} or more."
@@ -105,8 +111,8 @@ def _answer(found: "Release", shares: Shares) -> Html:
         parts.append(element("p", f"{shares.categories_left_out:,} more categories are in the record.", class_="quiet"))
     if shares.sizes:
         parts += _sizes(shares.sizes, f"{found.guarantee.unit}s", by, mass)
-    asked = None if found.about is None or found.about.title is None else found.about.variable
-    return section("The answer" if asked is None else joined("The answer: ", isolated(cut(asked))), *parts)
+    question = None if found.about is None or found.about.title is None else found.about.variable
+    return section("The answer" if question is None else joined("The answer: ", isolated(cut(question))), *parts)
 
 
 def _legend(shares: Shares, mass: str) -> str:

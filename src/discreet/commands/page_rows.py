@@ -1,7 +1,8 @@
 """The numbers of a page: means and intervals of all shares, or of the largest and smallest where they are many."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,16 +79,25 @@ def cut(label: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def shares_of(found: "Release", mass: float, *, slow: bool, reader: "Dirichlet | None" = None) -> Shares:
+def shares_of(
+    found: "Release",
+    mass: float,
+    *,
+    slow: bool,
+    reader: "Dirichlet | None" = None,
+    read: Callable[[], Any] | None = None,
+    group: int | None = None,
+) -> Shares:
     """The numbers of a release: with intervals that allow for the noise if these can be computed, and else as reported.
 
-    `reader` is a prior in place of the release's own.
+    `reader` is a prior in place of the release's own. `read` gives the posterior of one variable, or the summaries of a table, where these
+    are not to be computed here. With the position of a `group` they are the numbers of this group alone.
     """
     from discreet.record.table_release import TableRelease
 
     if isinstance(found, TableRelease):
-        return _table_shares(found, mass, reader)
-    known = noise_aware_figures(found, mass, slow=slow, reader=reader)
+        return _table_shares(found, mass, reader, read, group)
+    known = noise_aware_figures(found, mass, slow=slow, reader=reader, read=read)
     counts, labels = np.array([found.counts], dtype=object), [cut(label) for label in found.prior.categories]
     figures = [np.array([column]) for column in zip(*known.rows, strict=True)] if known.reason is None else None
     numbers = _Numbers(counts, figures, found.prior.concentration[None, :], np.ones(counts.shape, dtype=bool), mass)
@@ -95,14 +105,19 @@ def shares_of(found: "Release", mass: float, *, slow: bool, reader: "Dirichlet |
     return Shares((panel,), mass, known.reason, known.size, reader=reader)
 
 
-def _table_shares(found: "TableRelease", mass: float, reader: "Dirichlet | None") -> Shares:
-    summaries, reason = table_figures(found, mass, reader)
+def _table_shares(
+    found: "TableRelease", mass: float, reader: "Dirichlet | None", read: Callable[[], Any] | None, chosen: int | None
+) -> Shares:
+    summaries, reason = table_figures(found, mass, reader, read=read)
     figures = None if summaries is None else [summaries.mean, summaries.low, summaries.high]
     cells = found.cells
     prior = np.tile(found.prior.concentration, (len(cells.groups), 1))
     for group, own in found.mechanism.priors:  # type: ignore[attr-defined]
         prior[cells.groups.index(group)] = own.concentration
     numbers = _Numbers(found.counts, figures, prior, cells.possible, mass)
+    if chosen is not None:
+        places = [(chosen, int(c)) for c in np.flatnonzero(cells.possible[chosen])]
+        return Shares((_panel(None, [*map(cut, cells.categories)], places, numbers, in_order=True),), mass, reason)
     labels = [cut(" · ".join(map(plain, cells.groups.key(group)))) for group in range(len(cells.groups))]
     panels = [
         _panel(cut(category), labels, [(int(group), c) for group in np.flatnonzero(cells.possible[:, c])], numbers, in_order=False)
@@ -142,11 +157,17 @@ class _Numbers:
 
     def _reported(self, place: tuple[int, int]) -> tuple[float, float]:
         """The parameters of one share in the reported posterior: its own, and the sum of the others that can occur."""
-        group, category = place
-        parameters = np.where(self.possible[group], self.prior[group] + self.counts[group].astype(np.float64), 0.0)
-        own = float(parameters[category])
-        parameters[category] = 0.0
-        return own, float(parameters.sum())
+        own, rest = self._parameters
+        return float(own[place]), float(rest[place])
+
+    @cached_property
+    def _parameters(self) -> "tuple[Floats, Floats]":
+        """The same of all shares. The others are added up from both sides: nothing is subtracted, and so no digit is lost."""
+        own = np.where(self.possible, self.prior + self.counts.astype(np.float64), 0.0)
+        before, after = (np.zeros_like(own) for _ in range(2))
+        np.cumsum(own[:, :-1], axis=1, out=before[:, 1:])
+        np.cumsum(own[:, :0:-1], axis=1, out=after[:, -2::-1])
+        return own, before + after
 
 
 def _panel(heading: str | None, labels: Sequence[str], places: list[tuple[int, int]], numbers: _Numbers, *, in_order: bool) -> Panel:

@@ -1,6 +1,6 @@
 """A public record in words and in fields: what `release` prints of what it drew, and `show` of what it was given."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
@@ -17,6 +17,7 @@ from discreet.errors import DiscreetError, TooLargeError
 from discreet.text import listed
 
 if TYPE_CHECKING:
+    from discreet.inference.noise_aware import NoiseAware
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.guarantee import Guarantee
     from discreet.record.release import Release
@@ -159,13 +160,18 @@ class NoiseAwareFigures:
     """Why there is nothing, if so."""
 
 
-def noise_aware_figures(found: "Release", mass: float, *, slow: bool, reader: "Dirichlet | None" = None) -> NoiseAwareFigures:
-    """Means and intervals, where they can be computed."""
+def noise_aware_figures(
+    found: "Release", mass: float, *, slow: bool, reader: "Dirichlet | None" = None, read: "Callable[[], NoiseAware] | None" = None
+) -> NoiseAwareFigures:
+    """Means and intervals, where they can be computed. `read` gives the posterior, where it is not to be computed here."""
     try:
         if not slow:
             check_work(found)
-        with progress_bar() if pairs_of([found]) else nullcontext() as tell:
-            posterior = found.noise_aware(reader, progress=tell)
+        if read is not None:
+            posterior = read()
+        else:
+            with progress_bar() if pairs_of([found]) else nullcontext() as tell:
+                posterior = found.noise_aware(reader, progress=tell)
         if not slow and posterior.work > _MOST_WORK:
             raise TooLargeError("the intervals of this outcome take a while and much memory: discreet show RECORD --slow computes them")
         shares = zip(posterior.mean(), posterior.interval(mass), strict=True)

@@ -1,5 +1,6 @@
 """`discreet report`: a page for people, with the record inside."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from discreet.commands.record import MASS
 from discreet.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from discreet.commands.page_rows import Shares
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
 
@@ -40,8 +42,7 @@ def report(
         check_place(output, "--output", taken, why="a page may hold the only copy of a record")
         found = read_record(record)
         reader = parse_reader_prior(prior, found)
-        text = _json(found)
-        from discreet.commands.page import page
+        text = page_json(found)
         from discreet.commands.page_rows import shares_of
 
         shares = shares_of(found, level, slow=slow, reader=reader)
@@ -49,12 +50,7 @@ def report(
             _tell_reason(shares.reason, reader)
         options = {"--mass": None if level == MASS else mass, "--prior": prior}
         given = [part for name, value in options.items() if value is not None for part in (name, value)]
-        content = page(found, shares, text, output.name, [*given, *(["--slow"] if slow else [])]).encode()
-        if len(content) > limits.RECORD_CHARACTERS:
-            raise InvalidInputError(
-                f"the page of this record would be longer than the {limits.RECORD_CHARACTERS:,} bytes that discreet show reads: "
-                "publish the record itself"
-            )
+        content = page_content(found, shares, text, output.name, [*given, *(["--slow"] if slow else [])])
         tell_name(write_new(output, content), output)
 
 
@@ -65,7 +61,20 @@ def _tell_reason(reason: str, reader: "Dirichlet | None") -> None:
     notice(f"the page has no intervals that allow for the noise: {reason}")
 
 
-def _json(found: "Release") -> str:
+def page_content(found: "Release", shares: "Shares", text: str, name: str, options: Sequence[str]) -> bytes:
+    """The page, if commands can read it again. `text` is the record, `name` that of the file, and `options` are those of `show`."""
+    from discreet.commands.page import page
+
+    content = page(found, shares, text, name, options).encode()
+    if len(content) > limits.RECORD_CHARACTERS:
+        raise InvalidInputError(
+            f"the page of this record would be longer than the {limits.RECORD_CHARACTERS:,} bytes that discreet show reads: "
+            "publish the record itself"
+        )
+    return content
+
+
+def page_json(found: "Release") -> str:
     """The record as a page can hold it."""
     try:
         return found.to_json()

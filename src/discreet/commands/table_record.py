@@ -1,27 +1,43 @@
 """A table's public record in words and in fields: a row a group and category."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
 from discreet import limits
 from discreet.commands.options import cell
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, TooLargeError
 
 if TYPE_CHECKING:
     from discreet.inference.groups.arrays import GroupSummaries
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.table_release import TableRelease
 
+_MOST_PAIRS = 2_000_000_000
+"""Pairs of a count and a rest of its group, of all groups, that take half a minute."""
 MOST_ROWS = 999
 """Nobody reads more, and laying them out takes longer than all else."""
 
 
-def table_figures(found: "TableRelease", mass: float, reader: "Dirichlet | None" = None) -> "tuple[GroupSummaries | None, str | None]":
-    """Means and intervals of all cells, or why there are none."""
+def check_table_work(found: "TableRelease") -> None:
+    """Refuse, by what is in a record alone, intervals of all groups that would take minutes."""
+    from discreet.inference.tables.posterior import summary_pairs
+
+    pairs = summary_pairs(found.mechanism)
+    if pairs > _MOST_PAIRS:
+        raise TooLargeError(
+            f"the intervals of these {len(found.cells.groups):,} groups go through about {pairs:,} pairs of possible counts, for minutes: "
+            "discreet show RECORD computes them"
+        )
+
+
+def table_figures(
+    found: "TableRelease", mass: float, reader: "Dirichlet | None" = None, read: "Callable[[], GroupSummaries] | None" = None
+) -> "tuple[GroupSummaries | None, str | None]":
+    """Means and intervals of all cells, or why there are none. `read` gives them, where they are not to be computed here."""
     try:
-        return found.noise_aware(reader).figures(mass), None
+        return found.noise_aware(reader).figures(mass) if read is None else read(), None
     except DiscreetError as error:
         return None, error.in_shell
 

@@ -82,7 +82,7 @@ def verify(
     if as_json:
         print_json(_plain(subject, result))
     else:
-        print_lines(_lines(subject, result))
+        print_lines(verification_lines(subject, result))
     if result.holds is not True:
         raise typer.Exit(_NOT_COMPUTED if result.holds is None else FAILED)
 
@@ -146,7 +146,7 @@ def _plain(subject: "Mechanism | Release", result: "Verification") -> dict[str, 
     return {name: values[name] for name in _FIELDS}
 
 
-def _lines(subject: "Mechanism | Release", result: "Verification") -> Lines:
+def verification_lines(subject: "Mechanism | Release", result: "Verification") -> Lines:
     from discreet.analysis.privacy import mechanism_of
     from discreet.validation import shown
 

@@ -20,6 +20,8 @@ _FILES = {
     "/style.css": ("explore", "static/style.css", "text/css"),
     "/plan.css": ("explore", "static/plan.css", "text/css"),
     "/plan.js": ("explore", "static/plan.js", "text/javascript"),
+    "/read.css": ("explore", "static/read.css", "text/css"),
+    "/read.js": ("explore", "static/read.js", "text/javascript"),
     "/page.js": ("explore", "static/page.js", "text/javascript"),
     "/htmx.min.js": ("explore", "static/htmx.min.js", "text/javascript"),
 }

@@ -170,6 +170,10 @@ def tilt(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: LogFact
     pivot = int(np.argmin([law.peak() for law in laws]))
     ranges = {i: law.window() for i, law in enumerate(laws) if i != pivot}
     found = Tilted(n, laws, pivot, ranges)
+    if found.lowest > found.highest:  # which no draw leads to, but whoever writes a record by hand
+        raise TooLargeError(
+            "floats do not hold the posterior of this outcome: its noisy counts, n and the prior's parameters are too far apart"
+        )
     cells = max(found.highest - found.lowest + 1, *found.widths)
     _check_cells(cells)
     if len(laws) * cells > limits.WINDOW_CONVOLUTIONS or sum(found.widths) > limits.WINDOWS_HELD:

@@ -213,7 +213,8 @@ def _low_end(a: float, b: float) -> float:
     quantile = float(betaincinv(a, b, _TAIL))
     if quantile > 1e-300:
         return float(logit(min(quantile, 1.0 - 2.0**-53)))
-    return float((np.log(_TAIL) + np.log(a) + betaln(a, b)) / a)
+    with np.errstate(divide="ignore", invalid="ignore"):  # a tiny a, whose ends no float holds, is refused by whoever asks for panels
+        return float((np.log(_TAIL) + np.log(a) + betaln(a, b)) / a)
 
 
 def _check_work(cells: int) -> None:
@@ -228,6 +229,8 @@ def panel_edges(families: Sequence[BetaFamily], finer: float = 1.0) -> Floats:
     """Ends of panels on which the densities of all these families are nearly polynomials; `finer` divides their lengths."""
     low, high = min(f.ends[0] for f in families), max(f.ends[1] for f in families)
     far = max(f.far for f in families)
+    if not (np.isfinite([low, high, far]).all() and low < high):
+        raise TooLargeError("floats do not hold this contrast, as with a prior parameter near 0: compare draws instead, as from sample()")
 
     def length(y: float) -> float:
         return 2.0 * min(f.half_panel(y) for f in families) / finer

@@ -183,13 +183,15 @@ def _not_ours(why: str) -> InvalidInputError:
     return InvalidInputError(f"this is not a file that to_parquet wrote: {why}")
 
 
-def read_parquet(path: str | Path) -> dict[str, Any]:
-    """The fields of a table's record in a file, as `read_table` gives them."""
-    place = Path(path).expanduser()
+def read_parquet(path: str | Path | BinaryIO) -> dict[str, Any]:
+    """The fields of a table's record in a file, or in one that is open, as `read_table` gives them."""
+    place: str | Path = Path(path).expanduser() if isinstance(path, (str, Path)) else "the file"
     try:
-        if not place.is_file():
+        if not isinstance(path, (str, Path)):
+            return _read(path)
+        if isinstance(place, Path) and not place.is_file():
             raise InvalidInputError(f"{place} is not a file; name the one that release.to_parquet wrote")  # noqa: TRY301
-        with place.open("rb") as stream:
+        with Path(place).open("rb") as stream:
             return _read(stream)
     except InvalidInputError:
         raise

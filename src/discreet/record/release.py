@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from discreet.errors import ClaimError, InvalidInputError
 from discreet.model.dirichlet import Beta, Dirichlet
@@ -98,8 +98,8 @@ class Release:
         return _read_release(json.read(text))
 
     @classmethod
-    def from_parquet(cls, path: "str | Path") -> "TableRelease":
-        """The record of a table that its `to_parquet` wrote.
+    def from_parquet(cls, path: "str | Path | BinaryIO") -> "TableRelease":
+        """The record of a table that its `to_parquet` wrote, from a file or from one that is open for reading bytes.
 
         Raises InvalidInputError for whatever is not such a file, and otherwise as `from_json` does.
         """

@@ -19,9 +19,9 @@ document.addEventListener("htmx:configRequest", (event) => Object.assign(event.d
 document.addEventListener("htmx:beforeRequest", (event) => event.detail.target.setAttribute("aria-busy", "true"));
 document.addEventListener("htmx:afterRequest", (event) => event.detail.target.removeAttribute("aria-busy"));
 
-// A field whose message is not empty is wrong.
+// A field whose message is not empty is wrong. The event tells of the message that was there before, so the new one is looked up.
 document.addEventListener("htmx:oobAfterSwap", (event) => {
-  const message = event.target;  // the new one; that of the detail is the one it took the place of
+  const message = document.getElementById(event.detail.target.id);
   for (const input of document.querySelectorAll(`[aria-describedby~="${message.id}"]`)) {
     input.setAttribute("aria-invalid", message.textContent ? "true" : "false");
   }
@@ -50,6 +50,7 @@ async function download(button) {
     button.insertAdjacentHTML("afterend", await answer.text());
     return;
   }
+  if (answer.status === 204) return;
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await answer.blob());
   link.download = button.dataset.name;

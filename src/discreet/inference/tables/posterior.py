@@ -36,7 +36,7 @@ from discreet.inference.tables.latent import LatentTable, Margin, Over, Position
 from discreet.inference.tables.one_by_one import OneByOne
 from discreet.inference.tables.other_groups import Group, TiedSizes, check_groups, tied_sizes
 from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, weights_of
-from discreet.inference.tables.summaries import check_summaries, check_total, group_summaries
+from discreet.inference.tables.summaries import check_summaries, check_total, group_summaries, pairs_in_a_group
 from discreet.inference.tables.sums import DRAWS, TableCountsPosterior, category_index
 from discreet.inference.true_counts import LatentCounts, ListedCounts, check_posterior, latent_counts
 from discreet.mechanisms import LatticeGeometric, Mechanism
@@ -97,6 +97,15 @@ def check_table_posterior(mechanism: Mechanism) -> None:
     check_any_total(most, slope, space.n)
     check_summaries(groups, most, slope, space.n)
     check_total(groups, most, slope, space.n)
+
+
+def summary_pairs(mechanism: Mechanism) -> int:
+    """About how many pairs of a count and a rest of its group the summaries of all groups go through; 0 where sizes are public."""
+    space, slope = (lattice := _lattice(mechanism)).table, lattice.noise.slope
+    if space.sizes is not None:
+        return 0
+    possible = space.cells.possible.sum(axis=1)
+    return int((possible > 0).sum() * pairs_in_a_group(int(possible.max()), slope, limits.COUNT if space.n is None else space.n))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -108,15 +108,20 @@ def _private_sizes(table: Table, prior: SizePrior, tail: float) -> GroupSummarie
     return joined(table, each_block(table, summaries))
 
 
-def check_summaries(groups: int, categories: int, slope: float, most: int = limits.COUNT) -> None:
-    """Refuse, by public numbers alone, tables of too many groups for the noise of a usual outcome; no group exceeds `most` records."""
+def pairs_in_a_group(categories: int, slope: float, most: int = limits.COUNT) -> float:
+    """About how many pairs of a count and a rest of its group the noise of a usual outcome leaves possible; no group exceeds `most`."""
     trimmed = -2.0 * float(np.log(TRIMMED))
     counts = min(trimmed, slope * most) / slope + 1.0
-    rests = min(float(np.hypot(trimmed, _SPREAD * (categories - 1) ** 0.5)), slope * most) / slope + 1.0
+    return counts * (min(float(np.hypot(trimmed, _SPREAD * (categories - 1) ** 0.5)), slope * most) / slope + 1.0)
+
+
+def check_summaries(groups: int, categories: int, slope: float, most: int = limits.COUNT) -> None:
+    """Refuse, by public numbers alone, tables of too many groups for the noise of a usual outcome; no group exceeds `most` records."""
+    pairs = pairs_in_a_group(categories, slope, most)
     values = groups * (min(2.0 * _DEEP, slope * most) / slope + 1.0)
-    if counts * rests > limits.PLANE_CELLS and values > limits.SUMMARY_VALUES:
+    if pairs > limits.PLANE_CELLS and values > limits.SUMMARY_VALUES:
         raise TooLargeError(
-            f"the noise leaves about {counts * rests:,.0f} pairs of a count and a rest of its group possible in each of {groups:,} groups: "
+            f"the noise leaves about {pairs:,.0f} pairs of a count and a rest of its group possible in each of {groups:,} groups: "
             "too many for their means and intervals. Less noise (a larger epsilon) or fewer groups need fewer"
         )
 

@@ -1,0 +1,94 @@
+"""The command line and the Python that do what the page did, as texts to copy."""
+
+import csv
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from shlex import quote
+
+from discreet.commands.html import Html, element, joined
+from discreet.commands.options import parse_list
+from discreet.errors import InvalidInputError
+from discreet.explore.opened_records import Record
+from discreet.text import plain
+from discreet.validation import spelling
+
+
+@dataclass(frozen=True)
+class Same:
+    """What does the same: a command and Python, or one of them."""
+
+    command: str | None = None
+    python: str | None = None
+    untyped: bool = False
+    """Whether there is a command for it, but a label has characters that cannot be typed."""
+
+
+def command(name: str, record: Record, *positional: str | None, **options: str | None) -> str | None:
+    """A command about a record. None where an argument cannot be typed: it is None, or has characters that only a program sees."""
+    if any(one is None for one in positional):
+        return None
+    words = [f"./{record.name}" if record.name.startswith("-") else record.name, *(one for one in positional if one is not None)]
+    given = [part for option, value in options.items() if value is not None for part in (f"--{option}", value) if part]
+    guarded = ["--"] if any(word.startswith("-") for word in words) else []
+    parts = [*given, *guarded, *words] if guarded else [*words, *given]
+    text = " ".join(["discreet", name, *map(quote, parts)])
+    return text if text == plain(text) else None
+
+
+def group_text(labels: Sequence[Hashable]) -> str | None:
+    """The labels of a group as a command takes them; None where it would take them for others."""
+    line, spelled = StringIO(), [spelling(label) for label in labels]
+    csv.writer(line, lineterminator="").writerow(spelled)
+    try:
+        same = parse_list(line.getvalue(), "group") == spelled
+    except InvalidInputError:
+        return None
+    return line.getvalue() if same else None
+
+
+def label_code(label: Hashable) -> str:
+    """A label in Python, as the text that it is written as."""
+    return repr(spelling(label))
+
+
+def group_code(labels: Sequence[Hashable]) -> str:
+    """A group in Python: its label, or a tuple of them."""
+    return label_code(labels[0]) if len(labels) == 1 else f"({', '.join(map(label_code, labels))})"
+
+
+def python(record: Record, *lines: str) -> str:
+    """Lines of Python about the release of a record, after those that read it."""
+    imports = ["import discreet as dc"]
+    path = repr(record.name)
+    if record.kind == "parquet":
+        reading = f"dc.Release.from_parquet({path})"
+    else:
+        imports.insert(0, "from pathlib import Path\n")
+        content = f"Path({path}).read_bytes()"
+        if record.kind == "html":
+            imports.append("from discreet.record.pages import record_in")
+            content = f"record_in({content})"
+        reading = f"dc.Release.from_json({content})"
+    return "\n".join([*imports, "", f"release = {reading}", *lines])
+
+
+def shown(place: str, same: Same) -> Html:
+    """Both, each with a button that copies it; `place` is where they stand."""
+    parts = []
+    if same.command is not None:
+        parts.append(_block(f"read-{place}-command", "Command line", same.command))
+    if same.untyped:
+        parts.append(
+            element("p", "A label here has characters that cannot be typed into a command line; Python can name it.", class_="quiet")
+        )
+    if same.python is not None:
+        parts.append(_block(f"read-{place}-python", "Python", same.python))
+    return element("div", element("p", "The same by hand", class_="same-title"), element("div", *parts, class_="same-parts"), class_="same")
+
+
+def _block(key: str, title: str, text: str) -> Html:
+    copy = element("button", "Copy", type="button", data_copy=key, aria_label=f"Copy: {title}")
+    code = Html("\n").join(map(joined, text.splitlines()))
+    top = element("div", element("span", title), copy, class_="same-head")
+    return element("div", top, element("pre", element("code", Html(code), id=key), tabindex="0", aria_label=title), class_="same-part")
