@@ -18,6 +18,7 @@ from discreet import limits
 from discreet.cli import app
 from discreet.commands.contrast import chance
 from discreet.explore.opened_records import read
+from discreet.text import evenly
 from tests.explore_reader import BY, CATEGORIES, COUNTS, PRIOR, PUBLIC, SINGLE, Reader, assert_shown, expected_of, opened, released
 from tests.explore_server import Server, explore
 from tests.support import lowered, mostly_slow
@@ -74,7 +75,8 @@ def test_the_readers_own_prior_is_used_and_named(server: Server, fields: dict[st
     assert "Prior: yours" in answer.words
     assert "in place of the record's" in answer.words
     compared = own.contrast("never", "former").difference
-    assert f"{compared.median():.4g}" in {row[1] for row in reader.ask("contrast", first="0", second="1", **fields).rows}
+    shown = reader.ask("contrast", first="0", second="1", **fields)
+    assert shown.rows[1][1:] == list(evenly([(compared.median(), *compared.interval(0.95))])[0])
 
 
 def test_two_categories_are_compared(server: Server) -> None:
@@ -82,8 +84,7 @@ def test_two_categories_are_compared(server: Server) -> None:
     compared = release.noise_aware().contrast("former", "current")
     shown = opened(server, release).ask("contrast", first="1", second="2", level="80")
     for row, quantity in zip(shown.rows[1:], (compared.difference, compared.ratio, compared.odds_ratio), strict=True):
-        low, high = quantity.interval(0.8)
-        assert row[1:] == [f"{quantity.median():.4g}", f"{low:.4g} to {high:.4g}"]
+        assert row[1:] == list(evenly([(quantity.median(), *quantity.interval(0.8))])[0])
     assert f"with probability {chance(compared.probability)}" in shown.words
 
 
@@ -92,8 +93,7 @@ def test_two_groups_are_compared(server: Server, public: str) -> None:
     release = released(public)
     compared = release.noise_aware().contrast(("north", "m"), ("south", "f"), "current")
     shown = opened(server, release).ask("contrast", first="1", second="2", category="2")
-    low, high = compared.difference.interval(0.95)
-    assert shown.rows[1][1:] == [f"{compared.difference.median():.4g}", f"{low:.4g} to {high:.4g}"]
+    assert shown.rows[1][1:] == list(evenly([(compared.difference.median(), *compared.difference.interval(0.95))])[0])
     assert f"with probability {chance(compared.probability)}" in shown.words
 
 
@@ -191,10 +191,7 @@ def test_what_is_shown_for_one_variable_runs_and_says_the_same(
     shown = reader.ask("contrast", first="0", second="1", **fields)
     printed = run(shown.by_id["read-contrast-command"])
     assert [printed["first"], printed["second"]] == labels[:2]
-    assert shown.rows[1][1:] == [
-        "{median:.4g}".format(**printed["difference"]),
-        "{low:.4g} to {high:.4g}".format(**printed["difference"]),
-    ]
+    assert shown.rows[1][1:] == list(evenly([tuple(printed["difference"][name] for name in ("median", "low", "high"))])[0])
     assert executed(shown.by_id["read-contrast-python"])["contrast"].probability == printed["probability"]
     assert run(reader.ask("verify").by_id["read-verify-command"])["holds"] is True
     executed(reader.ask("verify").by_id["read-verify-python"])
@@ -225,7 +222,7 @@ def test_what_is_shown_for_a_table_runs_and_says_the_same(
     executed(reader.ask("answer").by_id["read-answer-python"])
     shown = reader.ask("contrast", first="0", second="3", category="1")
     printed = run(shown.by_id["read-contrast-command"])
-    assert shown.rows[1][1] == "{median:.4g}".format(**printed["difference"])
+    assert shown.rows[1][1:] == list(evenly([tuple(printed["difference"][name] for name in ("median", "low", "high"))])[0])
     assert executed(shown.by_id["read-contrast-python"])["contrast"].probability == printed["probability"]
     over = reader.ask("margins", over="0")
     means = executed(over.by_id["read-margins-python"])["over"]["-n"].mean()
