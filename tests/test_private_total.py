@@ -333,7 +333,7 @@ def test_what_is_too_wide_is_refused_before_and_after() -> None:
 
 
 def test_tiny_priors_are_foreseen() -> None:
-    usual, tiny = dc.Dirichlet([1, 1]), dc.Dirichlet(["1e-9", 1])
+    usual, tiny = dc.Dirichlet([1, 1]), dc.Dirichlet(["1e-9", "1"])
     mechanism = dc.LatticeGeometric(usual, epsilon=1)
     for found in (dc.capabilities(dc.LatticeGeometric(tiny, epsilon=1)), dc.capabilities(mechanism, tiny)):
         assert found.no_noise_aware is not None
