@@ -154,6 +154,7 @@ def test_mechanisms_that_cannot_say_why(server: Server) -> None:
     assert html.escape(many.reasons[0]) in asked(server, "compared", n="200")
 
 
+@pytest.mark.slow
 def test_curves(server: Server) -> None:
     text = asked(server, "curves", n="50", mechanism="LaplaceHistogram")
     over_epsilon = run_command(shown(text, "plan-over-epsilon-shell"))["rows"]
@@ -254,9 +255,8 @@ def test_what_is_not_wanted_any_more_ends() -> None:
         ("expect", "a,b,c", "a number such as"),
     ],
 )
-@pytest.mark.parametrize("place", ["answer"])
-def test_what_is_wrong_is_said_beside_its_field(server: Server, place: str, field: str, value: str, said: str) -> None:
-    status, headers, text = server.ask("POST", f"/plan/{place}", server.headers(), _body({**FORM, field: value}))
+def test_what_is_wrong_is_said_beside_its_field(server: Server, field: str, value: str, said: str) -> None:
+    status, headers, text = server.ask("POST", "/plan/answer", server.headers(), _body({**FORM, field: value}))
     assert (status, headers["hx-reswap"]) == (200, "none")
     wrong = {name: html.unescape(words) for name, words in re.findall(r'<p id="plan-(\w+)-error"[^>]*>(.*?)</p>', text, re.DOTALL)}
     assert set(wrong) == set(FIELDS)
@@ -269,6 +269,12 @@ def test_what_is_wrong_is_said_beside_its_field(server: Server, place: str, fiel
 
 def _body(fields: dict[str, str]) -> bytes:
     return urlencode(fields).encode()
+
+
+@pytest.mark.parametrize("place", ["slowly", "example", "curves", "compared"])
+def test_slow_answers_leave_the_fields_alone(server: Server, place: str) -> None:
+    """What they would say of a form that has changed since might come after the answer to the new one."""
+    assert server.post(f"/plan/{place}", **(FORM | {"n": "x"})) == (204, "")
 
 
 def test_all_that_is_wrong_is_said_at_once(server: Server) -> None:

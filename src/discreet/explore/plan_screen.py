@@ -70,14 +70,19 @@ def _right() -> Html:
 
 
 def _later(name: str, compute: Callable[[Question, Progress], Html]) -> Callable[[Request], object]:
-    """A slow answer to the question of the form, for a place of the page."""
+    """A slow answer to the question of the form, for a place of the page.
+
+    A form that has become wrong since then is not explained here but by the answer to it, which may have come already.
+    """
 
     async def answered(request: Request) -> Response:
         try:
             question = read(await typed(request))
             found = await request.app.state.turns.run(_place(request, name), lambda check: compute(question, check))
-        except (WrongError, FieldError) as error:
-            return _wrong(_by_field(error))
+        except WrongError:
+            return Response(status_code=204)
+        except FieldError as error:
+            return _wrong({error.field: str(error)})
         except DiscreetError as error:
             found = element("p", str(error), class_="warn")
         return HTMLResponse(found)
