@@ -28,7 +28,7 @@ _TAIL = 1e-8
 """Tilted probability left out on each side of a window."""
 _DENSE, _GROWTH = 3, 1.7
 """Nodes: all counts this near a place where a law may peak, then in geometric progression."""
-_TILTS = 80
+_TILTS = 40
 _NEAR = 0.25
 """The means need to add up to a part of a standard deviation: a tilt changes where windows lie, and no probability."""
 
@@ -172,8 +172,11 @@ class Nodes:
         n, rate, logs, count = np.empty((4, len(self.x), size))
         open_ = np.arange(len(self.x))
         peak = self.likeliest(whole, far, digamma(centre + 1.0) - digamma(whole + centre))
-        start, centre = peak.rate, peak.mean
-        deviation = np.minimum(np.sqrt(peak.variance / peak.sharpness(whole)) + _ROUNDED, deviation)
+        given = self.balanced(open_, centre, far, np.zeros(len(centre)))
+        above, at = (of.log_weight(n_) - log_rising(whole, n_, 1.0) for of, n_ in ((peak, peak.mean), (given, centre)))
+        better = above > at  # a flat weight may have another place where its slope is 0
+        near = np.minimum(np.sqrt(peak.variance / peak.sharpness(whole)) + _ROUNDED, deviation)
+        start, centre, deviation = (np.where(better, *pair) for pair in ((peak.rate, given.rate), (peak.mean, centre), (near, deviation)))
         for _ in range(_ROUNDS):
             tried = _totals_around(centre, deviation, size, step)
             tilts = self._around(open_, tried, far, start)
