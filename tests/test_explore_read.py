@@ -332,7 +332,7 @@ def test_much_work_of_a_table_is_announced(server: Server) -> None:
     for groups, epsilon, announced in ((400, "0.01", True), (3, "0.1", False)):
         wide = dc.LatticeGeometric(PRIOR, None, epsilon, by={"g": list(range(groups))}).release(np.full((groups, 3), 200))
         answer = opened(server, wide).ask("answer")
-        assert ("pairs of possible counts, for minutes: discreet show RECORD computes them" in answer.words) == announced
+        assert ("pairs of possible counts, for minutes: discreet show RECORD --slow computes them" in answer.words) == announced
         assert ("do not allow for the noise" in answer.words) == announced
 
 

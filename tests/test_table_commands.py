@@ -230,3 +230,18 @@ def test_verify_says_for_how_many_cells_of_a_table_its_counts_stand(n: int | lis
     verified = CliRunner().invoke(app, ["verify", str(tmp_path / "table.json")])
     assert verified.exit_code == 0, verified.output
     assert f"between the counts {says}" in " ".join(verified.output.split())
+
+
+def test_intervals_that_take_minutes_are_announced(tmp_path: Path) -> None:
+    """By public numbers: the noise is so wide, and the groups are so many, that going through their counts takes minutes."""
+    by = {"region": [f"region {i}" for i in range(300)]}
+    release = dc.LatticeGeometric(dc.Dirichlet.uniform(3), epsilon="0.1", by=by).release(np.full((300, 3), 30))
+    (tmp_path / "table.json").write_text(release.to_json())
+    for command in (
+        ["show", str(tmp_path / "table.json")],
+        ["report", str(tmp_path / "table.json"), "--output", str(tmp_path / "page.html")],
+    ):
+        done = CliRunner().invoke(app, command, env={"COLUMNS": "200"})
+        assert done.exit_code == 0
+        assert "for minutes" in done.output
+        assert "--slow" in done.output

@@ -61,7 +61,7 @@ def test_noise_that_is_too_wide_is_refused_in_one_line(epsilon: str, n: int | li
 @pytest.mark.parametrize("n", [None, 40_000])
 def test_planes_that_are_too_large_are_refused_where_groups_are_many(n: int | None) -> None:
     """Before anything is held: the limits are lowered, so that what is refused at ten thousand records is refused at a hundred."""
-    with lowered(PLANE_CELLS=1000, SUMMARY_VALUES=100):
+    with lowered(PLANE_CELLS=1000, PLANE_PAIRS=1000, SUMMARY_VALUES=100):
         with pytest.raises(dc.TooLargeError, match=r"pairs of a count and a rest .*larger epsilon"):
             _posterior("0.5", None if n is None else 200, [[50, 20, 30], [10, 40, 50]]).figures()
         reason = dc.capabilities(_mechanism("0.5", n)).no_noise_aware

@@ -183,6 +183,8 @@ TRANSFORM_CELLS = 1 << 24
 """Categories of one group by values of a count, or of their total, where all groups are summarised at once: 128 MB, some times."""
 PLANE_CELLS = 1 << 24
 """Pairs of a count and a rest of one cell where all groups are summarised at once: 128 MB, a few times, and a second."""
+PLANE_PAIRS = 40_000
+"""The same from which on their quantiles need so many sums that one group at a time is faster."""
 PLANE_COMPONENTS = 1 << 17
 """The same where their Betas are added up one by one: seconds."""
 SUMMARY_VALUES = 1 << 20

@@ -96,7 +96,7 @@ def shares_of(
     from discreet.record.table_release import TableRelease
 
     if isinstance(found, TableRelease):
-        return _table_shares(found, mass, reader, read, group)
+        return _table_shares(found, mass, reader, read, group, slow=slow)
     known = noise_aware_figures(found, mass, slow=slow, reader=reader, read=read)
     counts, labels = np.array([found.counts], dtype=object), [cut(label) for label in found.prior.categories]
     figures = [np.array([column]) for column in zip(*known.rows, strict=True)] if known.reason is None else None
@@ -106,9 +106,9 @@ def shares_of(
 
 
 def _table_shares(
-    found: "TableRelease", mass: float, reader: "Dirichlet | None", read: Callable[[], Any] | None, chosen: int | None
+    found: "TableRelease", mass: float, reader: "Dirichlet | None", read: Callable[[], Any] | None, chosen: int | None, *, slow: bool
 ) -> Shares:
-    summaries, reason = table_figures(found, mass, reader, read=read)
+    summaries, reason = table_figures(found, mass, reader, slow=slow, read=read)
     figures = None if summaries is None else [summaries.mean, summaries.low, summaries.high]
     cells = found.cells
     prior = np.tile(found.prior.concentration, (len(cells.groups), 1))

@@ -53,7 +53,7 @@ def print_record(
     from discreet.record.table_release import TableRelease
 
     aware = NoiseAwareFigures() if isinstance(found, TableRelease) else noise_aware_figures(found, mass, slow=slow, reader=reader)
-    print_table(laid_out(found, mass, reader) if isinstance(found, TableRelease) else _table(found, aware, mass), err=err)
+    print_table(laid_out(found, mass, reader, slow=slow) if isinstance(found, TableRelease) else _table(found, aware, mass), err=err)
     if isinstance(found, TableRelease):
         _print_sizes(found, mass, reader, err=err)
     promised = promise_lines(found, computed=computed)
@@ -109,7 +109,7 @@ def record_fields(found: "Release", mass: float = MASS, *, slow: bool = False, r
         "reader_prior": None if reader is None else reader.concentration.tolist(),
     }
     if isinstance(found, TableRelease):
-        return known | group_fields(found, mass, reader)
+        return known | group_fields(found, mass, reader, slow=slow)
     aware = noise_aware_figures(found, mass, slow=slow, reader=reader)
     rows: Sequence[Any] = aware.rows or [(None, None, None)] * len(found.counts)
     shares = found.prior.plus(found.counts).concentration

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _MOST_PAIRS = 2_000_000_000
 """Pairs of a count and a rest of its group, of all groups, that take half a minute."""
+_MOST_WIDE = 200
+"""Groups with so wide noise that they are gone through one at a time, which take as long."""
 MOST_ROWS = 999
 """Nobody reads more, and laying them out takes longer than all else."""
 
@@ -24,27 +26,34 @@ def check_table_work(found: "TableRelease") -> None:
     """Refuse, by what is in a record alone, intervals of all groups that would take minutes."""
     from discreet.inference.tables.posterior import summary_pairs
 
-    pairs = summary_pairs(found.mechanism)
-    if pairs > _MOST_PAIRS:
+    groups, pairs = len(found.cells.groups), summary_pairs(found.mechanism)
+    if groups > _MOST_WIDE if pairs > limits.PLANE_PAIRS * groups else pairs > _MOST_PAIRS:
         raise TooLargeError(
-            f"the intervals of these {len(found.cells.groups):,} groups go through about {pairs:,} pairs of possible counts, for minutes: "
-            "discreet show RECORD computes them"
+            f"the intervals of these {groups:,} groups go through about {pairs:,} pairs of possible counts, for minutes: "
+            "discreet show RECORD --slow computes them"
         )
 
 
 def table_figures(
-    found: "TableRelease", mass: float, reader: "Dirichlet | None" = None, read: "Callable[[], GroupSummaries] | None" = None
+    found: "TableRelease",
+    mass: float,
+    reader: "Dirichlet | None" = None,
+    *,
+    slow: bool,
+    read: "Callable[[], GroupSummaries] | None" = None,
 ) -> "tuple[GroupSummaries | None, str | None]":
     """Means and intervals of all cells, or why there are none. `read` gives them, where they are not to be computed here."""
     try:
+        if not slow:
+            check_table_work(found)
         return found.noise_aware(reader).figures(mass) if read is None else read(), None
     except DiscreetError as error:
         return None, error.in_shell
 
 
-def laid_out(found: "TableRelease", mass: float, reader: "Dirichlet | None" = None) -> Table:
+def laid_out(found: "TableRelease", mass: float, reader: "Dirichlet | None" = None, *, slow: bool) -> Table:
     """The reported counts and, where the noise can be allowed for, posterior means with intervals that do."""
-    figures, reason = table_figures(found, mass, reader)
+    figures, reason = table_figures(found, mass, reader, slow=slow)
     table = Table(title="Private posteriors", caption=None if reason is None else cell(reason))
     for name in (*found.cells.groups.columns, "category"):
         table.add_column(cell(name))
@@ -100,11 +109,11 @@ def _places(found: "TableRelease") -> Iterator[tuple[int, int]]:
     return ((group, category) for group in range(groups) for category in range(categories))
 
 
-def group_fields(found: "TableRelease", mass: float, reader: "Dirichlet | None" = None) -> dict[str, Any]:
+def group_fields(found: "TableRelease", mass: float, reader: "Dirichlet | None" = None, *, slow: bool) -> dict[str, Any]:
     """What `show --json` says of the groups, with None for what is not available."""
     from discreet.record.json import written_label
 
-    figures, reason = table_figures(found, mass, reader)
+    figures, reason = table_figures(found, mass, reader, slow=slow)
 
     def numbers(group: int, category: int) -> dict[str, Any]:
         if figures is None:

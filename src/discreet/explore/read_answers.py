@@ -10,7 +10,6 @@ from discreet.commands.html import Html, element, isolated, joined
 from discreet.commands.page_rows import cut, shares_of
 from discreet.commands.record import check_work
 from discreet.commands.report import page_content, page_json
-from discreet.commands.table_record import check_table_work
 from discreet.commands.verify import verification_lines
 from discreet.explore.forms import FieldError
 from discreet.explore.opened_records import Opened
@@ -60,7 +59,6 @@ def shares(asked: Question, opened: Opened, tell: "Progress", group: int | None 
         return shares_of(release, asked.mass, slow=False, reader=asked.reader, read=posterior)
 
     def figures() -> Any:
-        check_table_work(release)
         return opened.computed((asked.key, asked.prior, asked.level), lambda: posterior().figures(asked.mass))
 
     return shares_of(release, asked.mass, slow=False, reader=asked.reader, read=figures, group=group)

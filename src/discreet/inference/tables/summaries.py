@@ -119,7 +119,7 @@ def check_summaries(groups: int, categories: int, slope: float, most: int = limi
     """Refuse, by public numbers alone, tables of too many groups for the noise of a usual outcome; no group exceeds `most` records."""
     pairs = pairs_in_a_group(categories, slope, most)
     values = groups * (min(2.0 * _DEEP, slope * most) / slope + 1.0)
-    if pairs > limits.PLANE_CELLS and values > limits.SUMMARY_VALUES:
+    if pairs > limits.PLANE_PAIRS and values > limits.SUMMARY_VALUES:
         raise TooLargeError(
             f"the noise leaves about {pairs:,.0f} pairs of a count and a rest of its group possible in each of {groups:,} groups: "
             "too many for their means and intervals. Less noise (a larger epsilon) or fewer groups need fewer"
@@ -133,12 +133,15 @@ def check_total(groups: int, categories: int, slope: float, total: int) -> None:
 
 def _all_at_once(table: Table, batch: WeightedTotals, tail: float, result: GroupSummaries) -> bool:
     """Summarise a batch, unless the noise is too wide for that and the groups are few enough to go through one at a time."""
+    few = len(table) * batch.found.windows.width <= limits.SUMMARY_VALUES
+    if few and pairs_in_a_group(table.cells.z.shape[1], table.cells.slope) > limits.PLANE_PAIRS:
+        return False
     try:
         summarise(batch, tail, result)
     except TooLargeError:
-        if len(table) * batch.found.windows.width > limits.SUMMARY_VALUES:
-            raise
-        return False
+        if few:
+            return False
+        raise
     return True
 
 
