@@ -58,7 +58,7 @@ def asked(server: Server, place: str, **fields: str) -> str:
 
 def shown(text: str, place: str) -> str:
     """What a copy button of this place copies."""
-    found = re.search(rf'<pre id="{place}">(.*?)</pre>', text, re.DOTALL)
+    found = re.search(rf'<code id="{place}">(.*?)</code>', text, re.DOTALL)
     assert found is not None, text
     return html.unescape(found[1])
 
@@ -87,7 +87,7 @@ def test_the_answer_is_the_librarys(server: Server, name: str) -> None:
     assert html.escape(found.sentence) in text
     for width in (found.plain, found.noise_alone, found.width):
         assert f"{points(width)} points</b>" in text
-    assert float(run_command(shown(text, "plan-width-shell"))["width"]) == float(found.width)
+    assert float(run_command(shown(text, "plan-width-command"))["width"]) == float(found.width)
     assert run_python(shown(text, "plan-width-python"))["found"] == found
     assert f"factor of at most <strong>{odds_factor(float(found.epsilon) * (2 if name == 'table' else 1))}</strong>" in text
 
@@ -141,7 +141,7 @@ def test_every_mechanism_side_by_side(server: Server) -> None:
         assert row.mechanism in re.sub(r"</?wbr>", "", text)
         assert row.width is None or f"<td>{points(row.width)}</td>" in text
         assert row.loss is None or f"<td>{row.loss:.4g}</td>" in text
-    command = run_command(shown(text, "plan-compared-shell"))
+    command = run_command(shown(text, "plan-compared-command"))
     assert [row["width"] for row in command["rows"]] == [row["width"] for row in found.to_dicts()]
     assert run_python(shown(text, "plan-compared-python"))["found"].rows == found.rows
 
@@ -157,12 +157,12 @@ def test_mechanisms_that_cannot_say_why(server: Server) -> None:
 @pytest.mark.slow
 def test_curves(server: Server) -> None:
     text = asked(server, "curves", n="50", mechanism="LaplaceHistogram")
-    over_epsilon = run_command(shown(text, "plan-over-epsilon-shell"))["rows"]
+    over_epsilon = run_command(shown(text, "plan-over-epsilon-command"))["rows"]
     ends = dc.width_curve(dc.Dirichlet.uniform(3), 50, epsilons=["0.01", 10], mechanism="LaplaceHistogram")
     assert [over_epsilon[0], over_epsilon[-1]] == ends.to_dicts()
     over_records = run_python(shown(text, "plan-over-records-python"))["found"]
     assert (over_records.mechanism, float(over_records.epsilon)) == ("LaplaceHistogram", 0.2)
-    assert "--curve --epsilon 0.2" in shown(text, "plan-over-records-shell")
+    assert "--curve --epsilon 0.2" in shown(text, "plan-over-records-command")
     for row in (*over_epsilon, *over_records.to_dicts()):
         assert f"<td>{points(row['width'])}</td>" in text
     assert text.count("<title>") == text.count("<desc>") == 2
@@ -183,7 +183,7 @@ def test_the_epsilon_that_a_goal_asks_for(server: Server, fields: dict[str, str]
     text = asked(server, "goal", categories="2", **fields)
     found = dc.plan(dc.Dirichlet.uniform(2), **options)
     assert f'data-epsilon="{float(found.epsilon * factor):g}"' in text
-    assert run_command(shown(text, "plan-goal-shell"))["epsilon"] == float(found.epsilon)
+    assert run_command(shown(text, "plan-goal-command"))["epsilon"] == float(found.epsilon)
     assert run_python(shown(text, "plan-goal-python"))["found"] == found
 
 

@@ -129,8 +129,8 @@ def test_a_slider_that_does_not_wait(server: Server) -> None:
 def test_copying_a_command(server: Server) -> None:
     with opened(server) as page:
         page.click("#plan-answer section:first-child .same summary")
-        page.click("[data-copy=plan-width-shell]")
-        until(page, "document.querySelector('[data-copy=plan-width-shell]').innerText === 'Copied'")
+        page.click("[data-copy=plan-width-command]")
+        until(page, "document.querySelector('[data-copy=plan-width-command]').innerText === 'Copied'")
         assert page.evaluate("navigator.clipboard.readText()").strip() == "discreet plan --n 1000 --epsilon 0.2 --prior uniform:3"
 
 

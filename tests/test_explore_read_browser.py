@@ -136,6 +136,7 @@ def test_a_record_is_read_with_the_keyboard(server: Server, tmp_path: Path) -> N
         page.keyboard.press("Enter")
         page.wait_for_selector("#read-answer .whose strong:text-is('yours')")
         settled(page)
+        page.locator("details.same:has([data-copy='read-answer-command']) > summary").click()
         page.locator("[data-copy='read-answer-command']").click()
         page.wait_for_selector("[data-copy='read-answer-command']:text('Copied')")
         assert page.evaluate("navigator.clipboard.readText()") == "discreet show smoking.json --mass 90% --prior 60,20,20"
@@ -194,7 +195,7 @@ def test_hostile_records_are_text(server: Server, tmp_path: Path) -> None:
             page.wait_for_selector(f"#read-opened .from bdi:text('{path.name[:5]}')")
             settled(page)
             assert HOSTILE in text(page, "h1:visible")
-            assert page.locator("main img, main script, main b").count() == 0
+            assert page.locator("#read img, #read script, #read b").count() == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -7,9 +7,10 @@ from discreet.commands.options import little_said
 from discreet.errors import DiscreetError, TooLargeError
 from discreet.explore.forms import field
 from discreet.explore.pictures import Bar, bars
-from discreet.explore.plan_commands import made_line, plan_command, prior_line, python, same
+from discreet.explore.plan_commands import made_line, plan_command, prior_line, python
 from discreet.explore.plan_example import example, is_quick_example
 from discreet.explore.plan_question import WITH_NOISE, Question, number_words
+from discreet.explore.same import same
 from discreet.mechanisms import Mechanism
 from discreet.planning.comparison import points
 from discreet.planning.plans import plan
@@ -158,7 +159,7 @@ def _loss(made: Mechanism, guarantee: Guarantee, question: Question) -> Html:
     try:
         loss = privacy_loss(made).value
     except DiscreetError as error:
-        return joined(element("p", f"The loss itself is not computed here: {error}", class_="quiet"), same("plan-odds", "", code))
+        return joined(element("p", f"The loss itself is not computed here: {error}", class_="quiet"), same("plan-odds", None, code))
     if loss > guarantee.epsilon * (1.0 - 1e-9):
         words = f"Computed from its definition, the privacy loss is {loss:.4g}, all that {guarantee.level} allows."
     else:
@@ -167,4 +168,4 @@ def _loss(made: Mechanism, guarantee: Guarantee, question: Question) -> Html:
             f"factor of at most {odds_factor(loss)}."
         )
     several = " The factors of several releases about the same data are multiplied."
-    return joined(element("p", words + several, class_="quiet"), same("plan-odds", "", code))
+    return joined(element("p", words + several, class_="quiet"), same("plan-odds", None, code))

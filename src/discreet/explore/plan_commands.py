@@ -4,7 +4,6 @@ from fractions import Fraction
 from shlex import join
 from typing import Any
 
-from discreet.commands.html import Html, element, joined
 from discreet.explore.plan_question import MECHANISMS, Question, number_words
 
 
@@ -55,25 +54,6 @@ def made_line(question: Question) -> str:
     sizes = {"sizes": f"[{question.size}] * {shown}", "total": str(question.size * shown), "nothing": "None"}[question.public]
     by = f'{{"group": [f"group {{i + 1}}" for i in range({shown})]}}'
     return f"made = dc.LatticeGeometric(prior, n={sizes}, epsilon={quoted(question.epsilon)}, by={by})"
-
-
-def same(place: str, question_words: str, python_words: str, note: str = "") -> Html:
-    """How to do the same without the page, closed until someone asks; `place` is unique on the page."""
-    parts = []
-    for kind, title, words in (("shell", "Command line", question_words), ("python", "Python", python_words)):
-        if words:
-            name = f"{place}-{kind}"
-            button = element("button", "Copy", type="button", data_copy=name, aria_label=f"Copy the {title} text", class_="copy")
-            parts.append(
-                element("div", element("div", element("span", title), button, class_="code-head"), element("pre", _lines(words), id=name))
-            )
-    said = [element("p", note, class_="quiet")] if note else []
-    return element("details", element("summary", "The same on the command line and in Python"), *parts, *said, class_="same")
-
-
-def _lines(words: str) -> Html:
-    """Lines that stay lines: in an element a text is one line."""
-    return joined(*(part for line in words.split("\n") for part in (line, Html("\n"))))
 
 
 def quoted(value: Fraction) -> str:

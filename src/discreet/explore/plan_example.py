@@ -9,8 +9,9 @@ from discreet.commands.html import Html, element, isolated, joined
 from discreet.commands.page_figure import figure
 from discreet.commands.page_rows import Shares, shares_of
 from discreet.errors import RefusedError, TooLargeError
-from discreet.explore.plan_commands import made_line, prior_line, same
+from discreet.explore.plan_commands import made_line, prior_line
 from discreet.explore.plan_question import WITH_NOISE, Question
+from discreet.explore.same import same
 from discreet.planning.expected_widths import Believed
 
 _MASS = 0.95
@@ -50,7 +51,7 @@ def example(question: Question) -> Html:
     except (RefusedError, TooLargeError) as error:
         return element("p", str(error), class_="quiet")
     shares = shares_of(release, _MASS, slow=False)
-    ways = same("plan-example", "", _python(question, counts.tolist()), "It draws another example: noise is never the same twice.")
+    ways = same("plan-example", None, _python(question, counts.tolist()), "It draws another example: noise is never the same twice.")
     return joined(_badge(question), _legend(question, shares), *_figures(shares), ways)
 
 

@@ -11,8 +11,9 @@ from discreet.errors import InvalidInputError
 from discreet.explore.forms import field
 from discreet.explore.pictures import Curve, curve
 from discreet.explore.plan_answer import width_given
-from discreet.explore.plan_commands import compare_command, plan_command, python, quoted, same
+from discreet.explore.plan_commands import compare_command, plan_command, python, quoted
 from discreet.explore.plan_question import Question, number_words
+from discreet.explore.same import same
 from discreet.mechanisms.laws import Progress
 from discreet.planning.comparison import Row, compare, points
 from discreet.planning.plans import plan

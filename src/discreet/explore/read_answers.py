@@ -13,8 +13,9 @@ from discreet.commands.report import page_content, page_json
 from discreet.commands.verify import verification_lines
 from discreet.explore.forms import FieldError
 from discreet.explore.opened_records import Opened
-from discreet.explore.read_commands import Same, command, group_code, group_text, label_code, python, shown
+from discreet.explore.read_commands import UNTYPED, command, group_code, group_text, label_code, python
 from discreet.explore.read_questions import Question, chosen_category, chosen_group, chosen_threshold
+from discreet.explore.same import same
 from discreet.record.table_release import TableRelease
 from discreet.text import evenly, plain
 from discreet.validation import spelling
@@ -70,18 +71,18 @@ def answer(asked: Question, given: Mapping[str, str], opened: Opened, tell: "Pro
     whole = given.get("group", ALL_GROUPS) == ALL_GROUPS
     group = None if whole or not isinstance(release, TableRelease) else chosen_group(asked, given, "group")
     found = shares(asked, opened, tell, group)
-    same = shown("answer", _answer_same(asked, found, group))
+    ways = same("read-answer", *_answer_ways(asked, found, group))
     said = f"Intervals of {100.0 * asked.mass:g} % are shown."
     status = element("p", said, id="read-status", class_="unseen", role="status", hx_swap_oob="true")
     inside = "" if group is None or asked.groups is None else group_name(asked.groups.key(group))
     where = [element("p", "In the group ", element("strong", isolated(inside)), " alone.")] if inside else []
-    return joined(*where, page.answered(release, found), _prior_words(asked, found), same, report_same(asked, hx_swap_oob="true"), status)
+    return joined(*where, page.answered(release, found), _prior_words(asked, found), ways, report_same(asked, hx_swap_oob="true"), status)
 
 
 def report_same(asked: Question, **attributes: str) -> Html:
     """The command that writes the report, which follows the level."""
     typed = command("report", asked.record, mass=asked.mass_option, output=report_name(asked.record.name))
-    return element("div", shown("report", Same(typed)), id="read-report-same", **attributes)
+    return element("div", same("read-report", typed, None), id="read-report-same", **attributes)
 
 
 def _prior_words(asked: Question, found: "Shares") -> Html:
@@ -100,7 +101,7 @@ def parameters(prior: "Dirichlet | Beta") -> str:
     return cut(", ".join(map(str, prior.exact[:_LISTED])) + (", …" if prior.k > _LISTED else ""))
 
 
-def _answer_same(asked: Question, found: "Shares", group: int | None) -> Same:
+def _answer_ways(asked: Question, found: "Shares", group: int | None) -> tuple[str | None, str]:
     record, mass = asked.record, repr(asked.mass)
     noted = found.reason is not None
     slow = "" if noted and group is None and asked.groups is None else None
@@ -112,7 +113,7 @@ def _answer_same(asked: Question, found: "Shares", group: int | None) -> Same:
                 "for category in release.prior.categories:",
                 f"    print(category, release.reported.marginal(category).interval({mass}))",
             ]
-        return Same(typed, python(record, *lines))
+        return typed, python(record, *lines)
     lines = [f"posterior = release.noise_aware({asked.reader_code})"]
     if asked.groups is None:
         lines += ["print(posterior.mean())", f"print(posterior.interval({mass}))"]
@@ -122,7 +123,7 @@ def _answer_same(asked: Question, found: "Shares", group: int | None) -> Same:
         at = "" if group is None else "[group]"
         where = [] if group is None else [f"group = posterior.by.index({group_code(asked.groups.key(group))})"]
         lines += [f"figures = posterior.figures({mass})", *where, *(f"print(figures.{name}{at})" for name in ("mean", "low", "high"))]
-    return Same(typed, python(record, *lines))
+    return typed, python(record, *lines)
 
 
 # --- contrasts --------------------------------------------------------------------------------------------------------
@@ -151,7 +152,9 @@ def contrast(asked: Question, given: Mapping[str, str], opened: Opened, tell: "P
     typed = command("contrast", asked.record, *words, mass=asked.mass_option, prior=asked.prior)
     lines = [f"{code}({arguments})", f"print(contrast.difference.interval({asked.mass!r}), contrast.probability)"]
     return joined(
-        sentence, _contrast_table(compared, asked), shown("contrast", Same(typed, python(asked.record, *lines), untyped=typed is None))
+        sentence,
+        _contrast_table(compared, asked),
+        same("read-contrast", typed, python(asked.record, *lines), UNTYPED if typed is None else ""),
     )
 
 
@@ -203,7 +206,7 @@ def above(asked: Question, given: Mapping[str, str], opened: Opened, tell: "Prog
     )
     code = f"posterior = release.noise_aware({asked.reader_code}){inside}"
     lines = [code, f"print(posterior.marginal({label_code(category)}).sf({float(threshold / 100)!r}))"]
-    return joined(sentence, shown("above", Same(python=python(asked.record, *lines))))
+    return joined(sentence, same("read-above", None, python(asked.record, *lines)))
 
 
 def group_name(key: Sequence[Hashable]) -> str:
@@ -226,8 +229,8 @@ def verified(asked: Question, _given: Mapping[str, str], _opened: Opened, _tell:
     listed = element("dl", *(part for word, text in lines for part in (element("dt", word), element("dd", isolated(text)))))
     loss = "" if result.loss is None else f" The computed loss is {result.loss.value:.6g}."
     told = element("p", f"{words[result.holds]}{loss}", class_=kind)
-    same = Same(command("verify", asked.record), python(asked.record, "print(dc.verify(release))"))
-    return joined(told, element("details", element("summary", "What was computed"), listed), shown("verify", same))
+    ways = same("read-verify", command("verify", asked.record), python(asked.record, "print(dc.verify(release))"))
+    return joined(told, element("details", element("summary", "What was computed"), listed), ways)
 
 
 # --- the report -------------------------------------------------------------------------------------------------------

@@ -2,26 +2,16 @@
 
 import csv
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from io import StringIO
 from shlex import quote
 
-from discreet.commands.html import Html, element, joined
 from discreet.commands.options import parse_list
 from discreet.errors import InvalidInputError
 from discreet.explore.opened_records import Record
 from discreet.text import plain
 from discreet.validation import spelling
 
-
-@dataclass(frozen=True)
-class Same:
-    """What does the same: a command and Python, or one of them."""
-
-    command: str | None = None
-    python: str | None = None
-    untyped: bool = False
-    """Whether there is a command for it, but a label has characters that cannot be typed."""
+UNTYPED = "A label here has characters that cannot be typed into a command line; Python can name it."
 
 
 def command(name: str, record: Record, *positional: str | None, **options: str | None) -> str | None:
@@ -71,24 +61,3 @@ def python(record: Record, *lines: str) -> str:
             content = f"record_in({content})"
         reading = f"dc.Release.from_json({content})"
     return "\n".join([*imports, "", f"release = {reading}", *lines])
-
-
-def shown(place: str, same: Same) -> Html:
-    """Both, each with a button that copies it; `place` is where they stand."""
-    parts = []
-    if same.command is not None:
-        parts.append(_block(f"read-{place}-command", "Command line", same.command))
-    if same.untyped:
-        parts.append(
-            element("p", "A label here has characters that cannot be typed into a command line; Python can name it.", class_="quiet")
-        )
-    if same.python is not None:
-        parts.append(_block(f"read-{place}-python", "Python", same.python))
-    return element("div", element("p", "The same by hand", class_="same-title"), element("div", *parts, class_="same-parts"), class_="same")
-
-
-def _block(key: str, title: str, text: str) -> Html:
-    copy = element("button", "Copy", type="button", data_copy=key, aria_label=f"Copy: {title}")
-    code = Html("\n").join(map(joined, text.splitlines()))
-    top = element("div", element("span", title), copy, class_="same-head")
-    return element("div", top, element("pre", element("code", Html(code), id=key), tabindex="0", aria_label=title), class_="same-part")

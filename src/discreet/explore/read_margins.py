@@ -12,8 +12,9 @@ from discreet.commands.page_rows import Panel, Row, Shares, cut
 from discreet.explore.forms import FieldError
 from discreet.explore.opened_records import Opened
 from discreet.explore.read_answers import posterior_of
-from discreet.explore.read_commands import Same, python, shown
+from discreet.explore.read_commands import python
 from discreet.explore.read_questions import Question
+from discreet.explore.same import same
 from discreet.record.table_release import TableRelease
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def margins(asked: Question, given: Mapping[str, str], opened: Opened, tell: "Pr
         lines += ["for label in over:", f"    print(label, over[label].mean(), over[label].interval({asked.mass!r}))"]
     else:
         lines += ["print(over.mean())", f"print(over.interval({asked.mass!r}))"]
-    return joined(page.answered(release, shares), shown("margins", Same(python=python(asked.record, *lines))))
+    return joined(page.answered(release, shares), same("read-margins", None, python(asked.record, *lines)))
 
 
 def _columns(release: TableRelease, text: str) -> tuple[str, ...]:

@@ -176,7 +176,8 @@ class Nodes:
         above, at = (of.log_weight(n_) - log_rising(whole, n_, 1.0) for of, n_ in ((peak, peak.mean), (given, centre)))
         better = above > at  # a flat weight may have another place where its slope is 0
         near = np.minimum(np.sqrt(peak.variance / peak.sharpness(whole)) + _ROUNDED, deviation)
-        start, centre, deviation = (np.where(better, *pair) for pair in ((peak.rate, given.rate), (peak.mean, centre), (near, deviation)))
+        start, centre = np.where(better, peak.rate, given.rate), np.where(better, peak.mean, centre)
+        deviation = np.where(better, near, deviation)
         for _ in range(_ROUNDS):
             tried = _totals_around(centre, deviation, size, step)
             tilts = self._around(open_, tried, far, start)

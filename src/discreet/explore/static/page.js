@@ -19,9 +19,9 @@ document.addEventListener("htmx:configRequest", (event) => Object.assign(event.d
 document.addEventListener("htmx:beforeRequest", (event) => event.detail.target.setAttribute("aria-busy", "true"));
 document.addEventListener("htmx:afterRequest", (event) => event.detail.target.removeAttribute("aria-busy"));
 
-// A field whose message is not empty is wrong. The event tells of the message that was there before, so the new one is looked up.
+// A field whose message is not empty is wrong. The event comes to the new message; its detail tells of the one before.
 document.addEventListener("htmx:oobAfterSwap", (event) => {
-  const message = document.getElementById(event.detail.target.id);
+  const message = event.target;
   for (const input of document.querySelectorAll(`[aria-describedby~="${message.id}"]`)) {
     input.setAttribute("aria-invalid", message.textContent ? "true" : "false");
   }

@@ -26,9 +26,11 @@ document.addEventListener("input", (event) => {
   htmx.trigger("#plan-form", "moved");
 }, true);
 
+// What a script of the page puts into it has no target of a request.
 document.addEventListener("htmx:afterSwap", (event) => {
-  if (event.detail.target.id === "plan") follow();
-  const found = event.detail.target.id === "plan-goal-answer" && event.detail.target.querySelector("[data-epsilon]");
+  const target = event.detail.target;
+  if (target?.id === "plan") follow();
+  const found = target?.id === "plan-goal-answer" && target.querySelector("[data-epsilon]");
   if (!found) return;
   epsilonField().value = found.dataset.epsilon;
   follow();

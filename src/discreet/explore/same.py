@@ -1,0 +1,20 @@
+"""The command line and the Python that do the same as an answer of the page, each with a button that copies it."""
+
+from discreet.commands.html import Html, element, joined
+
+
+def same(place: str, command: str | None, python: str | None, note: str = "") -> Html:
+    """Both, or one of them, closed until someone asks; `place` is unique on the page. A note says what is to be known about them."""
+    texts = ("command", "Command line", command), ("python", "Python", python)
+    parts = [_block(f"{place}-{kind}", title, text) for kind, title, text in texts if text is not None]
+    if note:
+        parts.append(element("p", note, class_="quiet"))
+    summary = element("summary", "The same on the command line and in Python")
+    return element("details", summary, element("div", *parts, class_="same-parts"), class_="same")
+
+
+def _block(key: str, title: str, text: str) -> Html:
+    copy = element("button", "Copy", type="button", data_copy=key, aria_label=f"Copy: {title}")
+    code = Html("\n").join(map(joined, text.splitlines()))
+    top = element("div", element("span", title), copy, class_="same-head")
+    return element("div", top, element("pre", element("code", Html(code), id=key), tabindex="0", aria_label=title), class_="same-part")
