@@ -186,6 +186,16 @@ def test_next_to_no_noise_leaves_the_width_without_privacy() -> None:
     assert (average, widest) == pytest.approx((own.mean(), own.max()), rel=0.02)
 
 
+@pytest.mark.parametrize(("n", "epsilon"), [(None, 40), (200, 81)])
+def test_no_noise_at_all_is_not_simulated(n: int | None, epsilon: int) -> None:
+    prior = dc.Dirichlet([0.5, 1, 3])
+    last, first = (dc.expected_width(dc.LatticeGeometric(prior, n, level), n=200) for level in (epsilon, epsilon + 1))
+    assert last.method == "simulation"
+    assert first.method != "simulation"
+    assert float(first) == float(plain_width(Believed.of(prior, 200, None)))
+    assert float(last) == pytest.approx(float(first), rel=1e-9, abs=5.0 * last.standard_error)
+
+
 def test_the_standard_error_is_how_far_other_simulations_are() -> None:
     mechanism = dc.LatticeGeometric(dc.Dirichlet.uniform(3), 30, "0.3")
     found = [dc.expected_width(mechanism, rng=seed) for seed in range(9)]

@@ -53,6 +53,8 @@ _STILL = 1e-6
 """A control that varies less than this, relative to the width, is left out: what varies is rounding."""
 _PUBLIC_COST, _PRIVATE_COST = 6_000, 1_000
 """Counts of all outcomes that are simulated: fewer outcomes where there are many categories, or where the total must be found too."""
+_CERTAIN = 1e15
+"""How many times as likely as its neighbours a count must be, for each record and category, to be taken for the only one."""
 _MANY_TARGETS = 40
 """Categories of each outcome that are looked at where few outcomes with many categories are simulated."""
 
@@ -215,9 +217,17 @@ def width_of(
         return _listed_width(mechanism, believed, worst=worst)
     if mechanism.k == 2 and noise.blocks:
         return _two_categories(believed).width(float(mechanism.epsilon), coarse=coarse)
+    if _is_silent(noise, mechanism.k, believed.n):
+        return plain_width(believed, worst=worst)
     generator = np.random.default_rng(0) if rng is None else rng
     candidates = _widest(believed) if worst else [None]
     return max(_simulated_width(mechanism, noise, believed, only, effort, generator) for only in candidates)
+
+
+def _is_silent(noise: CellNoise, k: int, n: int) -> bool:
+    """Whether there is next to no noise: a count that is 1 off is so unlikely that no reader believes in it, whatever the prior says."""
+    beside = noise.log_factor(np.array([-1.0, 1.0])) - noise.log_factor(np.array([0.0]))
+    return bool(beside.max() < -np.log(_CERTAIN * n * k))
 
 
 def _widest(believed: Believed) -> list[int | None]:
