@@ -235,7 +235,7 @@ def test_blocks_of_many_categories_have_noise_of_the_right_size() -> None:
     assert law.p_value(sizes[WRONG].tolist()) < FALSE_ALARM
 
 
-@pytest.mark.parametrize(("k", "epsilon", "size"), [(3, "1", 7000), (4, "1", 5000)])
+@pytest.mark.parametrize(("k", "epsilon", "size"), [(3, "1", 7000), pytest.param(4, "1", 5000, marks=pytest.mark.slow)])
 def test_noise_by_way_of_the_total_has_the_same_law(k: int, epsilon: str, size: int) -> None:
     """The sampler for many categories, at a few, where the whole law can be listed."""
     exact = Fraction(epsilon)

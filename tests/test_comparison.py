@@ -24,7 +24,7 @@ from discreet.planning.comparison import PUBLIC_CHOICE, Comparison, compare
 from discreet.planning.plans import Plan
 from discreet.planning.plans import plan as plan_goal
 from discreet.record.guarantee import NO_GUARANTEE
-from tests.support import lowered, mostly_slow
+from tests.support import lowered
 
 
 def plan(prior: dc.Dirichlet | dc.Beta, **options: Any) -> Plan:
@@ -124,6 +124,7 @@ def test_the_default_is_not_the_best_everywhere() -> None:
     assert zhang + 3.0 * zhang.standard_error < lattice - 3.0 * lattice.standard_error
 
 
+@pytest.mark.slow
 def test_plans_reach_any_size() -> None:
     """Noise of ε = 0.001 against 10^9 records or more; the error of a plan is that of its n, and less than it does not do."""
     found = plan(dc.Dirichlet.uniform(5), error=0.01, epsilon="0.001")
@@ -217,7 +218,8 @@ def test_a_target_that_an_error_levels_off_above_is_refused() -> None:
         plan(dc.Beta(1, 1), error=0.01, epsilon=1, mechanism="HellingerGlobal")
 
 
-@pytest.mark.parametrize("k", mostly_slow([15, 30, 1000], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [15, 30, 1000])
 def test_an_error_that_begins_level_is_followed_until_it_falls(k: int) -> None:
     """With many categories the first thousands of records drown in the noise: the error stays at 1 before it falls."""
     assert plan(dc.Dirichlet.uniform(k), error=0.2, epsilon=1).error <= 0.2

@@ -25,8 +25,8 @@ INDENTED = re.compile(r"(?:^ {4}\S.*\n(?: {4}.*\n)*)", re.MULTILINE)
 
 PRINTED = re.compile(r"^print\(.*\)  # (→ )?(.*)$", re.MULTILINE)
 
-TOO_LONG = ("reproduce", "compare --n 1500")
-"""Commands that take minutes; they have tests of their own, and here only their options are looked at."""
+TOO_LONG = ("reproduce", "compare --n 1500", "explore")
+"""Commands that take minutes, or answer until they are interrupted; they have tests of their own, and here only their options are looked at."""
 
 
 @dataclass(frozen=True)

@@ -367,10 +367,14 @@ def test_a_curve_over_the_number_of_records() -> None:
     plt.close("all")
 
 
-def test_commands_that_are_given_n_and_epsilon(tmp_path: Path) -> None:
+def test_commands_that_are_given_n_and_epsilon() -> None:
     found = json.loads(runner.invoke(app, ["plan", "--n", "40", "--epsilon", "1/2", "--json"]).stdout)
     assert found["width"] == float(planned(dc.Beta(1, 1), n=40, epsilon="1/2").width)
     assert "points wide; without privacy" in runner.invoke(app, ["plan", "--n", "40", "--epsilon", "1"]).stdout
+
+
+@pytest.mark.slow
+def test_the_command_that_draws_a_curve_over_n(tmp_path: Path) -> None:
     curve = json.loads(runner.invoke(app, ["plan", "--curve", "--epsilon", "1/2", "--json"]).stdout)
     assert curve["rows"] == dc.records_curve(dc.Beta(1, 1), "1/2").to_dicts()
     picture = tmp_path / "curve.png"

@@ -261,7 +261,7 @@ def test_most_probable_values_that_are_no_interval(weight: Any, a: Any, b: Any, 
     assert high - low == pytest.approx(_shortest(law, 0.95) if length is None else length, rel=1e-8)
 
 
-@pytest.mark.parametrize("n", [400, None])
+@pytest.mark.parametrize("n", mostly_slow([400, None], 1))
 def test_the_hdi_of_posteriors(n: int | None) -> None:
     """At a count near 0 it begins at 0; a small peak that holds next to nothing at 0 is not mentioned."""
     release = release_of(dc.LatticeGeometric(dc.Dirichlet.jeffreys(categories=CATEGORIES), n, "0.5"), (250, 151, -1))
