@@ -26,7 +26,7 @@ INDENTED = re.compile(r"(?:^ {4}\S.*\n(?: {4}.*\n)*)", re.MULTILINE)
 PRINTED = re.compile(r"^print\(.*\)  # (→ )?(.*)$", re.MULTILINE)
 
 TOO_LONG = ("reproduce", "compare --n 1500", "explore")
-"""Commands that take minutes, or answer until they are interrupted; they have tests of their own, and here only their options are looked at."""
+"""Commands that take minutes, or answer until interrupted; they have tests of their own, and here only their options are looked at."""
 
 
 @dataclass(frozen=True)

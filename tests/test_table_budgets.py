@@ -265,13 +265,14 @@ def test_a_ledger_of_the_third_version_is_brought_up_to_date_by_a_spend(ledger: 
     path = tmp_path / "ledger.db"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DELETE FROM discreet_budget WHERE dataset = 'strata'")
+        connection.execute("ALTER TABLE discreet_spend DROP COLUMN request")
         connection.execute("UPDATE discreet_ledger SET version = 3")
     before = path.read_bytes()
     assert [str(budget.neighbours) for budget in ledger.datasets()] == ["add or remove one", "replace one"]
     assert path.read_bytes() == before
     ledger.release("survey", of_total(), TABLE)
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT version FROM discreet_ledger").fetchall() == [(4,)]
+        assert connection.execute("SELECT version FROM discreet_ledger").fetchall() == [(5,)]
 
 
 @pytest.mark.slow
