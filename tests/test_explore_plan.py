@@ -84,7 +84,11 @@ def test_the_answer_is_the_librarys(server: Server, name: str) -> None:
     fields, options = CASES[name]
     text = asked(server, "answer", **fields)
     found: Any = dc.plan(options.pop("prior"), **options)
-    assert html.escape(found.sentence) in text
+    if "groups" in fields:
+        whole = f"With ε = {fields.get('epsilon', FORM['epsilon'])} for the whole table, the intervals of a group of {found.n} records"
+        assert f"{whole} will be about {points(found.width)} points wide; without privacy {points(found.plain)}." in text
+    else:
+        assert html.escape(found.sentence) in text
     for width in (found.plain, found.noise_alone, found.width):
         assert f"{points(width)} points</b>" in text
     assert float(run_command(shown(text, "plan-width-command"))["width"]) == float(found.width)
@@ -235,20 +239,26 @@ def test_what_is_not_wanted_any_more_ends() -> None:
         ("prior", "uniform:4", "there are 3"),
         ("public", "sizes", "none are declared"),
         ("public", "all", "must be total"),
-        ("n", "", "n is needed"),
-        ("n", "ten", "a number such as"),
+        ("n", "", "the number of records is needed"),
+        ("n", "ten", "a whole number such as"),
+        ("n", "1,5", "a whole number such as"),
+        ("n", "1.500", "a whole number such as"),
         ("n", "0", "from 1 to 2**53"),
         ("n", "10.5", "whole number"),
-        ("n", "1e400", "n must be"),
+        ("n", "1e400", "a whole number such as"),
+        ("prior", "1e100,1,1", "from 1e-06 to 1,000,000,000"),
+        ("prior", "1,1,1e-9", "from 1e-06 to 1,000,000,000"),
         ("epsilon", "", "ε is needed"),
         ("epsilon", "0", "greater than 0"),
+        ("epsilon", "0,5", "a number such as 0.5"),
+        ("epsilon", "1,000", "a number such as 0.5"),
         ("epsilon", "1/0", "a number such as"),
         ("epsilon", "1000", "from 0.0001 to 100"),
         ("epsilon", "1e-9", "from 0.0001 to 100"),
         ("epsilon", "<script>", "a number such as"),
         ("mechanism", "Magic", "choose one of"),
         ("groups", "0", "from 1 to 1,000,000"),
-        ("groups", "2.5", "from 1 to 1,000,000"),
+        ("groups", "2.5", "a whole number such as"),
         ("size", "10", "say how many there are"),
         ("expect", "0.5,0.5", "for each of the 3"),
         ("expect", "0.5,0.5,0.5", "add up to 1.5"),
@@ -337,3 +347,17 @@ def test_the_form_has_every_field_with_its_label_and_message(server: Server) -> 
     assert tuple(re.findall(r"<option>(.*?)</option>", text)) == MECHANISMS
     assert "style=" not in text
     assert "onclick" not in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "said"),
+    [("price", "1e400", "more than 1"), ("width", "1e400", "below 100"), ("width", "1e-400", "below 100"), ("price", "1", "more than 1")],
+)
+def test_goals_that_nobody_has(server: Server, kind: str, target: str, said: str) -> None:
+    status, text = server.post("/plan/goal", **FORM, kind=kind, goal=target)
+    assert status == 200
+    assert said in text
+
+
+def test_a_form_of_any_length_is_not_taken(server: Server) -> None:
+    assert server.post("/plan/answer", **(FORM | {"categories": "a," * 2**20}))[0] == 413

@@ -28,6 +28,8 @@ TABLE_CELLS = 50_000_000
 """Groups by categories: each array of a table is then at most 400 MB."""
 RECORD_CHARACTERS = 1 << 26
 """Characters of a record."""
+FORM_BYTES = 1 << 20
+"""Bytes of a form of the page of `discreet explore`: a thousand labels."""
 REQUEST_BYTES = 1 << 27
 """Bytes that the page of `discreet explore` may send at once: a record with all its characters, and the form around it."""
 OPENED_RECORDS = 8

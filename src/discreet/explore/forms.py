@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from discreet import limits
 from discreet.commands.html import Html, element, joined
 from discreet.errors import DiscreetError
 from discreet.explore.access import TooLongError
@@ -27,8 +28,11 @@ class FieldError(Exception):
 
 async def typed(request: Request) -> dict[str, str]:
     """The fields of a form by their names; one that was sent twice has its last value."""
+    body = await request.body()
+    if len(body) > limits.FORM_BYTES:
+        raise TooLongError
     try:
-        pairs = parse_qsl((await request.body()).decode(), keep_blank_values=True, max_num_fields=_FIELDS)
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS)
     except ValueError:
         return {}
     return {name: value.strip() for name, value in pairs}

@@ -92,12 +92,22 @@ def _width_section(question: Question) -> Html:
     return element(
         "section",
         heading,
-        element("p", found.sentence, class_="lead"),
+        element("p", _sentence(question, found), class_="lead"),
         *warning,
         picture,
         element("p", caption, class_="quiet"),
         notes,
         ways,
+    )
+
+
+def _sentence(question: Question, found: WidthPlan) -> str:
+    """The planner's sentence; where there are groups, with the ε of the whole table."""
+    if question.groups is None:
+        return found.sentence
+    return (
+        f"With ε = {number_words(question.epsilon)} for the whole table, the intervals of a group of {question.size:,} records will be "
+        f"about {points(found.width)} points wide; without privacy {points(found.plain)}."
     )
 
 
@@ -111,7 +121,7 @@ def _notes(question: Question) -> list[str]:
             "Only the total of the table is public, so noise must hide the groups too: one group is planned with half of your ε, which is "
             "a little pessimistic. "
         )
-    if question.planned_public == "nothing":
+    if question.public == "nothing":
         notes.append("How many records there are stays private: the number here is a guess, and must not come from the data. ")
     return notes
 

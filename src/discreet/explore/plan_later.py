@@ -21,6 +21,8 @@ from discreet.planning.records_curves import RecordsCurve, records_curve
 from discreet.planning.width_plans import WidthCurve, WidthPlan, width_curve
 
 GOAL_FIELDS = ("goal",)
+_MOST_TIMES, _LEAST_WIDTH = 1_000_000, Fraction(1, 10**9)
+"""Goals that someone may have."""
 
 # --- every mechanism ----------------------------------------------------------------------------------------------------
 
@@ -154,6 +156,10 @@ def _goal(fields: Mapping[str, str]) -> tuple[str, Fraction, str]:
         raise InvalidInputError("say how wide the intervals may be, such as 4")
     if fields.get("kind") == "price":
         price = parse_number(text, "how many times as wide")
+        if not 1 < price <= _MOST_TIMES:
+            raise InvalidInputError(f"say how many times as wide as without privacy: more than 1, and up to {_MOST_TIMES:,}")
         return "price", price, number_words(price)
     width = parse_share(text if text.endswith("%") else f"{text}%", "the width in points")
+    if not _LEAST_WIDTH <= width < 1:
+        raise InvalidInputError(f"the width must be from {float(_LEAST_WIDTH * 100):g} to below 100 points")
     return "width", width, f"{number_words(width * 100)}%"

@@ -1,5 +1,6 @@
 """What a steward asks on the screen for plans: public numbers alone, read from the fields of its form."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,6 +34,8 @@ _GROUPS_SHOWN = 6
 _MOST_GROUPS = 1_000_000
 _EPSILONS = Fraction(1, 10_000), Fraction(100)
 """Beyond these nothing is promised, or nothing is said."""
+_PRIORS = Fraction(1, 10**6), Fraction(10**9)
+"""Parameters of priors that someone may have; others take long to plan with."""
 
 _Value = TypeVar("_Value")
 
@@ -119,10 +122,10 @@ def read(fields: Mapping[str, str]) -> Question:
 
     labels = taken("categories", _labels)
     words = fields.get("prior") or "uniform"
-    prior = None if labels is None else taken("prior", lambda _: parse_prior(words, labels[0], "the prior"))
+    prior = None if labels is None else taken("prior", lambda _: _prior(words, labels[0]))
     groups = taken("groups", lambda text: _whole(text, "the number of groups", _MOST_GROUPS) if text else None)
     public = taken("public", lambda text: check_public(text or "total", "what is public:", groups=groups is not None or "groups" in wrong))
-    n = taken("n", lambda text: check_records(_typed_number(text, "n")))
+    n = taken("n", lambda text: check_records(_typed_count(text, "the number of records"), "the number of records"))
     epsilon = taken("epsilon", _epsilon)
     name = taken("mechanism", _mechanism)
     size = taken("size", lambda text: _size(text, n, groups))
@@ -132,15 +135,19 @@ def read(fields: Mapping[str, str]) -> Question:
     return Question(prior, _prior_words(words, prior), labels[1], public, n, epsilon, name, expect, groups, size)
 
 
-def _typed_number(text: str, name: str) -> Fraction:
-    """A number as people type it: 10,000 or 10 000 as well."""
+def _typed_count(text: str, name: str) -> Fraction:
+    """A number of records or groups as people type it: 10,000 and 10 000 too, but no comma that could be that of a decimal."""
     if not text:
         raise InvalidInputError(f"{name} is needed")
-    return parse_number(text.replace(",", "").replace(" ", "").replace("\u00a0", "").replace("_", ""), name)
+    grouped = re.fullmatch(r"[0-9]{1,3}(?:[, \u00a0\u202f_][0-9]{3})+", text)
+    digits = re.sub(r"[^0-9]", "", text) if grouped else text
+    if not re.fullmatch(r"[0-9]+(?:[eE]\+?[0-9]{1,2})?", digits):
+        raise InvalidInputError(f"{name} must be a whole number such as 1500 or 1,500, got {shown(text)!r}")
+    return parse_number(digits, name)
 
 
 def _whole(text: str, name: str, most: int) -> int:
-    value = _typed_number(text, name)
+    value = _typed_count(text, name)
     if value.denominator != 1 or not 1 <= value <= most:
         raise InvalidInputError(f"{name} must be a whole number from 1 to {most:,}, got {shown(text)!r}")
     return int(value)
@@ -160,6 +167,13 @@ def _labels(text: str) -> tuple[list[str], bool]:
     return labels, True
 
 
+def _prior(words: str, labels: list[str]) -> Dirichlet:
+    prior = parse_prior(words, labels, "the prior")
+    if not _PRIORS[0] <= min(prior.exact) <= max(prior.exact) <= _PRIORS[1]:
+        raise InvalidInputError(f"each number of the prior must be from {float(_PRIORS[0]):g} to {float(_PRIORS[1]):,.0f} here")
+    return prior
+
+
 def _categories(text: str) -> int:
     value = check_positive(parse_number(text, "the number of categories"), "the number of categories")
     if not 2 <= value <= MOST_CATEGORIES:
@@ -168,7 +182,9 @@ def _categories(text: str) -> int:
 
 
 def _epsilon(text: str) -> Fraction:
-    value = check_positive(_typed_number(text, "ε"), "ε")
+    if not text:
+        raise InvalidInputError("ε is needed")
+    value = check_positive(parse_number(text, "ε"), "ε")
     if not _EPSILONS[0] <= value <= _EPSILONS[1]:
         raise InvalidInputError(f"ε must be from {float(_EPSILONS[0]):g} to {float(_EPSILONS[1]):g} here, got {shown(text)}")
     return value
@@ -185,7 +201,7 @@ def _size(text: str, n: int | None, groups: int | None) -> int | None:
     if text and groups is None:
         raise InvalidInputError("this is about the groups of a table: say how many there are, or leave it empty")
     if text:
-        size = check_records(_typed_number(text, "the size of a group"), "the size of a group")
+        size = check_records(_typed_count(text, "the size of a group"), "the size of a group")
         if n is not None and size > n:
             raise InvalidInputError(f"a group cannot have more than all {n:,} records")
         return size

@@ -44,6 +44,8 @@ async def _answered(request: Request) -> Response:
             found = _slowly()
     except (WrongError, FieldError) as error:
         return _wrong(_by_field(error))
+    except DiscreetError as error:
+        found = element("p", str(error), class_="warn")
     return HTMLResponse(joined(found, _right()), headers={"HX-Trigger": "plan-answered"})
 
 

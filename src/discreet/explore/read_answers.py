@@ -11,6 +11,7 @@ from discreet.commands.page_rows import cut, shares_of
 from discreet.commands.record import check_work
 from discreet.commands.report import page_content, page_json
 from discreet.commands.verify import verification_lines
+from discreet.errors import InvalidInputError
 from discreet.explore.forms import FieldError
 from discreet.explore.opened_records import Opened
 from discreet.explore.read_commands import UNTYPED, command, group_code, group_text, label_code, python
@@ -81,7 +82,7 @@ def answer(asked: Question, given: Mapping[str, str], opened: Opened, tell: "Pro
 
 def report_same(asked: Question, **attributes: str) -> Html:
     """The command that writes the report, which follows the level."""
-    typed = command("report", asked.record, mass=asked.mass_option, output=report_name(asked.record.name))
+    typed = command("report", asked.record, mass=asked.mass_option, prior=asked.prior, output=report_name(asked.record.name))
     return element("div", same("read-report", typed, None), id="read-report-same", **attributes)
 
 
@@ -237,8 +238,10 @@ def verified(asked: Question, _given: Mapping[str, str], _opened: Opened, _tell:
 
 
 def report(asked: Question, opened: Opened, tell: "Progress") -> bytes:
-    """The page that `discreet report` writes: with the record's own prior."""
-    release, own = asked.record.release, Question(asked.key, asked.record, asked.level, None)
+    """The page that `discreet report` writes, with the level and the prior that are set."""
+    release, given = asked.record.release, {"--mass": asked.mass_option, "--prior": asked.prior}
     text = page_json(release)
-    options = [] if asked.mass_option is None else ["--mass", asked.mass_option]
-    return page_content(release, shares(own, opened, tell), text, report_name(asked.record.name), options)
+    found, options = shares(asked, opened, tell), [part for name, value in given.items() if value is not None for part in (name, value)]
+    if asked.prior is not None and found.reason is not None:
+        raise InvalidInputError(f"your own prior needs a posterior that allows for the noise, and here is none: {found.reason}")
+    return page_content(release, found, text, report_name(asked.record.name), options)

@@ -249,7 +249,7 @@ def _report(asked: Question) -> Html:
     name = report_name(asked.record.name)
     words = (
         "One page for people, with the figure, the promise and the record inside. It needs no server, and opens here again. "
-        "It has the record's own prior, and intervals of the level that is set here."
+        "It has the prior and the level of the intervals that are set here."
     )
     button = element(
         "button",

@@ -19,8 +19,8 @@ from discreet.explore.application import application
 
 _ADDRESS = "127.0.0.1"
 _FIRST_PORT, _LAST_PORT = 1024, 65535
-_CONNECTIONS = 64
-"""Requests that are answered at once; more are told to come again."""
+_WAITING = 64
+"""Connections that wait to be taken up."""
 
 
 def serve(port: int | None, *, browser: bool) -> None:
@@ -33,11 +33,12 @@ def serve(port: int | None, *, browser: bool) -> None:
         log_level="critical",
         access_log=False,
         server_header=False,
-        limit_concurrency=_CONNECTIONS,
         timeout_graceful_shutdown=1,
         ws="none",
     )
-    signal.signal(signal.SIGTERM, _leave)
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _leave)
     with listener, _door(host, token) as door:
         sys.stdout.write(f"discreet explore is at http://{host}/#{token}\nPress Ctrl+C to end it.\n")
         sys.stdout.flush()
@@ -47,6 +48,8 @@ def serve(port: int | None, *, browser: bool) -> None:
             uvicorn.Server(config).run(sockets=[listener])
         except KeyboardInterrupt:
             sys.stdout.write("\nended\n")
+            sys.stdout.flush()
+    os._exit(0)  # a thread may still compute what nobody waits for
 
 
 def _listener(port: int | None) -> socket.socket:
@@ -58,7 +61,7 @@ def _listener(port: int | None) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((_ADDRESS, port or 0))
-        listener.listen(_CONNECTIONS)
+        listener.listen(_WAITING)
     except OSError as error:
         listener.close()
         raise InvalidInputError(

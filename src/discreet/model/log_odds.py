@@ -225,12 +225,19 @@ def _check_work(cells: int) -> None:
         )
 
 
+_MOST_PANELS = 1 << 16
+"""More than any law that floats hold has been seen to need."""
+_BEYOND_FLOATS = (
+    "floats do not hold this contrast, as with a prior parameter near 0 or a very large one: compare draws instead, as from sample()"
+)
+
+
 def panel_edges(families: Sequence[BetaFamily], finer: float = 1.0) -> Floats:
     """Ends of panels on which the densities of all these families are nearly polynomials; `finer` divides their lengths."""
     low, high = min(f.ends[0] for f in families), max(f.ends[1] for f in families)
     far = max(f.far for f in families)
     if not (np.isfinite([low, high, far]).all() and low < high):
-        raise TooLargeError("floats do not hold this contrast, as with a prior parameter near 0: compare draws instead, as from sample()")
+        raise TooLargeError(_BEYOND_FLOATS)
 
     def length(y: float) -> float:
         return 2.0 * min(f.half_panel(y) for f in families) / finer
@@ -239,6 +246,8 @@ def panel_edges(families: Sequence[BetaFamily], finer: float = 1.0) -> Floats:
     while edges[-1] < high:
         last, step = edges[-1], length(edges[-1])
         edges.append(min(last + step, -far) if last < -far else last + min(step, length(last + step)))
+        if len(edges) > _MOST_PANELS or not edges[-1] > last:
+            raise TooLargeError(_BEYOND_FLOATS)
         _check_work(len(edges) * sum(f.weights.size for f in families))
     return np.array(edges)
 

@@ -5,7 +5,7 @@ const TOKEN = "discreet-token";
 const tab = crypto.randomUUID();
 
 // The token comes after the # of the address, which no browser sends anywhere, and is taken out of it. It is kept for this tab and port alone.
-if (location.hash.length > 1) {
+if (/^#[\w-]{43}$/.test(location.hash)) {
   sessionStorage.setItem(TOKEN, location.hash.slice(1));
   history.replaceState(null, "", location.pathname);
 }
@@ -59,6 +59,10 @@ async function download(button) {
 }
 
 document.addEventListener("click", (event) => {
+  if (event.target.closest(".skip")) {
+    event.preventDefault();
+    document.querySelector(".screen:not([hidden])").focus();
+  }
   const button = event.target.closest("button");
   if (!button) return;
   if (button.dataset.screen) show(button.dataset.screen);

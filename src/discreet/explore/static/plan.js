@@ -11,6 +11,7 @@ function value(text) {
 
 // The slider follows what is typed; a number that it cannot show leaves it where it is.
 function follow() {
+  if (!epsilonField()) return;
   const level = value(epsilonField().value);
   if (level > 0 && Number.isFinite(level)) slider().value = Math.log10(level);
   slider().setAttribute("aria-valuetext", `ε = ${epsilonField().value}`);
