@@ -485,3 +485,10 @@ def test_a_bad_question_is_one_line(words: list[str]) -> None:
     result = runner.invoke(app, ["plan", *words])
     assert result.exit_code == 2
     assert len([line for line in result.stderr.splitlines() if line.startswith("error: ")]) == 1
+
+
+def test_many_categories_of_which_one_has_no_noise_are_refused_in_one_line() -> None:
+    with pytest.raises(
+        dc.TooLargeError, match=r"LaplaceHistogram are simulated for up to 200 categories.*LatticeGeometric has no such limit"
+    ):
+        dc.expected_width(dc.LaplaceHistogram(dc.Dirichlet.uniform(201), 1000, 1))

@@ -141,6 +141,8 @@ PROGRAM_EPSILON = 20
 COMPARED_CONSTRAINTS = 25_000
 """Up to here `compare` solves the linear program; it takes a few seconds."""
 PLANNED_RECORDS = 2**40
+WIDTH_CATEGORIES = 200
+"""Categories of a mechanism that leaves one count without noise, where widths of intervals are simulated: seconds, and a gigabyte."""
 WIDTH_CANDIDATES = 1_200
 """Up to this many possible counts the widths of intervals are found from a table of all datasets and outcomes: some seconds."""
 

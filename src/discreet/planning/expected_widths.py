@@ -219,6 +219,11 @@ def width_of(
         return _two_categories(believed).width(float(mechanism.epsilon), coarse=coarse)
     if _is_silent(noise, mechanism.k, believed.n):
         return plain_width(believed, worst=worst)
+    if noise.cells < mechanism.k and mechanism.k > limits.WIDTH_CATEGORIES:
+        raise TooLargeError(
+            f"the widths of {mechanism.title} are simulated for up to {limits.WIDTH_CATEGORIES} categories: one count has no noise of its own, "
+            "and can be anything; LatticeGeometric has no such limit"
+        )
     generator = np.random.default_rng(0) if rng is None else rng
     candidates = _widest(believed) if worst else [None]
     return max(_simulated_width(mechanism, noise, believed, only, effort, generator) for only in candidates)
