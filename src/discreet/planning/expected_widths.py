@@ -221,8 +221,8 @@ def width_of(
         return plain_width(believed, worst=worst)
     if noise.cells < mechanism.k and mechanism.k > limits.WIDTH_CATEGORIES:
         raise TooLargeError(
-            f"the widths of {mechanism.title} are simulated for up to {limits.WIDTH_CATEGORIES} categories: one count has no noise of its own, "
-            "and can be anything; LatticeGeometric has no such limit"
+            f"the widths of {mechanism.title} are simulated for up to {limits.WIDTH_CATEGORIES} categories: one count has no noise of its "
+            "own, and can be anything; LatticeGeometric has no such limit"
         )
     generator = np.random.default_rng(0) if rng is None else rng
     candidates = _widest(believed) if worst else [None]
