@@ -43,9 +43,10 @@ def several(labels: Sequence[object]) -> Html:
 def meaning(found: "Release", shares: Shares) -> Html:
     """What is known with which probability, and by which prior."""
     mass, unit = f"{100.0 * shares.mass:g} %", found.guarantee.unit
+    mended = "negative ones were put to 0" if found.n is None else "they were made to fit together"
     noisy = (
-        "The noisy counts are not what was counted: random noise was added, and then they were made to fit together. Use the shares and "
-        "their intervals, and not the noisy counts."
+        f"The noisy counts are not what was counted: random noise was added, and then {mended}. Use the shares and their intervals, and "
+        "not the noisy counts."
     )
     if shares.reason is not None:
         told = (

@@ -127,7 +127,7 @@ def _settings(asked: Question) -> Html:
     ends = {"min": str(float(LOWEST)), "max": str(float(HIGHEST)), "value": LEVEL, "step": "0.1"}
     slider = void("input", type="range", id="read-slider", aria_label="Level of the intervals, in per cent", **ends)
     number = void("input", type="number", inputmode="decimal", autocomplete="off", **_field("level"), **ends)
-    level = labelled("level", "Intervals hold, in %", element("div", slider, number, class_="level"))
+    level = labelled("level", "Level of the intervals, in %", element("div", slider, number, class_="level"))
     options = {
         "record": f"The record's own: {parameters(asked.record.release.prior)}",
         "uniform": "Mine: uniform, all mixes alike",
@@ -137,7 +137,7 @@ def _settings(asked: Question) -> Html:
     listed = [element("option", text, value=value) for value, text in options.items()]
     prior = element(
         "div",
-        element("label", "Prior, what is believed before", for_="read-prior"),
+        element("label", "Prior: what is believed before seeing the record", for_="read-prior"),
         element("select", *listed, id="read-prior", name="prior"),
         class_="field",
     )
