@@ -1,17 +1,17 @@
 """Who is answered by `discreet explore`: its own page with its token, and nobody else. The server is real."""
 
-import os
 import socket
 import stat
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from tests.explore_server import CODE, Server, explore
+from discreet.cli import app
+from tests.explore_server import Server, explore
 
 OPEN = ("/", "/report.css", "/style.css", "/plan.css", "/plan.js", "/read.css", "/read.js", "/page.js", "/htmx.min.js")
 CLOSED = ("/plan", "/read")
@@ -152,8 +152,7 @@ def test_the_browser_is_led_through_a_file_of_its_owner(tmp_path: Path) -> None:
 
 def test_ports(server: Server) -> None:
     for port, said in ((80, "from 1024 to 65535"), (70000, "from 1024 to 65535"), (server.port, "cannot be used")):
-        command = [sys.executable, "-c", CODE, "explore", "--no-browser", "--port", str(port)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=os.environ | {"COLUMNS": "500"})  # noqa: S603
-        assert done.returncode == 2
+        done = CliRunner().invoke(app, ["explore", "--no-browser", "--port", str(port)])
+        assert done.exit_code == 2
         assert said in done.stderr
         assert done.stdout == ""
