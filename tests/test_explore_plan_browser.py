@@ -146,7 +146,7 @@ def test_a_mistake_is_explained_and_what_was_typed_stays(server: Server) -> None
         first = lead(page)
         page.fill("#plan-n", "many")
         until(page, "document.getElementById('plan-n').getAttribute('aria-invalid') === 'true'")
-        assert "a number such as" in page.inner_text("#plan-n-error")
+        assert "a whole number such as" in page.inner_text("#plan-n-error")
         assert page.is_visible("#plan-stale")
         assert (lead(page), page.input_value("#plan-n")) == (first, "many")
         assert float(page.evaluate("getComputedStyle(document.getElementById('plan-answer')).opacity")) < 1.0
