@@ -1,5 +1,7 @@
 """What the screen for plans answers at once: how wide intervals will be, what an attacker could learn, and an example."""
 
+from typing import Any
+
 from discreet.analysis.privacy import privacy_loss
 from discreet.commands.html import Html, element, joined
 from discreet.commands.odds import odds_factor, surest
@@ -44,15 +46,10 @@ def _example_place() -> Html:
 # --- how precise --------------------------------------------------------------------------------------------------------
 
 
-def width_given(question: Question) -> WidthPlan:
-    """The plan of the question."""
+def planned(question: Question, **asked: Any) -> WidthPlan:
+    """The plan of the question: what its ε gives, or what else is asked for."""
     found = plan(
-        question.prior,
-        n=question.size,
-        epsilon=question.planned_epsilon,
-        mechanism=question.mechanism,
-        expect=question.expect,
-        public=question.planned_public,
+        question.prior, n=question.size, mechanism=question.mechanism, expect=question.expect, public=question.planned_public, **asked
     )
     if not isinstance(found, WidthPlan):
         raise TypeError(type(found).__name__)
@@ -68,7 +65,7 @@ def _width_section(question: Question) -> Html:
         python(question, "plan", shown="print(found.sentence)", n=question.size, epsilon=epsilon),
     )
     try:
-        found = width_given(question)
+        found = planned(question, epsilon=question.planned_epsilon)
     except TooLargeError as error:
         return element("section", heading, element("p", str(error), class_="warn"), ways)
     sampling, noise, both = (f"{points(width)} points" for width in (found.plain, found.noise_alone, found.width))

@@ -10,13 +10,12 @@ from discreet.commands.options import parse_number, parse_share
 from discreet.errors import InvalidInputError
 from discreet.explore.forms import field
 from discreet.explore.pictures import Curve, curve
-from discreet.explore.plan_answer import width_given
+from discreet.explore.plan_answer import planned
 from discreet.explore.plan_commands import compare_command, plan_command, python, quoted
 from discreet.explore.plan_question import Question, number_words
 from discreet.explore.same import same
 from discreet.mechanisms.laws import Progress
 from discreet.planning.comparison import Row, compare, points
-from discreet.planning.plans import plan
 from discreet.planning.records_curves import RecordsCurve, records_curve
 from discreet.planning.width_plans import WidthCurve, WidthPlan, width_curve
 
@@ -69,7 +68,7 @@ def _breakable(name: str) -> Html:
 
 def curves(question: Question, progress: Progress) -> Html:
     """The width against ε, and against n."""
-    here = width_given(question)
+    here = planned(question, epsilon=question.planned_epsilon)
     options = {"mechanism": question.mechanism, "expect": question.expect, "public": question.planned_public, "progress": progress}
     over_epsilon = width_curve(question.prior, question.size, **options)  # type: ignore[arg-type]
     over_records = records_curve(question.prior, question.planned_epsilon, **options)  # type: ignore[arg-type]
@@ -129,17 +128,7 @@ def goal(question: Question, fields: Mapping[str, str], progress: Progress) -> H
     """The least ε for a goal; the page puts it into its field."""
     with field("goal"):
         kind, target, typed = _goal(fields)
-        found = plan(
-            question.prior,
-            n=question.size,
-            mechanism=question.mechanism,
-            expect=question.expect,
-            public=question.planned_public,
-            progress=progress,
-            **{kind: target},  # type: ignore[arg-type]
-        )
-        if not isinstance(found, WidthPlan):
-            raise InvalidInputError("choose a width or a price")
+        found = planned(question, progress=progress, **{kind: target})
     needed = found.epsilon * 2 if question.halved else found.epsilon
     twice = " That is twice what one group needs, since only the total of the table is public." if question.halved else ""
     words = f"You need ε = {number_words(needed)} or more. The slider is set to it.{twice} {found.precision}"

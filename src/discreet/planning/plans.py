@@ -16,7 +16,7 @@ from discreet.mechanisms.laws import Progress
 from discreet.model.distances import hellinger
 from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior
 from discreet.planning.search import narrowed, rounded_up, unit
-from discreet.planning.width_plans import WidthPlan, plan_width, width_given
+from discreet.planning.width_plans import WidthPlan, WidthQuestion, plan_width, width_given
 from discreet.text import html_fields
 from discreet.validation import Number, Public, check_positive, check_public, check_records
 
@@ -119,13 +119,14 @@ def plan(
     known, records = check_public(public), None if n is None else check_records(n)
     level = None if epsilon is None else check_positive(epsilon, "epsilon")
     chosen = maker(mechanism)
+    ask = WidthQuestion(*chosen, prior, known, expect, worst, progress)
     if width is price is error is None and records is not None and level is not None:
-        return width_given(chosen, prior, records, level, worst=worst, expect=expect, public=known, progress=progress)
+        return width_given(ask, records, level)
     goal, target = _goal({"width": width, "price": price, "error": error})
     if (n is None) == (epsilon is None):
         raise InvalidInputError("give either n, to find epsilon, or epsilon, to find n; or both and no goal, to see what they give")
     if goal != "error":
-        return plan_width(chosen, prior, goal, target, records, level, worst=worst, expect=expect, public=known, progress=progress)
+        return plan_width(ask, goal, target, records, level)
     if expect is not None:
         raise InvalidInputError("expect is for a width or a price; an error is averaged over the prior predictive: leave expect out")
     return _plan_error(chosen, prior, target, records, level, "worst" if worst else "predictive", known, distance, progress)

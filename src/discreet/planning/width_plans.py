@@ -174,6 +174,11 @@ class WidthQuestion:
     worst: bool
     progress: Progress | None
 
+    @property
+    def over(self) -> Literal["average", "worst"]:
+        """Which of the categories' widths is meant."""
+        return "worst" if self.worst else "average"
+
     def made(self, n: int, epsilon: Fraction) -> Mechanism:
         return self.make(self.prior, n if self.public == "total" else None, epsilon)
 
@@ -204,25 +209,12 @@ def _interval(marginal: Beta) -> float:
     return high - low
 
 
-def plan_width(
-    chosen: tuple[str, Maker],
-    prior: Prior,
-    goal: Literal["width", "price"],
-    target: float,
-    n: int | None,
-    epsilon: Fraction | None,
-    *,
-    worst: bool,
-    expect: Sequence[Number] | None,
-    public: Public,
-    progress: Progress | None,
-) -> WidthPlan:
+def plan_width(ask: WidthQuestion, goal: Literal["width", "price"], target: float, n: int | None, epsilon: Fraction | None) -> WidthPlan:
     """The least ε (given n) or the least n (given ε) for a target width, or for a width so many times that without privacy."""
-    ask = WidthQuestion(*chosen, prior, public, expect, worst, progress)
     found = _least_epsilon(ask, goal, target, n) if n is not None else _least_records(ask, goal, target, epsilon or Fraction(1))
     records, level, bracket = found
     return WidthPlan(
-        chosen[0],
+        ask.name,
         goal,
         target,
         records,
@@ -230,29 +222,17 @@ def plan_width(
         ask.width(records, level),
         ask.plain(records),
         bracket,
-        "worst" if worst else "average",
+        ask.over,
         "epsilon" if n is not None else "n",
         ask.shares(records),
-        public,
+        ask.public,
     )
 
 
-def width_given(
-    chosen: tuple[str, Maker],
-    prior: Prior,
-    n: int,
-    epsilon: Fraction,
-    *,
-    worst: bool,
-    expect: Sequence[Number] | None,
-    public: Public,
-    progress: Progress | None,
-) -> WidthPlan:
+def width_given(ask: WidthQuestion, n: int, epsilon: Fraction) -> WidthPlan:
     """The width that an n and an ε give."""
-    ask = WidthQuestion(*chosen, prior, public, expect, worst, progress)
-    over: Literal["average", "worst"] = "worst" if worst else "average"
     width, plain = ask.width(n, epsilon, _LOOKED_AT, coarse=True), ask.plain(n)
-    return WidthPlan(chosen[0], None, None, n, epsilon, width, plain, None, over, None, ask.shares(n), public)
+    return WidthPlan(ask.name, None, None, n, epsilon, width, plain, None, ask.over, None, ask.shares(n), ask.public)
 
 
 def _least_epsilon(
