@@ -12,7 +12,7 @@ author = "The discreet authors"
 copyright = "The discreet authors"
 version = release = discreet.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "commands", "mathml"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "commands", "docstrings", "mathml"]
 source_suffix = {".md": "markdown"}
 html_theme = "furo"
 html_title = f"discreet {release}"
@@ -26,6 +26,7 @@ myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_dmath_allow_space = False  # as on GitHub: `$ x $` is no formula
 # Of an extra that the pages are built without.
 autodoc_mock_imports = ["pymc", "pytensor"]
+default_role = "literal"  # of docstrings: `name` is code
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_default_options = {"undoc-members": True}  # a member whose name says everything has no docstring
