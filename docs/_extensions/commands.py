@@ -11,6 +11,7 @@ from typing import Any
 
 import typer
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util import import_object
 from sphinx.util.docutils import SphinxDirective
@@ -99,6 +100,13 @@ def markdown(text: str) -> str:
     return plain[0] + "".join(f"`{found}`{after}" for found, after in zip(code.findall(text), plain[1:], strict=True))
 
 
+def drop_repeated_anchors(_app: Sphinx, page: nodes.document) -> None:
+    """`--n` and `-n` have one."""
+    for head in page.findall(addnodes.desc_signature):
+        head["ids"] = [*dict.fromkeys(head["ids"])]
+
+
 def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("commands", Commands)
+    app.connect("doctree-read", drop_repeated_anchors)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
