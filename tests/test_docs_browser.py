@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import discreet
-from tests.docs_links import broken_in_html
+from tests.docs_links import CODE, FENCED, broken_in_html
 from tests.docs_support import DOCS, build
 from tests.test_report_browser import FLAGS
 
@@ -83,8 +83,8 @@ def looked_at(page: "Page", path: Path) -> list[str]:
 
 
 def displayed_formulas(source: Path) -> int:
-    text = re.sub(r"^```.*?^```", "", source.read_text(), flags=re.MULTILINE | re.DOTALL)
-    return len(re.findall(r"^\$\$.*?\$\$", text, re.MULTILINE | re.DOTALL))
+    text = CODE.sub("", FENCED.sub("", source.read_text()))
+    return text.count("$$") // 2
 
 
 def test_every_page_in_a_browser(tmp_path: Path) -> None:
