@@ -25,13 +25,19 @@ $(VENV)/.long: $(VENV)/.all
 	$(PIP) -e '.[$(LONG)]'
 	touch $@
 
+# Libraries that docs/coming_from.md compares with and that do not go together with the others.
+$(VENV)/.peers: $(VENV)/.core tests/peers.txt
+	$(PYTHON) -m venv $(VENV)/peers
+	$(VENV)/peers/bin/python -m pip install --quiet --disable-pip-version-check -r tests/peers.txt
+	touch $@
+
 demo: $(VENV)/.core
 	$(BIN)/python examples/demo.py
 
 test: setup
 	$(PYTEST) -m 'not slow'
 
-test-slow: $(VENV)/.long
+test-slow: $(VENV)/.long $(VENV)/.peers
 	$(PYTEST) -m slow
 
 test-all: test test-slow
