@@ -6,14 +6,24 @@ from math import log
 from pathlib import Path
 from typing import Any
 
-from benchmarks.timing import shown, table
+from benchmarks.timing import gigabytes, shown, table
 
 DOCS = Path(__file__).parent.parent / "docs"
 RECORD, PAGE, PLOT = DOCS / "benchmarks.json", DOCS / "benchmarks.md", DOCS / "benchmarks.png"
 SPEEDUPS = DOCS / "speedups.json"
 OURS = "discreet HellingerSmooth"
 ASIDE = ("the list and its scores alone", "the scale alone", "discreet, first of its prior and n")
-"""What has a column and no line in the plot."""
+"""What has a table of its own and no line in the plot."""
+HEADS = {
+    OURS: "discreet",
+    "papers, straightforward": "papers' way",
+    "OpenDP exponential mechanism": "OpenDP exponential",
+    "diffprivlib Exponential": "diffprivlib",
+    "discreet, first of its prior and n": "discreet, first release",
+    "the list and its scores alone": "list and scores",
+    "the scale alone": "scale",
+}
+"""Names that leave the numbers of a column room."""
 _LOOKS = ("o-", "s--", "^:", "v-.", "D--", "x:")
 """A marker and a line for each contender, so that colours are not needed."""
 Row = dict[str, Any]
@@ -37,9 +47,12 @@ def write_part(name: str, part: Row, quoted: dict[str, float] | None = None) -> 
 
 _LISTS = """\
 OpenDP and diffprivlib choose from a list, which they are *given*, with its scores and the scale, before the clock starts; what these take
-has columns of its own. The scale is the one that makes their law the smooth mechanism's. It depends on the data, which their own proofs do
-not cover. discreet keeps tables of public numbers between releases of the same prior and n; the first release has a column too. Ratios are
-to discreet."""
+has [a table of its own](#first-releases-lists-and-the-scale). The scale is the one that makes their law the smooth mechanism's. It depends
+on the data, which their own proofs do not cover. "papers' way" is the papers' algorithm, written down straightforwardly. Ratios in brackets
+are to discreet, "stops" says what the next size was predicted to take, and "candidates" is how many posteriors a release chooses from."""
+_ASIDE = """\
+discreet keeps tables of public numbers between releases of the same prior and n: the first release takes longer. "List and scores" and
+"scale" are what OpenDP and diffprivlib are given above. Ratios are to discreet's later releases."""
 _VARIES = """\
 The time of OpenDP's exact noisy max is random and varies widely from call to call, so its ratio does too from run to run.
 At n = 10,000,000 only a few calls fit: which of its two variants is ahead there, and their growth exponents for k = 2, are within
@@ -99,6 +112,9 @@ def tables(record: Row) -> str:
         _LISTS,
         *_most(record.get("quoted", {})),
         *(_speed([row for row in speed if row["k"] == k], k) for k in sorted({row["k"] for row in speed})),
+        "### First releases, lists and the scale",
+        _ASIDE,
+        _aside(speed),
         "### n = 1,000,000, k = 2 in detail",
         _VARIES,
         _detail([row for row in speed if (row["k"], row["n"]) == (2, 10**6) and "seconds" in row]),
@@ -131,12 +147,28 @@ def _most(quoted: Row) -> list[str]:
 
 
 def _speed(rows: list[Row], k: int) -> str:
-    peers = list(dict.fromkeys(row["peer"] for row in rows))
-    sizes = sorted({row["n"] for row in rows})
+    peers = [peer for peer in dict.fromkeys(row["peer"] for row in rows) if peer not in ASIDE]
     at = {(row["peer"], row["n"]): row for row in rows}
+    sizes = sorted({n for peer, n in at if peer in peers})
     body = [[f"{n:,}", _size(_candidates(rows, n)), *(_cell(at.get((peer, n)), at.get((OURS, n))) for peer in peers)] for n in sizes]
-    memory = [f"{max(row.get('megabytes', 0.0) for row in rows if row['peer'] == peer):,.0f} MB" for peer in peers]
-    return f"### k = {k}\n\n" + table(["n", "candidates", *peers], [*body, ["most memory", "", *memory]])
+    return f"### k = {k}\n\n" + table(["n", "candidates", *_heads(peers)], [*body, ["most memory", "", *_memory(rows, peers)]])
+
+
+def _aside(rows: list[Row]) -> str:
+    at = {(row["k"], row["n"], row["peer"]): row for row in rows}
+    body = [
+        [k, f"{n:,}", *(_cell(at.get((k, n, peer)), at.get((k, n, OURS))) for peer in ASIDE)]
+        for k, n in sorted({(k, n) for k, n, peer in at if peer in ASIDE})
+    ]
+    return table(["k", "n", *_heads(ASIDE)], [*body, ["", "most memory", *_memory(rows, ASIDE)]])
+
+
+def _memory(rows: list[Row], peers: Iterable[str]) -> list[str]:
+    return [f"{max(row.get('megabytes', 0.0) for row in rows if row['peer'] == peer):,.0f} MB" for peer in peers]
+
+
+def _heads(peers: Iterable[str]) -> list[str]:
+    return [HEADS.get(peer, peer) for peer in peers]
 
 
 def _candidates(rows: list[Row], n: int) -> int:
@@ -163,7 +195,7 @@ def _cell(row: Row | None, ours: Row | None) -> str:
         return "refused: too large"
     if "predicted" in row:
         seconds, memory = row["predicted"]
-        return f"stops ({shown(seconds)}, {memory / 1024:.2g} GB)"
+        return f"stops ({shown(seconds)}, {gigabytes(memory)})"
     if ours is None or row is ours or "seconds" not in ours:
         return shown(row["seconds"])
     ratio = row["seconds"] / ours["seconds"]
