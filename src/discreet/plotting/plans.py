@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from discreet.plotting.style import INK, NOISE, PAPER, QUIET, SAMPLING, entitle, house_style, legend_below, look_of, new_axes
+from discreet.plotting.style import INK, NOISE, PAPER, QUIET, SAMPLING, drawing, entitle, legend_below, look_of, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ def plot_widths(
     own = ax is None
     if ax is None:
         ax = new_axes(_WIDTH, 3.9)
-    with house_style():
+    with drawing(own=own):
         ax.plot(places, [100.0 * w for w in private], "o-", color=NOISE, label="with privacy")
         ax.plot(places, [100.0 * w for w in plain], linestyle=(0, (5, 2.5)), color=SAMPLING, label="without privacy")
         ax.set_xscale("log")
@@ -50,7 +50,7 @@ def plot_errors(
     own = ax is None
     if ax is None:
         ax = new_axes(_WIDTH, 1.9 + 0.3 * len(names), grid="x", rows=True)
-    with house_style():
+    with drawing(own=own):
         for height, (name, mean, quantile) in enumerate(reversed(list(zip(names, means, quantiles, strict=True)))):
             look = look_of(name)
             ax.barh(height, mean, height=0.34, color=look.colour, alpha=0.35 if look.hollow else 0.6)

@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import RefusedError, TooLargeError
-from discreet.plotting.style import ESTIMATE, PAPER, QUIET, SERIES, dress, entitle, house_style, legend_below, new_axes, percentages
+from discreet.plotting.style import (
+    ESTIMATE,
+    PAPER,
+    QUIET,
+    SERIES,
+    drawing,
+    dress,
+    entitle,
+    entitle_figure,
+    house_style,
+    legend_below,
+    new_axes,
+    percentages,
+)
 from discreet.plotting.words import heading, label, lines_of, named, row_label
 
 if TYPE_CHECKING:
@@ -50,7 +63,7 @@ def plot_marginals(marginals: "Sequence[tuple[Hashable, Beta | BetaMixture]]", a
     own = ax is None
     if ax is None:
         ax = new_axes(_WIDTH, max(3.8, 0.6 + 0.19 * len(marginals[:_MOST_NAMED])) if beside else 3.9 + 0.2 * len(labels))
-    with house_style():
+    with drawing(own=own):
         for i, ((_, beta), look) in enumerate(zip(marginals, cycle(SERIES), strict=False)):
             low, high = beta.ppf([_TAIL, 1.0 - _TAIL])
             grid = np.linspace(low, high, _POINTS)
@@ -82,8 +95,9 @@ def plot_release(
     own = ax is None
     if ax is None:
         ax = new_axes(_WIDTH, _height(release), grid="x", rows=True)
-    with house_style():
-        _fill(ax, release, mass, variable, prior)
+    with drawing(own=own):
+        _fill(ax, release, mass, prior)
+        entitle(ax, heading(release, _question(variable)))
         if own:
             _finish(ax)
         else:
@@ -94,12 +108,13 @@ def plot_release(
 def draw_release(release: "Release", figure: "Figure", mass: float, *, variable: str | None, prior: Any = None) -> None:
     """Fill an empty figure with the picture that `plot_release` draws, as tall as it needs to be."""
     figure.set_size_inches(_WIDTH, _height(release))
-    figure.set_facecolor("white")
+    figure.set(facecolor="white", layout_engine="constrained")
     with house_style():
         ax = figure.add_subplot()
         dress(ax, grid="x", rows=True)
-        _fill(ax, release, mass, variable, prior)
+        _fill(ax, release, mass, prior)
         _finish(ax)
+        entitle_figure(figure, heading(release, _question(variable)))
 
 
 def _height(release: "Release") -> float:
@@ -116,7 +131,7 @@ def _finish(ax: "Axes") -> None:
     legend_below(ax)
 
 
-def _fill(ax: "Axes", release: "Release", mass: float, variable: str | None, prior: Any) -> None:
+def _fill(ax: "Axes", release: "Release", mass: float, prior: Any) -> None:
     categories = release.prior.categories
     rows = np.arange(len(categories), dtype=np.float64)
     reported = [release.reported.marginal(c) for c in categories]
@@ -130,7 +145,6 @@ def _fill(ax: "Axes", release: "Release", mass: float, variable: str | None, pri
     ax.set_yticks(rows, [row_label(c) for c in categories])
     ax.set_ylim(len(categories) - 0.5, -0.5)
     ax.set_xlabel(f"probability: mean and {100.0 * mass:g} % interval")
-    entitle(ax, heading(release, _question(variable)))
 
 
 def _question(variable: str | None) -> str:

@@ -6,7 +6,7 @@ picture takes to draw.
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,6 +31,7 @@ __all__ = [
     "Dash",
     "Look",
     "add_to_title",
+    "drawing",
     "dress",
     "entitle",
     "entitle_figure",
@@ -209,14 +210,18 @@ def dress(ax: "Axes", *, grid: Grid = "both", rows: bool = False) -> None:
         ax.tick_params(axis="y", length=0)
 
 
+def drawing(*, own: bool) -> AbstractContextManager[None]:
+    """The style for axes of our own, and nothing for those of the user's."""
+    return house_style() if own else nullcontext()
+
+
 def entitle(ax: "Axes", text: str) -> None:
-    """A title that begins where the axes begin, and is broken into lines at the edge of the figure."""
-    title = ax.set_title(text, fontsize=TITLE, wrap=True, color=INK)
-    title.set(x=0.0, horizontalalignment="left", multialignment="left")
+    """A title that is broken into lines at the edge of the figure."""
+    ax.set_title(text, fontsize="medium", wrap=True)
 
 
 def entitle_figure(figure: "Figure", text: str) -> None:
-    """The same above all panels of a figure."""
+    """A title above all panels of a figure, which begins at its left edge."""
     figure.suptitle(text, x=0.01, horizontalalignment="left", multialignment="left", fontsize=TITLE, wrap=True, color=INK)
 
 
@@ -248,13 +253,13 @@ _BELOW = 39.0
 """Points from an axis to below its ticks and its name."""
 
 
-def percentages(ax: "Axes", ticks: int = 7) -> None:
-    """Shares on the horizontal axis as percentages, unless they are too close together to be told apart so."""
-    from matplotlib.ticker import MaxNLocator
+def percentages(ax: "Axes", step: float | None = None) -> None:
+    """Shares on the horizontal axis as percentages, unless they are too close together to be told apart so; at this step, or a good one."""
+    from matplotlib.ticker import MaxNLocator, MultipleLocator
 
     low, high = ax.get_xlim()
     if high - low >= _FINEST:
-        ax.xaxis.set_major_locator(MaxNLocator(nbins=ticks, steps=[1, 2, 2.5, 5, 10]))
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 2.5, 5, 10]) if step is None else MultipleLocator(step))
         ax.xaxis.set_major_formatter(lambda value, _: f"{round(100.0 * value, 6):g} %")
 
 

@@ -1,12 +1,13 @@
 """Pictures of tables: a row a group, with the mean and the intervals of a share, or of a contrast with another group."""
 
 from collections.abc import Hashable, Sequence
+from math import floor, log10
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from discreet.plotting.posteriors import TALLEST
-from discreet.plotting.style import ESTIMATE, QUIET, RULE, dress, entitle, entitle_figure, house_style, new_axes, percentages
+from discreet.plotting.style import ESTIMATE, QUIET, RULE, drawing, dress, entitle, entitle_figure, house_style, new_axes, percentages
 from discreet.plotting.words import group_label, heading, label, lines_of, named, row_label
 
 if TYPE_CHECKING:
@@ -25,6 +26,12 @@ _MOST_GROUPS = 180
 _INNER = 0.5
 """The probability of the thick part of an interval."""
 _WIDTH, _PANEL_WIDTH = 7.0, 2.3
+_BETWEEN = 0.05
+"""Between panels, so that their numbers do not meet: a share of a panel's width."""
+_TITLE_CHARACTERS = 18
+"""Of a line above a panel."""
+_NARROWEST = 0.4
+"""The narrowest panel over the widest that still has room for numbers and a name."""
 _TWO_DECADES = 100.0
 """Over wider ranges, ticks at 1, 2 and 5 of every decade have labels that run into each other."""
 _FARTHEST = 1e6
@@ -45,11 +52,11 @@ def plot_groups(
 
     `inner` are the ends of a shorter interval, drawn thick.
     """
-    names = [row_label(text) for text in labels]
+    names, own = [row_label(text) for text in labels], ax is None
     if ax is None:
         ax = new_axes(_WIDTH, _height(names), grid="x", rows=True)
     rows = np.arange(len(names))
-    with house_style():
+    with drawing(own=own):
         if reference is not None:
             ax.axvline(reference, color=QUIET, linewidth=1.0, linestyle=(0, (1, 1.5)), zorder=1)
         ax.hlines(rows, low, high, color=ESTIMATE, linewidth=1.6 if inner is None else 1.0)
@@ -98,6 +105,14 @@ class _Shares:
             inner = (np.where(occurs, inner[0], np.nan), np.where(occurs, inner[1], np.nan))
         return plot_groups(self.labels(order), mean, low, high, ax, inner=inner)
 
+    def limits(self, order: "Counts", column: int) -> tuple[float, float]:
+        """Where an axis for these groups begins and ends."""
+        occurs = self.release.cells.possible[order, column]
+        low, high = (each[order, column][occurs] for each in (self.found.low, self.found.high))
+        start, end = (low.min(), high.max()) if len(low) else (0.0, 1.0)
+        room = 0.06 * (end - start)
+        return max(start - room, min(0.0, -room)), end + room
+
     @property
     def meaning(self) -> str:
         """What dots and lines are."""
@@ -105,15 +120,14 @@ class _Shares:
             return f"mean and {100.0 * self.mass:g} % interval"
         return f"mean, {100.0 * _INNER:g} % interval (thick) and {100.0 * self.mass:g} % interval"
 
-    def title(self, question: str, drawn: int, groups: int) -> str:
+    def title(self, variable: str | None, otherwise: str, drawn: int, groups: int) -> str:
+        """What was asked, in how many groups, and who is protected how."""
+        name = named(variable)
+        asked = otherwise if name is None else f"{name} The answers" if name.endswith("?") else f"“{name}”"
+        columns = " and ".join(label(column) for column in self.release.cells.groups.columns)
         left_out = groups - drawn
         more = f" The {left_out:,} groups with the smallest means are not drawn." if left_out else ""
-        return heading(self.release, f"{question} in {drawn:,} groups.{more}")
-
-
-def _asked(variable: str | None, otherwise: str) -> str:
-    name = named(variable)
-    return otherwise if name is None else f"“{name}”"
+        return heading(self.release, f"{asked} in {drawn:,} groups by {columns}.{more}")
 
 
 def plot_table(
@@ -123,36 +137,49 @@ def plot_table(
     shares, column, own = _Shares(release, mass, prior), release.prior._index(category), ax is None
     order = shares.order(column)
     ax = shares.draw(order[:_MOST_GROUPS], column, ax)
-    with house_style():
+    with drawing(own=own):
         if own:
             percentages(ax)
         ax.set_xlabel(f"probability of “{label(category)}”: {shares.meaning}")
-        entitle(ax, shares.title(_asked(variable, "How common it is"), min(len(order), _MOST_GROUPS), len(order)))
+        entitle(ax, shares.title(variable, "How common it is", min(len(order), _MOST_GROUPS), len(order)))
     return ax
 
 
 def draw_table(release: "TableRelease", figure: "Figure", mass: float, *, variable: str | None, prior: Any = None) -> None:
     """A panel for each category, of at most four, beside each other; of two categories, the first says all.
 
-    All panels have the same rows: the groups, those with the largest mean of the first category first.
+    All panels have the same rows. Several have the groups in their own order, unless they are too many; one panel has those with the
+    largest mean first.
     """
     shares, k = _Shares(release, mass, prior), release.prior.k
     columns = range(1 if k == 2 else min(k, _MOST_PANELS))
-    first = shares.order(0)
-    others = np.setdiff1d(np.arange(len(release.cells.groups)), first)
-    order = np.concatenate([first, others])[:_MOST_GROUPS] if len(columns) > 1 else first[:_MOST_GROUPS]
-    figure.set_size_inches(_WIDTH if len(columns) < 3 else 1.8 + _PANEL_WIDTH * len(columns), _height(shares.labels(order), 1.8))
-    figure.set_facecolor("white")
+    every = shares.order(0) if len(columns) == 1 else np.arange(len(release.cells.groups))
+    order = every if len(every) <= _MOST_GROUPS else np.concatenate([shares.order(0), every])[:_MOST_GROUPS]
+    limits = [shares.limits(order, column) for column in columns]
+    spans = [high - low for low, high in limits]
+    same = min(spans) >= _NARROWEST * max(spans)  # panels have the same scale, unless one would be too narrow
+    figure.set_size_inches(_WIDTH if len(columns) < 3 else 1.4 + _PANEL_WIDTH * len(columns), _height(shares.labels(order), 1.8))
+    figure.set(facecolor="white", layout_engine="constrained")
     with house_style():
-        for ax, column in zip(np.ravel(figure.subplots(1, len(columns), sharey=True)), columns, strict=True):
+        figure.get_layout_engine().set(wspace=_BETWEEN)  # type: ignore[union-attr]
+        axes = np.ravel(figure.subplots(1, len(columns), sharey=True, width_ratios=spans if same else None))
+        for ax, column, (low, high) in zip(axes, columns, limits, strict=True):
             dress(ax, grid="x", rows=True)
             shares.draw(order, column, ax)
-            ax.set_title(row_label(release.prior.categories[column]))
-            percentages(ax, ticks=7 if len(columns) == 1 else 4)
-        figure.supxlabel(f"probability: {shares.meaning}", fontsize="medium")
-        groups = len(release.cells.groups) if len(columns) > 1 else len(first)
+            ax.set_xlim(low, high)
+            percentages(ax, None if len(columns) == 1 else _step(max(spans) if same else high - low))
+            if len(columns) > 1:
+                ax.set_title(row_label(release.prior.categories[column], _TITLE_CHARACTERS))
+        what = f"probability of “{label(release.prior.categories[0])}”" if len(columns) == 1 else "probability"
+        figure.supxlabel(f"{what}: {shares.meaning}", fontsize="medium")
         not_drawn = f" {k - len(columns):,} more categories are not drawn." if k > max(2, len(columns)) else ""
-        entitle_figure(figure, shares.title(_asked(variable, "How common each category is"), len(order), groups) + not_drawn)
+        entitle_figure(figure, shares.title(variable, "How common each category is", len(order), len(every)) + not_drawn)
+
+
+def _step(span: float) -> float:
+    """A round number that a narrow axis of this length has two to five of."""
+    power = 10.0 ** floor(log10(span / 3.0))
+    return max(factor * power for factor in (1.0, 2.0, 5.0) if factor * power <= span / 3.0)
 
 
 # --- contrasts --------------------------------------------------------------------------------------------------------
@@ -197,7 +224,7 @@ def draw_contrasts(
     """Forest plots of all groups against a reference group, of differences and of odds ratios beside each other; the largest first."""
     contrasts = sorted(contrasts, key=lambda contrast: -contrast.difference[0])
     figure.set_size_inches(9.0, _height([row_label(group_label(c.group)) for c in contrasts[:_MOST_GROUPS]], 1.8))
-    figure.set_facecolor("white")
+    figure.set(facecolor="white", layout_engine="constrained")
     with house_style():
         left, right = figure.subplots(1, 2, sharey=True)
         for ax in (left, right):

@@ -25,10 +25,10 @@ def label(category: Hashable) -> str:
     return f" {text}" if text.startswith("_") else text
 
 
-def row_label(category: Hashable) -> str:
-    """The label of a row, in as many lines as it needs."""
+def row_label(category: Hashable, width: int = _LINE) -> str:
+    """The label of a row or a panel, in as many lines of so many characters as it needs."""
     text = label(category)
-    return text if len(text) <= _LINE else "\n".join(wrap(text, _LINE, drop_whitespace=True, break_on_hyphens=False)) or text
+    return text if len(text) <= width else "\n".join(wrap(text, width, break_on_hyphens=False)) or text
 
 
 def lines_of(labels: Sequence[str]) -> int:
