@@ -8,7 +8,7 @@ EXTRAS := accounting,arviz,bench,docs,lint,postgresql,spark,test,web
 # Of its own: `make test` does without PyMC, and `make test-slow` installs it.
 LONG := pymc
 
-.PHONY: setup demo test test-slow test-all lint bench numbers report docs constraints clean
+.PHONY: setup demo test test-slow test-all lint bench numbers pictures report docs constraints clean
 
 setup: $(VENV)/.all
 
@@ -53,6 +53,9 @@ bench: setup
 
 numbers: setup
 	$(BIN)/python -m benchmarks --write-numbers
+
+pictures: setup
+	$(BIN)/python -m benchmarks.pictures
 
 report: $(VENV)/.core
 	$(BIN)/discreet reproduce --out build/report
