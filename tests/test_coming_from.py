@@ -30,8 +30,8 @@ BLOCKS = {found[1]: block[2] for block in FENCE.finditer(PAGE.read_text()) if bl
 """The blocks for an environment of their own, by what is installed there."""
 
 
-def true_counts(**options: str) -> dict[str, int]:
-    counted = dc.count(ROOT / "examples" / "survey.csv", "smoking", CATEGORIES, **options)
+def true_counts(privacy_id: str | None = None) -> dict[str, int]:
+    counted = dc.count(ROOT / "examples" / "survey.csv", "smoking", CATEGORIES, privacy_id=privacy_id)
     return dict(zip(CATEGORIES, counted.counts.tolist(), strict=True))
 
 
