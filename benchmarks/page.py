@@ -247,18 +247,18 @@ def draw(record: Row, path: Path) -> None:
     keep(path, path)
 
 
-_COLOURS = 256
-"""Enough for smooth letters and lines, in a third of the bytes."""
+_WIDEST = 1280
+"""Pixels."""
 
 
-def keep(drawn: Path, kept: Path, width: int = 1280) -> None:
-    """Write a picture in few bytes, no wider than a page shows it."""
+def keep(drawn: Path, kept: Path, *, colours: int = 256) -> None:
+    """Write a picture in few bytes: with so many colours, and no wider than a page shows it."""
     from PIL import Image
 
     with Image.open(drawn) as opened:
         picture = opened.convert("RGB")
-        picture.thumbnail((width, 4 * width), Image.Resampling.LANCZOS)
-        picture.quantize(_COLOURS, dither=Image.Dither.NONE).save(kept, optimize=True)
+        picture.thumbnail((_WIDEST, 4 * _WIDEST), Image.Resampling.LANCZOS)
+        picture.quantize(colours, dither=Image.Dither.NONE).save(kept, optimize=True)
 
 
 def speeds(record: Row) -> "Figure":

@@ -51,7 +51,7 @@ def take_explore(kept: Path) -> None:
         page.wait_for_selector("#plan-answer section")
         page.screenshot(path=(taken := Path(place) / "explore.png"))
         browser.close()
-        keep(taken, kept)
+        keep(taken, kept, colours=64)
 
 
 def main() -> None:

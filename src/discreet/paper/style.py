@@ -29,7 +29,7 @@ RC: dict[Any, Any] = {
     "axes.facecolor": "none",
     "figure.facecolor": "none",
     "savefig.facecolor": "none",
-    "grid.color": "#868e83",
+    "grid.color": "#858191",
     "grid.alpha": 0.28,
     "font.family": "DejaVu Sans",
     "svg.fonttype": "path",
@@ -39,7 +39,7 @@ RC: dict[Any, Any] = {
 LIMIT: dict[str, Any] = {"color": INK, "linewidth": 1.0, "linestyle": (0, (1, 1.5))}
 """A line at what is promised, or at what a theorem allows."""
 _DRAWS: dict[str, Any] = {"markerfacecolor": PAPER, "markersize": 8, "markeredgewidth": 1.0}
-DRAWN: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": "#868e83", **_DRAWS}
+DRAWN: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": "#858191", **_DRAWS}
 """The entry of a legend for the hollow circles of draws."""
 
 

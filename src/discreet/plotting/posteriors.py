@@ -21,7 +21,7 @@ from discreet.plotting.style import (
     new_axes,
     percentages,
 )
-from discreet.plotting.words import heading, label, lines_of, named, row_label
+from discreet.plotting.words import heading, label, lines_of, longest_line, named, row_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,7 +128,7 @@ def _finish(ax: "Axes") -> None:
     for line in ax.get_lines():
         line.set_label(_MEANING.get(str(line.get_label()), str(line.get_label())))
     percentages(ax)
-    legend_below(ax)
+    legend_below(ax, right=longest_line([text.get_text() for text in ax.get_yticklabels()]) > _SHORT)
 
 
 def _fill(ax: "Axes", release: "Release", mass: float, prior: Any) -> None:

@@ -89,42 +89,42 @@ class Look:
 
 
 MECHANISMS: Mapping[str, Look] = {
-    "LaplaceZhang": Look("#7d443c", "P", (0, (1, 1)), "++"),
-    "LaplaceDimension": Look("#43a759", "s", (0, (6, 2)), "//"),
-    "LaplaceHistogram": Look("#b63719", "o", (0, (9, 1.5)), ""),
-    "HellingerGlobal": Look("#868e83", "X", (0, (1, 2)), "xx"),
-    "HellingerLocal": Look("#a982b4", "v", (0, (4, 1, 1, 1, 1, 1)), ".."),
+    "LaplaceZhang": Look("#4e1202", "P", (0, (1, 1)), "++"),
+    "LaplaceDimension": Look("#51a47e", "s", (0, (6, 2)), "//"),
+    "LaplaceHistogram": Look("#9e5102", "o", (0, (9, 1.5)), ""),
+    "HellingerGlobal": Look("#858191", "X", (0, (1, 2)), "xx"),
+    "HellingerLocal": Look("#c660fc", "v", (0, (4, 1, 1, 1, 1, 1)), ".."),
     "HellingerSmooth": Look(ESTIMATE, "^", (0, (6, 1, 2, 1)), "\\\\"),
-    "HellingerSmoothDelta": Look("#cb8602", "D", (0, (3, 1.5)), "--"),
-    "Calibrated(HellingerSmooth)": Look("#8d2965", "*", (0, (5, 1, 1, 1)), "oo"),
+    "HellingerSmoothDelta": Look("#af9304", "D", (0, (3, 1.5)), "--"),
+    "Calibrated(HellingerSmooth)": Look("#a0395b", "*", (0, (5, 1, 1, 1)), "oo"),
     "LatticeGeometric": Look(INK, "h", "-", "||"),
 }
 """By the name of the class; tests/test_house_style.py measures how far apart the colours are."""
 
 SERIES: tuple[Look, ...] = (
     Look(ESTIMATE, "o", "-"),
-    Look("#cb8602", "^", "--"),
-    Look("#43a759", "D", "-."),
-    Look("#8d2965", "v", ":"),
-    Look("#b63719", "s", (0, (3, 1.5))),
-    Look("#a982b4", "X", (0, (8, 1.5))),
-    Look("#868e83", "P", (0, (2, 2))),
+    Look("#9e5102", "^", "--"),
+    Look("#51a47e", "D", "-."),
+    Look("#c660fc", "v", ":"),
+    Look("#a0395b", "s", (0, (3, 1.5))),
+    Look("#af9304", "X", (0, (8, 1.5))),
+    Look("#858191", "P", (0, (2, 2))),
 )
 """For what is not a mechanism: categories, parameters, other libraries; in this order."""
 
 ON_DARK: Mapping[str, str] = {
-    "#7d443c": "#9b714c",
-    "#43a759": "#5bd178",
-    "#b63719": "#e57a30",
-    "#868e83": "#6b7c77",
-    "#a982b4": "#cf9cb9",
+    "#4e1202": "#ac5a50",
+    "#51a47e": "#70c986",
+    "#9e5102": "#bf8008",
+    "#858191": "#6d6f82",
+    "#c660fc": "#a538db",
     ESTIMATE: "#74b9f2",
-    "#cb8602": "#efc322",
-    "#8d2965": "#c050ac",
+    "#af9304": "#e3f14e",
+    "#a0395b": "#c395a9",
 }
 """What the colours become on a dark page, where `INK` becomes the page's own light one."""
 
-_OTHER = Look("#868e83", "p", (0, (2, 2)), "**")
+_OTHER = Look("#858191", "p", (0, (2, 2)), "**")
 _REMAPPED = "Remapped("
 
 
@@ -233,14 +233,14 @@ def add_to_title(figure: "Figure", words: str) -> None:
         entitle(figure.axes[0], f"{figure.axes[0].get_title()} {words}")
 
 
-def legend_below(ax: "Axes", *, columns: int = 1) -> None:
-    """A legend below the axes and the name of the horizontal one, where it covers nothing."""
+def legend_below(ax: "Axes", *, columns: int = 1, right: bool = False) -> None:
+    """A legend below the axes and the name of the horizontal one, where it covers nothing; on the right beside long labels."""
     from matplotlib.transforms import ScaledTranslation
 
     below = ScaledTranslation(0.0, -_BELOW / 72.0, ax.get_figure(root=True).dpi_scale_trans)  # type: ignore[union-attr]
     ax.legend(
-        loc="upper left",
-        bbox_to_anchor=(0.0, 0.0),
+        loc="upper right" if right else "upper left",
+        bbox_to_anchor=(1.0 if right else 0.0, 0.0),
         bbox_transform=ax.transAxes + below,
         ncols=columns,
         borderaxespad=0.0,

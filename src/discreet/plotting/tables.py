@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.plotting.posteriors import TALLEST
 from discreet.plotting.style import ESTIMATE, QUIET, RULE, drawing, dress, entitle, entitle_figure, house_style, new_axes, percentages
-from discreet.plotting.words import group_label, heading, label, lines_of, named, row_label
+from discreet.plotting.words import group_label, heading, label, lines_of, longest_line, named, row_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ _MOST_GROUPS = 180
 """Rows that fit the tallest picture."""
 _INNER = 0.5
 """The probability of the thick part of an interval."""
-_WIDTH, _PANEL_WIDTH = 7.0, 2.3
+_WIDTH, _PANEL_WIDTH = 7.0, 2.1
 _BETWEEN = 0.05
 """Between panels, so that their numbers do not meet: a share of a panel's width."""
 _TITLE_CHARACTERS = 18
@@ -158,7 +158,9 @@ def draw_table(release: "TableRelease", figure: "Figure", mass: float, *, variab
     limits = [shares.limits(order, column) for column in columns]
     spans = [high - low for low, high in limits]
     same = min(spans) >= _NARROWEST * max(spans)  # panels have the same scale, unless one would be too narrow
-    figure.set_size_inches(_WIDTH if len(columns) < 3 else 1.4 + _PANEL_WIDTH * len(columns), _height(shares.labels(order), 1.8))
+    labels = [row_label(text) for text in shares.labels(order)]
+    wide = max(_WIDTH, 0.5 + 0.08 * longest_line(labels) + _PANEL_WIDTH * len(columns))
+    figure.set_size_inches(wide if len(columns) > 1 else _WIDTH, _height(labels, 1.8))
     figure.set(facecolor="white", layout_engine="constrained")
     with house_style():
         figure.get_layout_engine().set(wspace=_BETWEEN)  # type: ignore[union-attr]
@@ -177,9 +179,10 @@ def draw_table(release: "TableRelease", figure: "Figure", mass: float, *, variab
 
 
 def _step(span: float) -> float:
-    """A round number that a narrow axis of this length has two to five of."""
-    power = 10.0 ** floor(log10(span / 3.0))
-    return max(factor * power for factor in (1.0, 2.0, 5.0) if factor * power <= span / 3.0)
+    """A round number that an axis of this length has two to five of."""
+    most = span / 2.2
+    power = 10.0 ** floor(log10(most))
+    return max(factor * power for factor in (1.0, 2.0, 5.0) if factor * power <= most)
 
 
 # --- contrasts --------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from discreet.validation import shown
 if TYPE_CHECKING:
     from discreet.record.release import Release
 
-__all__ = ["group_label", "heading", "known", "label", "lines_of", "named", "row_label"]
+__all__ = ["group_label", "heading", "known", "label", "lines_of", "longest_line", "named", "row_label"]
 
 _LONGEST = 60
 """Characters: a longer label leaves no room for what is drawn."""
@@ -34,6 +34,11 @@ def row_label(category: Hashable, width: int = _LINE) -> str:
 def lines_of(labels: Sequence[str]) -> int:
     """The most lines that a label has."""
     return max((text.count("\n") + 1 for text in labels), default=1)
+
+
+def longest_line(labels: Sequence[str]) -> int:
+    """The most characters that a line of a label has."""
+    return max((len(line) for text in labels for line in text.split("\n")), default=0)
 
 
 def group_label(group: Hashable) -> str:
