@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'discreet[test]'")
+pytest.importorskip("math_core", reason="the documentation's packages are not installed: pip install 'discreet[docs]'")
 
 CHROMIUM = shutil.which("chromium")
 WIDTHS = (1280, 768, 390)
