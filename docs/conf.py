@@ -17,6 +17,7 @@ source_suffix = {".md": "markdown"}
 html_theme = "furo"
 html_title = f"discreet {release}"
 html_show_sphinx = False
+html_domain_indices = False  # modules are not what one looks for: names are imported from `discreet`
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
 html_js_files = ["pages.js"]

@@ -35,7 +35,8 @@ def mathml(node: nodes.Element, *, displaystyle: bool) -> str:
     except LatexError as error:
         logger.warning("formula %r: %s", latex, error, location=node)
         return escape(latex)
-    return re.sub("<mo>([′″‴])</mo>", r'<mo class="prime">\1</mo>', converted)  # pages.css makes them large enough
+    # pages.css makes primes large enough to read; they must not push apart what they stand beside
+    return re.sub("<mo>([′″‴])</mo>", r'<mpadded class="prime" height="0"><mo>\1</mo></mpadded>', converted)
 
 
 def visit_inline(writer: HTML5Translator, node: nodes.math) -> None:
