@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import discreet
-from tests.docs_links import broken_in_html
+from tests.docs_links import CODE, FENCED, broken_in_html
 from tests.docs_support import DOCS, build
 from tests.test_report_browser import FLAGS
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'discreet[test]'")
+pytest.importorskip("math_core", reason="the documentation's packages are not installed: pip install 'discreet[docs]'")
 
 CHROMIUM = shutil.which("chromium")
 WIDTHS = (1280, 768, 390)
@@ -83,8 +84,8 @@ def looked_at(page: "Page", path: Path) -> list[str]:
 
 
 def displayed_formulas(source: Path) -> int:
-    text = re.sub(r"^```.*?^```", "", source.read_text(), flags=re.MULTILINE | re.DOTALL)
-    return len(re.findall(r"^\$\$.*?\$\$", text, re.MULTILINE | re.DOTALL))
+    text = CODE.sub("", FENCED.sub("", source.read_text()))
+    return text.count("$$") // 2
 
 
 def test_every_page_in_a_browser(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_a_record_that_is_out_of_date_is_noticed() -> None:
 # --- nothing measured stands unmarked ---------------------------------------------------------------------------------
 
 _TIMES, _SIZES = "ns|µs|ms|s|seconds?|minutes?|hours?", "kB|MB|GB"
-_LIBRARIES = "Python|SciPy|Polars|OpenDP|diffprivlib|Analytics|PipelineDP"
+_LIBRARIES = "Python|SciPy|Polars|OpenDP|diffprivlib|Analytics|PipelineDP|Wizard"
 _NUMBER = r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?"
 MEASURED = re.compile(rf"(?<![\w.])(?:{_NUMBER} ?(?:{_TIMES}|{_SIZES})\b|{_NUMBER} ?[×%]|[0-9]+\.[0-9]{{2,}}|[0-9]\.[0-9]+e-?[0-9]+)")
 """A time, a size of memory, a ratio, a percentage, or a number with two decimals or more."""

@@ -31,10 +31,11 @@ def mathml(node: nodes.Element, *, displaystyle: bool) -> str:
         logger.warning("formula %r: a numbered one is written `$$ ... $$ (eq-name)`, its lines in `aligned`", latex, location=node)
         return escape(latex)
     try:
-        return CONVERTER.convert_with_local_state(latex, displaystyle=displaystyle)
+        converted = CONVERTER.convert_with_local_state(latex, displaystyle=displaystyle)
     except LatexError as error:
         logger.warning("formula %r: %s", latex, error, location=node)
         return escape(latex)
+    return re.sub("<mo>([′″‴])</mo>", r'<mo class="prime">\1</mo>', converted)  # pages.css makes them large enough
 
 
 def visit_inline(writer: HTML5Translator, node: nodes.math) -> None:
