@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from discreet.explore import plan_screen, read_screen
+from discreet.explore import plan_screen, read_screen, release_screen
 from discreet.explore.access import Guard
 from discreet.explore.forms import HANDLERS
 from discreet.explore.turns import Turns
@@ -22,15 +22,19 @@ _FILES = {
     "/plan.js": ("explore", "static/plan.js", "text/javascript"),
     "/read.css": ("explore", "static/read.css", "text/css"),
     "/read.js": ("explore", "static/read.js", "text/javascript"),
+    "/release.css": ("explore", "static/release.css", "text/css"),
+    "/release.js": ("explore", "static/release.js", "text/javascript"),
     "/page.js": ("explore", "static/page.js", "text/javascript"),
     "/htmx.min.js": ("explore", "static/htmx.min.js", "text/javascript"),
 }
 """The files of the page, which are the same for everyone; no other file is ever read for an answer."""
 
 
-def application(token: str, port: int) -> ASGIApp:
+def application(token: str, port: int, desk: release_screen.Desk) -> ASGIApp:
     """The whole of it, behind its checks."""
-    app = Starlette(routes=[*_files(), *plan_screen.ROUTES, *read_screen.ROUTES], exception_handlers=HANDLERS)
+    routes = [*_files(), *plan_screen.ROUTES, *release_screen.ROUTES, *read_screen.ROUTES]
+    app = Starlette(routes=routes, exception_handlers=HANDLERS)
+    app.state.desk = desk
     app.state.turns = Turns()
     app.state.quick_turns = Turns()
     app.state.records = read_screen.Opened()

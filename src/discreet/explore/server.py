@@ -14,8 +14,13 @@ from typing import Any
 
 import uvicorn
 
+from discreet.commands.options import LEDGER_VARIABLE
+from discreet.data import scratch
 from discreet.errors import InvalidInputError
 from discreet.explore.application import application
+from discreet.explore.release_screen import Desk
+from discreet.explore.release_store import Store, default_folder
+from discreet.explore.uploads import Uploads
 
 _ADDRESS = "127.0.0.1"
 _FIRST_PORT, _LAST_PORT = 1024, 65535
@@ -28,18 +33,19 @@ def serve(port: int | None, *, browser: bool) -> None:
     listener = _listener(port)
     host = f"{_ADDRESS}:{listener.getsockname()[1]}"
     token = secrets.token_urlsafe(32)
-    config = uvicorn.Config(
-        application(token, listener.getsockname()[1]),
-        log_level="critical",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=1,
-        ws="none",
-    )
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _leave)
-    with listener, _door(host, token) as door:
+    with listener, scratch.directory() as private, _door(host, token) as door:
+        desk = Desk(Store(default_folder()), Uploads(Path(private)), os.environ.get(LEDGER_VARIABLE))
+        config = uvicorn.Config(
+            application(token, listener.getsockname()[1], desk),
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=1,
+            ws="none",
+        )
         sys.stdout.write(f"discreet explore is at http://{host}/#{token}\nPress Ctrl+C to end it.\n")
         sys.stdout.flush()
         if browser:
@@ -49,6 +55,7 @@ def serve(port: int | None, *, browser: bool) -> None:
         except KeyboardInterrupt:
             sys.stdout.write("\nended\n")
             sys.stdout.flush()
+    scratch.remove_own()
     os._exit(0)  # a thread may still compute what nobody waits for
 
 

@@ -78,6 +78,11 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self._where!r})"
 
+    @property
+    def location(self) -> str:
+        """Where it is: the whole path of the file, or the server's URL, with asterisks in place of a password."""
+        return self._where
+
     def create(
         self,
         dataset: str,

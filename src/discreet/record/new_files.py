@@ -17,11 +17,14 @@ def beside(path: Path) -> Path:
 
 
 @contextmanager
-def written_beside(path: Path, write: Callable[[BinaryIO], object]) -> Iterator[Path]:
-    """A file beside the path with what `write` puts into it, to be put in its place; what is left of it in the end is removed."""
+def written_beside(path: Path, write: Callable[[BinaryIO], object], *, mode: int = 0o666) -> Iterator[Path]:
+    """A file beside the path with what `write` puts into it, to be put in its place; what is left of it in the end is removed.
+
+    `mode` is who may read and write it, of which the process's mask takes away.
+    """
     partial = beside(path)
     try:
-        _write(partial, write)
+        _write(partial, write, mode)
         yield partial
     except OSError as error:
         raise DiscreetError(f"{path} could not be written: {error.strerror}") from None
@@ -30,9 +33,9 @@ def written_beside(path: Path, write: Callable[[BinaryIO], object]) -> Iterator[
             partial.unlink(missing_ok=True)
 
 
-def _write(path: Path, write: Callable[[BinaryIO], object]) -> None:
+def _write(path: Path, write: Callable[[BinaryIO], object], mode: int = 0o666) -> None:
     """The whole file, where there is none yet and not through a link either, or none of it."""
-    with path.open("xb") as file:
+    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
         try:
             write(file)
             file.flush()
@@ -56,6 +59,12 @@ def is_moved(partial: Path, place: Path) -> bool:
             return False
     _sync_folder(place.parent)
     return True
+
+
+def put_over(partial: Path, place: Path) -> None:
+    """Put the file in its place, over the one that is there: at any time, also after a crash, one of the two is there, and whole."""
+    partial.replace(place)
+    _sync_folder(place.parent)
 
 
 def _sync_folder(folder: Path) -> None:
