@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from discreet.explore import plan_screen, read_screen
 from discreet.explore.access import Guard
 from discreet.explore.forms import HANDLERS
+from discreet.explore.ledgers import Ledgers
 from discreet.explore.turns import Turns
 
 _FILES = {
@@ -22,18 +23,21 @@ _FILES = {
     "/plan.js": ("explore", "static/plan.js", "text/javascript"),
     "/read.css": ("explore", "static/read.css", "text/css"),
     "/read.js": ("explore", "static/read.js", "text/javascript"),
+    "/budget.css": ("explore", "static/budget.css", "text/css"),
     "/page.js": ("explore", "static/page.js", "text/javascript"),
     "/htmx.min.js": ("explore", "static/htmx.min.js", "text/javascript"),
 }
 """The files of the page, which are the same for everyone; no other file is ever read for an answer."""
 
 
-def application(token: str, port: int) -> ASGIApp:
-    """The whole of it, behind its checks."""
+def application(token: str, port: int, ledger: str | None = None) -> ASGIApp:
+    """The whole of it, behind its checks. `ledger` is the one that its screens begin with, a path or a URL."""
     app = Starlette(routes=[*_files(), *plan_screen.ROUTES, *read_screen.ROUTES], exception_handlers=HANDLERS)
     app.state.turns = Turns()
     app.state.quick_turns = Turns()
     app.state.records = read_screen.Opened()
+    app.state.ledger = ledger
+    app.state.ledgers = Ledgers(ledger)
     return Guard(app, token=token, port=port, open_paths=frozenset(_FILES))
 
 

@@ -23,13 +23,13 @@ _WAITING = 64
 """Connections that wait to be taken up."""
 
 
-def serve(port: int | None, *, browser: bool) -> None:
-    """Answer until interrupted. Without a port, any that is free."""
+def serve(port: int | None, *, browser: bool, ledger: str | None = None) -> None:
+    """Answer until interrupted. Without a port, any that is free. `ledger` is the one that the page begins with."""
     listener = _listener(port)
     host = f"{_ADDRESS}:{listener.getsockname()[1]}"
     token = secrets.token_urlsafe(32)
     config = uvicorn.Config(
-        application(token, listener.getsockname()[1]),
+        application(token, listener.getsockname()[1], ledger),
         log_level="critical",
         access_log=False,
         server_header=False,
