@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from discreet.cli import app
 from tests.explore_server import Server, explore
 
-OPEN = ("/", "/report.css", "/style.css", "/plan.css", "/plan.js", "/read.css", "/read.js", "/page.js", "/htmx.min.js")
+OPEN = ("/", "/report.css", "/style.css", "/plan.css", "/plan.js", "/read.css", "/read.js", "/budget.css", "/page.js", "/htmx.min.js")
 CLOSED = ("/plan", "/read")
 
 

@@ -9,7 +9,7 @@ from discreet.explore.release_question import Question
 from discreet.text import plain
 
 
-def release_command(question: Question, dataset: str) -> str | None:
+def release_command(question: Question) -> str | None:
     """`discreet release` with the same question; None where something in it cannot be typed."""
     categories = group_text(question.labels)
     named = [] if question.groups is None else zip(question.groups.columns, question.groups.labels, strict=True)
@@ -33,7 +33,7 @@ def release_command(question: Question, dataset: str) -> str | None:
         ("--mechanism", None if question.mechanism == MECHANISMS[0] else question.mechanism),
         ("--epsilon", number_words(question.epsilon)),
         ("--ledger", question["ledger"] or None),
-        ("--dataset", dataset),
+        ("--dataset", question.dataset),
         *((f"--{name}", question[name] or None) for name in ("title", "variable", "source", "date", "note")),
     ]
     words = [part for name, value in options if value is not None for part in (name, value)]

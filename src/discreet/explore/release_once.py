@@ -12,15 +12,17 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreet import limits
 from discreet.commands.release_steps import check_budget, prepared, relation_of
 from discreet.data.count import count
 from discreet.errors import DiscreetError, InvalidInputError, LedgerError
 from discreet.explore.release_question import Question, read
 from discreet.explore.release_store import Asked, Store
 from discreet.frames import forgets_variables
-from discreet.ledger.budgets import Budget, Charge, Loss, Spend, as_json, check_affordable, checked_promise
+from discreet.ledger.budgets import Charge, Spend, as_json, checked_promise
 from discreet.ledger.charges import charge_for
 from discreet.ledger.ledger import Ledger, described
+from discreet.ledger.statements import Statement, check_affordable
 from discreet.mechanisms.base import Mechanism, Prepared
 from discreet.mechanisms.steady import whole_quanta
 from discreet.record.release import Release
@@ -38,9 +40,8 @@ class Look:
     described: Mapping[str, Any]
     stand_in: Release
     """A record that says what the release will say, but for its outcome: that is no draw, and is not shown."""
-    budget: Budget
+    statement: Statement
     charge: Charge
-    left: Loss
 
 
 @forgets_variables
@@ -49,11 +50,11 @@ def look(question: Question, source: Path | str, ledger: Ledger) -> Look:
     unit = "record" if question.privacy_id is None else "person"
     check_budget(ledger, question.dataset, unit, relation_of(question.public, question.groups))  # type: ignore[arg-type]
     ready = _prepared(question, source)
-    budget = ledger.budget(question.dataset)
-    charge = charge_for(budget, checked_promise(ready.guarantee, 0), ready.mechanism)
-    check_affordable(budget, ledger.history(question.dataset), charge)
+    statement = ledger.statement(question.dataset, latest=limits.LEDGER_SPENDS)
+    charge = charge_for(statement.budget, checked_promise(ready.guarantee, 0), ready.mechanism)
+    check_affordable(statement, charge)
     stand_in = ready.mechanism.recorded(ready.guarantee, _no_outcome(ready.mechanism), ready.about)
-    return Look(question, _description(ready.mechanism), stand_in, budget, charge, ledger.remaining(question.dataset))
+    return Look(question, _description(ready.mechanism), stand_in, statement, charge)
 
 
 @forgets_variables

@@ -1,19 +1,16 @@
 """The screen on which records are counted and a posterior is released: looked at, confirmed once, and fetched as often as wanted."""
 
-import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from importlib import resources
-from pathlib import Path
 from urllib.parse import unquote
 
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from discreet.commands.files import picture
-from discreet.commands.html import Html, element, joined
-from discreet.commands.options import LEDGER_VARIABLE
+from discreet.commands.html import Html, element, escaped, joined
 from discreet.commands.page import answered
 from discreet.commands.page_rows import shares_of
 from discreet.commands.report import page_content
@@ -21,12 +18,12 @@ from discreet.errors import BudgetError, DiscreetError, InvalidInputError, Ledge
 from discreet.explore import read_view
 from discreet.explore.forms import FieldError, WrongError, messages, typed
 from discreet.explore.opened_records import read as read_record
+from discreet.explore.release_desk import Desk
 from discreet.explore.release_once import State, draw_once, look, state
 from discreet.explore.release_question import FIELDS, read
-from discreet.explore.release_store import Asked, Store
+from discreet.explore.release_store import Asked
 from discreet.explore.release_view import charged, drawn, listed, looked, sent
-from discreet.explore.uploads import Uploads, file_name
-from discreet.ledger.ledger import Ledger
+from discreet.explore.uploads import file_name
 from discreet.record.release import Release
 
 _FORM = resources.files("discreet.explore").joinpath("static/release.html").read_text("utf-8")
@@ -37,72 +34,14 @@ _LISTED = 20
 _CHANGED = {"HX-Trigger": "release-changed"}
 
 
-class Desk:
-    """What the screen works with: where releases are kept, what was sent, and the ledger that it was started with."""
-
-    def __init__(self, store: Store, uploads: Uploads, ledger: str | None) -> None:
-        self.store = store
-        self.uploads = uploads
-        self._ledger = ledger
-        self._sent: dict[str, str] = {}
-        self.workers = CapacityLimiter(2)
-
-    def source(self, asked: Asked, upload: str = "") -> Path | str:
-        """Where the records of a question are: at their path, or where the copy that the browser sent was put."""
-        if asked.fields.get("file"):
-            return asked.fields["file"]
-        if upload:
-            self._sent[asked.key] = upload
-        return self.uploads.path(self._sent.get(asked.key, ""))
-
-    def sent_for(self, key: str) -> None:
-        """The records of this question are not needed any more."""
-        self.uploads.remove(self._sent.pop(key, ""))
-
-    def named_ledger(self, text: str) -> Ledger:
-        """The ledger of a form; without one, that which the page was started with."""
-        location = text or self._ledger
-        if not location:
-            raise FieldError(
-                "ledger", f"name a ledger: the path of its file, or the URL of a PostgreSQL database; {LEDGER_VARIABLE} names one for all"
-            )
-        try:
-            found = Ledger(location)
-        except DiscreetError as error:
-            raise FieldError("ledger", str(error)) from None
-        if text and _HIDDEN in found.location:
-            raise FieldError(
-                "ledger",
-                f"a password would be kept on the disk: leave it out of the URL (~/.pgpass or PGPASSWORD give it), or start "
-                f"the page with {LEDGER_VARIABLE}",
-            )
-        return found
-
-    def kept_ledger(self, asked: Asked) -> Ledger:
-        """The ledger that a question is charged to."""
-        own = None if self._ledger is None else Ledger(self._ledger)
-        if own is not None and own.location == asked.ledger:
-            return own
-        if _HIDDEN in asked.ledger:
-            raise LedgerError(
-                f"this release is charged to {asked.ledger}, whose password is not kept: start the page with {LEDGER_VARIABLE}"
-            )
-        return Ledger(asked.ledger)
-
-
-_HIDDEN = ":***@"
-"""How a location says that it has a password."""
-
-
 def _desk(request: Request) -> Desk:
     found: Desk = request.app.state.desk
     return found
 
 
-async def _opened(_: Request) -> Response:
-    named = bool(os.environ.get(LEDGER_VARIABLE))
-    placeholder = "the one the page was started with" if named else "ledger.db"
-    return HTMLResponse(_FORM.replace("LEDGER-PLACEHOLDER", placeholder))
+async def _opened(request: Request) -> Response:
+    """The form; the ledger that the page was started with stands in it."""
+    return HTMLResponse(_FORM.replace("LEDGER-NAME", escaped(request.app.state.ledgers.default)))
 
 
 async def _upload(request: Request) -> Response:
@@ -127,21 +66,15 @@ async def _look(request: Request) -> Response:
     desk, fields = _desk(request), await typed(request)
 
     def answer() -> Html:
-        question = read(fields)
-        ledger = desk.named_ledger(question["ledger"])
-        upload = question["upload"]
-        source = desk.uploads.path(upload) if upload else question["file"]
-        kept = {**question.fields, **({"upload": desk.uploads.name(upload)} if upload else {})}
-        for asked in [] if fields.get("again") else desk.store.same(kept, ledger.location):
-            if asked.record is not None:
-                return drawn(asked, Release.from_json(asked.record), again=True)
-            if state(asked, ledger) == "charged":
-                return charged(asked)
-        found = look(question, source, ledger)
-        asked = desk.store.ask(kept, ledger.location, found.described)
-        if upload:
-            desk.source(asked, upload)
-        return looked(found, asked.key)
+        question = read(desk.without_password(fields))
+        with desk.ledger(desk.ledger_name(question)) as ledger:
+            for asked in [] if fields.get("again") else desk.asked_before(question):
+                if asked.record is not None:
+                    return drawn(asked, Release.from_json(asked.record), again=True)
+                if state(asked, ledger) == "charged":
+                    return charged(asked)
+            found = look(question, desk.looked_at(question), ledger)
+        return looked(found, desk.ask(question, found.described).key)
 
     try:
         shown = await to_thread.run_sync(answer, limiter=desk.workers)
@@ -175,8 +108,9 @@ async def _draw(request: Request) -> Response:
         asked = desk.store.find(key)
         if asked.record is not None:
             return asked
-        found = draw_once(desk.store, key, desk.source(asked, fields.get("upload", "")), desk.kept_ledger(asked))
-        desk.sent_for(key)
+        with desk.ledger(asked.ledger) as ledger:
+            found = draw_once(desk.store, key, desk.source(asked, fields.get("upload", "")), ledger)
+        desk.forget_sent(key)
         return found
 
     try:
@@ -204,7 +138,8 @@ def _state(desk: Desk, asked: Asked) -> State:
     if asked.record is not None:
         return "drawn"
     try:
-        return state(asked, desk.kept_ledger(asked))
+        with desk.ledger(asked.ledger) as ledger:
+            return state(asked, ledger)
     except DiscreetError:
         return "unknown"
 
@@ -218,7 +153,7 @@ async def _remove(request: Request) -> Response:
             if _state(desk, asked) not in ("drawn", "asked"):
                 raise InvalidInputError("this release was charged and not drawn: draw it first")
             desk.store.remove(asked.key)
-            desk.sent_for(asked.key)
+            desk.forget_sent(asked.key)
 
     try:
         await to_thread.run_sync(removed)

@@ -6,8 +6,9 @@ from discreet.commands import page
 from discreet.commands.asking import lacks, strong_shares
 from discreet.commands.html import Html, element, isolated, joined
 from discreet.commands.options import little_said
-from discreet.commands.page_words import counting, promise, words
+from discreet.commands.page_words import counting, promise
 from discreet.commands.release_steps import little_protection
+from discreet.explore.budget_view import budget_card
 from discreet.explore.read_view import void
 from discreet.explore.release_commands import release_command, release_python
 from discreet.explore.release_once import Look, State
@@ -32,7 +33,7 @@ def looked(look: Look, key: str) -> Html:
     head = element("p", "Nothing has been drawn or charged. This is what will be public.", class_="made-up")
     warned = [element("p", f"{said[:1].upper()}{said[1:]}.", class_="warn") for said in _warnings(look)]
     parts = [page.heading(found), page.asked(found), counting(found), promise(found)]
-    ways = same("release", release_command(look.question, look.budget.dataset), release_python(look.question))
+    ways = same("release", release_command(look.question), release_python(look.question))
     return element(
         "div", head, *warned, *parts, _cost(look), _confirm(look, key), ways, class_="looked", tabindex="-1", id="release-looked"
     )
@@ -52,12 +53,8 @@ def _warnings(look: Look) -> Iterable[str]:
 
 
 def _cost(look: Look) -> Html:
-    lines = [
-        ("This release", str(look.charge)),
-        ("Left now", f"{look.left} of {look.budget.total}"),
-        ("Ledger", look.budget.dataset),
-    ]
-    return element("section", element("h2", "What it costs"), words(lines))
+    card = budget_card(look.statement, look.stand_in.guarantee, look.stand_in.mechanism, place="release-budget")
+    return element("section", element("h2", "What it costs"), card)
 
 
 def _confirm(look: Look, key: str) -> Html:

@@ -14,13 +14,9 @@ from typing import Any
 
 import uvicorn
 
-from discreet.commands.options import LEDGER_VARIABLE
 from discreet.data import scratch
 from discreet.errors import InvalidInputError
 from discreet.explore.application import application
-from discreet.explore.release_screen import Desk
-from discreet.explore.release_store import Store, default_folder
-from discreet.explore.uploads import Uploads
 
 _ADDRESS = "127.0.0.1"
 _FIRST_PORT, _LAST_PORT = 1024, 65535
@@ -28,8 +24,8 @@ _WAITING = 64
 """Connections that wait to be taken up."""
 
 
-def serve(port: int | None, *, browser: bool) -> None:
-    """Answer until interrupted. Without a port, any that is free."""
+def serve(port: int | None, *, browser: bool, ledger: str | None = None) -> None:
+    """Answer until interrupted. Without a port, any that is free. `ledger` is the one that the page begins with."""
     listener = _listener(port)
     host = f"{_ADDRESS}:{listener.getsockname()[1]}"
     token = secrets.token_urlsafe(32)
@@ -37,9 +33,8 @@ def serve(port: int | None, *, browser: bool) -> None:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _leave)
     with listener, scratch.directory() as private, _door(host, token) as door:
-        desk = Desk(Store(default_folder()), Uploads(Path(private)), os.environ.get(LEDGER_VARIABLE))
         config = uvicorn.Config(
-            application(token, listener.getsockname()[1], desk),
+            application(token, listener.getsockname()[1], Path(private), ledger),
             log_level="critical",
             access_log=False,
             server_header=False,
