@@ -28,6 +28,8 @@ class Desk:
         self.workers = CapacityLimiter(_WORKERS)
         self._ledgers = ledgers
         self._sent: dict[str, str] = {}
+        self.drawing: set[str] = set()
+        """The keys that are drawn for at this moment."""
 
     # --- ledgers ------------------------------------------------------------------------------------------------------
 
@@ -57,6 +59,11 @@ class Desk:
     def asked_before(self, question: Question) -> list[Asked]:
         """What was asked in the same words, the newest first."""
         return self.store.same(self._kept(question), self.ledger_name(question))
+
+    def fields(self, key: str) -> dict[str, str]:
+        """What was typed for a question that is kept, with the copy of its file, if that is still there."""
+        asked = self.store.find(key)
+        return {**asked.fields, **({"upload": self._sent.get(key, "")} if asked.fields.get("upload") else {})}
 
     def ask(self, question: Question, described: Mapping[str, Any]) -> Asked:
         """Keep a question, and the file that was sent with it until it is drawn."""

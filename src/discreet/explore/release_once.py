@@ -29,7 +29,7 @@ from discreet.record.release import Release
 
 _QUANTUM = 0.5
 """Seconds, at whose multiples counting ends: how long it takes may depend on what is counted."""
-State = Literal["drawn", "charged", "asked", "unknown"]
+State = Literal["drawn", "drawing", "charged", "asked", "unknown"]
 
 
 @dataclass(frozen=True)

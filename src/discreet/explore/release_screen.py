@@ -66,7 +66,7 @@ async def _look(request: Request) -> Response:
     desk, fields = _desk(request), await typed(request)
 
     def answer() -> Html:
-        question = read(desk.without_password(fields))
+        question = read(desk.without_password(desk.fields(fields["key"]) if fields.get("key") else fields))
         with desk.ledger(desk.ledger_name(question)) as ledger:
             for asked in [] if fields.get("again") else desk.asked_before(question):
                 if asked.record is not None:
@@ -91,6 +91,8 @@ def _field_of(error: DiscreetError) -> str:
     """The field beside which an error is said that is not about what was typed alone."""
     if isinstance(error, BudgetError | LedgerError):
         return "dataset"
+    if str(error).startswith(("there is no column", "column ")):
+        return "column"
     return "file" if isinstance(error, SourceError | InvalidInputError) else "mechanism"
 
 
@@ -108,8 +110,12 @@ async def _draw(request: Request) -> Response:
         asked = desk.store.find(key)
         if asked.record is not None:
             return asked
-        with desk.ledger(asked.ledger) as ledger:
-            found = draw_once(desk.store, key, desk.source(asked, fields.get("upload", "")), ledger)
+        desk.drawing.add(key)
+        try:
+            with desk.ledger(asked.ledger) as ledger:
+                found = draw_once(desk.store, key, desk.source(asked, fields.get("upload", "")), ledger)
+        finally:
+            desk.drawing.discard(key)
         desk.forget_sent(key)
         return found
 
@@ -137,6 +143,8 @@ async def _listed(request: Request) -> Response:
 def _state(desk: Desk, asked: Asked) -> State:
     if asked.record is not None:
         return "drawn"
+    if asked.key in desk.drawing:
+        return "drawing"
     try:
         with desk.ledger(asked.ledger) as ledger:
             return state(asked, ledger)

@@ -1,6 +1,6 @@
 """What the screen for releases shows: what will be published and charged, what was drawn, and what was asked for before."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from discreet.commands import page
 from discreet.commands.asking import lacks, strong_shares
@@ -122,19 +122,26 @@ def _again() -> Html:
 
 _STATES: dict[State, tuple[str, str]] = {
     "drawn": ("released", "Show it"),
+    "drawing": ("being released", ""),
     "charged": ("charged, and not drawn: nothing of it was seen, and drawing it costs nothing more", "Draw it now"),
-    "asked": ("looked at; nothing was charged", ""),
+    "asked": ("looked at; nothing was charged", "Look again"),
     "unknown": ("its ledger could not be read, so it is not known whether it was charged", ""),
 }
 
 
-def listed(every: Iterable[tuple[Asked, State]]) -> Html:
-    """The releases that were asked for on this machine, the newest first."""
-    rows = [_row(asked, state) for asked, state in every]
-    if not rows:
+def listed(every: Sequence[tuple[Asked, State]]) -> Html:
+    """The releases that were asked for on this machine, the newest first; while one is drawn, the list is soon asked for again."""
+    if not every:
         return joined()
     told = "Each is kept with its record in a folder that only you can read."
-    return element("section", element("h2", "Asked for on this machine"), element("p", told, class_="quiet"), *rows)
+    rows = [_row(asked, state) for asked, state in every]
+    soon = [_soon()] if any(state == "drawing" for _, state in every) else []
+    return element("section", element("h2", "Asked for on this machine"), element("p", told, class_="quiet"), *rows, *soon)
+
+
+def _soon() -> Html:
+    """Asks for the list again."""
+    return element("span", hx_post="/release/list", hx_trigger="load delay:1s", hx_target="#release-list")
 
 
 def charged(asked: Asked) -> Html:
@@ -159,7 +166,15 @@ def _row(asked: Asked, state: State) -> Html:
         buttons.append(element("button", action, type="submit"))
     if state in ("drawn", "asked"):
         buttons.append(
-            element("button", "Remove", type="button", hx_post="/release/remove", hx_include="closest form", hx_target="#release-list")
+            element(
+                "button",
+                "Remove",
+                type="button",
+                hx_post="/release/remove",
+                hx_include="closest form",
+                hx_target="#release-list",
+                hx_disabled_elt="this",
+            )
         )
     return element(
         "form",
@@ -167,7 +182,7 @@ def _row(asked: Asked, state: State) -> Html:
         words,
         *again,
         element("div", *buttons, class_="downloads"),
-        hx_post="/release/draw",
+        hx_post="/release/look" if state == "asked" else "/release/draw",
         hx_target=_PLACE,
         hx_disabled_elt="find button",
         class_="asked",

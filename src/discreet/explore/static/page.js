@@ -85,4 +85,5 @@ addEventListener("DOMContentLoaded", () => {
     return;
   }
   show("plan");
+  fetched("read"); // where a release can be opened
 });

@@ -27,8 +27,11 @@ document.addEventListener("change", (event) => {
   if (event.target.dataset.upload) sendFile(event.target);
 });
 
-document.addEventListener("htmx:afterSwap", (event) => {
-  if (event.detail.target?.id === "release-look") document.getElementById("release-looked")?.focus();
+// Whoever looked is led to what there is to see: the answer, or the first field that is wrong.
+document.addEventListener("htmx:afterSettle", (event) => {
+  if (event.detail.target?.id !== "release-look") return;
+  const wrong = document.querySelector("#release-form [aria-invalid=true]");
+  (document.getElementById("release-looked") ?? wrong)?.focus();
 });
 
 document.addEventListener("release-read", () => show("read"));
