@@ -17,10 +17,10 @@ def beside(path: Path) -> Path:
 
 
 @contextmanager
-def written_beside(path: Path, write: Callable[[BinaryIO], object], *, mode: int = 0o666) -> Iterator[Path]:
+def written_beside(path: Path, write: Callable[[BinaryIO], object], *, mode: int | None = None) -> Iterator[Path]:
     """A file beside the path with what `write` puts into it, to be put in its place; what is left of it in the end is removed.
 
-    `mode` is who may read and write it, of which the process's mask takes away.
+    `mode` says who may read and write it, before anything is in it; without one the process's mask does.
     """
     partial = beside(path)
     try:
@@ -33,10 +33,12 @@ def written_beside(path: Path, write: Callable[[BinaryIO], object], *, mode: int
             partial.unlink(missing_ok=True)
 
 
-def _write(path: Path, write: Callable[[BinaryIO], object], mode: int = 0o666) -> None:
+def _write(path: Path, write: Callable[[BinaryIO], object], mode: int | None = None) -> None:
     """The whole file, where there is none yet and not through a link either, or none of it."""
-    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+    with path.open("xb") as file:
         try:
+            if mode is not None:
+                path.chmod(mode)
             write(file)
             file.flush()
             os.fsync(file.fileno())
