@@ -13,8 +13,20 @@ from typer.testing import CliRunner
 from discreet.cli import app
 from tests.explore_server import Server, explore
 
-OPEN = ("/", "/report.css", "/style.css", "/plan.css", "/plan.js", "/read.css", "/read.js", "/budget.css", "/page.js", "/htmx.min.js")
-CLOSED = ("/plan", "/read")
+OPEN = (
+    "/",
+    "/report.css",
+    "/style.css",
+    "/plan.css",
+    "/plan.js",
+    "/read.css",
+    "/read.js",
+    "/budget.css",
+    "/budget.js",
+    "/page.js",
+    "/htmx.min.js",
+)
+CLOSED = ("/plan", "/budget", "/read")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from discreet.explore import plan_screen, read_screen
+from discreet.explore import budget_screen, plan_screen, read_screen
 from discreet.explore.access import Guard
 from discreet.explore.forms import HANDLERS
 from discreet.explore.ledgers import Ledgers
@@ -24,6 +24,7 @@ _FILES = {
     "/read.css": ("explore", "static/read.css", "text/css"),
     "/read.js": ("explore", "static/read.js", "text/javascript"),
     "/budget.css": ("explore", "static/budget.css", "text/css"),
+    "/budget.js": ("explore", "static/budget.js", "text/javascript"),
     "/page.js": ("explore", "static/page.js", "text/javascript"),
     "/htmx.min.js": ("explore", "static/htmx.min.js", "text/javascript"),
 }
@@ -32,12 +33,13 @@ _FILES = {
 
 def application(token: str, port: int, ledger: str | None = None) -> ASGIApp:
     """The whole of it, behind its checks. `ledger` is the one that its screens begin with, a path or a URL."""
-    app = Starlette(routes=[*_files(), *plan_screen.ROUTES, *read_screen.ROUTES], exception_handlers=HANDLERS)
+    app = Starlette(routes=[*_files(), *plan_screen.ROUTES, *budget_screen.ROUTES, *read_screen.ROUTES], exception_handlers=HANDLERS)
     app.state.turns = Turns()
     app.state.quick_turns = Turns()
     app.state.records = read_screen.Opened()
     app.state.ledger = ledger
     app.state.ledgers = Ledgers(ledger)
+    app.state.budgets = budget_screen.Budgets(app.state.ledgers)
     return Guard(app, token=token, port=port, open_paths=frozenset(_FILES))
 
 

@@ -1,4 +1,4 @@
-// The page's own script: the token on every request, the two screens, fields that are wrong, copying and downloads.
+// The page's own script: the token on every request, the screens, fields that are wrong, copying and downloads.
 "use strict";
 
 const TOKEN = "discreet-token";
