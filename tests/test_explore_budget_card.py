@@ -74,7 +74,7 @@ def test_a_filter_has_a_bar_of_its_own(where: str) -> None:
     card = budget_view(where, "panel", Loss(Fraction("0.1")), place="second")
     found = dc.Ledger(where).statement("panel")
     assert found.budget.filter is not None
-    assert found.filter_left is not None
+    assert found.divergence is not None
     assert f"<strong>{found.remaining}</strong> left in one release, of ε = 3, δ = 0.000001 in all" in card
     assert len(widths(card, "second-filter", "spend")) == 36
     assert sum(widths(card, "second-filter", "spend")) == pytest.approx(float(100 * found.divergence / found.budget.filter.limit), abs=0.01)

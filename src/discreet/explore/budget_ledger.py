@@ -116,7 +116,7 @@ def _spend_row(budget: Budget, line: Spend) -> Html:
     note = [element("span", isolated(line.note), class_="budget-note")] if line.note else []
     what = described(line.description)
     release = [*note, *([element("span", what, class_="quiet")] if what else [])]
-    charged: list[str] = [element("b", str(line.loss))]
+    charged = [element("b", str(line.loss))]
     why = why_more(budget, line)
     if why:
         own = f"for its own {line.guarantee} (to {line.neighbours.of(line.unit)}), as two steps: {why}"
@@ -124,7 +124,7 @@ def _spend_row(budget: Budget, line: Spend) -> Html:
     if line.divergence is not None:
         charged.append(element("span", f"divergence {float(line.divergence):.4g}", class_="quiet"))
     when = joined(str(line.day), element("span", f"no. {line.number}", class_="quiet"))
-    return element("tr", element("th", when, scope="row"), element("td", *(release or ["–"])), element("td", *charged))
+    return element("tr", element("th", when, scope="row"), element("td", *(release or [joined("–")])), element("td", *charged))
 
 
 def described(description: Mapping[str, object]) -> str:

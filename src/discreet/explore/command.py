@@ -1,4 +1,4 @@
-"""`discreet explore`: a page on this machine to plan on and to read records."""
+"""`discreet explore`: a page on this machine to plan on, to keep budgets and to read records."""
 
 import os
 from typing import Annotated
@@ -21,7 +21,7 @@ def explore(
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address and open no browser.")] = False,
 ) -> None:
-    """Open a page in your browser to choose an epsilon by looking, and to read records that others published.
+    """Open a page in your browser to choose an epsilon by looking, to see budgets, and to read records that others published.
 
     The page is served by this machine to itself: nothing is sent anywhere. It asks for no data.
 
