@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 from discreet.cli import app
 from tests.explore_server import Server, explore
 
-OPEN = tuple(f"/{name}" for name in ("", "page.js", "htmx.min.js", "report.css", "style.css", "budget.css")) + tuple(
-    f"/{screen}.{kind}" for screen in ("plan", "read", "release") for kind in ("css", "js")
+OPEN = tuple(f"/{name}" for name in ("", "page.js", "htmx.min.js", "report.css", "style.css")) + tuple(
+    f"/{screen}.{kind}" for screen in ("plan", "release", "budget", "read") for kind in ("css", "js")
 )
-CLOSED = ("/plan", "/read", "/release")
+CLOSED = ("/plan", "/release", "/budget", "/read")
 
 
 @pytest.fixture(scope="module")

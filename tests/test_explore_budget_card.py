@@ -2,6 +2,7 @@
 
 import html
 import re
+import shutil
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,9 +17,9 @@ from tests.support import lowered
 WITHOUT_N = dc.LatticeGeometric(dc.Dirichlet([1, 1]), epsilon="0.1")
 
 
-@pytest.fixture
-def where(tmp_path: Path) -> str:
-    location = str(tmp_path / "ledger.db")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    location = tmp_path_factory.mktemp("made") / "ledger.db"
     ledger = dc.Ledger(location)
     ledger.create("survey", 1)
     for amount in ("0.1", "0.05", "0.2"):
@@ -27,6 +28,12 @@ def where(tmp_path: Path) -> str:
     for _ in range(36):
         ledger.spend("panel", "0.1")
     return location
+
+
+@pytest.fixture
+def where(made: Path, tmp_path: Path) -> str:
+    """The same ledger for every test."""
+    return str(shutil.copy(made, tmp_path))
 
 
 def widths(card: str, place: str, kind: str) -> list[float]:
@@ -67,8 +74,8 @@ def test_a_filter_has_a_bar_of_its_own(where: str) -> None:
     card = budget_view(where, "panel", Loss(Fraction("0.1")), place="second")
     found = dc.Ledger(where).statement("panel")
     assert found.budget.filter is not None
-    assert found.filter_left is not None
-    assert f"<strong>{found.remaining} in one release</strong>" in card
+    assert found.divergence is not None
+    assert f"<strong>{found.remaining}</strong> left in one release, of ε = 3, δ = 0.000001 in all" in card
     assert len(widths(card, "second-filter", "spend")) == 36
     assert sum(widths(card, "second-filter", "spend")) == pytest.approx(float(100 * found.divergence / found.budget.filter.limit), abs=0.01)
     dc.Ledger(where).spend("panel", "0.1")

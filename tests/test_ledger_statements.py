@@ -85,6 +85,18 @@ def test_an_amount_that_someone_has_edited_is_an_error_of_the_ledger(ledger: Led
     for read in (ledger.history, ledger.statement, ledger.remaining):
         with pytest.raises(LedgerError, match="do not release"):
             read("survey")
+    with sqlite3.connect(tmp_path / "ledger.db") as database:
+        database.execute("UPDATE discreet_budget SET epsilon = '0'")
+    with pytest.raises(LedgerError, match="do not release"):
+        ledger.statements()
+
+
+def test_a_message_names_some_datasets(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    for number in range(10, 35):
+        ledger.create(f"wave {number}", 1)
+    with pytest.raises(LedgerError, match=r"'wave 29' and 5 more$"):
+        ledger.history("survey")
 
 
 # --- passwords --------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from discreet.explore import plan_screen, read_screen, release_screen
+from discreet.explore import budget_screen, plan_screen, read_screen, release_screen
 from discreet.explore.access import Guard
 from discreet.explore.forms import HANDLERS
 from discreet.explore.ledgers import Ledgers
@@ -30,6 +30,7 @@ _FILES = {
     "/release.css": ("explore", "static/release.css", "text/css"),
     "/release.js": ("explore", "static/release.js", "text/javascript"),
     "/budget.css": ("explore", "static/budget.css", "text/css"),
+    "/budget.js": ("explore", "static/budget.js", "text/javascript"),
     "/page.js": ("explore", "static/page.js", "text/javascript"),
     "/htmx.min.js": ("explore", "static/htmx.min.js", "text/javascript"),
 }
@@ -42,13 +43,14 @@ def application(token: str, port: int, private: Path, ledger: str | None = None)
     `private` is a folder that nobody else can read, and that goes with the process. `ledger` is the one that the screens begin with, a path
     or a URL.
     """
-    routes = [*_files(), *plan_screen.ROUTES, *release_screen.ROUTES, *read_screen.ROUTES]
+    routes = [*_files(), *plan_screen.ROUTES, *release_screen.ROUTES, *budget_screen.ROUTES, *read_screen.ROUTES]
     app = Starlette(routes=routes, exception_handlers=HANDLERS)
     app.state.turns = Turns()
     app.state.quick_turns = Turns()
     app.state.records = read_screen.Opened()
     app.state.ledgers = Ledgers(ledger)
     app.state.desk = Desk(Store(default_folder()), Uploads(private), app.state.ledgers)
+    app.state.budgets = budget_screen.Budgets(app.state.ledgers)
     return Guard(app, token=token, port=port, open_paths=frozenset(_FILES))
 
 

@@ -51,7 +51,7 @@ def budget_card(
         element("h3", isolated(budget.dataset), class_="budget-name"),
         element("p", _lead(statement), class_="budget-lead"),
         *_bars(statement, charge, refused=refusal is not None, place=place),
-        _legend(statement, charge, refused=refusal is not None),
+        *([_legend(statement, charge, refused=refusal is not None)] if statement.spends or charge is not None else []),
         *_preview(statement, charge, refusal),
         _facts(budget),
     ]
@@ -59,8 +59,8 @@ def budget_card(
 
 
 def _lead(statement: Statement) -> Html:
-    left = element("strong", left_words(statement.remaining, statement.budget))
-    return joined(left, f" left of {statement.budget.total}")
+    total, left = statement.budget.total, element("strong", str(statement.remaining))
+    return joined(left, f" left of {total}" if statement.budget.filter is None else f" left in one release, of {total} in all")
 
 
 def spends_counted(number: int) -> str:
@@ -150,8 +150,8 @@ def _legend(statement: Statement, charge: Charge | None, *, refused: bool) -> Ht
         keys.append(element("span", _earlier(earlier), class_="key earlier-key"))
     if charge is not None:
         keys.append(element("span", "this release", class_="key refused-key" if refused else "key preview-key"))
-    wanted = statement.spent if charge is None else statement.after(charge).spent
-    if wanted.epsilon > statement.budget.total.epsilon:
+    after = statement if charge is None else statement.after(charge)
+    if min(after.left.epsilon, after.left.delta, after.filter_left or 0) < 0:
         keys.append(element("span", "where the budget ends", class_="key end-key"))
     keys.append(element("span", "left", class_="key left-key"))
     return element("p", *keys, class_="legend")
@@ -173,7 +173,7 @@ def _preview(statement: Statement, charge: Charge | None, refusal: str | None) -
 
 def _facts(budget: Budget) -> Html:
     """What a budget is about, in plain words."""
-    rule = "releases add up: their ε, and their δ"
+    rule = "the plain sum of what is charged"
     if budget.filter is not None:
         rule = f"a {budget.filter}: releases are taken beyond the plain sum, however each is chosen in view of the earlier ones"
     rows = {

@@ -36,23 +36,6 @@ class WrongError(Exception):
         self.by_field = by_field
 
 
-class Taken:
-    """What is taken from the fields of a form, one after the other, and what is wrong with any of them."""
-
-    def __init__(self, fields: Mapping[str, str]) -> None:
-        self._fields = fields
-        self.wrong: dict[str, str] = {}
-
-    def __call__(self, name: str, reader: Callable[[str], _Value]) -> _Value | None:
-        """What the reader makes of a field; None if it refuses it, which is noted."""
-        try:
-            with field(name):
-                return reader(self._fields.get(name, ""))
-        except FieldError as error:
-            self.wrong[error.field] = str(error)
-            return None
-
-
 async def typed(request: Request) -> dict[str, str]:
     """The fields of a form by their names; one that was sent twice has its last value."""
     body = await request.body()
@@ -72,6 +55,24 @@ def field(name: str) -> Iterator[None]:
         yield
     except DiscreetError as error:
         raise FieldError(name, str(error)) from None
+
+
+class Reading:
+    """The fields of a form, read one after the other, so that all that is wrong is said at once."""
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        self._fields = fields
+        self.wrong: dict[str, str] = {}
+        """What is wrong so far, by field."""
+
+    def taken(self, name: str, reader: Callable[[str], _Value]) -> _Value | None:
+        """What the reader makes of a field; None if that is wrong."""
+        try:
+            with field(name):
+                return reader(self._fields.get(name, ""))
+        except FieldError as error:
+            self.wrong[error.field] = str(error)
+            return None
 
 
 def messages(screen: str, fields: Iterable[str], wrong: Mapping[str, str]) -> Html:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from discreet.commands.options import parse_list, parse_number, parse_prior, parse_share
 from discreet.errors import InvalidInputError
-from discreet.explore.forms import Taken, WrongError
+from discreet.explore.forms import Reading, WrongError
 from discreet.mechanisms import LatticeGeometric, Mechanism, mechanism
 from discreet.model.dirichlet import Dirichlet
 from discreet.planning.expected_widths import Believed
@@ -99,20 +99,21 @@ class Question:
 
 def read(fields: Mapping[str, str]) -> Question:
     """The question of a form. Raises WrongError with what is to be said beside each field that is wrong."""
-    taken = Taken(fields)
+    reading = Reading(fields)
+    taken, wrong = reading.taken, reading.wrong
     labels = taken("categories", _labels)
     words = fields.get("prior") or "uniform"
     prior = None if labels is None else taken("prior", lambda _: _prior(words, labels[0]))
     groups = taken("groups", lambda text: _whole(text, "the number of groups", _MOST_GROUPS) if text else None)
-    some = groups is not None or "groups" in taken.wrong
+    some = groups is not None or "groups" in wrong
     public = taken("public", lambda text: check_public(text or "total", "what is public:", groups=some))
     n = taken("n", lambda text: check_records(_typed_count(text, "the number of records"), "the number of records"))
     epsilon = taken("epsilon", _epsilon)
     name = taken("mechanism", _mechanism)
     size = taken("size", lambda text: _size(text, n, groups))
     expect = None if prior is None else taken("expect", lambda text: _shares(text, prior))
-    if taken.wrong or labels is None or prior is None or public is None or n is None or epsilon is None or name is None or size is None:
-        raise WrongError(taken.wrong)
+    if wrong or labels is None or prior is None or public is None or n is None or epsilon is None or name is None or size is None:
+        raise WrongError(wrong)
     return Question(prior, _prior_words(words, prior), labels[1], public, n, epsilon, name, expect, groups, size)
 
 

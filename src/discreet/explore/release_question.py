@@ -11,7 +11,7 @@ from discreet.commands.data import check_labels, parse_cells, parse_groups, pars
 from discreet.commands.files import STANDARD_INPUT
 from discreet.commands.options import parse_list, parse_number, parse_prior
 from discreet.errors import InvalidInputError
-from discreet.explore.forms import Taken, WrongError
+from discreet.explore.forms import Reading, WrongError
 from discreet.explore.plan_question import MECHANISMS
 from discreet.model.cells import Groups, cells_of
 from discreet.model.dirichlet import Dirichlet
@@ -87,14 +87,15 @@ class Question:
 def read(fields: Mapping[str, str]) -> Question:
     """The question of a form. Raises WrongError with what is to be said beside each field that is wrong."""
     given = {name: fields[name] for name in (*FIELDS, "upload") if fields.get(name)}
-    taken = Taken(given)
+    reading = Reading(given)
+    taken = reading.taken
     taken("file", lambda text: _file(text, given.get("upload", "")))
     column = taken("column", lambda text: _needed(text, "the column that holds the answers"))
     labels = taken("categories", _labels)
     for name, kind in (("other", "undeclared"), ("nulls", "missing")):
         taken(name, lambda text, kind=kind: _home(text, kind, labels))  # type: ignore[misc]
     groups = taken("by", _groups)
-    homes = taken("other_groups", lambda text: _other_groups(text, groups, known="by" not in taken.wrong))
+    homes = taken("other_groups", lambda text: _other_groups(text, groups, known="by" not in reading.wrong))
     public = taken("public", lambda text: _public(text or "total", groups))
     epsilon = taken("epsilon", lambda text: check_positive(parse_number(_needed(text, "ε"), "ε"), "ε"))
     prior = None if labels is None else taken("prior", lambda text: parse_prior(text or "uniform", labels, "the prior"))
@@ -103,9 +104,9 @@ def read(fields: Mapping[str, str]) -> Question:
     mapping = None if labels is None else taken("mapped", lambda text: parse_mapping(text.splitlines(), labels))
     na_values = taken("na_values", lambda text: parse_list(text, "the marks of missing answers"))
     taken("dataset", lambda text: _needed(text, "the ledger's name for these records"))
-    words = None if column is None else _about(taken, given, column)
+    words = None if column is None else _about(reading, given, column)
     if (
-        taken.wrong
+        reading.wrong
         or column is None
         or labels is None
         or homes is None
@@ -118,7 +119,7 @@ def read(fields: Mapping[str, str]) -> Question:
         or na_values is None
         or words is None
     ):
-        raise WrongError(taken.wrong)
+        raise WrongError(reading.wrong)
     return Question(given, column, labels, prior, epsilon, mechanism, public, groups, impossible, homes, mapping, na_values, words)
 
 
@@ -212,11 +213,11 @@ def _impossible(text: str, groups: Groups | None, labels: list[str]) -> list[tup
     return cells
 
 
-def _about(taken: Taken, given: Mapping[str, str], column: str) -> About | None:
+def _about(reading: Reading, given: Mapping[str, str], column: str) -> About | None:
     """The public words, each checked by itself, so that what is wrong is said beside it."""
     for name in _WORDS:
-        taken(name, lambda text, name=name: About(**{name: text}) if text else None)  # type: ignore[misc]
-    if any(name in taken.wrong for name in _WORDS):
+        reading.taken(name, lambda text, name=name: About(**{name: text}) if text else None)  # type: ignore[misc]
+    if any(name in reading.wrong for name in _WORDS):
         return None
     title, variable, source, date, note = map(given.get, _WORDS)
     return words_of(title, variable, source, date, note, column)

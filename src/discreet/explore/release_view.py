@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from discreet.commands import page
 from discreet.commands.asking import lacks, strong_shares
-from discreet.commands.html import Html, element, isolated, joined
+from discreet.commands.html import Html, element, isolated, joined, void
 from discreet.commands.options import little_said
 from discreet.commands.page_words import counting, promise
 from discreet.commands.release_steps import little_protection
 from discreet.explore.budget_view import budget_card
-from discreet.explore.read_view import void
 from discreet.explore.release_commands import release_command, release_python
 from discreet.explore.release_once import Look, State
 from discreet.explore.release_store import Asked

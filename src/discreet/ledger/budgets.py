@@ -229,7 +229,10 @@ def budget_of(row: Mapping[str, Any]) -> Budget:
     """The budget of a row, also of one that an older ledger wrote: its neighbours replace one."""
     order, limit = row.get("filter_order"), row.get("filter_limit")
     rule = None if order is None or limit is None else RenyiFilter(Fraction(order), Fraction(limit))
-    return Budget(row["dataset"], _loss_of(row), row["unit"], _day_of(row["created"]), rule, _relation_of(row))
+    total = _loss_of(row)
+    if total.epsilon <= 0 or total.delta < 0 or (rule is not None and rule.limit <= 0):
+        raise ValueError("someone has edited the amounts of a budget")
+    return Budget(row["dataset"], total, row["unit"], _day_of(row["created"]), rule, _relation_of(row))
 
 
 def spend_row(budget: Budget, charge: Charge, note: str, description: str, request: str | None) -> dict[str, Any]:

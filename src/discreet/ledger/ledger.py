@@ -313,8 +313,14 @@ class Ledger:
             budget = _budget(connection, name)
             if budget is not None:
                 return budget
-        known = ", ".join(repr(name) for name in sorted(_names(connection))) or "none"
-        raise LedgerError(f"dataset {dataset!r} is not in the ledger; those in it: {known}")
+        known = sorted(_names(connection))
+        more = f" and {len(known) - _NAMED:,} more" if len(known) > _NAMED else ""
+        listed = ", ".join(repr(name) for name in known[:_NAMED]) or "none"
+        raise LedgerError(f"dataset {dataset!r} is not in the ledger; those in it: {listed}{more}")
+
+
+_NAMED = 20
+"""Datasets that a message names."""
 
 
 def described(mechanism: "Mechanism") -> dict[str, Any]:
