@@ -10,7 +10,7 @@ from tests.test_docs import FENCE
 DOCS = Path(__file__).parent.parent / "docs"
 BEGINNINGS = (
     *("five_minutes", "tutorial", "choosing", "planning", "promise", "faq"),
-    *("howto", "data", "release", "reading", "pymc", "extending"),
+    *("howto", "data", "release", "explore", "reading", "pymc", "extending"),
 )
 PAGES = [DOCS / f"{name}.md" for name in BEGINNINGS]
 WIDTH = 88
