@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 import discreet as dc
+from discreet.plotting.style import SERIES, entitle, house_style, legend_below, new_axes
 
 HERE = Path(__file__).parent
 OUT = HERE.parent / "build" / "five_minutes"
@@ -17,19 +18,19 @@ CATEGORIES = ["never", "former", "current"]
 def what_may_come_out() -> Axes:
     """The same promise twice: the law of the published count for your true answer, and for another one."""
     mechanism = dc.LatticeGeometric(dc.Beta(1, 1), n=100, epsilon="0.5")
-    ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")[1]
-    looks = (30, "if you answered “no”", "C0", "o", -0.12), (31, "if you answered “yes”", "C1", "s", 0.12)
-    for yes, words, colour, marker, aside in looks:
-        law = mechanism.law([yes, 100 - yes])
-        published, probability = np.asarray(law.counts)[:, 0], law.probability
-        near = np.abs(published - 30.5) < 12
-        ax.vlines(published[near] + aside, 0.0, probability[near], color=colour, linewidth=1.5)
-        ax.plot(published[near] + aside, probability[near], marker, color=colour, label=words)
-    ax.set_xlabel("number of “yes” that is published")
-    ax.set_ylabel("probability")
-    ax.set_ylim(bottom=0.0)
-    ax.set_title("Either answer of yours may lead to any of these numbers\n100 people, ε = 0.5", fontsize="medium")
-    ax.legend()
+    ax = new_axes(6.4, 3.6, grid="y")
+    with house_style():
+        for yes, words, look, aside in ((30, "if you answered “no”", SERIES[0], -0.14), (31, "if you answered “yes”", SERIES[1], 0.14)):
+            law = mechanism.law([yes, 100 - yes])
+            published, probability = np.asarray(law.counts)[:, 0], law.probability
+            near = np.abs(published - 30.5) < 12
+            ax.vlines(published[near] + aside, 0.0, probability[near], color=look.colour, linewidth=1.2)
+            ax.plot(published[near] + aside, probability[near], linestyle="none", label=words, **look.point())
+        ax.set_xlabel("number of “yes” that is published")
+        ax.set_ylabel("probability")
+        ax.set_ylim(bottom=0.0)
+        entitle(ax, "Either answer of yours may lead to any of these numbers.\n100 people, ε = 0.5.")
+        legend_below(ax, columns=2)
     return ax
 
 
