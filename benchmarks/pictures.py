@@ -1,4 +1,5 @@
-"""The pictures that pages show: `python -m benchmarks.pictures` runs docs/gallery.md and keeps what it draws in docs/images.
+"""The pictures that pages show: `python -m benchmarks.pictures` runs docs/gallery.md and examples/five_minutes.py, and keeps what they draw
+in docs/images.
 
 The picture of the page of `discreet explore` is taken in Chromium, if Playwright is installed.
 """
@@ -10,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -34,6 +36,13 @@ def run_gallery(folder: Path) -> None:
             exec(compile(step.text, str(PAGE), "exec"), namespace)  # noqa: S102 - our own page
         elif not step.text.startswith("discreet explore"):
             subprocess.run([sys.executable, "-m", "discreet", *shlex.split(step.text)[1:]], check=True)  # noqa: S603
+
+
+def run_five_minutes() -> Iterator[Path]:
+    """The pictures of docs/five_minutes.md, drawn again."""
+    script = ROOT / "examples" / "five_minutes.py"
+    drawn = subprocess.run([sys.executable, str(script)], check=True, capture_output=True, text=True).stdout  # noqa: S603
+    yield from (ROOT / "build" / "five_minutes" / name for name in drawn.split())
 
 
 def take_explore(kept: Path) -> None:
@@ -61,6 +70,8 @@ def main() -> None:
         for name in sorted(SHOWN.findall(PAGE.read_text())):
             if name != "explore.png":
                 keep(Path(place) / ELSEWHERE.get(name, name), IMAGES / name)
+    for picture in run_five_minutes():
+        keep(picture, IMAGES / picture.name)
     take_explore(IMAGES / "explore.png")
     draw(json.loads(RECORD.read_text()), PLOT)
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 from urllib.parse import urlencode
 
 CODE = "from discreet.cli import app; app()"
@@ -55,11 +56,18 @@ class Server:
 
 
 @contextmanager
-def explore(*options: str, **environment: str) -> Iterator[Server]:
-    """A server that answers until the block ends, with these variables as well; it opens the browser that BROWSER names, or none."""
+def explore(*options: str, before: str = "", **environment: str) -> Iterator[Server]:
+    """A server that answers until the block ends, with these variables as well; it opens the browser that BROWSER names, or none.
+
+    It keeps releases in a folder that ends with the block, unless XDG_DATA_HOME names another. `before` is Python that it begins with.
+    """
     quiet = () if "BROWSER" in environment else ("--no-browser",)
-    command = [sys.executable, "-c", CODE, "explore", *quiet, *options]
-    variables = os.environ | environment
+    command = [sys.executable, "-c", before + CODE, "explore", *quiet, *options]
+    with TemporaryDirectory() as home:
+        yield from _answering(command, os.environ | {"XDG_DATA_HOME": home} | environment)
+
+
+def _answering(command: list[str], variables: dict[str, str]) -> Iterator[Server]:
     process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603
     try:
         assert process.stdout is not None

@@ -13,8 +13,10 @@ from typer.testing import CliRunner
 from discreet.cli import app
 from tests.explore_server import Server, explore
 
-OPEN = ("/", "/report.css", "/style.css", "/plan.css", "/plan.js", "/read.css", "/read.js", "/page.js", "/htmx.min.js")
-CLOSED = ("/plan", "/read")
+OPEN = tuple(f"/{name}" for name in ("", "page.js", "htmx.min.js", "report.css", "style.css")) + tuple(
+    f"/{screen}.{kind}" for screen in ("plan", "release", "budget", "read") for kind in ("css", "js")
+)
+CLOSED = ("/plan", "/release", "/budget", "/read")
 
 
 @pytest.fixture(scope="module")

@@ -176,7 +176,7 @@ def test_other_figures_draw_a_mechanism_alike() -> None:
     points = [line for line in ax.get_lines() if len(line.get_xdata()) == 1 and line.get_marker() != "|"]  # type: ignore[arg-type]
     assert len(points) == len(rows)
     for line in points:
-        look = look_of(rows[int(line.get_ydata()[0])])  # type: ignore[index]
+        look = look_of(rows[int(np.asarray(line.get_ydata())[0])])
         assert (line.get_markeredgecolor(), line.get_marker()) == (look.colour, look.marker)
 
 

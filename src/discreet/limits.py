@@ -38,6 +38,10 @@ OPENED_CELLS = 1_000_000
 """Categories, or cells of a table, of a record that it opens: the intervals of so many take half a minute at most."""
 OPENED_CHOICES = 300
 """Categories or groups that it lists to choose from; of more, one is named."""
+LEDGER_SPENDS = 200
+"""Spends that it lists, the latest ones; those before are one sum."""
+LEDGER_DATASETS = 100
+"""Datasets of a ledger that it lists; of more, one is named."""
 WRAPPERS = 4
 FACTOR = 10**100
 """Of a calibrated exponent, and one over the smallest: floats must be able to follow."""

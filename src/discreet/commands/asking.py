@@ -19,10 +19,24 @@ def confirm_release(mechanism: "Mechanism", *, yes: bool) -> None:
 
     Whatever is said depends on public numbers alone.
     """
+    lacking = lacks(mechanism)
+    if lacking is None:
+        return
+    missing, better = lacking
+    if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InvalidInputError(f"{missing}; nothing was spent: {better}, or add --yes to release all the same")
+    notice(f"{missing}; {better}")
+    if not yes and not typer.confirm("Release all the same?", err=True):
+        notice("not released; nothing was spent")
+        raise typer.Exit(FAILED)
+
+
+def lacks(mechanism: "Mechanism") -> tuple[str, str] | None:
+    """What readers of a release will not be able to compute, and what helps; None where they will have all of it."""
     from discreet.inference.capabilities import capabilities
 
     found = capabilities(mechanism)
-    lacks = [
+    missing = [
         word
         for word, reason in (
             ("no intervals that allow for the noise", found.no_noise_aware),
@@ -30,25 +44,15 @@ def confirm_release(mechanism: "Mechanism", *, yes: bool) -> None:
         )
         if reason is not None
     ]
-    if not lacks:
-        return
-    name = mechanism.title
+    if not missing:
+        return None
     size = "a private n" if mechanism.space.n is None else f"n = {mechanism.space.n:,}"
-    missing = f"a release of {name} with {size} and {mechanism.k} categories will have {' and '.join(lacks)}"
-    better = _alternative(mechanism)
-    if yes:
-        notice(f"{missing}; {better}")
-        return
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise InvalidInputError(f"{missing}; nothing was spent: {better}, or add --yes to release all the same")
-    notice(f"{missing}; {better}")
-    if not typer.confirm("Release all the same?", err=True):
-        notice("not released; nothing was spent")
-        raise typer.Exit(FAILED)
+    release = f"a release of {mechanism.title} with {size} and {mechanism.k} categories"
+    return f"{release} will have {' and '.join(missing)}", _alternative(mechanism)
 
 
-def notice_strong_shares(mechanism: "Mechanism") -> None:
-    """Say it where the prior of the groups' shares says more about their sizes than a noisy count does.
+def strong_shares(mechanism: "Mechanism") -> str | None:
+    """What is to be said where the prior of the groups' shares says more about their sizes than a noisy count does; None elsewhere.
 
     With a public total N and a prior Dir(b) of the shares, one record more in a group changes the prior odds of its size by about
     ln(1 + Σb/N), and the odds that its noisy counts give by ε/2. A function of public numbers.
@@ -56,14 +60,15 @@ def notice_strong_shares(mechanism: "Mechanism") -> None:
     from discreet.mechanisms import LatticeGeometric
 
     if not isinstance(mechanism, LatticeGeometric) or mechanism.by is None or mechanism.table.published != "total":
-        return
+        return None
     groups, n = len(mechanism.by), mechanism.table.n or 1
     strength = float(groups if mechanism.shares is None else sum(mechanism.shares))
-    if log1p(strength / n) >= float(mechanism.epsilon) / 2:
-        notice(
-            f"{groups:,} groups share n = {n:,}, and ε is so small that the prior of their shares outweighs the noisy counts: posteriors "
-            "will say little about single groups; fewer groups or a larger --epsilon help"
-        )
+    if log1p(strength / n) < float(mechanism.epsilon) / 2:
+        return None
+    return (
+        f"{groups:,} groups share n = {n:,}, and ε is so small that the prior of their shares outweighs the noisy counts: posteriors "
+        "will say little about single groups; fewer groups or a larger --epsilon help"
+    )
 
 
 def _alternative(mechanism: "Mechanism") -> str:

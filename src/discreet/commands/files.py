@@ -150,6 +150,26 @@ def save_picture(
 
     The title names the variable if the record does, and says so where a promise by computation was not `computed` here.
     """
+    content = picture(
+        found, path.suffix[1:].lower(), mass=mass, computed=computed, creator=_DRAWN_BY if replaces_picture else None, draw=draw
+    )
+    if replaces_picture and _is_there(path) and _is_own_picture(path):
+        with written_beside(path, lambda file: file.write(content)) as partial:
+            partial.replace(path)
+    else:
+        tell_name(write_new(path, content), path)
+
+
+def picture(
+    found: "Release",
+    kind: str,
+    *,
+    mass: float = 0.95,
+    computed: bool = True,
+    creator: str | None = None,
+    draw: "Callable[[Figure], None] | None" = None,
+) -> bytes:
+    """The same as the content of a PNG, SVG or PDF file; `creator` stands in it."""
     import warnings
 
     from matplotlib.figure import Figure
@@ -163,13 +183,8 @@ def save_picture(
         draw(figure)
     if found.guarantee.basis == "computation" and not computed:
         add_to_title(figure, "(not verified)")
-    picture = BytesIO()
+    content = BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a label may have characters that no font here can draw
-        kind = path.suffix[1:].lower()
-        figure.savefig(picture, dpi=150, format=kind, metadata={"Creator": _DRAWN_BY} if replaces_picture else None)
-    if replaces_picture and _is_there(path) and _is_own_picture(path):
-        with written_beside(path, lambda file: file.write(picture.getvalue())) as partial:
-            partial.replace(path)
-    else:
-        tell_name(write_new(path, picture.getvalue()), path)
+        figure.savefig(content, dpi=150, format=kind, metadata=None if creator is None else {"Creator": creator})
+    return content.getvalue()

@@ -17,6 +17,11 @@ def element(name: str, /, *content: str, **attributes: str) -> Html:
     return Html(f"<{name}{given}>{joined(*content)}</{name}>")
 
 
+def void(name: str, /, **attributes: str) -> Html:
+    """An element that has no content and no end."""
+    return Html(element(name, **attributes).removesuffix(f"</{name}>"))
+
+
 def joined(*content: str) -> Html:
     """Texts and elements one after the other, as HTML."""
     return Html("".join(part if isinstance(part, Html) else escaped(part) for part in content))

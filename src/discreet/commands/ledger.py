@@ -113,7 +113,7 @@ def create(
             neighbours=_relation(public, by),
             planned_epsilon=planned,
         )
-    _say(f"{budget.dataset}: {budget.total}; hides {_hidden(budget.neighbours)} ({_neighbours(budget)})")
+    _say(f"{budget.dataset}: {budget.total}; hides {hidden(budget.neighbours)} ({_neighbours(budget)})")
     if budget.filter is not None and planned is not None:
         from discreet.ledger.filters import affordable
 
@@ -147,10 +147,10 @@ def spend(
     """
     with errors_in_one_line():
         book, name = _dataset_of(ledger, dataset)
-        relation = None if public is None and by is None else _relation(public, by)
-        line = book.spend(name, parse_number(epsilon, "--epsilon"), parse_number(delta, "--delta"), neighbours=relation, note=note)
+        kind = None if public is None and by is None else _relation(public, by)
+        line = book.spend(name, parse_number(epsilon, "--epsilon"), parse_number(delta, "--delta"), neighbours=kind, note=note)
         try:
-            left = _left(book.remaining(name), book.budget(name))
+            left = left_words(book.remaining(name), book.budget(name))
         except LedgerError:  # the spend stands all the same
             left = "it could not be read"
     own = "" if line.loss == line.guarantee else f" for a release of {line.guarantee}"
@@ -165,11 +165,11 @@ def show(ledger: LedgerArgument = None, as_json: JsonOption = False) -> None:
     """
     with errors_in_one_line():
         book = _open(ledger)
-        budgets = [(budget, book.remaining(budget.dataset)) for budget in book.datasets()]
+        budgets = [(found.budget, found.remaining) for found in book.statements()]
     if as_json:
         print_json([_budget_fields(budget, left) for budget, left in budgets])
     else:
-        rows = [(b.dataset, _step(b), b.total, "sum" if b.filter is None else b.filter, _left(left, b)) for b, left in budgets]
+        rows = [(b.dataset, _step(b), b.total, "sum" if b.filter is None else b.filter, left_words(left, b)) for b, left in budgets]
         _print(("dataset", "neighbours", "budget", "rule", "left"), rows)
 
 
@@ -220,7 +220,7 @@ def _relation(public: str | None, by: list[str] | None) -> "Relation":
     return Relation.REPLACE_ONE if public == "total" else Relation.ADD_REMOVE_ONE
 
 
-def _hidden(neighbours: "Relation") -> str:
+def hidden(neighbours: "Relation") -> str:
     """What a budget hides, and what it does not."""
     from discreet.model.datasets import Relation
 
@@ -239,14 +239,15 @@ def _neighbours(subject: "Budget | Spend") -> str:
     return f"neighbours: {_step(subject)}"
 
 
-def _left(left: "Loss", budget: "Budget") -> str:
+def left_words(left: "Loss", budget: "Budget") -> str:
+    """What is left of a budget; a filter says it of one release, since several small ones are charged less."""
     return str(left) if budget.filter is None else f"{left} in one release"
 
 
 def _totals(book: "Ledger", dataset: str) -> list[str]:
     """The sum, what is left of the budget and by which rule, and what exact composition makes of the list."""
     budget = book.budget(dataset)
-    lines = [f"spent in all: {book.spent(dataset)}; left: {_left(book.remaining(dataset), budget)}; {_neighbours(budget)}"]
+    lines = [f"spent in all: {book.spent(dataset)}; left: {left_words(book.remaining(dataset), budget)}; {_neighbours(budget)}"]
     if budget.filter is not None:
         used = sum(line.divergence or 0 for line in book.history(dataset)) / budget.filter.limit
         lines.append(

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from discreet import limits
 from discreet.commands.about import DateOption, NoteOption, SourceOption, TitleOption, VariableOption, words_of
-from discreet.commands.asking import confirm_release, notice_strong_shares
+from discreet.commands.asking import confirm_release, strong_shares
 from discreet.commands.data import (
     ByOption,
     CategoriesOption,
@@ -56,28 +55,19 @@ from discreet.commands.options import (
 )
 from discreet.commands.progress import progress_bar
 from discreet.commands.record import print_record
-from discreet.errors import DiscreetError, InvalidInputError, LedgerError, SourceError
+from discreet.commands.release_steps import charge_of, check_budget, check_text, little_protection, prepared, relation_of
+from discreet.errors import DiscreetError, InvalidInputError, LedgerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from fractions import Fraction
 
-    from discreet.data.count import CategoryCounts, TableCounts
-    from discreet.ledger.budgets import Charge, Unit
-    from discreet.ledger.ledger import Ledger
-    from discreet.mechanisms import Mechanism
+    from discreet.mechanisms.base import Prepared
     from discreet.model.cells import Groups
-    from discreet.model.datasets import Relation
-    from discreet.model.dirichlet import Dirichlet
-    from discreet.record.about import About
     from discreet.record.guarantee import Guarantee
     from discreet.record.release import Release
-    from discreet.validation import Public
 
 _RECORDS = (".json", ".parquet")
 """How the file of a record is called."""
-_LITTLE_PROTECTION = 5
-"""The ε above which docs/choosing.md speaks of little protection: e^5 is 148."""
 
 
 def release(
@@ -140,17 +130,19 @@ def release(
                 "--public total or --public nothing"
             )
         written: dict[str, Any] = {"na_values": parse_list(na_values, "--na-values"), "mapping": parse_mapping(mapped or [], labels)}
-        _check_budget(ledger, dataset, "record" if privacy_id is None else "person", _relation(published, groups))
+        if ledger is not None and dataset is not None:
+            from discreet.ledger.ledger import Ledger
+
+            check_budget(Ledger(ledger), dataset, "record" if privacy_id is None else "person", relation_of(published, groups))
         from discreet.data.count import count
 
         with opened(file) as data:
             counts = count(
                 data, column, labels, privacy_id, nulls, other, **written, **cells, encoding=encoding, weight=weight, strict=strict
             )
-        n = _published_sizes(counts, published)
         options |= {} if groups is None else {"by": groups, "impossible": cells["impossible"]}
-        line = f"{column} of {short_name(file)}"
-        found = _released(mechanism, known, n, counts, level, options, words, ledger, dataset, note=line, yes=yes)
+        ready = prepared(mechanism, known, published, counts, level, options, words)
+        found = _released(ready, ledger, dataset, note=f"{column} of {short_name(file)}", yes=yes)
         if output is not None:
             _keep(found, output)
         if not quiet and (as_json or output is None):
@@ -205,38 +197,8 @@ def _cells(
     left_out = parse_cells(impossible)
     size = prod(cells_of(groups, tuple(labels), left_out).shape)
     if as_printed or output is None or not _is_parquet(output):
-        _check_text(groups, size)
+        check_text(groups, size)
     return {"by": groups, "impossible": left_out, "other_groups": parse_other_groups(other_groups)}
-
-
-def _check_text(groups: "Groups", size: int) -> None:
-    """Refuse a table that JSON cannot hold."""
-    from discreet.record.table_json import labels_fit_text
-
-    parquet = "is written as Parquet: name a file with --output TABLE.parquet, and leave out --json; JSON holds"
-    if size > limits.RECORD_CELLS:
-        raise InvalidInputError(f"a table of {size:,} cells {parquet} up to {limits.RECORD_CELLS:,}")
-    if not labels_fit_text(groups):
-        raise InvalidInputError(f"a table whose groups have so long labels {parquet} fewer characters")
-
-
-def _relation(published: "Public", groups: "Groups | None") -> "Relation":
-    """The neighbours that a release is about, by what is public."""
-    from discreet.model.datasets import Relation
-
-    if published == "nothing":
-        return Relation.ADD_REMOVE_ONE
-    return Relation("replace one", groups.columns) if published == "sizes" and groups is not None else Relation.REPLACE_ONE
-
-
-def _check_budget(ledger: str | None, dataset: str | None, unit: "Unit", relation: "Relation") -> None:
-    """Refuse a release that the budget cannot allow at any ε before the data are counted, so that no refusal says how many there are."""
-    if ledger is None or dataset is None:
-        return
-    from discreet.ledger.charges import check_chargeable
-    from discreet.ledger.ledger import Ledger
-
-    check_chargeable(Ledger(ledger).budget(dataset), unit, relation)
 
 
 def _labels(text: str, file: str) -> list[str]:
@@ -249,57 +211,23 @@ def _labels(text: str, file: str) -> list[str]:
     return labels
 
 
-def _published_sizes(counts: "CategoryCounts | TableCounts", published: "Public") -> Any:
-    """The number of records, or those of all groups, where they are public, and only there may a refusal depend on them."""
-    from discreet.data.count import TableCounts
-
-    if published == "nothing":
-        return None
-    if not counts.total:
-        raise SourceError("there are no records to count, and their number is public; --public nothing keeps it private")
-    if counts.total > limits.COUNT:
-        raise SourceError("the weights add up to 2**53 or more")
-    return counts.sizes if published == "sizes" and isinstance(counts, TableCounts) else counts.total
-
-
-def _released(
-    name: str,
-    prior: "Dirichlet",
-    n: Any,
-    counts: "CategoryCounts | TableCounts",
-    epsilon: "Fraction",
-    options: dict[str, Any],
-    words: "About",
-    ledger: str | None,
-    dataset: str | None,
-    note: str,
-    *,
-    yes: bool,
-) -> "Release":
+def _released(ready: "Prepared", ledger: str | None, dataset: str | None, note: str, *, yes: bool) -> "Release":
     """One draw, charged first if there is a ledger, and asked for before that if readers will miss something."""
     from discreet.ledger.ledger import Ledger
-    from discreet.mechanisms import mechanism as find
 
-    mechanism: Mechanism = find(name, prior, n, epsilon, **options)
-    prepared = mechanism.prepare(counts, about=words)
+    mechanism = ready.mechanism
     if mechanism.space.n is not None:
-        notice_little_said(mechanism.space.n, epsilon)
-    notice_strong_shares(mechanism)
+        notice_little_said(mechanism.space.n, mechanism.epsilon)
+    weak = strong_shares(mechanism)
+    if weak is not None:
+        notice(weak)
     confirm_release(mechanism, yes=yes)
     if ledger is None or dataset is None:
-        return prepared.draw(steady=True)
-    charge = _charge(Ledger(ledger), dataset, prepared.guarantee)
+        return ready.draw(steady=True)
+    charge = charge_of(Ledger(ledger), dataset, ready.guarantee)
     if charge.why:
         notice(f"the budget of {dataset!r} is charged {charge}")
-    return Ledger(ledger).draw(dataset, prepared, note=note)
-
-
-def _charge(book: "Ledger", dataset: str, guarantee: "Guarantee") -> "Charge":
-    """What a release with this guarantee costs the dataset."""
-    from discreet.ledger.budgets import checked_promise
-    from discreet.ledger.charges import charge_for
-
-    return charge_for(book.budget(dataset), checked_promise(guarantee, 0), None)
+    return Ledger(ledger).draw(dataset, ready, note=note)
 
 
 def _spent(ledger: str, dataset: str, guarantee: "Guarantee") -> str:
@@ -307,7 +235,7 @@ def _spent(ledger: str, dataset: str, guarantee: "Guarantee") -> str:
 
     try:
         book = Ledger(ledger)
-        return f"{_charge(book, dataset, guarantee)} spent before the draw; {book.remaining(dataset)} left for {dataset!r}"
+        return f"{charge_of(book, dataset, guarantee)} spent before the draw; {book.remaining(dataset)} left for {dataset!r}"
     except LedgerError:
         return f"spent before the draw; what is left for {dataset!r} could not be read"
 
@@ -376,6 +304,6 @@ def _notices(found: "Release", *, unadded: bool) -> None:
     """What must be known even where nothing else is read."""
     if unadded:
         notice(f"no ledger was named, so {_UNADDED}")
-    if found.guarantee.epsilon > _LITTLE_PROTECTION:
-        hidden = "what someone answered" if found.n is not None else "whether someone took part"
-        notice(f"ε is above {_LITTLE_PROTECTION}: the odds of {hidden} may change by a factor of more than 148")
+    weak = little_protection(found.guarantee)
+    if weak is not None:
+        notice(weak)

@@ -64,6 +64,12 @@ def _remove_abandoned() -> None:
             os.close(lock)
 
 
+def remove_own() -> None:
+    """Remove the directories of this process: for one that is about to end, whatever is still being done in it."""
+    for place in _ours(f"{os.getpid()}-"):
+        shutil.rmtree(place, ignore_errors=True)
+
+
 def _ours(whose: str) -> list[Path]:
     """The directories of this user whose names begin like this; another user's are neither looked into nor touched."""
     found = []
@@ -110,7 +116,6 @@ def _end_on(numbers: list[signal.Signals], reading: int) -> None:
     """End the process as soon as one of the signals is read. Nothing more is read when the pipe is closed."""
     while received := os.read(reading, 1):
         if received[0] in numbers:
-            for place in _ours(f"{os.getpid()}-"):
-                shutil.rmtree(place, ignore_errors=True)
+            remove_own()
             # The engine may be writing still. Ending the process right away leaves it the least time.
             os._exit(128 + received[0])

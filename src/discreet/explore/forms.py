@@ -1,8 +1,9 @@
 """What was typed, and what is said beside a field where it is wrong."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeVar
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
@@ -14,6 +15,7 @@ from discreet.errors import DiscreetError
 from discreet.explore.access import TooLongError
 from discreet.explore.turns import SupersededError
 
+_Value = TypeVar("_Value")
 _FIELDS = 200
 """More than any form of the page has."""
 
@@ -24,6 +26,14 @@ class FieldError(Exception):
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
         self.field = field
+
+
+class WrongError(Exception):
+    """What is wrong, by field."""
+
+    def __init__(self, by_field: Mapping[str, str]) -> None:
+        super().__init__()
+        self.by_field = by_field
 
 
 async def typed(request: Request) -> dict[str, str]:
@@ -45,6 +55,24 @@ def field(name: str) -> Iterator[None]:
         yield
     except DiscreetError as error:
         raise FieldError(name, str(error)) from None
+
+
+class Reading:
+    """The fields of a form, read one after the other, so that all that is wrong is said at once."""
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        self._fields = fields
+        self.wrong: dict[str, str] = {}
+        """What is wrong so far, by field."""
+
+    def taken(self, name: str, reader: Callable[[str], _Value]) -> _Value | None:
+        """What the reader makes of a field; None if that is wrong."""
+        try:
+            with field(name):
+                return reader(self._fields.get(name, ""))
+        except FieldError as error:
+            self.wrong[error.field] = str(error)
+            return None
 
 
 def messages(screen: str, fields: Iterable[str], wrong: Mapping[str, str]) -> Html:

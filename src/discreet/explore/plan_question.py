@@ -1,14 +1,13 @@
 """What a steward asks on the screen for plans: public numbers alone, read from the fields of its form."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
 
 from discreet.commands.options import parse_list, parse_number, parse_prior, parse_share
 from discreet.errors import InvalidInputError
-from discreet.explore.forms import FieldError, field
+from discreet.explore.forms import Reading, WrongError
 from discreet.mechanisms import LatticeGeometric, Mechanism, mechanism
 from discreet.model.dirichlet import Dirichlet
 from discreet.planning.expected_widths import Believed
@@ -36,16 +35,6 @@ _EPSILONS = Fraction(1, 10_000), Fraction(100)
 """Beyond these nothing is promised, or nothing is said."""
 _PRIORS = Fraction(1, 10**6), Fraction(10**9)
 """Parameters of priors that someone may have; others take long to plan with."""
-
-_Value = TypeVar("_Value")
-
-
-class WrongError(Exception):
-    """What is wrong, by field."""
-
-    def __init__(self, by_field: Mapping[str, str]) -> None:
-        super().__init__()
-        self.by_field = by_field
 
 
 @dataclass(frozen=True)
@@ -110,21 +99,14 @@ class Question:
 
 def read(fields: Mapping[str, str]) -> Question:
     """The question of a form. Raises WrongError with what is to be said beside each field that is wrong."""
-    wrong: dict[str, str] = {}
-
-    def taken(name: str, reader: Callable[[str], _Value]) -> _Value | None:
-        try:
-            with field(name):
-                return reader(fields.get(name, ""))
-        except FieldError as error:
-            wrong[error.field] = str(error)
-            return None
-
+    reading = Reading(fields)
+    taken, wrong = reading.taken, reading.wrong
     labels = taken("categories", _labels)
     words = fields.get("prior") or "uniform"
     prior = None if labels is None else taken("prior", lambda _: _prior(words, labels[0]))
     groups = taken("groups", lambda text: _whole(text, "the number of groups", _MOST_GROUPS) if text else None)
-    public = taken("public", lambda text: check_public(text or "total", "what is public:", groups=groups is not None or "groups" in wrong))
+    some = groups is not None or "groups" in wrong
+    public = taken("public", lambda text: check_public(text or "total", "what is public:", groups=some))
     n = taken("n", lambda text: check_records(_typed_count(text, "the number of records"), "the number of records"))
     epsilon = taken("epsilon", _epsilon)
     name = taken("mechanism", _mechanism)

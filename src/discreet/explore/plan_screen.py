@@ -9,11 +9,11 @@ from starlette.routing import Route
 
 from discreet.commands.html import Html, element, joined
 from discreet.errors import DiscreetError
-from discreet.explore.forms import FieldError, messages, typed
+from discreet.explore.forms import FieldError, WrongError, messages, typed
 from discreet.explore.plan_answer import answer, is_quick
 from discreet.explore.plan_example import example
 from discreet.explore.plan_later import GOAL_FIELDS, compared, curves, goal
-from discreet.explore.plan_question import FIELDS, Question, WrongError, read
+from discreet.explore.plan_question import FIELDS, Question, read
 from discreet.explore.turns import Turns
 from discreet.mechanisms.laws import Progress
 

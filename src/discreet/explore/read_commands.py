@@ -3,12 +3,11 @@
 import csv
 from collections.abc import Hashable, Sequence
 from io import StringIO
-from shlex import quote
 
 from discreet.commands.options import parse_list
 from discreet.errors import InvalidInputError
 from discreet.explore.opened_records import Record
-from discreet.text import plain
+from discreet.explore.same import command_line
 from discreet.validation import spelling
 
 UNTYPED = "A label here has characters that cannot be typed into a command line; Python can name it."
@@ -20,10 +19,7 @@ def command(name: str, record: Record, *positional: str | None, **options: str |
         return None
     words = [f"./{record.name}" if record.name.startswith("-") else record.name, *(one for one in positional if one is not None)]
     given = [part for option, value in options.items() if value is not None for part in (f"--{option}", value) if part]
-    guarded = ["--"] if any(word.startswith("-") for word in words) else []
-    parts = [*given, *guarded, *words] if guarded else [*words, *given]
-    text = " ".join(["discreet", name, *map(quote, parts)])
-    return text if text == plain(text) else None
+    return command_line(name, words, given)
 
 
 def group_text(labels: Sequence[Hashable]) -> str | None:

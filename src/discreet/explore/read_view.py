@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from discreet import limits
 from discreet.commands import page
-from discreet.commands.html import Html, element, isolated, joined
+from discreet.commands.html import Html, element, isolated, joined, void
 from discreet.commands.page_rows import cut
 from discreet.commands.page_words import counting, promise
 from discreet.explore.opened_records import Record
@@ -18,11 +18,6 @@ from discreet.validation import spelling
 _QUICK_GROUPS = 50
 """Groups up to which two of them are compared without being asked for: where a total ties more, that takes a while."""
 _SETTINGS = "#read-settings"
-
-
-def void(name: str, /, **attributes: str) -> Html:
-    """An element that has no content and no end."""
-    return Html(element(name, **attributes).removesuffix(f"</{name}>"))
 
 
 # --- opening ----------------------------------------------------------------------------------------------------------

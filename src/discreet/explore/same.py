@@ -1,6 +1,10 @@
 """The command line and the Python that do the same as an answer of the page, each with a button that copies it."""
 
+from collections.abc import Sequence
+from shlex import quote
+
 from discreet.commands.html import Html, element, joined
+from discreet.text import plain
 
 
 def same(place: str, command: str | None, python: str | None, note: str = "") -> Html:
@@ -11,6 +15,14 @@ def same(place: str, command: str | None, python: str | None, note: str = "") ->
         parts.append(element("p", note, class_="quiet"))
     summary = element("summary", "The same on the command line and in Python")
     return element("details", summary, element("div", *parts, class_="same-parts"), class_="same")
+
+
+def command_line(name: str, words: Sequence[str], options: Sequence[str] = ()) -> str | None:
+    """A command with these words and options; None where one of them has characters that only a program sees."""
+    guarded = ["--"] if any(word.startswith("-") for word in words) else []
+    parts = [*options, *guarded, *words] if guarded else [*words, *options]
+    text = " ".join(["discreet", name, *map(quote, parts)])
+    return text if text == plain(text) else None
 
 
 def _block(key: str, title: str, text: str) -> Html:

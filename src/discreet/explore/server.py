@@ -14,6 +14,7 @@ from typing import Any
 
 import uvicorn
 
+from discreet.data import scratch
 from discreet.errors import InvalidInputError
 from discreet.explore.application import application
 
@@ -23,23 +24,23 @@ _WAITING = 64
 """Connections that wait to be taken up."""
 
 
-def serve(port: int | None, *, browser: bool) -> None:
-    """Answer until interrupted. Without a port, any that is free."""
+def serve(port: int | None, *, browser: bool, ledger: str | None = None) -> None:
+    """Answer until interrupted. Without a port, any that is free. `ledger` is the one that the page begins with."""
     listener = _listener(port)
     host = f"{_ADDRESS}:{listener.getsockname()[1]}"
     token = secrets.token_urlsafe(32)
-    config = uvicorn.Config(
-        application(token, listener.getsockname()[1]),
-        log_level="critical",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=1,
-        ws="none",
-    )
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _leave)
-    with listener, _door(host, token) as door:
+    with listener, scratch.directory() as private, _door(host, token) as door:
+        config = uvicorn.Config(
+            application(token, listener.getsockname()[1], Path(private), ledger),
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=1,
+            ws="none",
+        )
         sys.stdout.write(f"discreet explore is at http://{host}/#{token}\nPress Ctrl+C to end it.\n")
         sys.stdout.flush()
         if browser:
@@ -49,6 +50,7 @@ def serve(port: int | None, *, browser: bool) -> None:
         except KeyboardInterrupt:
             sys.stdout.write("\nended\n")
             sys.stdout.flush()
+    scratch.remove_own()
     os._exit(0)  # a thread may still compute what nobody waits for
 
 

@@ -11,7 +11,7 @@ from math import gcd
 from typing import Any, Literal
 
 from discreet import limits
-from discreet.errors import BudgetError, InvalidInputError, LedgerError, RepeatedError
+from discreet.errors import BudgetError, InvalidInputError, RepeatedError
 from discreet.model.datasets import Relation, check_relation, check_within
 from discreet.record.guarantee import Guarantee
 from discreet.text import html_fields, html_table
@@ -136,18 +136,6 @@ def composed(losses: Iterable[Loss]) -> Loss:
     return Loss(sum((loss.epsilon for loss in amounts), Fraction(0)), sum((loss.delta for loss in amounts), Fraction(0)))
 
 
-def unspent(budget: Budget, lines: Sequence[Spend]) -> tuple[Loss, Fraction | None]:
-    """What is left of a budget by the plain sum, and what is left to its filter, if it has one."""
-    spent = composed(line.loss for line in lines)
-    left = Loss(budget.total.epsilon - spent.epsilon, budget.total.delta - spent.delta)
-    if budget.filter is None:
-        return left, None
-    charged = [line.divergence for line in lines if line.divergence is not None]
-    if len(charged) < len(lines):
-        raise LedgerError(f"a line of {budget.dataset!r} was not charged to its filter, so someone has edited the ledger; do not release")
-    return left, budget.filter.limit - sum(charged, Fraction(0))
-
-
 def check_first(budget: Budget, lines: Sequence[Spend], request: str | None) -> None:
     """Refuse a request that was charged already."""
     line = next((line for line in lines if request is not None and line.request == request), None)
@@ -158,31 +146,7 @@ def check_first(budget: Budget, lines: Sequence[Spend], request: str | None) -> 
         )
 
 
-def check_affordable(budget: Budget, lines: Sequence[Spend], charge: Charge) -> None:
-    """Refuse a spend that neither the plain sum nor the dataset's filter allows."""
-    left, filter_left = unspent(budget, lines)
-    amount, divergence = charge.loss, charge.divergence
-    within_sum = amount.epsilon <= left.epsilon and amount.delta <= left.delta
-    within_filter = filter_left is not None and divergence is not None and divergence <= filter_left
-    nothing = "nothing was spent"
-    if budget.filter is not None and amount.delta:
-        raise BudgetError(f"{budget.dataset!r} is kept by a {budget.filter}, which takes releases with δ = 0 alone; {nothing}")
-    if not within_sum and not within_filter:
-        if budget.filter is None or filter_left is None or divergence is None:
-            raise BudgetError(f"the release needs {charge} and {budget.dataset!r} has {left} left of {budget.total}; {nothing}")
-        raise BudgetError(
-            f"the release needs {charge}, a Rényi divergence of {float(divergence):.6g}, and the filter of {budget.dataset!r} has "
-            f"{float(filter_left):.6g} left of {float(budget.filter.limit):.6g}; {nothing}"
-        )
-    for now, taken in ((left.epsilon, amount.epsilon), (left.delta, amount.delta)):
-        if _indecimal(now - taken) > max(_indecimal(now), 10**limits.AMOUNT_DIGITS):
-            raise InvalidInputError(
-                f"the fractions spent on {budget.dataset!r} would have a common denominator of more than {limits.AMOUNT_DIGITS} digits; "
-                f"write this amount as a decimal, rounded up; {nothing}"
-            )
-
-
-def _indecimal(value: Fraction) -> int:
+def indecimal(value: Fraction) -> int:
     """The part of the denominator that no power of 10 has, which decimals leave as it is: 3 for 1/30."""
     return value.denominator // gcd(value.denominator, 10 ** value.denominator.bit_length())
 
@@ -265,7 +229,10 @@ def budget_of(row: Mapping[str, Any]) -> Budget:
     """The budget of a row, also of one that an older ledger wrote: its neighbours replace one."""
     order, limit = row.get("filter_order"), row.get("filter_limit")
     rule = None if order is None or limit is None else RenyiFilter(Fraction(order), Fraction(limit))
-    return Budget(row["dataset"], _loss_of(row), row["unit"], _day_of(row["created"]), rule, _relation_of(row))
+    total = _loss_of(row)
+    if total.epsilon <= 0 or total.delta < 0 or (rule is not None and rule.limit <= 0):
+        raise ValueError("someone has edited the amounts of a budget")
+    return Budget(row["dataset"], total, row["unit"], _day_of(row["created"]), rule, _relation_of(row))
 
 
 def spend_row(budget: Budget, charge: Charge, note: str, description: str, request: str | None) -> dict[str, Any]:
@@ -327,7 +294,7 @@ def _text(value: Fraction) -> str:
     """The number as a decimal if it is one, else as a fraction: either way exactly, unless it is too long for anyone to read."""
     if max(abs(value.numerator), value.denominator) > 10**_MOST_SHOWN_DIGITS:
         return f"about {_ROUNDED.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()}"
-    if _indecimal(value) != 1:
+    if indecimal(value) != 1:
         return str(value)
     places = next(places for places in count() if not 10**places % value.denominator)
     digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")

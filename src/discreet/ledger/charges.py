@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import BudgetError
-from discreet.ledger.budgets import Budget, Charge, Loss, Promise, Unit
+from discreet.ledger.budgets import Budget, Charge, Loss, Promise, Spend, Unit
 from discreet.model.datasets import Relation
 from discreet.record.group_privacy import group_privacy, steps_between
 
@@ -62,6 +62,11 @@ def charge_for(budget: Budget, promise: Promise, mechanism: "Mechanism | None") 
     loss = Loss(*group_privacy(promise.loss.epsilon, promise.loss.delta, steps))
     divergence = None if budget.filter is None else _divergence(loss, steps, mechanism, budget.filter.order)
     return Charge(Promise(promise.loss, unit, neighbours), loss, divergence, _WHY_TWO[budget.neighbours.step] if steps > 1 else "")
+
+
+def why_more(budget: Budget, line: Spend) -> str:
+    """Why a budget was charged more than the release's own loss; empty if it was not."""
+    return _WHY_TWO[budget.neighbours.step] if line.loss != line.guarantee else ""
 
 
 def _divergence(loss: Loss, steps: int, mechanism: "Mechanism | None", order: Fraction) -> Fraction:

@@ -4,6 +4,7 @@ from functools import cache
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote_plus
 
 from discreet import limits
 from discreet.errors import InvalidInputError, LedgerError
@@ -82,6 +83,39 @@ def selected(connection: "Connection", table: "Table") -> "Select[Any]":
     return table.select().with_only_columns(*(column for column in table.c if _since(column) <= version))
 
 
+def is_made(connection: "Connection") -> bool:
+    """Whether the database holds a ledger."""
+    from sqlalchemy import inspect
+
+    return inspect(connection).has_table("discreet_ledger")
+
+
+def shown_url(url: "URL") -> str:
+    """A URL with `HIDDEN` in place of every password, which may also stand among its options."""
+    hidden = {name: HIDDEN for name in url.query if "password" in name.lower()}
+    return url.update_query_dict(hidden).render_as_string(hide_password=True).replace(quote_plus(HIDDEN), HIDDEN)
+
+
+def shown_location(location: str) -> str:
+    """A ledger's path or URL as it may be shown: as it is written, but for the passwords of a URL."""
+    if "://" not in location:
+        return location
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        url = make_url(location)
+    except (SQLAlchemyError, ValueError):
+        return HIDDEN
+    if "@" in (url.host or ""):
+        return HIDDEN
+    return shown_url(url) if url.password is not None or any("password" in name.lower() for name in url.query) else location
+
+
+HIDDEN = "***"
+"""What stands for a password."""
+
+
 def make_engine(location: str, timeout: float) -> "Engine":
     """An engine that keeps no connection open between transactions, so that a forked process shares none."""
     from sqlalchemy import NullPool, create_engine, event
@@ -110,6 +144,8 @@ def _url(location: str) -> "URL":
     except (SQLAlchemyError, ValueError):
         raise InvalidInputError("the ledger's URL cannot be read; it should look like postgresql://user@host/database") from None
     backend, database = url.get_backend_name(), url.database or ""
+    if "@" in (url.host or ""):
+        raise InvalidInputError("the user or the password in the ledger's URL has an @: write it as %40 there")
     if backend == "postgresql":
         return url.set(drivername="postgresql+psycopg")
     if backend != "sqlite":

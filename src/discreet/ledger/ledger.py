@@ -26,7 +26,6 @@ from discreet.ledger.budgets import (
     as_json,
     budget_of,
     budget_row,
-    check_affordable,
     check_first,
     checked_loss,
     checked_promise,
@@ -35,11 +34,11 @@ from discreet.ledger.budgets import (
     spend_of,
     spend_row,
     today,
-    unspent,
 )
 from discreet.ledger.charges import charge_for
-from discreet.ledger.database import HOW_TO_BEGIN, budgets, make_engine, prepare, selected, spends
+from discreet.ledger.database import HOW_TO_BEGIN, budgets, is_made, make_engine, prepare, selected, shown_url, spends
 from discreet.ledger.names import check_new_name, cleaned
+from discreet.ledger.statements import Statement, charged_amounts, check_affordable, statement_of
 from discreet.model.datasets import Relation, check_within
 from discreet.record.guarantee import Guarantee, rounded_up
 from discreet.validation import Number, check_positive, shown
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
     from discreet.record.about import About
     from discreet.record.release import Release
 
-__all__ = ["Budget", "History", "Ledger", "Loss", "RenyiFilter", "Spend", "composed"]
+__all__ = ["Budget", "History", "Ledger", "Loss", "RenyiFilter", "Spend", "Statement", "composed"]
 
 
 class Ledger:
@@ -72,7 +71,7 @@ class Ledger:
     def __init__(self, location: str | os.PathLike[str], *, timeout: float = 30.0) -> None:
         self._timeout = float(check_positive(timeout, "timeout"))
         self._engine = make_engine(os.fspath(location), self._timeout)
-        self._where = self._engine.url.render_as_string(hide_password=True) if self._is_server else str(self._engine.url.database)
+        self._where = shown_url(self._engine.url) if self._is_server else str(self._engine.url.database)
         self._check_file()
 
     def __repr__(self) -> str:
@@ -160,7 +159,7 @@ class Ledger:
                 raise LedgerError(f"the ledger {self._where!r} was replaced meanwhile; do not release")
             lines = _history(connection, budget)
             check_first(budget, lines, key)
-            check_affordable(budget, lines, charge)
+            check_affordable(statement_of(budget, ((line.loss, line.divergence, 1) for line in lines)), charge)
             row = spend_row(budget, charge, text, public, key)
             number = connection.execute(spends().insert().values(row)).inserted_primary_key
         if number is None:
@@ -227,14 +226,22 @@ class Ledger:
 
         It is about the budget's own neighbours: a release about others may be charged more than its ε (see `create`).
         """
+        return self.statement(dataset, latest=0).remaining
+
+    def statement(self, dataset: str, *, latest: int | None = None) -> Statement:
+        """What has been charged to a dataset in all, what is left, and its latest spends: at most so many, or all of them."""
         with self._transaction("read") as connection:
             budget = self._known(connection, dataset)
-            left, filter_left = unspent(budget, _history(connection, budget))
-        if budget.filter is None or filter_left is None:
-            return left
-        from discreet.ledger.filters import largest_epsilon
+            lines = _history(connection, budget, 1 if latest == 0 else latest)
+            # Spends on a dataset wait for each other, so that what is committed meanwhile has a higher number.
+            amounts = charged_amounts(connection, budget.dataset, lines[-1].number) if lines else {}
+        return statement_of(budget, amounts.get(budget.dataset, ()), () if latest == 0 else lines)
 
-        return Loss(max(left.epsilon, largest_epsilon(filter_left, budget.filter.order)))
+    def statements(self) -> tuple[Statement, ...]:
+        """The statement of every dataset, by name, without its spends."""
+        with self._transaction("read") as connection:
+            found, amounts = _budgets(connection), charged_amounts(connection)
+        return tuple(statement_of(budget, amounts.get(budget.dataset, ())) for budget in found)
 
     def budget(self, dataset: str) -> Budget:
         with self._transaction("read") as connection:
@@ -243,8 +250,14 @@ class Ledger:
     def datasets(self) -> tuple[Budget, ...]:
         """The budget of every dataset, by name."""
         with self._transaction("read") as connection:
-            rows = connection.execute(selected(connection, budgets()).order_by(budgets().c.dataset)).mappings()
-            return tuple(budget_of(cast("Mapping[str, Any]", row)) for row in rows)
+            return _budgets(connection)
+
+    def exists(self) -> bool:
+        """Whether there is a ledger yet: it is made with its first dataset."""
+        if not self._is_server and not Path(self._where).exists():
+            return False
+        with self._transaction("read", new=True) as connection:
+            return is_made(connection)
 
     # --- access -------------------------------------------------------------------------------------------------------
 
@@ -282,7 +295,7 @@ class Ledger:
                 yield connection
         except DiscreetError:
             raise
-        except (SQLAlchemyError, ValueError) as error:  # a ValueError is a row that someone has edited by hand
+        except (SQLAlchemyError, ValueError, ArithmeticError) as error:  # the last two are a row that someone has edited by hand
             raise LedgerError(self._explained(error)) from None
 
     def _explained(self, error: Exception) -> str:
@@ -300,8 +313,14 @@ class Ledger:
             budget = _budget(connection, name)
             if budget is not None:
                 return budget
-        known = ", ".join(repr(name) for name in sorted(_names(connection))) or "none"
-        raise LedgerError(f"dataset {dataset!r} is not in the ledger; those in it: {known}")
+        known = sorted(_names(connection))
+        more = f" and {len(known) - _NAMED:,} more" if len(known) > _NAMED else ""
+        listed = ", ".join(repr(name) for name in known[:_NAMED]) or "none"
+        raise LedgerError(f"dataset {dataset!r} is not in the ledger; those in it: {listed}{more}")
+
+
+_NAMED = 20
+"""Datasets that a message names."""
 
 
 def described(mechanism: "Mechanism") -> dict[str, Any]:
@@ -371,6 +390,13 @@ def _budget(connection: "Connection", dataset: str) -> Budget | None:
     return None if row is None else budget_of(cast("Mapping[str, Any]", row))
 
 
-def _history(connection: "Connection", budget: Budget) -> tuple[Spend, ...]:
-    query = selected(connection, spends()).where(spends().c.dataset == budget.dataset).order_by(spends().c.number)
-    return tuple(spend_of(cast("Mapping[str, Any]", row)) for row in connection.execute(query).mappings())
+def _budgets(connection: "Connection") -> tuple[Budget, ...]:
+    rows = connection.execute(selected(connection, budgets()).order_by(budgets().c.dataset)).mappings()
+    return tuple(budget_of(cast("Mapping[str, Any]", row)) for row in rows)
+
+
+def _history(connection: "Connection", budget: Budget, latest: int | None = None) -> tuple[Spend, ...]:
+    """The spends on a dataset, oldest first: all of them, or the latest."""
+    query = selected(connection, spends()).where(spends().c.dataset == budget.dataset).order_by(spends().c.number.desc()).limit(latest)
+    rows = connection.execute(query).mappings().all()
+    return tuple(spend_of(cast("Mapping[str, Any]", row)) for row in reversed(rows))

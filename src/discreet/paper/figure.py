@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from discreet.paper.data import Data, write_atomically
@@ -95,9 +96,8 @@ def _legend(canvas: Canvas, entries: Entries, panels: int) -> None:
 def _canvas(panels: Sequence[Panel], data: Data, width: float) -> tuple[Canvas, list["Axes"]]:
     columns = 2 if len(panels) == 4 else len(panels)
     rows = -(-len(panels) // columns)
-    canvas = Canvas(figsize=(width * columns, _HEIGHT * rows), layout="constrained")
+    canvas = Canvas(figsize=(width * columns, _HEIGHT * rows), layout=ConstrainedLayoutEngine(h_pad=0.08))
     FigureCanvasAgg(canvas)
-    canvas.get_layout_engine().set(h_pad=0.08)  # type: ignore[union-attr]
     axes = []
     for i, panel in enumerate(panels):
         ax = canvas.add_subplot(rows, columns, i + 1)

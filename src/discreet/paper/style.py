@@ -36,6 +36,9 @@ RC: dict[Any, Any] = {
     "svg.hashsalt": "discreet",
 }
 
+Every = int | float | tuple[int, int] | list[int] | None
+"""Which points of a line have markers, as Matplotlib's `markevery`."""
+
 LIMIT: dict[str, Any] = {"color": INK, "linewidth": 1.0, "linestyle": (0, (1, 1.5))}
 """A line at what is promised, or at what a theorem allows."""
 _DRAWS: dict[str, Any] = {"markerfacecolor": PAPER, "markersize": 8, "markeredgewidth": 1.0}
@@ -43,7 +46,7 @@ DRAWN: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": "#858191",
 """The entry of a legend for the hollow circles of draws."""
 
 
-def line(name: str, *, every: int | float | None = None) -> dict[str, Any]:
+def line(name: str, *, every: Every = None) -> dict[str, Any]:
     """Arguments of `plot` for a mechanism's exact values."""
     return {**LOOKS[name].line(), "markevery": every, "label": LABELS[name]}
 
@@ -53,6 +56,6 @@ def points(name: str) -> dict[str, Any]:
     return {"fmt": "o", "color": LOOKS[name].colour, **_DRAWS, "elinewidth": 1.0, "zorder": 1.5}
 
 
-def series(number: int, *, every: int | float | None = None) -> dict[str, Any]:
+def series(number: int, *, every: Every = None) -> dict[str, Any]:
     """Arguments of `plot` for what is not a mechanism: the first, second, … of a figure."""
     return {**SERIES[number].line(), "markevery": every}

@@ -135,7 +135,7 @@ def look_of(mechanism: str) -> Look:
     return MECHANISMS.get(mechanism, _OTHER)
 
 
-RC: Mapping[str, Any] = {
+RC: Mapping[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": INK,
     "axes.facecolor": "white",
@@ -177,7 +177,8 @@ RC: Mapping[str, Any] = {
 @contextmanager
 def house_style(**more: Any) -> Iterator[None]:
     """Draw in the house style; afterwards Matplotlib's settings are as they were. `more` are settings with `_` for the dots."""
-    with mpl.rc_context({**RC, **{name.replace("_", "."): value for name, value in more.items()}}):
+    settings: dict[Any, Any] = {**RC, **{name.replace("_", "."): value for name, value in more.items()}}
+    with mpl.rc_context(settings):
         yield
 
 

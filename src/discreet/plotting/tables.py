@@ -151,6 +151,8 @@ def draw_table(release: "TableRelease", figure: "Figure", mass: float, *, variab
     All panels have the same rows. Several have the groups in their own order, unless they are too many; one panel has those with the
     largest mean first.
     """
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
     shares, k = _Shares(release, mass, prior), release.prior.k
     columns = range(1 if k == 2 else min(k, _MOST_PANELS))
     every = shares.order(0) if len(columns) == 1 else np.arange(len(release.cells.groups))
@@ -163,7 +165,7 @@ def draw_table(release: "TableRelease", figure: "Figure", mass: float, *, variab
     figure.set_size_inches(wide if len(columns) > 1 else _WIDTH, _height(labels, 1.8))
     figure.set(facecolor="white", layout_engine="constrained")
     with house_style():
-        figure.get_layout_engine().set(wspace=_BETWEEN)  # type: ignore[union-attr]
+        figure.set_layout_engine(ConstrainedLayoutEngine(wspace=_BETWEEN))
         axes = np.ravel(figure.subplots(1, len(columns), sharey=True, width_ratios=spans if same else None))
         for ax, column, (low, high) in zip(axes, columns, limits, strict=True):
             dress(ax, grid="x", rows=True)

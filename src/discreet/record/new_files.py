@@ -17,11 +17,14 @@ def beside(path: Path) -> Path:
 
 
 @contextmanager
-def written_beside(path: Path, write: Callable[[BinaryIO], object]) -> Iterator[Path]:
-    """A file beside the path with what `write` puts into it, to be put in its place; what is left of it in the end is removed."""
+def written_beside(path: Path, write: Callable[[BinaryIO], object], *, mode: int | None = None) -> Iterator[Path]:
+    """A file beside the path with what `write` puts into it, to be put in its place; what is left of it in the end is removed.
+
+    `mode` says who may read and write it, before anything is in it; without one the process's mask does.
+    """
     partial = beside(path)
     try:
-        _write(partial, write)
+        _write(partial, write, mode)
         yield partial
     except OSError as error:
         raise DiscreetError(f"{path} could not be written: {error.strerror}") from None
@@ -30,10 +33,12 @@ def written_beside(path: Path, write: Callable[[BinaryIO], object]) -> Iterator[
             partial.unlink(missing_ok=True)
 
 
-def _write(path: Path, write: Callable[[BinaryIO], object]) -> None:
+def _write(path: Path, write: Callable[[BinaryIO], object], mode: int | None = None) -> None:
     """The whole file, where there is none yet and not through a link either, or none of it."""
     with path.open("xb") as file:
         try:
+            if mode is not None:
+                path.chmod(mode)
             write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -56,6 +61,12 @@ def is_moved(partial: Path, place: Path) -> bool:
             return False
     _sync_folder(place.parent)
     return True
+
+
+def put_over(partial: Path, place: Path) -> None:
+    """Put the file in its place, over the one that is there: at any time, also after a crash, one of the two is there, and whole."""
+    partial.replace(place)
+    _sync_folder(place.parent)
 
 
 def _sync_folder(folder: Path) -> None:

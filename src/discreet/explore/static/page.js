@@ -1,4 +1,4 @@
-// The page's own script: the token on every request, the two screens, fields that are wrong, copying and downloads.
+// The page's own script: the token on every request, the screens, fields that are wrong, copying and downloads.
 "use strict";
 
 const TOKEN = "discreet-token";
@@ -27,7 +27,16 @@ document.addEventListener("htmx:oobAfterSwap", (event) => {
   }
 });
 
+// A screen is fetched when it is first shown, or needed.
+function fetched(name) {
+  const screen = document.getElementById(name);
+  if (screen.dataset.fetched) return;
+  screen.dataset.fetched = "yes";
+  htmx.trigger(screen, "opened");
+}
+
 function show(name) {
+  fetched(name);
   for (const screen of document.querySelectorAll(".screen")) screen.hidden = screen.id !== name;
   for (const button of document.querySelectorAll("[data-screen]")) {
     if (button.dataset.screen === name) button.setAttribute("aria-current", "page");
@@ -75,5 +84,6 @@ addEventListener("DOMContentLoaded", () => {
     document.getElementById("locked").hidden = false;
     return;
   }
-  for (const screen of document.querySelectorAll(".screen")) htmx.trigger(screen, "opened");
+  show("plan");
+  fetched("read"); // where a release can be opened
 });

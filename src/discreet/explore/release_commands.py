@@ -1,0 +1,80 @@
+"""The command line and the Python that do what the screen for releases does."""
+
+from shlex import join
+
+from discreet.explore.plan_commands import quoted
+from discreet.explore.plan_question import MECHANISMS, number_words
+from discreet.explore.read_commands import group_text
+from discreet.explore.release_question import Question
+from discreet.text import plain
+
+
+def release_command(question: Question) -> str | None:
+    """`discreet release` with the same question; None where something in it cannot be typed."""
+    categories = group_text(question.labels)
+    named = [] if question.groups is None else zip(question.groups.columns, question.groups.labels, strict=True)
+    by = [(column, group_text(labels)) for column, labels in named]
+    if categories is None or any(labels is None for _, labels in by):
+        return None
+    options: list[tuple[str, str | None]] = [
+        ("--column", question.column),
+        ("--categories", categories),
+        *(("--by", f"{column}={labels}") for column, labels in by),
+        *(("--other-group", f"{column}={group}") for column, group in question.other_groups.items()),
+        *(("--impossible", group_text(cell)) for cell in question.impossible),
+        ("--privacy-id", question.privacy_id),
+        ("--other", question["other"]),
+        ("--nulls", question["nulls"]),
+        ("--na-values", group_text(question.na_values) if question.na_values else None),
+        *(("--map", f"{value}={category}") for value, category in question.mapping.items()),
+        ("--encoding", question["encoding"] or None),
+        ("--public", None if question.public == "total" else question.public),
+        ("--prior", question["prior"] or None),
+        ("--mechanism", None if question.mechanism == MECHANISMS[0] else question.mechanism),
+        ("--epsilon", number_words(question.epsilon)),
+        ("--ledger", question["ledger"] or None),
+        ("--dataset", question.dataset),
+        *((f"--{name}", question[name] or None) for name in ("title", "variable", "source", "date", "note")),
+    ]
+    words = [part for name, value in options if value is not None for part in (name, value)]
+    text = join(["discreet", "release", *words, "--strict", "--output", "record.json", "--", question["file"] or question["upload"]])
+    return text if text == plain(text) else None
+
+
+def release_python(question: Question) -> str:
+    """Python that does the same."""
+    prior = question["prior"] or "uniform"
+    made = f"dc.Dirichlet({[number_words(a) for a in question.prior.exact]!r}, categories={question.labels!r})"
+    if prior in ("uniform", "jeffreys"):
+        made = f"dc.Dirichlet.{prior}(categories={question.labels!r})"
+    arguments = [repr(question["file"] or question["upload"]), repr(question.column), "prior.categories"]
+    given: dict[str, object] = {
+        "privacy_id": question.privacy_id,
+        "other": question["other"],
+        "nulls": question["nulls"],
+        "na_values": question.na_values or None,
+        "mapping": question.mapping or None,
+        "encoding": question["encoding"] or None,
+    }
+    table: dict[str, object] = {}
+    if question.groups is not None:
+        table = {"by": dict(zip(question.groups.columns, map(list, question.groups.labels), strict=True))}
+        table |= {"impossible": question.impossible} if question.impossible else {}
+        given |= {"other_groups": question.other_groups}
+    arguments += [f"{name}={value!r}" for name, value in (given | table).items() if value is not None]
+    n = "None" if question.public == "nothing" else "counts.total"
+    options = "".join(f", {name}=counts.{name}" for name in table)
+    words = {name: text for name in ("title", "variable", "source", "date", "note") if (text := getattr(question.words, name)) is not None}
+    about = ", ".join(f"{name}={text!r}" for name, text in words.items())
+    return "\n".join(
+        [
+            "import discreet as dc",
+            "",
+            f"prior = {made}",
+            f"counts = dc.count({', '.join(arguments)}, strict=True)",
+            f"mechanism = dc.mechanism({question.mechanism!r}, prior, {n}, {quoted(question.epsilon)}{options})",
+            f"ledger = dc.Ledger({question['ledger'] or 'ledger.db'!r})",
+            f"release = ledger.release({question.dataset!r}, mechanism, counts, about=dc.About({about}))",
+            "text = release.to_json()",
+        ]
+    )

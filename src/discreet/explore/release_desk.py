@@ -1,0 +1,98 @@
+"""What the screen for releases works with: what is kept, what the browser sent, and the ledgers."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from anyio import CapacityLimiter
+
+from discreet.errors import InvalidInputError
+from discreet.explore.forms import FieldError
+from discreet.explore.ledgers import Ledgers, opened
+from discreet.explore.release_question import Question
+from discreet.explore.release_store import Asked, Store
+from discreet.explore.uploads import Uploads
+from discreet.ledger.ledger import Ledger
+
+_WORKERS = 2
+"""Releases that are counted at the same time."""
+
+
+class Desk:
+    """The parts, and which belong together: files that were sent to questions, and questions to ledgers."""
+
+    def __init__(self, store: Store, uploads: Uploads, ledgers: Ledgers) -> None:
+        self.store = store
+        self.uploads = uploads
+        self.workers = CapacityLimiter(_WORKERS)
+        self._ledgers = ledgers
+        self._sent: dict[str, str] = {}
+        self.drawing: set[str] = set()
+        """The keys that are drawn for at this moment."""
+
+    # --- ledgers ------------------------------------------------------------------------------------------------------
+
+    def without_password(self, fields: Mapping[str, str]) -> dict[str, str]:
+        """The fields of a form with what is shown of its ledger, which can be kept on the disk; a password stays in memory."""
+        named = fields.get("ledger", "")
+        return {**fields, "ledger": self._ledgers.shown(named) if named else self._ledgers.default}
+
+    def ledger_name(self, question: Question) -> str:
+        """What a question's ledger is kept by: also where the page is started in another folder, it is the same."""
+        named = question["ledger"].removeprefix("sqlite:///")
+        if not named:
+            raise FieldError("ledger", "name a ledger: the path of its file, or the URL of a PostgreSQL database; Budget makes a new one")
+        try:
+            return named if "://" in named else str(Path(named).expanduser().absolute())
+        except RuntimeError:
+            raise FieldError("ledger", "the path begins with the home directory of a user who is not known here") from None
+
+    @contextmanager
+    def ledger(self, name: str) -> Iterator[Ledger]:
+        """A ledger by the name it is kept by; what goes wrong with it is said without a password."""
+        with opened(self._ledgers.location(name)) as found:
+            yield found
+
+    # --- questions and their records ----------------------------------------------------------------------------------
+
+    def asked_before(self, question: Question) -> list[Asked]:
+        """What was asked in the same words, the newest first."""
+        return self.store.same(self._kept(question), self.ledger_name(question))
+
+    def fields(self, key: str) -> dict[str, str]:
+        """What was typed for a question that is kept, with the copy of its file, if that is still there."""
+        asked = self.store.find(key)
+        return {**asked.fields, **({"upload": self._sent.get(key, "")} if asked.fields.get("upload") else {})}
+
+    def ask(self, question: Question, described: Mapping[str, Any]) -> Asked:
+        """Keep a question, and the file that was sent with it until it is drawn."""
+        asked = self.store.ask(self._kept(question), self.ledger_name(question), described)
+        if question["upload"]:
+            self._sent[asked.key] = question["upload"]
+        return asked
+
+    def _kept(self, question: Question) -> dict[str, str]:
+        """The fields as they are kept: a file that was sent by its own name, because the copy goes with this process."""
+        upload = question["upload"]
+        return {**question.fields, **({"upload": self.uploads.name(upload)} if upload else {})}
+
+    # --- where the records are ----------------------------------------------------------------------------------------
+
+    def looked_at(self, question: Question) -> Path | str:
+        """The file of a question that is asked now."""
+        return self.uploads.path(question["upload"]) if question["upload"] else question["file"]
+
+    def source(self, asked: Asked, upload: str = "") -> Path | str:
+        """The file of a question that is kept, or the one that was sent for it again."""
+        if asked.fields.get("file"):
+            return asked.fields["file"]
+        if upload:
+            self._sent[asked.key] = upload
+        if asked.key not in self._sent:
+            raise InvalidInputError("the file was removed when the page ended: choose it again")
+        return self.uploads.path(self._sent[asked.key])
+
+    def forget_sent(self, key: str) -> None:
+        """The file that was sent for a question is not needed any more."""
+        self.uploads.remove(self._sent.pop(key, ""))

@@ -1,0 +1,142 @@
+"""A release is looked at, then charged once and drawn once, whatever becomes of the browser or of this process meanwhile.
+
+The question is on the disk with its key before anything is charged, the charge carries the key, and the record is on the disk before it is
+shown. Where a process ends between the charge and the record, nothing was seen of a draw, and the next one takes its place.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet import limits
+from discreet.commands.release_steps import check_budget, prepared, relation_of
+from discreet.data.count import count
+from discreet.errors import DiscreetError, InvalidInputError, LedgerError
+from discreet.explore.release_question import Question, read
+from discreet.explore.release_store import Asked, Store
+from discreet.frames import forgets_variables
+from discreet.ledger.budgets import Charge, Spend, as_json, checked_promise
+from discreet.ledger.charges import charge_for
+from discreet.ledger.ledger import Ledger, described
+from discreet.ledger.statements import Statement, check_affordable
+from discreet.mechanisms.base import Mechanism, Prepared
+from discreet.mechanisms.steady import whole_quanta
+from discreet.record.release import Release
+
+_QUANTUM = 0.5
+"""Seconds, at whose multiples counting ends: how long it takes may depend on what is counted."""
+State = Literal["drawn", "drawing", "charged", "asked", "unknown"]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is known before a release is confirmed: all of it is public, or is made public by the release."""
+
+    question: Question
+    described: Mapping[str, Any]
+    stand_in: Release
+    """A record that says what the release will say, but for its outcome: that is no draw, and is not shown."""
+    statement: Statement
+    charge: Charge
+
+
+@forgets_variables
+def look(question: Question, source: Path | str, ledger: Ledger) -> Look:
+    """What a release would publish and cost. Whatever can be refused is refused here or, in the same words, before the charge."""
+    unit = "record" if question.privacy_id is None else "person"
+    check_budget(ledger, question.dataset, unit, relation_of(question.public, question.groups))  # type: ignore[arg-type]
+    ready = _prepared(question, source)
+    statement = ledger.statement(question.dataset, latest=limits.LEDGER_SPENDS)
+    charge = charge_for(statement.budget, checked_promise(ready.guarantee, 0), ready.mechanism)
+    check_affordable(statement, charge)
+    stand_in = ready.mechanism.recorded(ready.guarantee, _no_outcome(ready.mechanism), ready.about)
+    return Look(question, _description(ready.mechanism), stand_in, statement, charge)
+
+
+@forgets_variables
+def draw_once(store: Store, key: str, source: Path | str, ledger: Ledger) -> Asked:
+    """The question with its record, which is drawn and charged now unless it was before. Nothing else sees what is drawn."""
+    with store.alone(key) as asked:
+        if asked.record is not None:
+            return asked
+        question = read(asked.fields)
+        ready = _prepared(question, source)
+        line = charged_line(ledger, question.dataset, key)
+        if _description(ready.mechanism) != asked.described:
+            paid = "nothing was spent" if line is None else "its charge stands, and it can be drawn from the file as it was"
+            raise InvalidInputError(f"the file has another number of records than when you looked; {paid}: look again")
+        if line is None:
+            note = f"{question.column} of {Path(question['file'] or question['upload']).name}"
+            drawn = ledger.draw(question.dataset, ready, note=note, request=key)
+        else:
+            _check_line(line, ready)
+            drawn = ready.draw(steady=True)
+        return store.keep(asked, drawn.to_json())
+
+
+def charged_line(ledger: Ledger, dataset: str, key: str) -> Spend | None:
+    """The line of the ledger that this key was charged with."""
+    return next((line for line in ledger.history(dataset) if line.request == key), None)
+
+
+def state(asked: Asked, ledger: Ledger) -> State:
+    """What has become of a question."""
+    if asked.record is not None:
+        return "drawn"
+    try:
+        return "asked" if charged_line(ledger, asked.fields.get("dataset", ""), asked.key) is None else "charged"
+    except LedgerError:
+        return "unknown"
+
+
+def _prepared(question: Question, source: Path | str) -> Prepared:
+    """Everything but the draw. Counting is strict: no cell of the data decides whether it succeeds, or what is said."""
+    tabled: dict[str, Any] = {} if question.groups is None else {"by": question.groups, "impossible": question.impossible}
+    homes: dict[str, Any] = {"other_groups": question.other_groups} if tabled else {}
+    with whole_quanta(_QUANTUM):
+        counts = count(
+            str(source),
+            question.column,
+            question.labels,
+            question.privacy_id,
+            question["nulls"],
+            question["other"],
+            na_values=question.na_values,
+            mapping=question.mapping,
+            encoding=question.encoding,
+            strict=True,
+            **tabled,
+            **homes,
+        )
+        return prepared(question.mechanism, question.prior, question.public, counts, question.epsilon, tabled, question.words)
+
+
+def _description(mechanism: Mechanism) -> Mapping[str, Any]:
+    """What the ledger says about a mechanism, as it is read back."""
+    found: dict[str, Any] = json.loads(as_json(described(mechanism)))
+    return found
+
+
+def _no_outcome(mechanism: Mechanism) -> Any:
+    """An outcome that every dataset of this size may have."""
+    space = mechanism.space
+    if space.groups is None:
+        return (space.n or 0, *[0] * (mechanism.k - 1))
+    return np.zeros((len(space.groups), mechanism.prior.k), dtype=np.int64)
+
+
+def _check_line(line: Spend, ready: Prepared) -> None:
+    """Refuse to draw for a charge that was for something else."""
+    promise = checked_promise(ready.guarantee, 0)
+    same = (line.description, line.guarantee, line.unit, line.neighbours) == (
+        _description(ready.mechanism),
+        promise.loss,
+        promise.unit,
+        promise.neighbours,
+    )
+    if not same:
+        raise DiscreetError(f"line {line.number} of the ledger was charged for something else; nothing is drawn for it")

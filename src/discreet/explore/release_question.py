@@ -1,0 +1,223 @@
+"""What someone asks to be released: where the records are, how they are counted, what is public and what it is charged to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+
+from discreet import limits
+from discreet.commands.about import words_of
+from discreet.commands.data import check_labels, parse_cells, parse_groups, parse_mapping, parse_other_groups
+from discreet.commands.files import STANDARD_INPUT
+from discreet.commands.options import parse_list, parse_number, parse_prior
+from discreet.errors import InvalidInputError
+from discreet.explore.forms import Reading, WrongError
+from discreet.explore.plan_question import MECHANISMS
+from discreet.model.cells import Groups, cells_of
+from discreet.model.dirichlet import Dirichlet
+from discreet.record.about import About
+from discreet.record.table_json import labels_fit_text
+from discreet.validation import Public, check_positive, check_public, shown
+
+FIELDS = (
+    "file",
+    "column",
+    "categories",
+    "other",
+    "nulls",
+    "privacy_id",
+    "by",
+    "other_groups",
+    "public",
+    "epsilon",
+    "prior",
+    "mechanism",
+    "impossible",
+    "na_values",
+    "mapped",
+    "encoding",
+    "ledger",
+    "dataset",
+    "title",
+    "variable",
+    "source",
+    "date",
+    "note",
+)
+"""Those of the form; `upload` stands for `file` where the records were sent by the browser."""
+_WORDS = ("title", "variable", "source", "date", "note")
+
+
+@dataclass(frozen=True)
+class Question:
+    """Everything about a release that is public, and where the records are."""
+
+    fields: Mapping[str, str]
+    """As they were typed, without those that are empty."""
+    column: str
+    labels: list[str]
+    prior: Dirichlet
+    epsilon: Fraction
+    mechanism: str
+    public: Public
+    groups: Groups | None
+    impossible: list[tuple[str, ...]]
+    other_groups: dict[str, str]
+    mapping: dict[str, str]
+    na_values: list[str]
+    words: About
+
+    def __getitem__(self, name: str) -> str:
+        """What was typed into a field."""
+        return self.fields.get(name, "")
+
+    @property
+    def dataset(self) -> str:
+        return self["dataset"]
+
+    @property
+    def privacy_id(self) -> str | None:
+        return self["privacy_id"] or None
+
+    @property
+    def encoding(self) -> str:
+        return self["encoding"] or "utf-8"
+
+
+def read(fields: Mapping[str, str]) -> Question:
+    """The question of a form. Raises WrongError with what is to be said beside each field that is wrong."""
+    given = {name: fields[name] for name in (*FIELDS, "upload") if fields.get(name)}
+    reading = Reading(given)
+    taken = reading.taken
+    taken("file", lambda text: _file(text, given.get("upload", "")))
+    column = taken("column", lambda text: _needed(text, "the column that holds the answers"))
+    labels = taken("categories", _labels)
+    for name, kind in (("other", "undeclared"), ("nulls", "missing")):
+        taken(name, lambda text, kind=kind: _home(text, kind, labels))  # type: ignore[misc]
+    groups = taken("by", _groups)
+    homes = taken("other_groups", lambda text: _other_groups(text, groups, known="by" not in reading.wrong))
+    public = taken("public", lambda text: _public(text or "total", groups))
+    epsilon = taken("epsilon", lambda text: check_positive(parse_number(_needed(text, "ε"), "ε"), "ε"))
+    prior = None if labels is None else taken("prior", lambda text: parse_prior(text or "uniform", labels, "the prior"))
+    mechanism = taken("mechanism", lambda text: _mechanism(text or MECHANISMS[0], groups))
+    impossible = None if labels is None else taken("impossible", lambda text: _impossible(text, groups, labels))
+    mapping = None if labels is None else taken("mapped", lambda text: parse_mapping(text.splitlines(), labels))
+    na_values = taken("na_values", lambda text: parse_list(text, "the marks of missing answers"))
+    taken("dataset", lambda text: _needed(text, "the ledger's name for these records"))
+    words = None if column is None else _about(reading, given, column)
+    if (
+        reading.wrong
+        or column is None
+        or labels is None
+        or homes is None
+        or public is None
+        or epsilon is None
+        or prior is None
+        or mechanism is None
+        or impossible is None
+        or mapping is None
+        or na_values is None
+        or words is None
+    ):
+        raise WrongError(reading.wrong)
+    return Question(given, column, labels, prior, epsilon, mechanism, public, groups, impossible, homes, mapping, na_values, words)
+
+
+def _needed(text: str, what: str) -> str:
+    if not text:
+        raise InvalidInputError(f"{what} is needed")
+    return text
+
+
+def _file(path: str, upload: str) -> None:
+    if bool(path) == bool(upload):
+        raise InvalidInputError("give the path of a file, or choose one to send to this page: one of the two")
+    if path == STANDARD_INPUT:
+        raise InvalidInputError("standard input is for the command line: give the path of a file, or choose one")
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _labels(text: str) -> list[str]:
+    lines = _lines(text)
+    labels = lines if len(lines) > 1 else parse_list(lines[0], "the categories") if lines else []
+    if len(labels) < 2:
+        raise InvalidInputError("type at least two categories, one a line, or separated by commas")
+    check_labels(labels, "the categories", text)
+    Dirichlet.uniform(categories=labels)
+    return labels
+
+
+def _home(text: str, kind: str, labels: Sequence[str] | None) -> None:
+    """Where answers go that have no category: the page refuses nothing for what the data say, so there must be one."""
+    _needed(text, f"the category that takes {kind} answers")
+    if labels is not None and text not in labels:
+        raise InvalidInputError(f"{shown(text)!r} is not one of the categories: add it to them, or name one that is")
+
+
+def _groups(text: str) -> Groups | None:
+    lines = _lines(text)
+    for line in lines:
+        if line.partition("=")[2].startswith("@"):
+            raise InvalidInputError("type or paste the groups themselves, as in region=north,south: no file is read for them here")
+    return parse_groups(lines, STANDARD_INPUT)
+
+
+def _other_groups(text: str, groups: Groups | None, *, known: bool) -> dict[str, str]:
+    found = parse_other_groups(_lines(text))
+    if groups is None:
+        if found and known:
+            raise InvalidInputError("this is about groups, and none are declared: declare them, or leave it empty")
+        return found
+    for column, labels in zip(groups.columns, groups.labels, strict=True):
+        if found.get(column) not in labels:
+            raise InvalidInputError(
+                f"say which of the groups of {shown(column)!r} takes those that are missing or not declared, as in "
+                f"{shown(column)}={shown(labels[-1])}; add one if none does"
+            )
+    return found
+
+
+def _public(text: str, groups: Groups | None) -> Public:
+    if text == "sizes":
+        raise InvalidInputError(
+            "sizes of groups are published by the command line alone: here every answer is counted, also one that makes its line "
+            "unreadable, and such an answer would move a published size"
+        )
+    return check_public(text, "what is public:", groups=groups is not None)
+
+
+def _mechanism(text: str, groups: Groups | None) -> str:
+    if text not in MECHANISMS:
+        raise InvalidInputError(f"choose one of {', '.join(MECHANISMS)}; got {shown(text)!r}")
+    if groups is not None and text != MECHANISMS[0]:
+        raise InvalidInputError(f"tables are released by {MECHANISMS[0]}; {text} is for one variable: leave out the groups")
+    return text
+
+
+def _impossible(text: str, groups: Groups | None, labels: list[str]) -> list[tuple[str, ...]]:
+    """The cells that cannot occur; a table whose record would not be JSON is refused as well."""
+    cells = parse_cells(_lines(text))
+    if groups is None:
+        if cells:
+            raise InvalidInputError("this is about groups, and none are declared: declare them, or leave it empty")
+        return cells
+    size = prod(cells_of(groups, tuple(labels), cells).shape)
+    if size > limits.RECORD_CELLS or not labels_fit_text(groups):
+        raise InvalidInputError(
+            f"the page keeps records of up to {limits.RECORD_CELLS:,} cells without very long labels, and this table has {size:,}: "
+            "discreet release --output TABLE.parquet takes it"
+        )
+    return cells
+
+
+def _about(reading: Reading, given: Mapping[str, str], column: str) -> About | None:
+    """The public words, each checked by itself, so that what is wrong is said beside it."""
+    for name in _WORDS:
+        reading.taken(name, lambda text, name=name: About(**{name: text}) if text else None)  # type: ignore[misc]
+    if any(name in reading.wrong for name in _WORDS):
+        return None
+    title, variable, source, date, note = map(given.get, _WORDS)
+    return words_of(title, variable, source, date, note, column)

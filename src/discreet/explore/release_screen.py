@@ -1,0 +1,233 @@
+"""The screen on which records are counted and a posterior is released: looked at, confirmed once, and fetched as often as wanted."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from importlib import resources
+from urllib.parse import unquote
+
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from discreet.commands.files import picture
+from discreet.commands.html import Html, element, escaped, joined
+from discreet.commands.page import answered
+from discreet.commands.page_rows import shares_of
+from discreet.commands.report import page_content
+from discreet.errors import BudgetError, DiscreetError, InvalidInputError, LedgerError, SourceError
+from discreet.explore import read_view
+from discreet.explore.forms import FieldError, WrongError, messages, typed
+from discreet.explore.opened_records import read as read_record
+from discreet.explore.release_desk import Desk
+from discreet.explore.release_once import State, draw_once, look, state
+from discreet.explore.release_question import FIELDS, read
+from discreet.explore.release_store import Asked
+from discreet.explore.release_view import charged, drawn, listed, looked, sent
+from discreet.explore.uploads import file_name
+from discreet.record.release import Release
+
+_FORM = resources.files("discreet.explore").joinpath("static/release.html").read_text("utf-8")
+_LONGEST_NAME = 4000
+_MASS = 0.95
+_LISTED = 20
+"""Releases that are listed: the last ones."""
+_CHANGED = {"HX-Trigger": "release-changed"}
+
+
+def _desk(request: Request) -> Desk:
+    found: Desk = request.app.state.desk
+    return found
+
+
+async def _opened(request: Request) -> Response:
+    """The form; the ledger that the page was started with stands in it."""
+    return HTMLResponse(_FORM.replace("LEDGER-NAME", escaped(request.app.state.ledgers.default)))
+
+
+async def _upload(request: Request) -> Response:
+    """A file is the body itself; its name comes in a header, in which it is written as in an address."""
+    name = file_name(unquote(request.headers.get("X-Discreet-Name", "")[:_LONGEST_NAME]))
+    size = 0
+
+    async def parts() -> AsyncIterator[bytes]:
+        nonlocal size
+        async for part in request.stream():
+            size += len(part)
+            yield part
+
+    try:
+        key = await _desk(request).uploads.take(name, parts())
+    except DiscreetError as error:
+        return HTMLResponse(element("p", str(error), class_="error"))
+    return HTMLResponse(sent(key, name, size))
+
+
+async def _look(request: Request) -> Response:
+    desk, fields = _desk(request), await typed(request)
+
+    def answer() -> Html:
+        question = read(desk.without_password(desk.fields(fields["key"]) if fields.get("key") else fields))
+        with desk.ledger(desk.ledger_name(question)) as ledger:
+            for asked in [] if fields.get("again") else desk.asked_before(question):
+                if asked.record is not None:
+                    return drawn(asked, Release.from_json(asked.record), again=True)
+                if state(asked, ledger) == "charged":
+                    return charged(asked)
+            found = look(question, desk.looked_at(question), ledger)
+        return looked(found, desk.ask(question, found.described).key)
+
+    try:
+        shown = await to_thread.run_sync(answer, limiter=desk.workers)
+    except WrongError as error:
+        return _wrong(error.by_field)
+    except FieldError as error:
+        return _wrong({error.field: str(error)})
+    except DiscreetError as error:
+        return _wrong({_field_of(error): str(error)})
+    return HTMLResponse(joined(shown, messages("release", FIELDS, {})), headers=_CHANGED)
+
+
+def _field_of(error: DiscreetError) -> str:
+    """The field beside which an error is said that is not about what was typed alone."""
+    if isinstance(error, BudgetError | LedgerError):
+        return "dataset"
+    if str(error).startswith(("there is no column", "column ")):
+        return "column"
+    return "file" if isinstance(error, SourceError | InvalidInputError) else "mechanism"
+
+
+def _wrong(by_field: Mapping[str, str]) -> Response:
+    """What is wrong is said beside its field, and in one place above all, which takes the place of an earlier look."""
+    told = "Nothing was charged. Something in the form is not right yet: it is said beside its field."
+    return HTMLResponse(joined(element("p", told, class_="warn", role="status"), messages("release", FIELDS, by_field)))
+
+
+async def _draw(request: Request) -> Response:
+    desk, fields = _desk(request), await typed(request)
+    key = fields.get("key", "")
+
+    def once() -> Asked:
+        asked = desk.store.find(key)
+        if asked.record is not None:
+            return asked
+        desk.drawing.add(key)
+        try:
+            with desk.ledger(asked.ledger) as ledger:
+                found = draw_once(desk.store, key, desk.source(asked, fields.get("upload", "")), ledger)
+        finally:
+            desk.drawing.discard(key)
+        desk.forget_sent(key)
+        return found
+
+    try:
+        asked = await to_thread.run_sync(once, limiter=desk.workers)
+    except (DiscreetError, WrongError) as error:
+        said = str(error) if isinstance(error, DiscreetError) else "the question is not one that this version of discreet takes"
+        told = "It was not drawn: "
+        return HTMLResponse(
+            element("p", told, said, ". The list below says whether it was charged.", class_="warn", role="alert"), headers=_CHANGED
+        )
+    assert asked.record is not None  # noqa: S101
+    return HTMLResponse(drawn(asked, Release.from_json(asked.record), again=False), headers=_CHANGED)
+
+
+async def _listed(request: Request) -> Response:
+    desk = _desk(request)
+
+    def states() -> list[tuple[Asked, State]]:
+        return [(asked, _state(desk, asked)) for asked in desk.store.every()[:_LISTED]]
+
+    return HTMLResponse(listed(await to_thread.run_sync(states)))
+
+
+def _state(desk: Desk, asked: Asked) -> State:
+    if asked.record is not None:
+        return "drawn"
+    if asked.key in desk.drawing:
+        return "drawing"
+    try:
+        with desk.ledger(asked.ledger) as ledger:
+            return state(asked, ledger)
+    except DiscreetError:
+        return "unknown"
+
+
+async def _remove(request: Request) -> Response:
+    """A release that was charged and not drawn stays: it could not be drawn any more."""
+    desk, fields = _desk(request), await typed(request)
+
+    def removed() -> None:
+        with desk.store.alone(fields.get("key", "")) as asked:
+            if _state(desk, asked) not in ("drawn", "asked"):
+                raise InvalidInputError("this release was charged and not drawn: draw it first")
+            desk.store.remove(asked.key)
+            desk.forget_sent(asked.key)
+
+    try:
+        await to_thread.run_sync(removed)
+    except DiscreetError as error:
+        return HTMLResponse(element("p", str(error), class_="error"))
+    return await _listed(request)
+
+
+def _of_record(name: str, compute: Callable[[Asked, Release], bytes | Html]) -> Route:
+    """A part that is made from the record that is kept."""
+
+    async def answer(request: Request) -> Response:
+        desk, fields = _desk(request), await typed(request)
+
+        def made() -> bytes | Html:
+            asked = desk.store.find(fields.get("key", ""))
+            if asked.record is None:
+                raise InvalidInputError("this release was not drawn yet")
+            return compute(asked, Release.from_json(asked.record))
+
+        try:
+            found = await to_thread.run_sync(made, limiter=desk.workers)
+        except DiscreetError as error:
+            return HTMLResponse(element("p", str(error), class_="error"), status_code=422)
+        if isinstance(found, Html):
+            return HTMLResponse(found)
+        return Response(found, media_type="application/octet-stream", headers={"Content-Disposition": "attachment"})
+
+    return Route(f"/release/{name}", answer, methods=["POST"])
+
+
+def _record(asked: Asked, _: Release) -> bytes:
+    return (asked.record or "").encode()
+
+
+def _report(asked: Asked, found: Release) -> bytes:
+    return page_content(found, shares_of(found, _MASS, slow=False), asked.record or "", f"discreet-{asked.key[:8]}.html", [])
+
+
+def _answer(_: Asked, found: Release) -> Html:
+    return answered(found, shares_of(found, _MASS, slow=False))
+
+
+async def _read_it(request: Request) -> Response:
+    """The record as the screen for reading shows it."""
+    desk, fields = _desk(request), await typed(request)
+    try:
+        asked = desk.store.find(fields.get("key", ""))
+        record = read_record((asked.record or "").encode(), f"discreet-{asked.key[:8]}.json")
+    except DiscreetError as error:
+        return HTMLResponse(element("p", str(error), class_="error"))
+    key = request.app.state.records.keep(record)
+    return HTMLResponse(read_view.opened_record(key, record), headers={"HX-Trigger": "release-read"})
+
+
+ROUTES = [
+    Route("/release", _opened),
+    Route("/release/upload", _upload, methods=["POST"]),
+    Route("/release/look", _look, methods=["POST"]),
+    Route("/release/draw", _draw, methods=["POST"]),
+    Route("/release/list", _listed, methods=["POST"]),
+    Route("/release/remove", _remove, methods=["POST"]),
+    Route("/release/open", _read_it, methods=["POST"]),
+    _of_record("record", _record),
+    _of_record("report", _report),
+    _of_record("png", lambda _, found: picture(found, "png")),
+    _of_record("svg", lambda _, found: picture(found, "svg")),
+    _of_record("answer", _answer),
+]

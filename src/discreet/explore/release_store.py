@@ -1,0 +1,184 @@
+"""Releases that were asked for on the page: each is kept with its key before it is charged, and with its record before it is shown.
+
+A key is drawn for once. Its file holds the public question and, once it is drawn, the record, so that whoever removes the record by hand
+removes the key with it. Only the owner can read the folder and what is in it.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import partial
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from discreet.errors import DiscreetError, InvalidInputError
+from discreet.ledger.budgets import today
+from discreet.record.new_files import is_moved, put_over, written_beside
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+_VERSION = 1
+_MOST = 200
+"""Files that are looked at, the last ones."""
+_PRIVATE = 0o600
+_KEY_BYTES = 16
+
+
+class UnknownKeyError(DiscreetError):
+    """There is no question with this key."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A release that was asked for. All of it is public but where the records are, which stays on this machine."""
+
+    key: str
+    fields: Mapping[str, str]
+    """What was typed, by field."""
+    ledger: str
+    """Without a password."""
+    described: Mapping[str, Any]
+    """The mechanism, as the ledger describes it: what is drawn must be what was looked at."""
+    day: date
+    record: str | None = field(default=None, repr=False)
+    """Once it is drawn."""
+
+
+class Store:
+    """The folder, which is made when something is kept in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def ask(self, fields: Mapping[str, str], ledger: str, described: Mapping[str, Any]) -> Asked:
+        """Keep a question before it is charged. One that is kept already, and was not drawn, is the same."""
+        self._make()
+        with self._locked("asking"):
+            for one in self.same(fields, ledger):
+                if one.record is None and one.described == described:
+                    return one
+            asked = Asked(token_hex(_KEY_BYTES), dict(fields), ledger, dict(described), today())
+            place = self._place(asked.key)
+            with written_beside(place, partial(_write, asked), mode=_PRIVATE) as written:
+                if not is_moved(written, place):
+                    raise DiscreetError("two keys of 128 random bits are the same: do not release on this machine")
+        return asked
+
+    def same(self, fields: Mapping[str, str], ledger: str) -> list[Asked]:
+        """What was asked before in the same words, the newest first."""
+        return [one for one in self.every() if (one.fields, one.ledger) == (fields, ledger)]
+
+    def find(self, key: str) -> Asked:
+        """The question with this key, as it stands now."""
+        if len(key) != 2 * _KEY_BYTES or not set(key) <= set("0123456789abcdef"):
+            raise UnknownKeyError(_UNKNOWN)
+        try:
+            return _read(key, self._place(key).read_bytes())
+        except FileNotFoundError:
+            raise UnknownKeyError(_UNKNOWN) from None
+        except OSError as error:
+            raise DiscreetError(f"a release that was asked for cannot be read: {error.strerror}") from None
+
+    @contextmanager
+    def alone(self, key: str) -> Iterator[Asked]:
+        """The question with this key, which nobody else, in this process or another, draws for or removes meanwhile."""
+        self.find(key)
+        with self._locked(key):
+            for left in self._folder.glob(f"{key}.json.*.partial"):  # by a process that was killed: what was drawn and never seen
+                left.unlink(missing_ok=True)
+            yield self.find(key)
+
+    def keep(self, asked: Asked, record: str) -> Asked:
+        """Keep what was drawn. The key must be held `alone`, and have no record."""
+        drawn = replace(asked, record=record)
+        place = self._place(asked.key)
+        with written_beside(place, partial(_write, drawn), mode=_PRIVATE) as written:
+            put_over(written, place)
+        return drawn
+
+    def remove(self, key: str) -> None:
+        """Forget a question and its record. The key must be held `alone`."""
+        for place in (self._place(key), self._lock(key)):
+            place.unlink(missing_ok=True)
+
+    def every(self) -> list[Asked]:
+        """The questions that were asked last, the newest first; a file that cannot be read is none."""
+        try:
+            places = sorted(self._folder.glob("*.json"), key=lambda place: place.stat().st_mtime_ns, reverse=True)
+        except OSError:
+            return []
+        found = []
+        for place in places[:_MOST]:
+            try:
+                found.append(self.find(place.stem))
+            except DiscreetError:
+                continue
+        return found
+
+    def _make(self) -> None:
+        if fcntl is None:
+            raise InvalidInputError("this system has no locks on files, which keep a release from being drawn twice: use discreet release")
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folder.chmod(0o700)
+        except OSError as error:
+            raise InvalidInputError(f"{self._folder}, where releases are kept, cannot be made ({error.strerror})") from None
+
+    def _place(self, key: str) -> Path:
+        return self._folder / f"{key}.json"
+
+    def _lock(self, name: str) -> Path:
+        return self._folder / f"{name}.lock"
+
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[None]:
+        """The operating system unlocks what a process held, however it ended."""
+        try:
+            descriptor = os.open(self._lock(name), os.O_RDWR | os.O_CREAT, _PRIVATE)
+        except OSError as error:
+            raise DiscreetError(f"{self._folder}, where releases are kept, cannot be written to ({error.strerror})") from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+_UNKNOWN = "this release was not asked for on this machine, or was removed from its list: fill in the form again"
+
+
+def default_folder() -> Path:
+    """Where programs of this user keep their data."""
+    home = os.environ.get("XDG_DATA_HOME", "")
+    return (Path(home) if Path(home).is_absolute() else Path.home() / ".local" / "share") / "discreet" / "releases"
+
+
+def _write(asked: Asked, file: Any) -> None:
+    written = {
+        "version": _VERSION,
+        "fields": asked.fields,
+        "ledger": asked.ledger,
+        "described": asked.described,
+        "day": asked.day.isoformat(),
+        "record": asked.record,
+    }
+    file.write(json.dumps(written).encode())
+
+
+def _read(key: str, content: bytes) -> Asked:
+    try:
+        found = json.loads(content)
+        version, asked = found["version"], (found["fields"], found["ledger"], found["described"], date.fromisoformat(found["day"]))
+        drawn = found["record"]
+    except (KeyError, TypeError, ValueError):
+        version = None
+    if version != _VERSION:
+        raise DiscreetError("the file of this release was changed, or was written by another version of discreet")
+    return Asked(key, *asked, drawn)

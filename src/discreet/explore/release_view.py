@@ -1,0 +1,204 @@
+"""What the screen for releases shows: what will be published and charged, what was drawn, and what was asked for before."""
+
+from collections.abc import Iterable, Sequence
+
+from discreet.commands import page
+from discreet.commands.asking import lacks, strong_shares
+from discreet.commands.html import Html, element, isolated, joined, void
+from discreet.commands.options import little_said
+from discreet.commands.page_words import counting, promise
+from discreet.commands.release_steps import little_protection
+from discreet.explore.budget_view import budget_card
+from discreet.explore.release_commands import release_command, release_python
+from discreet.explore.release_once import Look, State
+from discreet.explore.release_store import Asked
+from discreet.explore.same import same
+from discreet.record.release import Release
+
+_PLACE = "#release-look"
+
+
+def hidden(**values: str) -> list[Html]:
+    """Fields that nobody sees."""
+    return [void("input", type="hidden", name=name, value=value) for name, value in values.items()]
+
+
+# --- before -----------------------------------------------------------------------------------------------------------
+
+
+def looked(look: Look, key: str) -> Html:
+    """What will be published, what it costs, and the button that does it."""
+    found = look.stand_in
+    head = element("p", "Nothing has been drawn or charged. This is what will be public.", class_="made-up")
+    warned = [element("p", f"{said[:1].upper()}{said[1:]}.", class_="warn") for said in _warnings(look)]
+    parts = [page.heading(found), page.asked(found), counting(found), promise(found)]
+    ways = same("release", release_command(look.question), release_python(look.question))
+    return element(
+        "div", head, *warned, *parts, _cost(look), _confirm(look, key), ways, class_="looked", tabindex="-1", id="release-looked"
+    )
+
+
+def _warnings(look: Look) -> Iterable[str]:
+    """What readers will miss, and where a promise is weak or a release says little: by public numbers alone."""
+    mechanism = look.stand_in.mechanism
+    lacking = lacks(mechanism)
+    if lacking is not None:
+        yield "; ".join(lacking)
+    if mechanism.space.n is not None and (said := little_said(mechanism.space.n, look.question.epsilon)) is not None:
+        yield said
+    for said in (strong_shares(mechanism), little_protection(look.stand_in.guarantee)):
+        if said is not None:
+            yield said
+
+
+def _cost(look: Look) -> Html:
+    card = budget_card(look.statement, look.stand_in.guarantee, look.stand_in.mechanism, place="release-budget")
+    return element("section", element("h2", "What it costs"), card)
+
+
+def _confirm(look: Look, key: str) -> Html:
+    button = element("button", f"Charge {look.charge.loss} and release", type="submit", class_="primary")
+    told = "This is done once, however often you press, reload or come back: what was drawn stays on this machine until you remove it."
+    return element(
+        "form",
+        *hidden(key=key),
+        element("p", told, class_="quiet"),
+        button,
+        hx_post="/release/draw",
+        hx_target=_PLACE,
+        hx_disabled_elt="find button",
+        class_="confirm",
+    )
+
+
+# --- after ------------------------------------------------------------------------------------------------------------
+
+
+def drawn(asked: Asked, found: Release, *, again: bool) -> Html:
+    """A release that was drawn, with all that can be done with it. `again` says whether the form in the page asks for the same."""
+    key = asked.key
+    name = f"discreet-{key[:8]}"
+    downloads = [
+        _download("The record", "/release/record", f"{name}.json", primary=True),
+        _download("The report", "/release/report", f"{name}.html"),
+        _download("A picture, PNG", "/release/png", f"{name}.png"),
+        _download("A picture, SVG", "/release/svg", f"{name}.svg"),
+    ]
+    opened = element("button", "Read it here", type="button", hx_post="/release/open", hx_include="#release-done", hx_target="#read-record")
+    form = element("form", *hidden(key=key), element("div", *downloads, opened, class_="downloads"), id="release-done")
+    where = asked.fields.get("dataset", "")
+    told = f"Released on {asked.day}, charged to {where}. The record may be published; it is kept here until you remove it."
+    answer = element(
+        "div", element("p", "Computing…", class_="waiting"), hx_post="/release/answer", hx_trigger="load", hx_include="#release-done"
+    )
+    head = element("p", element("strong", "Done. "), isolated(told), class_="done", role="status")
+    parts = [head, form, page.heading(found), answer, promise(found), counting(found)]
+    return element("div", *parts, *([_again()] if again else []), class_="looked", tabindex="-1", id="release-looked")
+
+
+def _download(label: str, route: str, name: str, *, primary: bool = False) -> Html:
+    kind = {"class_": "primary"} if primary else {}
+    return element("button", label, type="button", data_download=route, data_form="release-done", data_name=name, **kind)
+
+
+def _again() -> Html:
+    """Another draw of the same is another release, and costs again."""
+    told = "This is what was asked for and drawn before, with nothing charged now. Another draw of the same question is another release."
+    button = element("button", "Look at what another release would cost", type="submit")
+    return element(
+        "form",
+        *hidden(again="yes"),
+        element("p", told, class_="quiet"),
+        button,
+        hx_post="/release/look",
+        hx_target=_PLACE,
+        hx_include="#release-form",
+        class_="confirm",
+    )
+
+
+# --- what was asked for before ----------------------------------------------------------------------------------------
+
+_STATES: dict[State, tuple[str, str]] = {
+    "drawn": ("released", "Show it"),
+    "drawing": ("being released", ""),
+    "charged": ("charged, and not drawn: nothing of it was seen, and drawing it costs nothing more", "Draw it now"),
+    "asked": ("looked at; nothing was charged", "Look again"),
+    "unknown": ("its ledger could not be read, so it is not known whether it was charged", ""),
+}
+
+
+def listed(every: Sequence[tuple[Asked, State]]) -> Html:
+    """The releases that were asked for on this machine, the newest first; while one is drawn, the list is soon asked for again."""
+    if not every:
+        return joined()
+    told = "Each is kept with its record in a folder that only you can read."
+    rows = [_row(asked, state) for asked, state in every]
+    soon = [_soon()] if any(state == "drawing" for _, state in every) else []
+    return element("section", element("h2", "Asked for on this machine"), element("p", told, class_="quiet"), *rows, *soon)
+
+
+def _soon() -> Html:
+    """Asks for the list again."""
+    return element("span", hx_post="/release/list", hx_trigger="load delay:1s", hx_target="#release-list")
+
+
+def charged(asked: Asked) -> Html:
+    """The same was asked before, and charged."""
+    told = (
+        "This release was asked for before, and charged; the page ended before it was drawn. Nothing of it was seen, and drawing it costs "
+        "nothing more."
+    )
+    return element("div", element("p", told, class_="warn"), _row(asked, "charged"), class_="looked", tabindex="-1", id="release-looked")
+
+
+def _row(asked: Asked, state: State) -> Html:
+    fields = asked.fields
+    file = fields.get("file") or fields.get("upload", "")
+    what = joined(element("strong", isolated(fields.get("title") or fields.get("column", ""))), " of ", isolated(file.rpartition("/")[2]))
+    where = joined(f"ε = {fields.get('epsilon', '')} from ", isolated(fields.get("dataset", "")), f", {asked.day}")
+    said, action = _STATES[state]
+    words = element("div", element("p", what), element("p", where, ": ", element("em", said), class_="quiet"))
+    again = [_file_again(asked.key)] if state == "charged" and fields.get("upload") else []
+    buttons = []
+    if action:
+        buttons.append(element("button", action, type="submit"))
+    if state in ("drawn", "asked"):
+        buttons.append(
+            element(
+                "button",
+                "Remove",
+                type="button",
+                hx_post="/release/remove",
+                hx_include="closest form",
+                hx_target="#release-list",
+                hx_disabled_elt="this",
+            )
+        )
+    return element(
+        "form",
+        *hidden(key=asked.key),
+        words,
+        *again,
+        element("div", *buttons, class_="downloads"),
+        hx_post="/release/look" if state == "asked" else "/release/draw",
+        hx_target=_PLACE,
+        hx_disabled_elt="find button",
+        class_="asked",
+    )
+
+
+def _file_again(key: str) -> Html:
+    """Where a file that was sent is sent again: it went with the process that it was sent to."""
+    place = f"release-again-{key}"
+    picker = void("input", type="file", id=place, data_upload=f"{place}-sent")
+    label = element("label", "The file, which was removed when the page ended: choose it again", for_=place)
+    return element("div", label, picker, element("div", id=f"{place}-sent"))
+
+
+def sent(upload: str, name: str, size: int) -> Html:
+    """A file that was sent, and stands in the form."""
+    told = joined(
+        "On this machine: ", isolated(name), f", {size:,} bytes, in a folder that only you can read. It is removed when the page ends."
+    )
+    return joined(*hidden(upload=upload), element("p", told, class_="hint"))

@@ -1,0 +1,304 @@
+"""The screen for releases, by its requests: one charge and one draw for a key, and nothing private in any answer. The server is real."""
+
+import re
+import shlex
+import stat
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from html import unescape
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.cli import app
+from tests.explore_releases import COUNTS, SECRET, Survey, drawn, look
+from tests.explore_server import Server, explore
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory: pytest.TempPathFactory) -> Survey:
+    return Survey(tmp_path_factory.mktemp("survey"))
+
+
+@pytest.fixture(scope="module")
+def server(survey: Survey) -> Iterator[Server]:
+    with explore(XDG_DATA_HOME=survey.home) as found:
+        yield found
+
+
+def words(text: str) -> str:
+    """What an answer says, without its elements."""
+    return unescape(re.sub(r"<[^>]*>", " ", text))
+
+
+def wrong(text: str, field: str) -> str:
+    """What is said beside a field."""
+    found = re.search(rf'<p id="release-{field}-error"[^>]*>(.*?)</p>', text)
+    assert found is not None
+    return unescape(found[1])
+
+
+def test_looking_says_what_will_be_public_and_charges_nothing(server: Server, survey: Survey) -> None:
+    before = survey.spends()
+    text, key = look(server, survey.fields(epsilon="0.3", title="Risk in 2024"))
+    assert key
+    said = words(text)
+    for part in ("Risk in 2024", "n = 12,259 persons", "ε = 0.3 differential privacy by proof", "undeclared answers as 'other'"):
+        assert part in said
+    assert "would be charged  ε = 0.3" in said
+    assert survey.spends() == before
+
+
+def test_a_key_is_charged_and_drawn_once(server: Server, survey: Survey) -> None:
+    before = survey.spends()
+    _, key = look(server, survey.fields(epsilon="0.31"))
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: server.post("/release/draw", key=key), range(8)))
+    assert all(status == 200 and "Done." in text for status, text in answers)
+    assert survey.spends() == before + 1
+    records = {server.post("/release/record", key=key)[1] for _ in range(3)}
+    assert len(records) == 1
+    found = dc.Release.from_json(records.pop())
+    assert (found.n, found.guarantee.epsilon, found.guarantee.unit) == (12_259, 0.31, "person")
+    assert dc.Ledger(survey.ledger).history("survey")[-1].request == key
+
+
+def test_a_question_that_was_drawn_is_shown_and_a_second_draw_is_another_release(server: Server, survey: Survey) -> None:
+    fields = survey.fields(epsilon="0.32")
+    first = look(server, fields)[1]
+    assert look(server, fields)[1] == first  # another tab
+    record = drawn(server, first)
+    before = survey.spends()
+    text, shown = look(server, fields)
+    assert "Done." in text
+    assert shown == first
+    assert drawn(server, shown).to_json() == record.to_json()
+    assert survey.spends() == before
+    text, second = look(server, fields | {"again": "yes"})
+    assert "Nothing has been drawn or charged" in text
+    assert second != first
+    drawn(server, second)
+    assert survey.spends() == before + 1
+
+
+def test_a_table(server: Server, survey: Survey) -> None:
+    groups = {"by": "region=north,south,elsewhere", "other_groups": "region=elsewhere"}
+    _, key = look(server, survey.fields(**groups, epsilon="0.33", public="nothing", dataset="hidden"))
+    found = drawn(server, key)
+    assert found.n is None
+    assert found.mechanism.space.groups is not None
+    assert len(found.mechanism.space.groups) == 3
+    for part, begins in (("report", "<!doctype html>"), ("answer", "<section>"), ("svg", "<?xml")):
+        status, text = server.post(f"/release/{part}", key=key)
+        assert (status, text.startswith(begins)) == (200, True)
+    assert dc.Release.from_json(server.post("/release/record", key=key)[1]).to_json() == found.to_json()
+
+
+def test_more_than_is_left_is_refused(server: Server, survey: Survey) -> None:
+    before = survey.spends()
+    text, key = look(server, survey.fields(epsilon="11"))
+    assert not key
+    assert "the release needs ε = 11" in wrong(text, "dataset")
+    assert survey.spends() == before
+
+
+def test_two_keys_for_what_is_left_of_one(server: Server, survey: Survey, tmp_path: Path) -> None:
+    """Both were looked at while there was enough."""
+    other = Survey(tmp_path, epsilon=1)
+    keys = [look(server, other.fields(epsilon=epsilon, file=str(survey.file)))[1] for epsilon in ("0.6", "0.7")]
+    drawn(server, keys[0])
+    status, text = server.post("/release/draw", key=keys[1])
+    assert status == 200
+    assert "It was not drawn: the release needs ε = 0.7" in words(text)
+    assert other.spends() == 1
+    assert server.post("/release/record", key=keys[1])[0] == 422
+
+
+def test_a_file_that_changed_is_looked_at_again(server: Server, survey: Survey, tmp_path: Path) -> None:
+    file = tmp_path / "risk.csv"
+    file.write_text("risk\nlow\nhigh\n")
+    ledger = dc.Ledger(survey.ledger)
+    ledger.create("rows", epsilon=1)
+    _, key = look(server, survey.fields(file=str(file), privacy_id="", dataset="rows"))
+    file.write_text("risk\nlow\nhigh\nhigh\n")
+    assert "another number of records" in words(server.post("/release/draw", key=key)[1])
+    assert not ledger.history("rows")
+
+
+FORMS = {
+    "nothing": ({}, "categories", "at least two"),
+    "standard input": ({"file": "-"}, "file", "standard input"),
+    "both": ({"upload": "x"}, "file", "one of the two"),
+    "no file": ({"file": "/nowhere/x.csv"}, "file", "there is no file"),
+    "no home": ({"other": "elsewhere"}, "other", "not one of the categories"),
+    "sizes": ({"by": "region=north,south", "other_groups": "region=south", "public": "sizes"}, "public", "command line alone"),
+    "groups of a file": ({"by": "region=@/etc/passwd"}, "by", "no file is read"),
+    "no home of groups": ({"by": "region=north,south"}, "other_groups", "which of the groups of 'region'"),
+    "homes alone": ({"other_groups": "region=south"}, "other_groups", "none are declared"),
+    "ε": ({"epsilon": "0,5"}, "epsilon", "such as 0.5"),
+    "prior": ({"prior": "1,2"}, "prior", "one for each category"),
+    "mechanism": ({"mechanism": "Laplace"}, "mechanism", "choose one of"),
+    "too large": (
+        {"by": f"a={','.join(map(str, range(4000)))}", "other_groups": "a=0"},
+        "impossible",
+        "12,000: discreet release",
+    ),
+    "ledger": ({"ledger": "/nowhere/ledger.db"}, "dataset", "does not exist"),
+    "dataset": ({"dataset": "other"}, "dataset", "is not in the ledger"),
+    "unit": ({"privacy_id": ""}, "dataset", "protects persons"),
+    "title": ({"title": "a\u202eb"}, "title", "direction of writing"),
+    "date": ({"date": "yesterday"}, "date", "2024"),
+    "column": ({"column": "nope"}, "column", "there is no column 'nope'"),
+    "json": ({"file": "x.json"}, "file", ".json"),
+}
+
+
+@pytest.mark.parametrize("case", FORMS)
+def test_a_form_that_is_wrong_is_refused_beside_its_field(server: Server, survey: Survey, case: str) -> None:
+    changed, field, said = FORMS[case]
+    if case == "json":
+        (survey.folder / "x.json").write_text('[{"risk": "low", "who": 1}]')
+        changed = {"file": str(survey.folder / "x.json")}
+    before = survey.spends()
+    text, key = look(server, {} if case == "nothing" else survey.fields() | changed)
+    assert not key
+    assert said in wrong(text, field)
+    assert survey.spends() == before
+
+
+WRONG_FILES = {
+    "no header.csv": f"{SECRET},low\n".encode(),
+    "empty.csv": b"",
+    "not text.csv": b"who,risk\n" + bytes(range(256)) * 20,
+    "torn.csv": f'who,risk\n"{SECRET}'.encode(),
+    "lines.jsonl": f'{{"who": "{SECRET}", "risk": "{SECRET}"}}\n{{"who": '.encode(),
+    "not.parquet": SECRET.encode(),
+    "broken.csv.gz": b"\x1f\x8b" + SECRET.encode(),
+    "book.xlsx": SECRET.encode(),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_FILES)
+def test_a_wrong_file_tells_nothing(server: Server, survey: Survey, name: str) -> None:
+    """It is counted or refused, by its path or sent to the page, and what stands in it is in no answer."""
+    (survey.folder / name).write_bytes(WRONG_FILES[name])
+    before = survey.spends()
+    text, key = look(server, survey.fields(file=str(survey.folder / name), epsilon="0.34"))
+    assert SECRET not in text
+    sent = server.ask("POST", "/release/upload", server.headers() | {"X-Discreet-Name": name.replace(" ", "%20")}, WRONG_FILES[name])[2]
+    assert SECRET not in sent
+    if key:
+        assert SECRET not in server.post("/release/draw", key=key)[1]
+    assert survey.spends() == before + bool(key)
+
+
+def test_planted_secrets_and_counts_are_in_no_answer(server: Server, survey: Survey) -> None:
+    """Before a release not even the number of persons, where that is private."""
+    said: list[str] = []
+    text, key = look(server, survey.fields(epsilon="0.35", public="nothing", dataset="hidden"))
+    said.append(text)
+    said.append(server.post("/release/list")[1])
+    numbers = [*COUNTS.values(), sum(COUNTS.values())]
+    for number in numbers:
+        assert not any(f"{number:,}" in text or str(number) in text for text in said)
+    said.append(server.post("/release/draw", key=key)[1])
+    said += [server.post(f"/release/{part}", key=key)[1] for part in ("record", "report", "svg", "answer", "open")]
+    said += [server.ask("GET", path)[2] for path in ("/", "/release", "/plan", "/read")]
+    assert SECRET not in "".join(said)
+    assert SECRET not in "".join(path.read_text() for path in survey.kept.glob("*.json"))
+
+
+def test_only_the_owner_can_read_what_is_kept(server: Server, survey: Survey) -> None:
+    _, key = look(server, survey.fields(epsilon="0.36"))
+    drawn(server, key)
+    assert stat.S_IMODE(survey.kept.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in survey.kept.iterdir()} == {0o600}
+
+
+@pytest.mark.parametrize("key", ["", "x", "0" * 32, "../../../etc/passwd", "asking"])
+def test_other_keys_are_unknown(server: Server, survey: Survey, key: str) -> None:
+    before = survey.spends()
+    assert "not asked for on this machine" in words(server.post("/release/draw", key=key)[1])
+    assert server.post("/release/record", key=key)[0] == 422
+    assert "not asked for on this machine" in words(server.post("/release/remove", key=key)[1])
+    assert survey.spends() == before
+
+
+def test_removing(server: Server, survey: Survey) -> None:
+    keys = [look(server, survey.fields(epsilon=epsilon))[1] for epsilon in ("0.37", "0.38")]
+    drawn(server, keys[0])
+    for key in keys:
+        assert (survey.kept / f"{key}.json").exists()
+        assert key not in server.post("/release/remove", key=key)[1]
+        assert not list(survey.kept.glob(f"{key}*"))
+
+
+def test_a_password_is_not_kept(server: Server, survey: Survey) -> None:
+    url = f"postgresql://user:{SECRET}@127.0.0.1:9/none"
+    text, key = look(server, survey.fields(ledger=url))
+    assert not key
+    assert wrong(text, "dataset")
+    assert SECRET not in text
+    assert SECRET not in server.post("/release/list")[1]
+
+
+def test_the_command_and_the_python_do_the_same(server: Server, survey: Survey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fields = survey.fields(
+        epsilon="1/3",
+        by="region=north,south,else where",
+        other_groups="region=else where",
+        impossible="south,high",
+        na_values="NA,.",
+        mapped="Low=low",
+        public="nothing",
+        dataset="hidden",
+        prior="1,2,1/2",
+        title="It's a title",
+    )
+    text, key = look(server, fields)
+    found = drawn(server, key)
+    command, python = (unescape(code) for code in re.findall(r'<code id="release-(?:command|python)">(.*?)</code>', text, re.DOTALL))
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, shlex.split(command)[1:], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    names: dict[str, object] = {}
+    exec(python, names)  # noqa: S102 - what the page gives to copy
+    for other in (dc.Release.from_json((tmp_path / "record.json").read_text()), dc.Release.from_json(str(names["text"]))):
+        assert (other.about, other.guarantee, other.mechanism) == (found.about, found.guarantee, found.mechanism)
+
+
+# --- files that are sent ----------------------------------------------------------------------------------------------
+
+
+def send(server: Server, name: str, content: bytes) -> str:
+    text = server.ask("POST", "/release/upload", server.headers() | {"X-Discreet-Name": name}, content)[2]
+    found = re.search(r'name="upload" value="([0-9a-f]+)"', text)
+    assert found is not None, text
+    return found[1]
+
+
+def test_a_file_that_was_sent_is_private_and_goes_with_its_release(survey: Survey, tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    with explore(XDG_DATA_HOME=str(tmp_path / "home"), TMPDIR=str(temporary)) as server:
+        upload = send(server, "survey.csv", survey.file.read_bytes())
+        (copy,) = temporary.glob(f"discreet-spill-*/{upload}.csv")
+        assert stat.S_IMODE(copy.parent.stat().st_mode) == 0o700
+        fields = survey.fields(file="", upload=upload, epsilon="0.39")
+        text, key = look(server, fields)
+        assert copy.name not in text
+        assert str(temporary) not in text
+        drawn(server, key)
+        assert not copy.exists()
+        assert dc.Ledger(survey.ledger).history("survey")[-1].note == "risk of survey.csv"
+        other = send(server, "survey.csv.gz", b"")
+        assert list(temporary.glob(f"discreet-spill-*/{other}.csv.gz"))
+    assert not list(temporary.glob("discreet-spill-*"))
+
+
+def test_only_the_last_files_are_kept(server: Server, survey: Survey) -> None:
+    uploads = [send(server, "x.csv", b"who,risk\n1,low\n") for _ in range(9)]
+    assert "choose it again" in wrong(look(server, survey.fields(file="", upload=uploads[0]))[0], "file")
+    assert look(server, survey.fields(file="", upload=uploads[-1], epsilon="0.4"))[1]

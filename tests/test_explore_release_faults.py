@@ -1,0 +1,145 @@
+"""The page's server killed in the middle of releases: no budget is lost, nothing is drawn twice, and the next start says what happened."""
+
+import os
+import random
+import re
+import signal
+import time
+from html import unescape
+from http.client import HTTPException
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+import discreet as dc
+from tests.explore_releases import Survey, drawn, look
+from tests.explore_server import Server, explore
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")]
+
+KILLED = """
+import os, pathlib, random, signal  # random takes the real function with it
+real, calls = os.{function}, []
+def killing(*arguments):
+    if pathlib.Path({flag!r}).exists():
+        calls.append(arguments)
+        if len(calls) == {number}:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return real(*arguments)
+os.{function} = killing
+"""
+"""Python that kills its process at one of the calls of a function of the system, once there is a flag."""
+PLACES = {
+    "between the charge and the draw": ("urandom", 1, "charged, and not drawn"),
+    "between the draw and its record": ("fsync", 1, "charged, and not drawn"),
+    "between the record and the answer": ("fsync", 2, "released"),
+}
+
+
+def listed(server: Server) -> str:
+    return unescape(re.sub(r"<[^>]*>", " ", server.post("/release/list")[1]))
+
+
+@pytest.mark.parametrize(("place", "sent"), [*((place, False) for place in PLACES), ("between the charge and the draw", True)])
+def test_killed(tmp_path: Path, place: str, sent: bool) -> None:
+    survey, flag = Survey(tmp_path), tmp_path / "flag"
+    function, number, said = PLACES[place]
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    variables = {"XDG_DATA_HOME": survey.home, "TMPDIR": str(temporary)}
+    with explore(before=KILLED.format(function=function, flag=str(flag), number=number), **variables) as server:
+        fields = survey.fields() | ({"file": "", "upload": _sent(server, survey)} if sent else {})
+        _, key = look(server, fields)
+        flag.touch()
+        with pytest.raises((OSError, HTTPException)):
+            server.post("/release/draw", key=key)
+    assert survey.spends() == 1
+    with explore(**variables) as server:
+        assert not list(temporary.glob("*/*.csv"))  # what was sent to the one that was killed
+        assert said in listed(server)
+        if said != "released":
+            assert server.post("/release/record", key=key)[0] == 422
+            assert "draw it first" in server.post("/release/remove", key=key)[1]
+        again = {}
+        if sent and said != "released":
+            assert "choose it again" in server.post("/release/draw", key=key)[1]
+            again = {"upload": _sent(server, survey)}
+        status, text = server.post("/release/draw", key=key, **again)
+        assert (status, "Done." in text) == (200, True), text
+        assert drawn(server, key).to_json() == drawn(server, key).to_json()
+    assert survey.spends() == 1
+    assert not list(survey.kept.glob("*.partial"))
+
+
+def _sent(server: Server, survey: Survey) -> str:
+    text = server.ask("POST", "/release/upload", server.headers() | {"X-Discreet-Name": "survey.csv"}, survey.file.read_bytes())[2]
+    found = re.search(r'name="upload" value="([0-9a-f]+)"', text)
+    assert found is not None
+    return found[1]
+
+
+def test_a_file_with_other_records_is_not_drawn_for_a_charge(tmp_path: Path) -> None:
+    survey, flag = Survey(tmp_path), tmp_path / "flag"
+    with explore(before=KILLED.format(function="urandom", flag=str(flag), number=1), XDG_DATA_HOME=survey.home) as server:
+        _, key = look(server, survey.fields())
+        flag.touch()
+        with pytest.raises((OSError, HTTPException)):
+            server.post("/release/draw", key=key)
+    content = survey.file.read_text()
+    survey.file.write_text(content + "one more,low,north\n")
+    with explore(XDG_DATA_HOME=survey.home) as server:
+        assert "its charge stands" in server.post("/release/draw", key=key)[1]
+        survey.file.write_text(content)
+        drawn(server, key)
+    assert survey.spends() == 1
+
+
+def test_a_ledger_that_is_gone_keeps_a_record_readable(tmp_path: Path) -> None:
+    survey = Survey(tmp_path)
+    with explore(XDG_DATA_HOME=survey.home) as server:
+        _, first = look(server, survey.fields())
+        drawn(server, first)
+        _, second = look(server, survey.fields(epsilon="1"))
+        Path(survey.ledger).rename(tmp_path / "away")
+        assert drawn(server, first).n == 12_259
+        assert "could not be read" in listed(server)
+        assert "there is no ledger" in server.post("/release/draw", key=second)[1]
+
+
+ROUNDS = 4
+
+
+def test_killed_at_any_time(tmp_path: Path) -> None:
+    """Two tabs press the same three buttons, the server is killed and started again, and each key is charged and drawn once."""
+    survey, chance = Survey(tmp_path), random.Random(20261116)  # noqa: S311 - when to kill
+    with explore(XDG_DATA_HOME=survey.home) as server:
+        keys = [look(server, survey.fields(epsilon=f"0.{number}"))[1] for number in (1, 2, 3)]
+    seen: dict[str, set[str]] = {key: set() for key in keys}
+    unfinished = 0
+    for _ in range(ROUNDS):
+        with explore(XDG_DATA_HOME=survey.home) as server:
+            tabs = [Thread(target=_press, args=(server, keys, seen)) for _ in range(2)]
+            for tab in tabs:
+                tab.start()
+            time.sleep(chance.uniform(0.0, 2.5))
+            os.kill(server.process, signal.SIGKILL)
+            for tab in tabs:
+                tab.join()
+        unfinished += any('"record": null' in path.read_text() for path in survey.kept.glob("*.json"))
+    with explore(XDG_DATA_HOME=survey.home) as server:
+        _press(server, keys, seen)
+    assert unfinished > 0
+    assert {key: len(records) for key, records in seen.items()} == dict.fromkeys(keys, 1)
+    assert sorted(line.request or "" for line in dc.Ledger(survey.ledger).history("survey")) == sorted(keys)
+
+
+def _press(server: Server, keys: list[str], seen: dict[str, set[str]]) -> None:
+    try:
+        for key in keys:
+            server.post("/release/draw", key=key)
+            status, text = server.post("/release/record", key=key)
+            if status == 200:
+                seen[key].add(text)
+    except (OSError, HTTPException):
+        pass
