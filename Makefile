@@ -8,7 +8,7 @@ EXTRAS := accounting,arviz,bench,docs,lint,postgresql,spark,test,web
 # Of its own: `make test` does without PyMC, and `make test-slow` installs it.
 LONG := pymc
 
-.PHONY: setup demo test test-slow test-all lint bench numbers report docs constraints clean
+.PHONY: setup demo test test-slow test-all lint bench numbers pictures report docs constraints clean
 
 setup: $(VENV)/.all
 
@@ -25,13 +25,19 @@ $(VENV)/.long: $(VENV)/.all
 	$(PIP) -e '.[$(LONG)]'
 	touch $@
 
+# Libraries that docs/coming_from.md compares with and that do not go together with the others.
+$(VENV)/.peers: $(VENV)/.core tests/peers.txt
+	$(PYTHON) -m venv $(VENV)/peers
+	$(VENV)/peers/bin/python -m pip install --quiet --disable-pip-version-check -r tests/peers.txt
+	touch $@
+
 demo: $(VENV)/.core
 	$(BIN)/python examples/demo.py
 
 test: setup
 	$(PYTEST) -m 'not slow'
 
-test-slow: $(VENV)/.long
+test-slow: $(VENV)/.long $(VENV)/.peers
 	$(PYTEST) -m slow
 
 test-all: test test-slow
@@ -47,6 +53,9 @@ bench: setup
 
 numbers: setup
 	$(BIN)/python -m benchmarks --write-numbers
+
+pictures: setup
+	$(BIN)/python -m benchmarks.pictures
 
 report: $(VENV)/.core
 	$(BIN)/discreet reproduce --out build/report

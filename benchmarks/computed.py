@@ -32,6 +32,7 @@ from discreet.analysis import error_laws, mean_errors
 from discreet.analysis.error_laws import error_law, expected_error
 from discreet.analysis.optimum import TOLERANCE, constraint_count, optimal
 from discreet.arrays import Counts, Floats
+from discreet.commands.odds import odds_factor, surest
 from discreet.inference import fixed_total_mixtures
 from discreet.inference.tables.posterior import table_posterior
 from discreet.mechanisms import Mechanism, calibrated, hellinger, lattice, losses
@@ -93,11 +94,11 @@ ODDS = ("0.1", "0.5", "1", "2", "5")
 
 
 def odds() -> Numbers:
-    """The factor by which odds can change, and what a belief of one half can become."""
+    """The factor by which odds can change, and what a belief of one half can become: rounded up, since both are said to be at most that."""
     found: Numbers = {}
     for epsilon in ODDS:
-        factor = exp(float(epsilon))
-        found |= {f"odds: factor, ε = {epsilon}": factor, f"odds: belief, ε = {epsilon}": factor / (1.0 + factor)}
+        belief = surest(0.5, float(epsilon)).removesuffix("\u00a0%")
+        found |= {f"odds: factor, ε = {epsilon}": odds_factor(float(epsilon)), f"odds: belief, ε = {epsilon}": belief}
     return found
 
 

@@ -4,18 +4,30 @@ import json
 from collections.abc import Iterable
 from math import log
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from benchmarks.timing import shown, table
+from benchmarks.timing import gigabytes, shown, table
+from discreet.plotting.style import MECHANISMS, QUIET, SERIES, dress, house_style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DOCS = Path(__file__).parent.parent / "docs"
 RECORD, PAGE, PLOT = DOCS / "benchmarks.json", DOCS / "benchmarks.md", DOCS / "benchmarks.png"
 SPEEDUPS = DOCS / "speedups.json"
 OURS = "discreet HellingerSmooth"
 ASIDE = ("the list and its scores alone", "the scale alone", "discreet, first of its prior and n")
-"""What has a column and no line in the plot."""
-_LOOKS = ("o-", "s--", "^:", "v-.", "D--", "x:")
-"""A marker and a line for each contender, so that colours are not needed."""
+"""What has a table of its own and no line in the plot."""
+HEADS = {
+    OURS: "discreet",
+    "papers, straightforward": "papers' way",
+    "OpenDP exponential mechanism": "OpenDP exponential",
+    "diffprivlib Exponential": "diffprivlib",
+    "discreet, first of its prior and n": "discreet, first release",
+    "the list and its scores alone": "list and scores",
+    "the scale alone": "scale",
+}
+"""Names that leave the numbers of a column room."""
 Row = dict[str, Any]
 
 
@@ -37,9 +49,12 @@ def write_part(name: str, part: Row, quoted: dict[str, float] | None = None) -> 
 
 _LISTS = """\
 OpenDP and diffprivlib choose from a list, which they are *given*, with its scores and the scale, before the clock starts; what these take
-has columns of its own. The scale is the one that makes their law the smooth mechanism's. It depends on the data, which their own proofs do
-not cover. discreet keeps tables of public numbers between releases of the same prior and n; the first release has a column too. Ratios are
-to discreet."""
+has [a table of its own](#first-releases-lists-and-the-scale). The scale is the one that makes their law the smooth mechanism's. It depends
+on the data, which their own proofs do not cover. "papers' way" is the papers' algorithm, written down straightforwardly. Ratios in brackets
+are to discreet, "stops" says what the next size was predicted to take, and "candidates" is how many posteriors a release chooses from."""
+_ASIDE = """\
+discreet keeps tables of public numbers between releases of the same prior and n: the first release takes longer. "List and scores" and
+"scale" are what OpenDP and diffprivlib are given above. Ratios are to discreet's later releases."""
 _VARIES = """\
 The time of OpenDP's exact noisy max is random and varies widely from call to call, so its ratio does too from run to run.
 At n = 10,000,000 only a few calls fit: which of its two variants is ahead there, and their growth exponents for k = 2, are within
@@ -99,6 +114,9 @@ def tables(record: Row) -> str:
         _LISTS,
         *_most(record.get("quoted", {})),
         *(_speed([row for row in speed if row["k"] == k], k) for k in sorted({row["k"] for row in speed})),
+        "### First releases, lists and the scale",
+        _ASIDE,
+        _aside(speed),
         "### n = 1,000,000, k = 2 in detail",
         _VARIES,
         _detail([row for row in speed if (row["k"], row["n"]) == (2, 10**6) and "seconds" in row]),
@@ -131,12 +149,28 @@ def _most(quoted: Row) -> list[str]:
 
 
 def _speed(rows: list[Row], k: int) -> str:
-    peers = list(dict.fromkeys(row["peer"] for row in rows))
-    sizes = sorted({row["n"] for row in rows})
+    peers = [peer for peer in dict.fromkeys(row["peer"] for row in rows) if peer not in ASIDE]
     at = {(row["peer"], row["n"]): row for row in rows}
+    sizes = sorted({n for peer, n in at if peer in peers})
     body = [[f"{n:,}", _size(_candidates(rows, n)), *(_cell(at.get((peer, n)), at.get((OURS, n))) for peer in peers)] for n in sizes]
-    memory = [f"{max(row.get('megabytes', 0.0) for row in rows if row['peer'] == peer):,.0f} MB" for peer in peers]
-    return f"### k = {k}\n\n" + table(["n", "candidates", *peers], [*body, ["most memory", "", *memory]])
+    return f"### k = {k}\n\n" + table(["n", "candidates", *_heads(peers)], [*body, ["most memory", "", *_memory(rows, peers)]])
+
+
+def _aside(rows: list[Row]) -> str:
+    at = {(row["k"], row["n"], row["peer"]): row for row in rows}
+    body = [
+        [k, f"{n:,}", *(_cell(at.get((k, n, peer)), at.get((k, n, OURS))) for peer in ASIDE)]
+        for k, n in sorted({(k, n) for k, n, peer in at if peer in ASIDE})
+    ]
+    return table(["k", "n", *_heads(ASIDE)], [*body, ["", "most memory", *_memory(rows, ASIDE)]])
+
+
+def _memory(rows: list[Row], peers: Iterable[str]) -> list[str]:
+    return [f"{max(row.get('megabytes', 0.0) for row in rows if row['peer'] == peer):,.0f} MB" for peer in peers]
+
+
+def _heads(peers: Iterable[str]) -> list[str]:
+    return [HEADS.get(peer, peer) for peer in peers]
 
 
 def _candidates(rows: list[Row], n: int) -> int:
@@ -163,7 +197,7 @@ def _cell(row: Row | None, ours: Row | None) -> str:
         return "refused: too large"
     if "predicted" in row:
         seconds, memory = row["predicted"]
-        return f"stops ({shown(seconds)}, {memory / 1024:.2g} GB)"
+        return f"stops ({shown(seconds)}, {gigabytes(memory)})"
     if ours is None or row is ours or "seconds" not in ours:
         return shown(row["seconds"])
     ratio = row["seconds"] / ours["seconds"]
@@ -209,19 +243,43 @@ def _error(row: Row) -> str:
 
 def draw(record: Row, path: Path) -> None:
     """Time against n for two, three and ten categories."""
+    speeds(record).savefig(path, dpi=110, metadata={"Software": None})
+    keep(path, path)
+
+
+_WIDEST = 1280
+"""Pixels."""
+
+
+def keep(drawn: Path, kept: Path, *, colours: int = 256) -> None:
+    """Write a picture in few bytes: with so many colours, and no wider than a page shows it."""
+    from PIL import Image
+
+    with Image.open(drawn) as opened:
+        picture = opened.convert("RGB")
+        picture.thumbnail((_WIDEST, 4 * _WIDEST), Image.Resampling.LANCZOS)
+        picture.quantize(colours, dither=Image.Dither.NONE).save(kept, optimize=True)
+
+
+def speeds(record: Row) -> "Figure":
+    """The picture of all times, with one legend below its panels."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11.0, 4.2), layout="constrained")
     peers = [peer for peer in dict.fromkeys(row["peer"] for row in record["speed"]) if peer not in ASIDE]
-    axes = figure.subplots(1, 3, sharey=True)
-    for ax, k in zip(axes, (2, 3, 10), strict=True):
-        for peer, look in zip(peers, _LOOKS, strict=False):
-            rows = [row for row in record["speed"] if (row["peer"], row["k"]) == (peer, k) and "seconds" in row]
-            width = 2.5 if peer == OURS else 1.2
-            ax.plot([row["n"] for row in rows], [row["seconds"] for row in rows], look, label=peer, linewidth=width, markersize=5)
-        ax.axhline(record["limits"]["seconds"], color="0.6", linewidth=0.8)
-        ax.set(xscale="log", yscale="log", xlabel="records n", title=f"{k} categories")
-        ax.grid(alpha=0.3)
-    axes[0].set_ylabel("seconds for one release")
-    axes[0].legend(fontsize=8)
-    figure.savefig(path, dpi=150)
+    others = iter(SERIES[1:])  # the first has the colour of our own
+    looks = {peer: MECHANISMS["HellingerSmooth"] if peer == OURS else next(others) for peer in peers}
+    with house_style(font_family="DejaVu Sans"):
+        figure = Figure(figsize=(10.5, 4.2), layout="constrained")
+        axes = figure.subplots(1, 3, sharey=True)
+        for ax, k in zip(axes, (2, 3, 10), strict=True):
+            dress(ax)
+            for peer, look in looks.items():
+                rows = [row for row in record["speed"] if (row["peer"], row["k"]) == (peer, k) and "seconds" in row]
+                line = look.line() | ({"linewidth": 2.6, "markersize": 6.5, "zorder": 3} if peer == OURS else {})
+                ax.plot([row["n"] for row in rows], [row["seconds"] for row in rows], label=peer, **line)
+            ax.axhline(record["limits"]["seconds"], color=QUIET, linewidth=1.0, linestyle=(0, (1, 1.5)), label="where measuring stops")
+            ax.set(xscale="log", yscale="log", xlabel="records, n", title=f"{k} categories")
+        axes[0].set_ylabel("seconds for one release")
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, handlelength=3.2)
+        figure.draw_without_rendering()  # lays it out in this style
+    return figure

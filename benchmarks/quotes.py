@@ -136,10 +136,7 @@ def _float(numbers: Mapping[str, float | str], key: str) -> float:
 
 
 def _odds(numbers: Mapping[str, float | str]) -> str:
-    rows = [
-        (epsilon, f"{_float(numbers, f'odds: factor, ε = {epsilon}'):.3g}", f"{_float(numbers, f'odds: belief, ε = {epsilon}'):.1%}")
-        for epsilon in ODDS
-    ]
+    rows = [(epsilon, str(numbers[f"odds: factor, ε = {epsilon}"]), f"{numbers[f'odds: belief, ε = {epsilon}']} %") for epsilon in ODDS]
     return table(("ε", "odds change by at most", "a belief of one half becomes at most"), rows)
 
 

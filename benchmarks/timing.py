@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from time import perf_counter
 
-__all__ = ["growth", "machine", "seconds", "shown", "table"]
+__all__ = ["gigabytes", "growth", "machine", "seconds", "shown", "table"]
 
+_KEPT = "\u00a0"
+"""A space at which no line is broken: a number stays with its unit."""
 _PACKAGES = ("numpy", "scipy", "python-flint")
 
 
@@ -32,10 +34,17 @@ def growth(first: float, last: float, factor: float) -> str:
 
 def shown(value: float) -> str:
     """Seconds, in the unit that suits them."""
+    if value >= 1000.0:
+        return f"{float(f'{value:.3g}'):,.0f}{_KEPT}s"
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if value >= scale:
-            return f"{value / scale:.3g} {unit}"
-    return f"{value * 1e9:.3g} ns"
+            return f"{value / scale:.3g}{_KEPT}{unit}"
+    return f"{value * 1e9:.3g}{_KEPT}ns"
+
+
+def gigabytes(megabytes: float) -> str:
+    """An amount of memory to two digits."""
+    return f"{float(f'{megabytes / 1024:.2g}'):,.10g}{_KEPT}GB"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

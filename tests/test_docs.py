@@ -23,6 +23,9 @@ PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?:^ {4}\S.*\n(?: {4}.*\n)*)", re.MULTILINE)
 
+ELSEWHERE = re.compile(r"# In an environment of its own: pip install (\S+)\n")
+"""How a block begins that uses libraries which cannot be installed beside the others; tests/test_coming_from.py runs it."""
+
 PRINTED = re.compile(r"^print\(.*\)  # (→ )?(.*)$", re.MULTILINE)
 
 TOO_LONG = ("reproduce", "compare --n 1500", "explore")
@@ -44,7 +47,7 @@ def steps(page: Path) -> list[Step]:
     found = []
     for match in FENCE.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
-        if match[1] == "python":
+        if match[1] == "python" and not ELSEWHERE.match(match[2]):
             found.append(Step(line + 1, "python", match[2]))
         if match[1] in ("sh", "console"):
             found += [Step(line, "shell", command) for command in commands(match[2])]
@@ -90,12 +93,19 @@ def needs_spark(step: Step) -> bool:
     return "pyspark" in step.text
 
 
-def walk(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *, leave_out: tuple[str, ...] = ("pyspark", "pymc")) -> None:
-    """Run a page in an empty folder that holds the survey, without the blocks that use a library which is slow or not always there."""
+def with_survey(folder: Path) -> Path:
+    """The folder, with the survey at the places where pages look for it."""
     (folder / "examples").mkdir()
     for place in (folder, folder / "examples"):
         shutil.copy(ROOT / "examples" / "survey.csv", place)
-    monkeypatch.chdir(folder)
+    return folder
+
+
+def walk(
+    page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *, leave_out: tuple[str, ...] = ("pyspark", "pymc", "diffprivlib")
+) -> None:
+    """Run a page in an empty folder that holds the survey, without the blocks that use a library which is slow or not always there."""
+    monkeypatch.chdir(with_survey(folder))
     namespace: dict[str, object] = {"__name__": "__docs__"}
     for step in steps(page):
         if any(library in step.text for library in leave_out):

@@ -69,6 +69,21 @@ def test_the_demo_and_what_it_says_to_do_next(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.slow
+def test_the_pictures_of_the_five_minutes_are_those_that_their_page_shows(tmp_path: Path) -> None:
+    """In a copy of the folder, because the script writes beside it."""
+    (tmp_path / "examples").mkdir()
+    for name in ("five_minutes.py", "survey.csv"):
+        shutil.copy(EXAMPLES / name, tmp_path / "examples")
+    drawn = printed(str(tmp_path / "examples" / "five_minutes.py"), tmp_path).split()
+    folder = tmp_path / "build" / "five_minutes"
+    assert sorted(drawn) == sorted(path.name for path in folder.iterdir())
+    assert all((folder / name).read_bytes().startswith(b"\x89PNG") for name in drawn)
+    shown = re.findall(r"\]\(images/(\S+)\)", (EXAMPLES.parent / "docs" / "five_minutes.md").read_text())
+    assert sorted(shown) == sorted(drawn)
+    assert all((EXAMPLES.parent / "docs" / "images" / name).exists() for name in shown)
+
+
+@pytest.mark.slow
 def test_the_spark_example(tmp_path: Path) -> None:
     if importlib.util.find_spec("pyspark") is None:
         pytest.skip("pyspark is not installed: pip install 'discreet[spark]'")

@@ -89,7 +89,7 @@ def test_a_record_that_is_out_of_date_is_noticed() -> None:
 # --- nothing measured stands unmarked ---------------------------------------------------------------------------------
 
 _TIMES, _SIZES = "ns|µs|ms|s|seconds?|minutes?|hours?", "kB|MB|GB"
-_LIBRARIES = "Python|SciPy|Polars|OpenDP|diffprivlib|Analytics|PipelineDP"
+_LIBRARIES = "Python|SciPy|Polars|OpenDP|diffprivlib|Analytics|PipelineDP|Wizard"
 _NUMBER = r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?"
 MEASURED = re.compile(rf"(?<![\w.])(?:{_NUMBER} ?(?:{_TIMES}|{_SIZES})\b|{_NUMBER} ?[×%]|[0-9]+\.[0-9]{{2,}}|[0-9]\.[0-9]+e-?[0-9]+)")
 """A time, a size of memory, a ratio, a percentage, or a number with two decimals or more."""
@@ -107,9 +107,13 @@ DEFINITIONS = {
 """Phrases with numbers that nobody here measures, each with the reason."""
 
 
+FORMULA = re.compile(r"\$\$[^$]*\$\$|(?<![\\$])\$[^$\n]+\$")
+"""Displayed, or within a line; a dollar sign that is written `\\$` begins none."""
+
+
 def prose(text: str) -> str:
     """A page without code, formulas, generated tables and marked numbers."""
-    for pattern in (FENCE, TABLE, QUOTE, re.compile(r"(?<=\n\n)(?: {4}.*\n)+"), re.compile(r"`[^`]*`"), GIVEN):
+    for pattern in (FENCE, TABLE, QUOTE, re.compile(r"(?<=\n\n)(?: {4}.*\n)+"), re.compile(r"`[^`]*`"), FORMULA, GIVEN):
         text = pattern.sub("", text)
     return text
 
@@ -134,13 +138,25 @@ def test_what_is_listed_is_still_there_and_needs_to_be_listed(name: str, phrase:
     assert MEASURED.search(prose(phrase))
 
 
-@pytest.mark.parametrize("text", ["takes 0.1 s", "20 seconds", "30× faster", "covers 44 %", "1.27 ε", "it was 5.8e-10", "about 450 MB"])
+@pytest.mark.parametrize(
+    "text",
+    ["takes 0.1 s", "20 seconds", "costs \\$5 and 0.25 of \\$9", "30× faster", "covers 44 %", "1.27 ε", "it was 5.8e-10", "about 450 MB"],
+)
 def test_unmarked_numbers_are_noticed(text: str) -> None:
     assert unmarked("page.md", f"It {text}.")
 
 
 @pytest.mark.parametrize(
-    "text", ["`0.25`", "at ε = 0.05, n = 50", "44 %<!-- bench: share -->", "\n\n    x = 0.25\n", "in 2.4 or section 6.1.1"]
+    "text",
+    [
+        "`0.25`",
+        "$0.25$",
+        "\n$$\n0.25\n$$ (eq-q)\n",
+        "at ε = 0.05, n = 50",
+        "44 %<!-- bench: share -->",
+        "\n\n    x = 0.25\n",
+        "in 2.4 or section 6.1.1",
+    ],
 )
 def test_inputs_code_and_marked_numbers_are_left_alone(text: str) -> None:
     assert not unmarked("page.md", f"It {text}.")

@@ -20,7 +20,7 @@ from discreet.paper.accuracy_tables import PRINTED, accuracy_rows
 from discreet.paper.catalogue import ITEMS
 from discreet.paper.contenders import balanced, build, exact_mean, first_overtaking, uniform
 from discreet.paper.data import Data
-from discreet.paper.figure import Figure, inline_panels
+from discreet.paper.figure import Figure, inline
 from discreet.paper.run import Plan, reproduce_all
 from discreet.paper.style import INK, LOOKS, PAPER
 
@@ -251,19 +251,14 @@ def test_a_mechanism_that_changes_changes_the_figure(monkeypatch: pytest.MonkeyP
 # --- style ------------------------------------------------------------------------------------------------------------
 
 
-def test_mechanisms_differ_in_colour_marker_and_line() -> None:
-    for attribute in ("label", "colour", "marker", "dash"):
-        values = [getattr(look, attribute) for name, look in LOOKS.items() if attribute != "dash" or name != "Lattice"]
-        assert len(set(values)) == len(values), attribute
-    assert LOOKS["Lattice"].dash == LOOKS["LSHist"].dash  # told apart by marker and colour
-
-
 def test_panels_are_self_contained_and_take_the_colours_of_the_page() -> None:
     figure = ITEMS["002-statements"]
     assert isinstance(figure, Figure)
-    panels = inline_panels(figure, figure.compute(True))
-    assert len(panels) == 2
-    for i, panel in enumerate(panels):
+    found = inline(figure, figure.compute(True))
+    assert len(found.panels) == 2
+    assert [label for label, _ in found.legend] == ["H(BI(x), BI(x+1)), drawn between x and x+1", "Δu(x) = LS(x)", "the middle, x₀"]
+    assert all(key.startswith('<svg aria-hidden="true"') and INK not in key for _, key in found.legend)
+    for i, panel in enumerate(found.panels):
         assert panel.startswith('<svg role="img" aria-label="')
         assert "currentColor" in panel
         assert INK not in panel

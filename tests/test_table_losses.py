@@ -183,7 +183,7 @@ def test_the_likelihood_is_the_law_that_was_listed(world: Any, counts: Integers,
 
 
 def test_fewer_cells_lose_more() -> None:
-    """So the group with the fewest categories, of those in which something can change, is the worst (docs/tables.md)."""
+    """So the group with the fewest categories, of those in which something can change, is the worst (docs/tables_proofs.md)."""
     for epsilon in ("0.01", "0.5", "3"):
         by_cells = [dc.delta_at(dc.LatticeGeometric(dc.Dirichlet.uniform(k), 9, epsilon), 0).value for k in range(2, 40)]
         assert by_cells == sorted(by_cells, reverse=True)

@@ -174,14 +174,15 @@ def picture(
 
     from matplotlib.figure import Figure
 
+    from discreet.plotting.style import add_to_title
+
     figure = Figure(layout="constrained")
     if draw is None:
         found.draw_on(figure, mass)
     else:
         draw(figure)
     if found.guarantee.basis == "computation" and not computed:
-        ax = figure.axes[0]
-        ax.set_title(f"{ax.get_title()} (not verified)", fontsize="medium", wrap=True)
+        add_to_title(figure, "(not verified)")
     content = BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a label may have characters that no font here can draw

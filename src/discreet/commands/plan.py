@@ -152,10 +152,10 @@ def _show_curve(curve: "WidthCurve | RecordsCurve", plot: Path | None, *, as_jso
         try:
             import matplotlib.pyplot as plt
 
-            figure, axes = plt.subplots(layout="constrained")
-            curve.plot(axes)
-            figure.savefig(plot)
-            plt.close(figure)
+            figure = curve.plot().get_figure(root=True)
+            if figure is not None:
+                figure.savefig(plot, dpi=150)
+                plt.close(figure)
         except (OSError, ValueError) as error:
             raise InvalidInputError(f"--plot could not be written: {type(error).__name__}; give a new file such as curve.png") from None
     if isinstance(curve, RecordsCurve):

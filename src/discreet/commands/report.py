@@ -32,7 +32,8 @@ def report(
     The page needs no other file and asks no server for anything. It holds the record: show, verify, contrast and report read the page
     as they read a record. With --prior the numbers are by your own prior, and the page says so; the record in it stays as it is.
 
-    Examples: discreet report posterior.json --output posterior.html, or with --mass 0.9 --prior 60,20,20
+    Examples: discreet report posterior.json --output posterior.html, or
+    discreet report posterior.json --output by-our-prior.html --mass 0.9 --prior 60,20,20
     """
     with errors_in_one_line():
         level = parse_mass(mass)

@@ -176,7 +176,8 @@ def count(
     occur, as in [("north", "m", "pregnant")]; a count in one is an error. docs/tables.md describes each.
 
     >>> import pyarrow
-    >>> survey = pyarrow.table({"risk": ["low", "high", "low"], "region": ["north", "south", "south"]})
+    >>> rows = {"risk": ["low", "high", "low"], "region": ["north", "south", "south"]}
+    >>> survey = pyarrow.table(rows)
     >>> count(survey, "risk", ["low", "high"])
     CategoryCounts(2 categories, unit='record')
     >>> count(survey, "risk", ["low", "high"], by={"region": ["north", "south"]})

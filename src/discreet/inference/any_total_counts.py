@@ -1,4 +1,4 @@
-"""The law of true counts whose total is not known: products of laws of the counts, times a factor of the total (docs/inference.md).
+"""The law of true counts whose total is not known: products of laws of the counts, times a factor of the total (docs/inference_proofs.md).
 
 The law of `(x_i, n)` is `g_i(x_i) W_i(n - x_i) h(n)`, W_i a convolution of the factors of all other counts. Convolutions are done under a
 tilt, for a *segment* of totals that is not too far from the mean under that tilt; where the prior is weak or the noise narrow one segment

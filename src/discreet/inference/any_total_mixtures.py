@@ -1,4 +1,4 @@
-"""One category's probability where the total is private: a mixture of Betas over counts and totals, on few totals (docs/inference.md).
+"""One category's probability where the total is private: a mixture of Betas over counts and few totals (docs/inference_proofs.md).
 
 Given a total, the sum over counts is fast (`BetaRows`). As a function of the total it is smooth but for few places, so that a sum over
 totals is done on the nodes of `total_nodes`, whose weights sum polynomials exactly under the posterior of the total.

@@ -1,4 +1,4 @@
-"""Contrasts of two categories of one distribution, which depend on each other (docs/inference.md).
+"""Contrasts of two categories of one distribution, which depend on each other (docs/inference_proofs.md).
 
 Given the counts, s = θ_a + θ_b and v = θ_a/(θ_a + θ_b) are independent, Beta(α_a + α_b + u, ...) with u = x_a + x_b and
 Beta(α_a + x_a, α_b + x_b). So p(s, v) = Σ_u f(s; u) g(v; u). The ratio θ_a/θ_b is the odds of v, and for the difference s (2v - 1) and
@@ -126,7 +126,7 @@ class _Pair:
         return float(sum(family.moments(m, -m).sum() for family in self.of_split)) / self.mass
 
     def odds_moment(self, m: int) -> float:
-        """The first or second moment of the odds ratio, from that of each Dirichlet (docs/inference.md)."""
+        """The first or second moment of the odds ratio, from that of each Dirichlet (docs/inference_proofs.md)."""
         used = [part.split > _NO_WEIGHT * self.mass for part in self.parts]
         terms = sum(int(held.sum()) * part.rest.shape[1] for held, part in zip(used, self.parts, strict=True))
         if terms > limits.CONTRAST_CELLS:

@@ -1,4 +1,4 @@
-"""Contrasts: what is known about the difference, the ratio and the odds ratio of two probabilities (docs/inference.md).
+"""Contrasts: what is known about the difference, the ratio and the odds ratio of two probabilities (docs/inference_proofs.md).
 
 `independent_contrast` compares two probabilities that nothing ties together, such as those of two groups whose sizes are public, or of
 which nothing is public. `coupled_contrast` compares two groups that a public total ties together. `category_contrasts` compares two

@@ -6,7 +6,7 @@ Where noise is independent by category, the posterior weight of counts x given a
 
 Multiplying every g_i by e^{λx} changes nothing on that set. With λ such that the means of the g_i e^{λx}, taken as independent laws,
 add up to n, each of these laws has its mass in a window that is as wide as the noise, whatever n. One category, the *pivot*, whose law has
-the lowest peak, needs none: its count is what the others leave of n. docs/inference.md bounds the probability outside the windows.
+the lowest peak, needs none: its count is what the others leave of n. docs/inference_proofs.md bounds the probability outside the windows.
 """
 
 from collections.abc import Callable

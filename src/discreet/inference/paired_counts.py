@@ -1,4 +1,4 @@
-"""The law of the counts of two releases together, category by category, given the totals of both (docs/inference.md)."""
+"""The law of the counts of two releases together, category by category, given the totals of both (docs/inference_proofs.md)."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

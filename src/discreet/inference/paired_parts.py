@@ -1,4 +1,4 @@
-"""Joint laws of some categories' counts in two releases together (docs/inference.md, "Several releases").
+"""Joint laws of some categories' counts in two releases together (docs/inference_proofs.md, "Several releases").
 
 A category has counts (p, q) in the first and in the second release, and its law of s = p + q is wanted jointly with that of others. With
 Φ(ω, s) the Fourier transform over p of its weights of (p, s - p), two laws and what is left to all others have the joint law

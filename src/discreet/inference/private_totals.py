@@ -1,4 +1,4 @@
-"""The posterior law of true counts whose total is private: noise that is independent by category, and a prior on n (docs/inference.md).
+"""The posterior law of true counts whose total is private: independent noise by category, and a prior on n (docs/inference_proofs.md).
 
 `w_x ∝ p(n) n!/Γ(A + n) · Π_i P(z_i | x_i) Γ(a_i + x_i)/x_i!`, n = Σx. All but a factor of the total is a product, so the law of
 `(x_i, n)` is `g_i(x_i) W_i(n - x_i) h(n)`, W_i a convolution of the factors of all other categories. The windows come from

@@ -1,4 +1,4 @@
-"""At which common level intervals hold together (docs/tables.md, "Sums, shares and ranks")."""
+"""At which common level intervals hold together (docs/tables_proofs.md)."""
 
 import numpy as np
 from numpy.typing import NDArray

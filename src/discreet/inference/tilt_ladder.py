@@ -1,4 +1,4 @@
-"""Where the posterior of counts with a private total has its mass: windows for the counts and for the total (docs/inference.md).
+"""Where the posterior of counts with a private total has its mass: windows for the counts and for the total (docs/inference_proofs.md).
 
 The weight of counts x is `h(n) Π_i g_i(x_i)`, n = Σx, with h(n) = p(n) n!/Γ(A + n). For any tilt λ, any totals B and any event E,
 

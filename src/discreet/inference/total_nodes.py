@@ -1,4 +1,4 @@
-"""Few totals that stand for many: Chebyshev nodes of stretches of totals, in sums of what is smooth in the total (docs/inference.md).
+"""Few totals that stand for many: Chebyshev nodes of stretches of totals, for sums that are smooth in the total (docs/inference_proofs.md).
 
 What is summed depends on the total by the law of a count given that total. Some means under that law are the probes: a stretch has the
 nodes whose interpolating polynomial meets the probes at all totals in between, and is halved where there are none.

@@ -1,4 +1,4 @@
-"""The laws of all counts of one release given their total, by one Fourier transform of each window (docs/inference.md)."""
+"""The laws of all counts of one release given their total, by one Fourier transform of each window (docs/inference_proofs.md)."""
 
 import numpy as np
 from scipy.fft import next_fast_len

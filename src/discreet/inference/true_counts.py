@@ -1,4 +1,4 @@
-"""What a raw outcome says about the true counts: their posterior law, by listing it or by convolution (docs/inference.md).
+"""What a raw outcome says about the true counts: their posterior law, by listing it or by convolution (docs/inference_proofs.md).
 
 `w_x ∝ P(z | x) · DirMult(x; n, a)` for counts x of total n.
 

@@ -1,8 +1,8 @@
 """The Rényi filter of a budget: what releases are charged, and how much may be, at one order that is fixed beforehand.
 
-Feldman and Zrnic, "Individual privacy accounting via a Rényi filter" (2021). docs/ledger.md proves that a dataset whose releases pass
-the filter is (ε, δ)-private however each release is chosen in view of the earlier ones. Charges are rounded up and limits down, to
-decimals whose sums are exact.
+Feldman and Zrnic, "Individual privacy accounting via a Rényi filter" (2021). docs/ledger_proofs.md proves that a dataset whose releases
+pass the filter is (ε, δ)-private however each release is chosen in view of the earlier ones. Charges are rounded up and limits down,
+to decimals whose sums are exact.
 """
 
 from contextlib import suppress

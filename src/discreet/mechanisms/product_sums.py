@@ -1,4 +1,4 @@
-"""Normalisers `Z(x) = Σ_r e^(-c(x) H(x, r))` of the exponential family with three or more categories (docs/inference.md).
+"""Normalisers `Z(x) = Σ_r e^(-c(x) H(x, r))` of the exponential family with three or more categories (docs/inference_proofs.md).
 
 H² = 1 - A, where the affinity A = Π A_i(x_i, r_i) is a product over categories. Near x, where every A_i is above some level, the candidates
 are gone through one by one. With h_i = 1 - A_i, `H² = 1 - Π(1 - h_i)` is put together as `h + (1 - h) h'`: sums of positive terms, in which

@@ -1,4 +1,4 @@
-"""Finite mixtures of Beta distributions: what is known about one category's probability once noise is allowed for (docs/inference.md).
+"""Finite mixtures of Beta distributions: what is known of a category's probability once noise is allowed for (docs/inference_proofs.md).
 
 Sums over components are of one sign and every component is evaluated without cancellation, so densities and probabilities keep the
 accuracy of a single Beta. Quantiles are found by Newton's method on the logit scale inside a bracket that only shrinks.

@@ -1,4 +1,4 @@
-"""Mixtures of many Betas in rows whose parameters follow each other by 1: fast sums over counts and totals (docs/inference.md).
+"""Mixtures of many Betas in rows whose parameters follow each other by 1: fast sums over counts and totals (docs/inference_proofs.md).
 
 With `d(a, b) = t^a (1-t)^{b-1} Γ(a+b) / (Γ(a+1) Γ(b))`, `I_t(a, b) = I_t(a + 1, b - 1) + d(a, b)`. So for the components of one row,
 a = a_0, a_0 + 1, ..., a_m with a + b fixed and weights w (Abel's summation by parts),

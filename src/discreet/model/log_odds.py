@@ -1,4 +1,4 @@
-"""The law of one or two log-odds on panels: mixtures of Betas as piecewise polynomials, fast to integrate (docs/inference.md).
+"""The law of one or two log-odds on panels: mixtures of Betas as piecewise polynomials, fast to integrate (docs/inference_proofs.md).
 
 The log-odds y = ln θ/(1-θ) of a Beta(a, b) variable have the density θ^a (1-θ)^b / B(a, b): smooth on the whole line, with exponential
 tails. On panels of about two standard deviations of the narrowest component it is a polynomial to rounding errors.

@@ -85,7 +85,7 @@ class TableSpace(Space):
 
     @property
     def fewest(self) -> int:
-        """How many cells the smallest block has in which a step is possible: there a release tells most (docs/tables.md)."""
+        """How many cells the smallest block has in which a step is possible: there a release tells most (docs/tables_proofs.md)."""
         if self.sizes is None:
             return self.k
         possible = self.cells.possible.sum(axis=1)

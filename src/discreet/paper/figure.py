@@ -5,25 +5,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from discreet.paper.data import Data, write_atomically
 from discreet.paper.style import INK, PAPER, RC
+from discreet.plotting.style import ON_DARK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Figure", "Item", "Panel", "TableItem", "inline_panels", "save_figure"]
+__all__ = ["Figure", "Inline", "Item", "Panel", "TableItem", "drawn", "inline", "plain_log", "save_figure", "variable"]
 
 Compute = Callable[[bool], Data]
 """`compute(quick)`: the data, on a coarser grid if quick."""
 
-_PANEL = (4.7, 4.0)
-_MOST_PER_ROW = 3
+_WIDTHS = {1: 5.6, 2: 4.8, 3: 4.0, 4: 4.8}
+_HEIGHT = 3.6
+"""Inches of a panel, by how many a figure has. Panels are shown at this size: letters are equally large in all figures."""
+_TWO_DECADES = 100.0
 
 
 @dataclass(frozen=True)
@@ -59,23 +63,41 @@ class TableItem(Item):
     columns: Mapping[str, tuple[str, str]]
 
 
-def _legend(canvas: Canvas, axes: Sequence["Axes"]) -> None:
-    """One legend with each label once, placed below all panels so that it covers no data."""
-    found: dict[str, Any] = {}
+def plain_log(ax: "Axes", axis: Literal["x", "y"]) -> None:
+    """A logarithmic axis with plain numbers at 1, 2 and 5 of every decade, or at its beginning alone where there are many decades."""
+    ax.set(**{f"{axis}scale": "log"})
+    low, high = sorted(ax.get_xlim() if axis == "x" else ax.get_ylim())
+    chosen = ax.xaxis if axis == "x" else ax.yaxis
+    chosen.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high <= _TWO_DECADES * low else (1.0,)))
+    chosen.set_major_formatter(lambda value, _: f"{value:,g}" if value < 1e6 else f"{value:g}")
+    chosen.set_minor_formatter(NullFormatter())
+
+
+Entries = dict[str, Any]
+"""Handles of a legend by their labels, each label once."""
+
+
+def _entries(axes: Sequence["Axes"]) -> Entries:
+    found: Entries = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
-    if found:
-        most = 3 if len(axes) == 1 else 5
-        columns = -(-len(found) // -(-len(found) // most))
-        canvas.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns, handlelength=3.2, columnspacing=1.2)
+    return found
 
 
-def _canvas(panels: Sequence[Panel], data: Data) -> Canvas:
-    columns = 2 if len(panels) == 4 else min(len(panels), _MOST_PER_ROW)
+def _legend(canvas: Canvas, entries: Entries, panels: int) -> None:
+    """One legend for all panels, below them so that it covers no data."""
+    most = 3 if panels == 1 else 4
+    columns = -(-len(entries) // -(-len(entries) // most))
+    canvas.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=columns, handlelength=3.2, columnspacing=1.2)
+
+
+def _canvas(panels: Sequence[Panel], data: Data, width: float) -> tuple[Canvas, list["Axes"]]:
+    columns = 2 if len(panels) == 4 else len(panels)
     rows = -(-len(panels) // columns)
-    canvas = Canvas(figsize=(_PANEL[0] * columns, _PANEL[1] * rows), layout="constrained")
+    canvas = Canvas(figsize=(width * columns, _HEIGHT * rows), layout="constrained")
     FigureCanvasAgg(canvas)
+    canvas.get_layout_engine().set(h_pad=0.08)  # type: ignore[union-attr]
     axes = []
     for i, panel in enumerate(panels):
         ax = canvas.add_subplot(rows, columns, i + 1)
@@ -83,44 +105,98 @@ def _canvas(panels: Sequence[Panel], data: Data) -> Canvas:
         if panel.title and not ax.get_title():
             ax.set_title(panel.title)
         axes.append(ax)
-    _legend(canvas, axes)
-    # The layout is found once and kept: it takes longer than drawing, and a figure is saved more than once.
+    return canvas, axes
+
+
+def _lay_out(canvas: Canvas) -> None:
+    """Find the layout once and keep it: that takes longer than drawing, and a figure is saved more than once."""
     canvas.draw_without_rendering()
     canvas.set_layout_engine("none")
+
+
+def drawn(figure: Figure, data: Data) -> Canvas:
+    """All panels in one picture, with one legend, in the house style."""
+    with mpl.rc_context(RC):
+        canvas, axes = _canvas(figure.panels, data, _WIDTHS[len(figure.panels)])
+        entries = _entries(axes)
+        if entries:
+            width, height = canvas.get_size_inches()
+            canvas.set_size_inches(width, height + _LEGEND_LINE * -(-len(entries) // (3 if len(axes) == 1 else 4)))
+            _legend(canvas, entries, len(axes))
+        _lay_out(canvas)
     return canvas
+
+
+_LEGEND_LINE = 0.2
+"""Inches that a line of a legend adds to a picture."""
 
 
 def save_figure(figure: Figure, data: Data, directory: Path) -> None:
     """Write id.svg and id.png, all panels in one picture on white."""
     directory.mkdir(parents=True, exist_ok=True)
+    canvas = drawn(figure, data)
     with mpl.rc_context({**RC, "savefig.facecolor": "white"}):
-        canvas = _canvas(figure.panels, data)
         for kind in ("svg", "png"):
             metadata = {"Date": None} if kind == "svg" else {"Software": None}
             with write_atomically(directory / f"{figure.id}.{kind}") as path:
                 canvas.savefig(path, format=kind, dpi=200, metadata=metadata)
 
 
+# --- for a page -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Inline:
+    """A figure as SVG elements for a page: its panels, and one legend for all of them as labels with small pictures."""
+
+    panels: list[str]
+    legend: list[tuple[str, str]]
+
+
+def inline(figure: Figure, data: Data) -> Inline:
+    """Every panel as an SVG element: identifiers made unique, colours taken from the page."""
+    panels: list[str] = []
+    entries: Entries = {}
+    with mpl.rc_context(RC):
+        for i, panel in enumerate(figure.panels):
+            canvas, axes = _canvas([panel], data, _WIDTHS[len(figure.panels)])
+            _lay_out(canvas)
+            for name, handle in _entries(axes).items():
+                entries.setdefault(name, handle)
+            label = f"{figure.title}: {panel.title}" if panel.title else figure.title
+            panels.append(_element(canvas, f"{figure.id}-{i}-", f'role="img" aria-label="{_attribute(label)}"'))
+        keys = [(label, _key(handle, f"{figure.id}-key-{i}-")) for i, (label, handle) in enumerate(entries.items())]
+    return Inline(panels, keys)
+
+
+def _key(handle: Any, prefix: str) -> str:
+    """The line and the marker of one entry of a legend."""
+    canvas = Canvas(figsize=(0.5, 0.18))
+    FigureCanvasAgg(canvas)
+    canvas.legend([handle], [""], loc="center", handlelength=3.2, handletextpad=0.0, borderpad=0.0, borderaxespad=0.0)
+    return _element(canvas, prefix, 'aria-hidden="true"')
+
+
 _REFERENCE = re.compile(r'(id="|url\(#|href="#)')
 
 
-def inline_panels(figure: Figure, data: Data) -> list[str]:
-    """Every panel as an SVG element for a page: identifiers made unique, ink and paper taken from the page."""
-    found = []
-    for i, panel in enumerate(figure.panels):
-        with mpl.rc_context({**RC}):
-            text = StringIO()
-            _canvas([panel], data).savefig(text, format="svg", metadata={"Date": None})
-        svg = text.getvalue()
-        svg = svg[svg.index("<svg") :]
-        svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-        svg = _REFERENCE.sub(rf"\g<1>{figure.id}-{i}-", svg)
-        svg = svg.replace(INK, "currentColor").replace(PAPER, "var(--paper)")
-        label = f"{figure.title}: {panel.title}" if panel.title else figure.title
-        svg = re.sub(r'<svg ([^>]*?)width="[^"]*" height="[^"]*"', r"<svg \1", svg, count=1, flags=re.DOTALL)
-        svg = re.sub(r' height="[\d.]+pt"| width="[\d.]+pt"', "", svg, count=2)
-        found.append(svg.replace("<svg ", f'<svg role="img" aria-label="{_attribute(label)}" ', 1))
-    return found
+def _element(canvas: Canvas, prefix: str, attributes: str) -> str:
+    """A canvas as an SVG element in its own size, with ink, paper and colours of the page."""
+    text = StringIO()
+    canvas.savefig(text, format="svg", metadata={"Date": None})
+    svg = text.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = _REFERENCE.sub(rf"\g<1>{prefix}", svg)
+    svg = svg.replace(INK, "currentColor").replace(PAPER, "var(--paper)")
+    for colour in ON_DARK:
+        svg = svg.replace(colour, f"var({variable(colour)})")
+    return svg.replace("<svg ", f"<svg {attributes} ", 1)
+
+
+def variable(colour: str) -> str:
+    """The name of the variable by which a page has a colour."""
+    return f"--c-{colour.removeprefix('#')}"
 
 
 def _attribute(text: str) -> str:

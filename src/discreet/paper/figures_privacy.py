@@ -1,7 +1,7 @@
 """Figures of exact privacy losses: 000 Figure 7, the lemmas of 004, and 000's Theorem 4.1."""
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,11 +10,11 @@ from discreet.model.dirichlet import Beta
 from discreet.model.sensitivity import Smoothing, smooth_sensitivities
 from discreet.paper.contenders import ADDED, SIX, build
 from discreet.paper.data import Data, Value
-from discreet.paper.figure import Figure, Panel
+from discreet.paper.figure import Figure, Panel, plain_log
 from discreet.paper.lemmas import dilation, sliding
 from discreet.paper.losses import balanced_loss
 from discreet.paper.sensitivities import datasets
-from discreet.paper.style import INK, line
+from discreet.paper.style import LIMIT, line, series
 from discreet.validation import check_positive
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def _draw_losses(ax: "Axes", data: Data, column: str, names: tuple[str, ...]) ->
     for name in names:
         own = data.where(mechanism=name)
         ax.plot(own["n"], own[column], **line(name))
-    ax.axhline(1.0, color=INK, linewidth=0.9, linestyle=(0, (1, 1)), label="ε, what is promised")
-    ax.set_xscale("log")
+    ax.axhline(1.0, label="ε, what is promised", **LIMIT)
+    plain_log(ax, "x")
     ax.set_xlabel("records, n")
     ax.set_ylabel("privacy loss, |ln P(r | x) / P(r | x′)|")
     ax.set_ylim(0.0, 1.1)
@@ -61,18 +61,15 @@ def lemma_ratios(quick: bool) -> Data:  # noqa: ARG001
     return Data.of(rows)
 
 
-_LEMMA_LOOKS = {50: ("#2f7fd0", "-", "o"), 10: ("#d5541c", (0, (6, 2)), "^"), 0: ("#16936b", (0, (4, 1, 1, 1)), "D")}
-
-
 def _draw_lemma(ax: "Axes", data: Data, name: str) -> None:
     for sign, width in ((-1, 1.7), (1, 0.9)):
-        for x, (colour, dash, marker) in _LEMMA_LOOKS.items():
+        for number, x in enumerate((50, 10, 0)):
             own = data.where(x=x, lemma=name, sign=sign)
             order = np.argsort(own["score"])
             label = f"x = ({x}, {100 - x}), {'−' if sign < 0 else '+'}"
-            look: dict[str, Any] = {"color": colour, "linestyle": dash, "linewidth": width, "markersize": 3 + 2 * width}
-            ax.plot(own["score"][order], (own["left"] / own["right"])[order], marker=marker, markevery=0.2, label=label, **look)
-    ax.axhline(1.0, color=INK, linewidth=0.9, linestyle=(0, (1, 1)), label="the lemma's limit")
+            look = series(number, every=0.2) | {"linewidth": width, "markersize": 3 + 2 * width}
+            ax.plot(own["score"][order], (own["left"] / own["right"])[order], label=label, **look)
+    ax.axhline(1.0, label="the lemma's limit", **LIMIT)
     ax.set_xlabel("score, u = -H")
     ax.set_ylabel("left side / right side")
     ax.set_ylim(0.0, 1.08)
@@ -90,16 +87,11 @@ def smooth_changes(quick: bool) -> Data:  # noqa: ARG001
     return Data.of(rows)
 
 
-_GAMMA_LOOKS = (("#2f7fd0", "-", "o"), ("#d5541c", (0, (6, 2)), "^"), ("#16936b", (0, (4, 1, 1, 1)), "D"), ("#9a6fc4", (0, (1, 1)), "v"))
-
-
 def _draw_changes(ax: "Axes", data: Data) -> None:
-    for gamma, (colour, dash, marker) in zip(data.distinct("gamma"), _GAMMA_LOOKS, strict=True):
+    for number, gamma in enumerate(data.distinct("gamma")):
         own = data.where(gamma=gamma)
-        ax.plot(
-            own["x"] + 0.5, np.abs(own["change"]) / gamma, color=colour, linestyle=dash, marker=marker, markevery=8, label=f"γ = {gamma:g}"
-        )
-    ax.axhline(1.0, color=INK, linewidth=0.9, linestyle=(0, (1, 1)), label="the theorem's limit")
+        ax.plot(own["x"] + 0.5, np.abs(own["change"]) / gamma, label=f"γ = {gamma:g}", **series(number, every=(2 * number, 8)))
+    ax.axhline(1.0, label="the theorem's limit", **LIMIT)
     ax.set_xlabel("between x₁ and x₁ + 1 records of the first kind (of 100)")
     ax.set_ylabel("|1/S(x) - 1/S(x′)| / γ")
     ax.set_ylim(0.0, 1.1)

@@ -11,7 +11,7 @@ from discreet.model.distances import hellinger
 from discreet.paper.contenders import ADDED, SIX, Rounding, balanced, build, uniform
 from discreet.paper.data import Data, Value
 from discreet.paper.figure import Compute, Figure, Panel
-from discreet.paper.style import line, points
+from discreet.paper.style import DRAWN, line, points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,7 +98,7 @@ def _draw_probability(ax: "Axes", data: Data, k: int) -> None:
     rows = data.where(k=k)
     for name in rows.distinct("mechanism"):
         own = rows.where(mechanism=name)
-        shown = own["probability"] > (1e-6 if k == 2 else _LOWEST)
+        shown = own["probability"] > _LOWEST
         ax.plot(own["distance"][shown], own["probability"][shown], **line(name, every=max(1, int(shown.sum()) // 12)))
         drawn = shown & (own["frequency"] > 0.0)
         if k == 2 and name in ("LSHist", "EHDS", "EHDS-delta"):
@@ -108,15 +108,12 @@ def _draw_probability(ax: "Axes", data: Data, k: int) -> None:
 
 def _label_drawn(ax: "Axes", rows: Data, k: int) -> None:
     if k == 2:
-        ax.plot([], [], "o", color="#85888f", markerfacecolor="none", markersize=8, label=f"frequency in {DRAWS:,} draws")
+        ax.plot([], [], label=f"frequency in {DRAWS:,} draws", **DRAWN)
     ax.set_xlabel("Hellinger distance from the true posterior, H")
     ax.set_ylabel("probability of that distance" if k == 2 else f"probability of H in bins of {BIN}")
     ax.set_xlim(-0.02, 1.02)
-    if k == 2:
-        ax.set_ylim(bottom=0.0)
-    else:
-        ax.set_yscale("log")
-        ax.set_ylim(_LOWEST, 1.3)
+    ax.set_yscale("log")
+    ax.set_ylim(_LOWEST, 1.3)
     ax.set_title(f"{k} categories, n = {rows['n'][0]}")
 
 
@@ -146,7 +143,7 @@ def _pair(number: int, epsilon: int) -> tuple[Figure, Figure]:
         f"Probability against distance, ε = {epsilon}",
         "Balanced data, unit prior. Two categories: every distance that can occur, with the frequencies of Monte Carlo draws of "
         "three of the "
-        f"mechanisms as hollow circles. Three and four: bins of H of width {BIN}, on a logarithmic scale. δ = 10⁻⁸.",
+        f"mechanisms as hollow circles. Three and four: bins of H of width {BIN}. All on the same logarithmic scale. δ = 10⁻⁸.",
         _as_drawn(epsilon),
         _panels((2, 3, 4)),
     )

@@ -1,6 +1,6 @@
 """Sensitivities of the Hellinger distance: 000 Figures 1 and 2, the poster's Figure 1, and Statements I to III of the notes."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
@@ -12,7 +12,7 @@ from discreet.paper.contenders import POSTER_DELTA, uniform
 from discreet.paper.data import Data, Value
 from discreet.paper.figure import Figure, Panel
 from discreet.paper.sensitivities import between_neighbours, datasets, largest_changes, slipped
-from discreet.paper.style import INK
+from discreet.paper.style import LIMIT, series
 from discreet.paper.theory import PAPER_SENSITIVITY
 from discreet.validation import check_positive
 
@@ -23,13 +23,13 @@ __all__ = ["FIGURES"]
 
 RECORDS = 100
 
-_CURVES = {
-    "local": ("LS(x)", "#2f7fd0", "-", "o"),
-    "gamma": ("S(x), γ = 1", "#d5541c", (0, (6, 2)), "^"),
-    "beta": ("S(x), β of (1, 10⁻⁸)", "#16936b", (0, (4, 1, 1, 1)), "D"),
-    "global": ("GS of this prior and n", INK, (0, (1, 1.5)), ""),
-    "constant": ("√(1 - π/4)", "#85888f", (0, (8, 2)), ""),
-    "published": ("LS(x) as published", "#9a6fc4", (0, (3, 2)), "X"),
+_CURVES: dict[str, tuple[str, dict[str, Any]]] = {
+    "local": ("LS(x)", series(0, every=10)),
+    "gamma": ("S(x), γ = 1", series(1, every=10)),
+    "beta": ("S(x), β of (1, 10⁻⁸)", series(2, every=10)),
+    "global": ("GS of this prior and n", LIMIT),
+    "constant": ("√(1 - π/4)", LIMIT | {"linestyle": (0, (8, 2))}),
+    "published": ("LS(x) as published", series(3, every=10)),
 }
 
 
@@ -55,9 +55,9 @@ def sensitivity_curves(quick: bool) -> Data:  # noqa: ARG001
 
 def _draw_curves(ax: "Axes", data: Data, names: tuple[str, ...]) -> None:
     for name in names:
-        label, colour, dash, marker = _CURVES[name]
+        label, look = _CURVES[name]
         rows = data.where(curve=name)
-        ax.plot(rows["x"], rows["sensitivity"], color=colour, linestyle=dash, marker=marker, markevery=10, markersize=4.5, label=label)
+        ax.plot(rows["x"], rows["sensitivity"], label=label, **look)
     ax.set_xlabel(f"records of the first kind, x₁ (of n = {RECORDS})")
     ax.set_ylabel("sensitivity of the Hellinger distance")
     ax.set_ylim(bottom=0.0)
@@ -81,25 +81,21 @@ def local_maxima(quick: bool) -> Data:  # noqa: ARG001
     return Data.of(rows)
 
 
-_PLACE_LOOKS = (("#2f7fd0", "-", "o"), ("#d5541c", (0, (6, 2)), "^"), ("#16936b", (0, (4, 1, 1, 1)), "D"))
-
-
 def _draw_candidates(ax: "Axes", data: Data) -> None:
-    for counts, (colour, dash, marker) in zip(_PLACES, _PLACE_LOOKS, strict=True):
+    for number, counts in enumerate(_PLACES):
         rows = data.where(dataset=str(counts))
-        ax.plot(rows["r"], rows["change"], color=colour, linestyle=dash, label=f"x = {counts}")
-        at = rows.where(away=0)
-        ax.plot(at["r"], at["change"], color=colour, marker=marker, markersize=8, linestyle="none", label=f"r = x = {counts}")
+        at = np.flatnonzero(rows["away"] == 0)
+        ax.plot(rows["r"], rows["change"], label=f"x = {counts}, the marker at r = x", **series(number, every=at.tolist()))
     ax.set_xlabel("candidate, r₁ records of the first kind (of 100)")
     ax.set_ylabel("largest |H(x, r) - H(x′, r)| over neighbours x′")
 
 
 def _draw_by_distance(ax: "Axes", data: Data) -> None:
-    for counts, (colour, dash, marker) in zip(_PLACES_THREE, _PLACE_LOOKS, strict=True):
+    for number, counts in enumerate(_PLACES_THREE):
         rows = data.where(dataset=str(counts))
         away = np.unique(rows["away"])
         highest = [rows["change"][rows["away"] == d].max() for d in away]
-        ax.plot(away, highest, color=colour, linestyle=dash, marker=marker, markevery=2, markersize=4.5, label=f"x = {counts}")
+        ax.plot(away, highest, label=f"x = {counts}", **series(number, every=2))
     ax.set_xlabel("records that must be replaced to get from x to r")
     ax.set_ylabel("largest |H(x, r) - H(x′, r)| at that distance")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -124,11 +120,9 @@ def statement_steps(quick: bool) -> Data:  # noqa: ARG001
 
 def _draw_statements(ax: "Axes", data: Data, n: int) -> None:
     rows = data.where(n=n)
-    ax.plot(
-        rows["x"] + 0.5, rows["to_next"], color="#2f7fd0", marker="o", markersize=4.5, label="H(BI(x), BI(x+1)), drawn between x and x+1"
-    )
-    ax.plot(rows["x"], rows["local_sensitivity"], color="#d5541c", marker="s", linestyle=(0, (5, 2)), markersize=4.5, label="Δu(x) = LS(x)")
-    ax.axvline(n / 2, color=INK, linestyle=(0, (1, 2)), linewidth=1.0, label="the middle, x₀")
+    ax.plot(rows["x"] + 0.5, rows["to_next"], label="H(BI(x), BI(x+1)), drawn between x and x+1", **series(0))
+    ax.plot(rows["x"], rows["local_sensitivity"], label="Δu(x) = LS(x)", **series(4))
+    ax.axvline(n / 2, label="the middle, x₀", **LIMIT)
     ax.set_xlabel(f"records of the first kind, x (of n = {n})")
     ax.set_ylabel("Hellinger distance")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -9,7 +9,7 @@ from discreet.model.dirichlet import Beta
 from discreet.paper.contenders import Rounding, balanced, build, exact_mean, simulated_mean
 from discreet.paper.data import Data, Value
 from discreet.paper.figure import Figure, Panel
-from discreet.paper.style import INK, LOOKS, PAPER, line
+from discreet.paper.style import INK, LABELS, LOOKS, PAPER, line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +62,7 @@ def _draw_boxes(ax: "Axes", data: Data) -> None:
             capprops=thin,
             meanprops={"marker": look.marker, "markerfacecolor": look.colour, "markeredgecolor": look.colour, "markersize": 4.5},
         )
-        drawn["boxes"][0].set_label(look.label)
+        drawn["boxes"][0].set_label(LABELS[name])
         ax.plot(places, own["simulated"], "+", color=INK, markersize=6, markeredgewidth=0.8, zorder=5)
     ax.plot([], [], "+", color=INK, label=f"average of {data['draws'][0]:,} draws")
     ax.set_xticks(np.arange(len(priors)), [f"{a}" for a in priors])

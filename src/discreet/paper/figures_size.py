@@ -3,14 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from matplotlib.ticker import NullFormatter
-
 from discreet import limits
 from discreet.model.datasets import candidate_count
 from discreet.paper.contenders import ADDED, SIX, Rounding, balanced, build, exact_mean, simulated_mean, uniform
 from discreet.paper.data import Data, Value
-from discreet.paper.figure import Figure, Panel
-from discreet.paper.style import INK, line, points
+from discreet.paper.figure import Figure, Panel, plain_log
+from discreet.paper.style import DRAWN, LIMIT, line, points, series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,28 +92,23 @@ def _draw_means(ax: "Axes", data: Data, k: int, *, logarithmic: bool) -> None:
             ax.errorbar(own["n"][drawn], own["simulated"][drawn], yerr=2.0 * own["standard_error"][drawn], **points(name))
     if (rows["draws"] > 0).any():
         label = f"average of {int(rows['draws'].max()):,} draws ± 2 s.e."
-        ax.plot([], [], "o", color="#85888f", markerfacecolor="none", markersize=8, label=label)
+        ax.plot([], [], label=label, **DRAWN)
     ax.set_xlabel("records, n")
     ax.set_ylabel("mean Hellinger error")
     if logarithmic:
-        ax.set_xscale("log")
-        ax.set_yscale("log")
+        plain_log(ax, "x")
+        plain_log(ax, "y")
     else:
         ax.set_ylim(bottom=0.0)
 
 
-_RATIO_LOOKS = {2: ("#2f7fd0", "-", "o"), 3: ("#d5541c", (0, (6, 2)), "^"), 4: ("#16936b", (0, (4, 1, 1, 1)), "D")}
-
-
 def _draw_ratio(ax: "Axes", data: Data) -> None:
     """The mean error of the poster's mechanism divided by that of the baseline, for each number of categories."""
-    for k, (colour, dash, marker) in _RATIO_LOOKS.items():
+    for number, k in zip((0, 3, 4), (2, 3, 4), strict=True):  # looks that no mechanism of this figure has
         own, base = data.where(k=k, mechanism="EHDS-delta"), data.where(k=k, mechanism="LSDim")
-        ax.plot(own["n"], own["mean"] / base["mean"], color=colour, linestyle=dash, marker=marker, label=f"ratio, {k} categories")
-    ax.axhline(1.0, color=INK, linewidth=0.9, linestyle=(0, (1, 1)))
-    ax.set_yscale("log")
-    ax.set_yticks([0.9, 1.0, 1.5, 2.0, 3.0], ["0.9", "1", "1.5", "2", "3"])
-    ax.yaxis.set_minor_formatter(NullFormatter())
+        ax.plot(own["n"], own["mean"] / base["mean"], label=f"ratio, {k} categories", **series(number))
+    ax.axhline(1.0, **LIMIT)
+    ax.set_ylim(bottom=0.0)
     ax.set_xlabel("records, n")
     ax.set_ylabel("mean error, EHDS (ε, δ) / LSDim")
 

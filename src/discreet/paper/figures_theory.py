@@ -1,16 +1,17 @@
 """001's theorems with both sides drawn: 4.1 to 4.4 and Corollary 4.4.1, Theorem 4.5, and its corollaries on LSHist against EHD."""
 
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.mechanisms import LaplaceDimension, LaplaceHistogram, LaplaceZhang
 from discreet.model.dirichlet import Beta
 from discreet.paper import theory
 from discreet.paper.contenders import balanced
 from discreet.paper.data import Data, Value
-from discreet.paper.figure import Figure, Panel
+from discreet.paper.figure import Figure, Panel, plain_log
 from discreet.paper.quantiles import error_ratio, reach_ratio
-from discreet.paper.style import INK, LOOKS, Dash, line
+from discreet.paper.style import LABELS, LIMIT, Dash, line, series
+from discreet.plotting.style import SMALL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +20,6 @@ __all__ = ["FIGURES"]
 
 _GAMMA = 0.05
 _EPSILONS = (0.5, 1.0, 2.0)
-_RATIO_LOOKS = {0.5: ("#2f7fd0", "o"), 1.0: ("#d5541c", "^"), 2.0: ("#16936b", "D")}
 
 
 def quantile_ratios(quick: bool) -> Data:
@@ -39,12 +39,12 @@ def quantile_ratios(quick: bool) -> Data:
 
 
 def _draw_ratios(ax: "Axes", data: Data) -> None:
-    for e in _EPSILONS:
-        own, (colour, marker) = data.where(epsilon=e), _RATIO_LOOKS[e]
-        hollow: dict[str, Any] = {"markersize": 10, "markerfacecolor": "none", "linestyle": (0, (4, 2)), "linewidth": 1.0}
-        ax.plot(own["n"], own["within_reach"], color=colour, marker=marker, label=f"ε = {e:g}, right side", **hollow)
-        ax.plot(own["n"], own["quantile"], color=colour, marker=marker, label=f"ε = {e:g}, left side")
-    ax.set_xscale("log")
+    for number, e in enumerate(_EPSILONS):
+        own, look = data.where(epsilon=e), series(number)
+        hollow = look | {"markersize": 10, "markerfacecolor": "none", "linestyle": (0, (4, 2)), "linewidth": 1.0}
+        ax.plot(own["n"], own["within_reach"], label=f"ε = {e:g}, right side", **hollow)
+        ax.plot(own["n"], own["quantile"], label=f"ε = {e:g}, left side", **look | {"linestyle": "-"})
+    plain_log(ax, "x")
     ax.set_xlabel("records, n")
     ax.set_ylabel("in local sensitivities, LS(x)")
     ax.set_ylim(bottom=0.0)
@@ -81,9 +81,9 @@ def _draw_theorem(ax: "Axes", data: Data, name: str) -> None:
     for column, side in zip(("first", "second"), _COLUMNS[name], strict=True):
         label, dash = _SIDES[side]
         if rows[column].max() > 1.2:
-            ax.annotate(f"{label} is above 1", (0.98, 0.5), xycoords="axes fraction", ha="right", fontsize=8)
+            ax.annotate(f"{label} is above 1", (0.98, 0.5), xycoords="axes fraction", ha="right", fontsize=SMALL)
         else:
-            ax.plot(rows["steps"], rows[column], color=INK, linestyle=dash, linewidth=1.2, label=label)
+            ax.plot(rows["steps"], rows[column], label=label, **LIMIT | {"linestyle": dash})
     ax.set_xlabel("steps k that t allows")
     ax.set_ylabel("P(H < t)")
     ax.set_ylim(bottom=0.0)
@@ -106,8 +106,8 @@ def _draw_against(ax: "Axes", data: Data, e: float) -> None:
     rows = data.where(epsilon=e)
     for name in ("LSHist", "EHD"):
         ax.plot(rows["n"], rows[name], **line(name))
-    ax.axvline(rows["size"][0], color=INK, linestyle=(0, (1, 1.5)), linewidth=1.1, label="size named by Corollary 4.5.1")
-    ax.set_xscale("log")
+    ax.axvline(rows["size"][0], label="size named by Corollary 4.5.1", **LIMIT)
+    plain_log(ax, "x")
     ax.set_xlabel("records, n")
     ax.set_ylabel("P(H < t), t allowing 2 steps")
     ax.set_ylim(0.0, 1.03)
@@ -132,9 +132,10 @@ def l1_tails(quick: bool) -> Data:
 def _draw_tails(ax: "Axes", data: Data, name: str) -> None:
     rows = data.where(mechanism=name)
     ax.plot(rows["gamma"], rows["exact"], **line(name))
-    ax.plot(rows["gamma"], rows["tail"], color=INK, linestyle=(0, (1, 1.5)), linewidth=1.2, label="tail of the noise at γ")
-    ax.plot(rows["gamma"], rows["shifted"], color=INK, linestyle=(0, (5, 2)), linewidth=1.2, label="tail of the noise at γ - 2")
+    ax.plot(rows["gamma"], rows["tail"], label="tail of the noise at γ", **LIMIT)
+    ax.plot(rows["gamma"], rows["shifted"], label="tail of the noise at γ - 2", **LIMIT | {"linestyle": (0, (5, 2))})
     ax.set_yscale("log")
+    ax.set_ylim(1e-5, 2.0)
     ax.set_xlabel("γ")
     ax.set_ylabel("P(|α - α̃| + |β - β̃| ≥ γ)")
 
@@ -147,7 +148,7 @@ FIGURES = (
         "The probability that the reported parameters are off by γ or more in all, exactly, and the tail of the Laplace noise before it is "
         "floored; data (20, 20), ε = 1. Flooring adds up to one record to what a count is off by: with γ - 2 for γ the tail is a bound.",
         l1_tails,
-        tuple(Panel(LOOKS[name].label, lambda ax, data, name=name: _draw_tails(ax, data, name)) for name in _NOISY),  # type: ignore[misc]
+        tuple(Panel(LABELS[name], lambda ax, data, name=name: _draw_tails(ax, data, name)) for name in _NOISY),  # type: ignore[misc]
     ),
     Figure(
         "001-theorem-4.1-4.4",
@@ -167,7 +168,7 @@ FIGURES = (
         "data, n = 100, "
         "ε = 1. LSDim is not in the theorem.",
         theorem_rows,
-        tuple(Panel(LOOKS[name].label, lambda ax, data, name=name: _draw_theorem(ax, data, name)) for name in _ROWS),  # type: ignore[misc]
+        tuple(Panel(LABELS[name], lambda ax, data, name=name: _draw_theorem(ax, data, name)) for name in _ROWS),  # type: ignore[misc]
     ),
     Figure(
         "001-corollaries",

@@ -10,7 +10,8 @@ from string import Template
 
 from discreet.paper.claim import HOLDS, HOLDS_NOT, HOLDS_WHEN, Claim, Kind
 from discreet.paper.data import Data, write_atomically
-from discreet.paper.figure import Item, TableItem
+from discreet.paper.figure import Inline, Item, TableItem, variable
+from discreet.plotting.style import ON_DARK
 
 __all__ = ["Shown", "write_report"]
 
@@ -20,11 +21,11 @@ _CLASSES: dict[Kind, str] = {HOLDS: "yes", HOLDS_WHEN: "partly", HOLDS_NOT: "no"
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure or table with its data and, for a figure, its panels as SVG."""
+    """A figure or table with its data and, for a figure, its pictures as SVG."""
 
     item: Item
     data: Data
-    panels: Sequence[str]
+    inline: Inline | None
 
 
 def write_report(claims: Sequence[Claim], shown: Sequence[Shown], directory: Path, *, quick: bool) -> Path:
@@ -35,6 +36,8 @@ def write_report(claims: Sequence[Claim], shown: Sequence[Shown], directory: Pat
     ids = {each.item.id for each in shown}
     text = template.substitute(
         version=escape(__version__),
+        colours=" ".join(f"{variable(colour)}: {colour};" for colour in ON_DARK),
+        dark_colours=" ".join(f"{variable(colour)}: {dark};" for colour, dark in ON_DARK.items()),
         effort="a quick run on coarse grids" if quick else "a full run",
         summary=_summary(claims, shown),
         contents="".join(f'<li><a href="#{e.item.id}">{escape(e.item.source)}</a>: {escape(e.item.title)}</li>' for e in shown),
@@ -88,19 +91,25 @@ def _section(shown: Shown, claims: Sequence[Claim]) -> str:
     )
     about = f'<ul class="about">{listed}</ul>' if listed else ""
     files = [f"data/{item.id}.csv", f"data/{item.id}.parquet"]
-    if shown.panels:
+    if shown.inline is not None:
         files = [f"figures/{item.id}.svg", f"figures/{item.id}.png", *files]
     links = " · ".join(f'<a href="{name}">{name.rsplit(".", 1)[1].upper()}</a>' for name in files)
-    body = (
-        _table(item, shown.data) if isinstance(item, TableItem) else "".join(f'<div class="panel">{panel}</div>' for panel in shown.panels)
-    )
-    kind = "wide" if isinstance(item, TableItem) else f"panels of{len(shown.panels)}"
+    body = _table(item, shown.data) if isinstance(item, TableItem) else _pictures(shown.inline)
     return (
         f'<section class="item" id="{item.id}"><h3>{escape(item.title)}</h3><p class="source">{escape(item.source)}</p>'
-        f'<div class="{kind}">{body}</div><p class="caption">{escape(item.caption)}</p>'
+        f'{body}<p class="caption">{escape(item.caption)}</p>'
         f"{about}"
         f'<p class="files">{len(shown.data):,} rows of data: {links}</p></section>'
     )
+
+
+def _pictures(inline: Inline | None) -> str:
+    """The panels, and below them one legend."""
+    if inline is None:
+        return ""
+    panels = "".join(f'<div class="panel">{panel}</div>' for panel in inline.panels)
+    keys = "".join(f"<li>{key}{escape(label)}</li>" for label, key in inline.legend)
+    return f'<div class="panels of{len(inline.panels)}">{panels}</div>' + (f'<ul class="legend">{keys}</ul>' if keys else "")
 
 
 def _table(item: TableItem, data: Data) -> str:
@@ -109,4 +118,4 @@ def _table(item: TableItem, data: Data) -> str:
         "<tr>" + "".join(f"<td>{escape(format(row[name], kind))}</td>" for name, (_, kind) in item.columns.items()) + "</tr>"
         for row in data.rows()
     )
-    return f'<table class="data"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+    return f'<div class="wide"><table class="data"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'

@@ -19,7 +19,7 @@ from discreet.errors import InternalError, InvalidInputError
 from discreet.paper.catalogue import ITEMS
 from discreet.paper.claims import Claim, claim_ids, compute_claims
 from discreet.paper.data import Data, write_atomically
-from discreet.paper.figure import Figure, inline_panels, save_figure
+from discreet.paper.figure import Figure, Inline, inline, save_figure
 from discreet.paper.report import Shown, write_report
 
 __all__ = ["Outcome", "Plan", "reproduce_all"]
@@ -96,9 +96,10 @@ def _produce_item(name: str, plan: Plan) -> bool:
     if data is None:
         data = item.compute(plan.quick)
         data.write(stem, plan.key(name))
-    if isinstance(item, Figure) and _stored_panels(name, plan) is None:
+    if isinstance(item, Figure) and _stored_inline(name, plan) is None:
         save_figure(item, data, plan.out / "figures")
-        _store(plan.out / "cache" / f"{name}.json", {"key": plan.key(name), "panels": inline_panels(item, data)})
+        shown = inline(item, data)
+        _store(plan.out / "cache" / f"{name}.json", {"key": plan.key(name), "panels": shown.panels, "legend": shown.legend})
         computed = True
     return computed
 
@@ -126,10 +127,10 @@ def _load(path: Path, key: str) -> dict[str, Any] | None:
     return found if found.get("key") == key else None
 
 
-def _stored_panels(name: str, plan: Plan) -> list[str] | None:
+def _stored_inline(name: str, plan: Plan) -> Inline | None:
     pictures = all((plan.out / "figures" / f"{name}.{kind}").exists() for kind in ("svg", "png"))
     found = _load(plan.out / "cache" / f"{name}.json", plan.key(name)) if pictures else None
-    return None if found is None else list(found["panels"])
+    return None if found is None else Inline(list(found["panels"]), [(label, key) for label, key in found["legend"]])
 
 
 # --- all of them ------------------------------------------------------------------------------------------------------
@@ -178,7 +179,7 @@ def _stored_claim(name: str, plan: Plan) -> Claim:
 
 def _shown(name: str, plan: Plan) -> Shown:
     data = Data.read(plan.out / "data" / name, plan.key(name))
-    return Shown(ITEMS[name], data or Data({}), _stored_panels(name, plan) or [])
+    return Shown(ITEMS[name], data or Data({}), _stored_inline(name, plan))
 
 
 # --- claims as files --------------------------------------------------------------------------------------------------

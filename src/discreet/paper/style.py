@@ -1,93 +1,58 @@
-"""How mechanisms are drawn in all figures: each has its own colour, marker and line, so that figures can be read without colour."""
+"""How the papers' mechanisms are named and drawn in the figures of the reproduction: in the house style, by their short names."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["INK", "LOOKS", "PAPER", "RC", "Dash", "Look", "line", "points"]
+from discreet.plotting import style
+from discreet.plotting.style import INK, MECHANISMS, PAPER, SERIES, Dash, Look
 
-INK = "#1b1e23"
-"""Text, axes and the lattice mechanism. The report replaces it by the page's own text colour."""
-PAPER = "#fdfdfd"
-"""The inside of hollow markers. The report replaces it by the page's own background."""
+__all__ = ["DRAWN", "INK", "LABELS", "LIMIT", "LOOKS", "PAPER", "RC", "SERIES", "Dash", "line", "points", "series"]
 
-Dash = str | tuple[float, tuple[float, ...]]
-
-
-@dataclass(frozen=True)
-class Look:
-    """How a mechanism is drawn everywhere."""
-
-    label: str
-    colour: str
-    marker: str
-    dash: Dash
-    hatch: str
-
-
-LOOKS: Mapping[str, Look] = {
-    "LSZhang": Look("LSZhang", "#a0762b", "P", (0, (1, 1)), "++"),
-    "LSDim": Look("LSDim", "#16936b", "s", (0, (6, 2)), "//"),
-    "LSHist": Look("LSHist", "#d5541c", "o", "-", ""),
-    "EHD": Look("EHD", "#85888f", "X", (0, (1, 2)), "xx"),
-    "EHDL": Look("EHDL (not private)", "#9a6fc4", "v", (0, (4, 1, 1, 1, 1, 1)), ".."),
-    "EHDS": Look("EHDS, γ = 1", "#2f7fd0", "^", (0, (8, 1)), "\\\\"),
-    "EHDS-delta": Look("EHDS, (ε, δ)", "#1aa3c9", "D", (0, (3, 1.5)), "--"),
-    "Calibrated": Look("Calibrated EHDS", "#d43d84", "*", (0, (5, 1, 1, 1)), "oo"),
-    "Lattice": Look("LatticeGeometric", INK, "h", "-", "||"),
+_NAMES = {
+    "LSZhang": ("LaplaceZhang", "LSZhang"),
+    "LSDim": ("LaplaceDimension", "LSDim"),
+    "LSHist": ("LaplaceHistogram", "LSHist"),
+    "EHD": ("HellingerGlobal", "EHD"),
+    "EHDL": ("HellingerLocal", "EHDL (not private)"),
+    "EHDS": ("HellingerSmooth", "EHDS, γ = 1"),
+    "EHDS-delta": ("HellingerSmoothDelta", "EHDS, (ε, δ)"),
+    "Calibrated": ("Calibrated(HellingerSmooth)", "Calibrated EHDS"),
+    "Lattice": ("LatticeGeometric", "LatticeGeometric"),
 }
+LOOKS: Mapping[str, Look] = {short: MECHANISMS[name] for short, (name, _) in _NAMES.items()}
+LABELS: Mapping[str, str] = {short: label for short, (_, label) in _NAMES.items()}
+"""As a legend has them."""
 
 RC: dict[Any, Any] = {
-    "axes.axisbelow": True,
-    "axes.edgecolor": INK,
-    "axes.grid": True,
-    "axes.labelcolor": INK,
-    "axes.labelsize": 9,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlecolor": INK,
-    "axes.titlesize": 9.5,
-    "figure.facecolor": "none",
+    **style.RC,
+    # The report puts figures on its own page, which may be dark.
     "axes.facecolor": "none",
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "grid.alpha": 0.28,
-    "grid.color": "#85888f",
-    "grid.linewidth": 0.6,
-    "hatch.linewidth": 0.5,
-    "legend.fontsize": 8,
-    "legend.frameon": False,
-    "lines.linewidth": 1.5,
-    "lines.markersize": 5,
+    "figure.facecolor": "none",
     "savefig.facecolor": "none",
+    "grid.color": "#858191",
+    "grid.alpha": 0.28,
+    "font.family": "DejaVu Sans",
     "svg.fonttype": "path",
     "svg.hashsalt": "discreet",
-    "text.color": INK,
-    "xtick.color": INK,
-    "xtick.labelsize": 8,
-    "ytick.color": INK,
-    "ytick.labelsize": 8,
 }
 
+LIMIT: dict[str, Any] = {"color": INK, "linewidth": 1.0, "linestyle": (0, (1, 1.5))}
+"""A line at what is promised, or at what a theorem allows."""
+_DRAWS: dict[str, Any] = {"markerfacecolor": PAPER, "markersize": 8, "markeredgewidth": 1.0}
+DRAWN: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": "#858191", **_DRAWS}
+"""The entry of a legend for the hollow circles of draws."""
 
-def line(name: str, *, every: int | float | None = None, markers: bool = True) -> dict[str, Any]:
+
+def line(name: str, *, every: int | float | None = None) -> dict[str, Any]:
     """Arguments of `plot` for a mechanism's exact values."""
-    look = LOOKS[name]
-    chosen: dict[str, Any] = {"color": look.colour, "linestyle": look.dash, "label": look.label}
-    if markers:
-        chosen |= {"marker": look.marker, "markersize": 7 if look.marker == "*" else 4.5, "markeredgewidth": 0.8, "markevery": every}
-    return chosen
+    return {**LOOKS[name].line(), "markevery": every, "label": LABELS[name]}
 
 
 def points(name: str) -> dict[str, Any]:
     """Arguments of `errorbar` for Monte Carlo draws of a mechanism: hollow circles, no line."""
-    colour = LOOKS[name].colour
-    return {
-        "fmt": "o",
-        "color": colour,
-        "markerfacecolor": PAPER,
-        "markersize": 8,
-        "markeredgewidth": 0.9,
-        "elinewidth": 0.9,
-        "zorder": 1.5,
-    }
+    return {"fmt": "o", "color": LOOKS[name].colour, **_DRAWS, "elinewidth": 1.0, "zorder": 1.5}
+
+
+def series(number: int, *, every: int | float | None = None) -> dict[str, Any]:
+    """Arguments of `plot` for what is not a mechanism: the first, second, … of a figure."""
+    return {**SERIES[number].line(), "markevery": every}

@@ -155,21 +155,18 @@ class Comparison:
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Mean and 95 % quantile of the error of every mechanism, the most accurate on top."""
-        import matplotlib.pyplot as plt
+        from discreet.plotting import plot_errors
 
-        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
-        rows = [row for row in reversed(self.rows) if row.error is not None]
-        names = [row.mechanism for row in rows]
-        ax.barh(names, [float(row.error or 0.0) for row in rows], color="tab:blue", label="mean over the prior predictive")
-        known = [(row.quantile, row.mechanism) for row in rows if row.quantile is not None]
-        if known:
-            ax.plot(*zip(*known, strict=True), "k|", markersize=10, label="95 % quantile")
-        if self.optimum is not None:
-            ax.axvline(self.optimum, color="tab:red", linestyle="--", label="least possible mean")
-        ax.set_xlabel("error")
-        ax.set_title(f"n = {self.n}{'' if self.public == 'total' else ' (private)'}, ε = {float(self.epsilon):g}")
-        ax.legend(loc="upper right", bbox_to_anchor=(1.0, -0.12), ncols=2)  # below: inside it would hide the best bars
-        return ax
+        rows = [row for row in self.rows if row.error is not None]
+        known = "" if self.public == "total" else " (private)"
+        return plot_errors(
+            [row.mechanism for row in rows],
+            [float(row.error or 0.0) for row in rows],
+            [row.quantile for row in rows],
+            ax,
+            optimum=self.optimum,
+            title=f"How far off the reported posterior is: n = {self.n:,}{known}, ε = {float(self.epsilon):g}",
+        )
 
 
 def _plain(row: Row) -> dict[str, Any]:

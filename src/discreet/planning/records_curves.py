@@ -57,18 +57,11 @@ class RecordsCurve:
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """The width with and without privacy against n."""
-        import matplotlib.pyplot as plt
+        from discreet.plotting import plot_widths
 
-        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
-        ax.plot(self.records, [100.0 * w for w in self.widths], "o-", label="with privacy")
-        ax.plot(self.records, [100.0 * p for p in self.plain], "--", color="0.35", label="without privacy")
-        ax.set_xscale("log")
-        ax.set_xlabel("n")
-        ax.set_ylabel("expected width of a 95 % interval, percentage points")
-        ax.set_ylim(bottom=0.0)
-        ax.set_title(f"{self.mechanism}, ε = {float(self.epsilon):g}{'' if self.public == 'total' else ' (n private)'}")
-        ax.legend()
-        return ax
+        known = "" if self.public == "total" else " (n private)"
+        title = f"How wide intervals will be: {self.mechanism}, ε = {float(self.epsilon):g}{known}"
+        return plot_widths(self.records, self.widths, self.plain, ax, across="records, n", title=title)
 
 
 def records_curve(

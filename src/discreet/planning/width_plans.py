@@ -148,18 +148,12 @@ class WidthCurve:
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """The width with and without privacy against ε."""
-        import matplotlib.pyplot as plt
+        from discreet.plotting import plot_widths
 
-        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
-        ax.plot([float(e) for e in self.epsilons], [100.0 * w for w in self.widths], "o-", label="with privacy")
-        ax.axhline(100.0 * self.plain, color="0.35", linestyle="--", label="without privacy")
-        ax.set_xscale("log")
-        ax.set_xlabel("ε")
-        ax.set_ylabel("expected width of a 95 % interval, percentage points")
-        ax.set_ylim(bottom=0.0)
-        ax.set_title(f"{self.mechanism}, n = {self.n:,}{'' if self.public == 'total' else ' (private)'}")
-        ax.legend()
-        return ax
+        known = "" if self.public == "total" else " (private)"
+        title = f"How wide intervals will be: {self.mechanism}, n = {self.n:,}{known}"
+        epsilons = [float(e) for e in self.epsilons]
+        return plot_widths(epsilons, self.widths, [self.plain] * len(epsilons), ax, across="privacy parameter, ε", title=title)
 
 
 @dataclass(frozen=True)

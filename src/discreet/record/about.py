@@ -95,8 +95,8 @@ class CountingRule:
 class About:
     """Public words about a release. Every field may be left out; a text is one line of at most 1,000 characters.
 
-    >>> About(title="Smoking in Northland", variable="Do you smoke?", source="Health survey 2024, 1,500 adults", date="2024-05")
-    About(title='Smoking in Northland', variable='Do you smoke?', source='Health survey 2024, 1,500 adults', date='2024-05')
+    >>> About(title="Smoking in Northland", source="Health survey, 1,500 adults", date="2024-05")
+    About(title='Smoking in Northland', source='Health survey, 1,500 adults', date='2024-05')
     """
 
     title: str | None = None

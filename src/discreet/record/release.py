@@ -148,10 +148,9 @@ class Release:
 
     def draw_on(self, figure: "Figure", mass: float = 0.95, *, variable: str | None = None, prior: Any = None) -> None:
         """Fill an empty figure with the picture that `plot` draws, as tall as it needs to be."""
-        from discreet.plotting import release_height
+        from discreet.plotting import draw_release
 
-        figure.set_size_inches(7.0, release_height(len(self.counts)))
-        self.plot(figure.add_subplot(), mass, variable=variable, prior=prior)
+        draw_release(self, figure, mass, variable=self._variable(variable), prior=prior)
 
     def _variable(self, given: str | None) -> str | None:
         """What was counted, in the words that are given or in those of the record."""

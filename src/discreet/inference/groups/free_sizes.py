@@ -1,4 +1,4 @@
-"""Posteriors of many groups whose sizes have weights of their own: the total of a group's counts is not fixed (docs/inference.md).
+"""Posteriors of many groups whose sizes have weights of their own: the total of a group's counts is not fixed (docs/inference_proofs.md).
 
 The weight of counts x of a group is `Π_i g_i(x_i) · h(n)`, n = Σx. Under a tilt that is the slope of ln h where the posterior of n is, the
 law of n is that of independent counts times a factor that hardly changes, and one transform has all of it.
@@ -109,7 +109,7 @@ def _log_outside(found: FreeTotals, seen: NDArray[np.bool_], highest: Counts, lo
     """Bound on the logarithm of the weight of totals beyond those that are seen: e^{-δ|n - centre|} times the factor, and ln E e^{δ...}.
 
     The largest value of that product beyond a place is looked for at samples, the first and the last possible total among them. It is
-    there if the logarithm of the factor is convex, or concave and falling at once (docs/inference.md, "How far off intervals can be").
+    there if the logarithm of the factor is convex, or concave and falling (docs/inference_proofs.md, "How far off intervals can be").
     """
     length, bounds = seen.shape[1], found.bounds
     last = found.first + length - 1 - np.argmax(seen[:, ::-1], axis=1)

@@ -1,4 +1,4 @@
-"""For every group, the law of the total of all other groups, without a convolution for each (docs/inference.md, "Many groups at once").
+"""For every group, the law of the total of all others, without a convolution for each (docs/inference_proofs.md, "Many groups at once").
 
 Under a tilt that gives all groups together the public total N on average, the law of the total of all but one is a sum over frequencies,
 

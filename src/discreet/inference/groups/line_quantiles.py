@@ -1,4 +1,4 @@
-"""Quantiles of many mixtures of Beta(a + x, b + n - x) over counts x of one total n each (docs/inference.md, "Many groups at once").
+"""Quantiles of many mixtures of Beta(a + x, b + n - x) over counts x of one total n each (docs/inference_proofs.md, "Many groups at once").
 
 With `d_x = t^{a+x} (1-t)^{b+n-x-1} Γ(a+b+n) / (Γ(a+x+1) Γ(b+n-x))`, `I_t(a+x, b+n-x) = I_t(a+x+1, b+n-x-1) + d_x`. So, w the weights,
 

@@ -1,4 +1,4 @@
-"""Quantiles of many mixtures of Beta(a + x, b + r) over counts x and rests r (docs/inference.md, "Many groups at once").
+"""Quantiles of many mixtures of Beta(a + x, b + r) over counts x and rests r (docs/inference_proofs.md, "Many groups at once").
 
 With `e(x, r) = t^{a+x} (1-t)^{b+r} Γ(a+b+x+r) / (Γ(a+x+1) Γ(b+r))`,
 

@@ -1,4 +1,4 @@
-"""Totals of the cells of many groups at once, by Fourier transforms of tilted windows (docs/inference.md, "Many groups at once").
+"""Totals of the cells of many groups at once, by Fourier transforms of tilted windows (docs/inference_proofs.md, "Many groups at once").
 
 A transform of length L adds up totals that differ by multiples of L. For any δ the tilted probability of a total that is D or more above
 a place c is at most `e^{-δD} Π_i E e^{δ(X_i - ...)}`, which says how long a transform must be and what it can be wrong by. Its rounding

@@ -1,4 +1,4 @@
-"""Tilts of many groups: for each the λ under which independent counts have the total that the posterior has (docs/inference.md).
+"""Tilts of many groups: for each the λ under which independent counts have the total that the posterior has (docs/inference_proofs.md).
 
 A tilt need only be right to a part of the spread of the total, so it is found on coarse windows.
 """

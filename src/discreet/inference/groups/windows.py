@@ -1,4 +1,4 @@
-"""Windows of many cells at once: where each true count has its mass under a tilt, and its tilted law there (docs/inference.md).
+"""Windows of many cells at once: where each true count has its mass under a tilt, and its tilted law there (docs/inference_proofs.md).
 
 The factor of one cell is `g(x) = e^{-s|z - x|} Γ(a + x)/x!`. For a prior parameter of at least 1 its logarithm is concave; below 1 it is
 convex on either side of z, so that it is largest at 0, at z or at the last count. In both cases the counts whose log factor is within

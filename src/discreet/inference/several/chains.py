@@ -1,4 +1,4 @@
-"""Several releases about different records by draws: Markov chains over their true counts (docs/inference.md, "Several releases").
+"""Several releases about different records by draws: Markov chains over their true counts (docs/inference_proofs.md, "Several releases").
 
 The probabilities θ are summed out, so that a state is the counts x_r of every release and its weight is that of `pooled`. A step moves
 records between two categories of one release, or of all releases in proportion, or adds or removes records where a total is private, and

@@ -1,4 +1,4 @@
-"""Outcomes as values, and the law of true counts that one or more of them are about (docs/inference.md, "Several releases")."""
+"""Outcomes as values, and the law of true counts that one or more of them are about (docs/inference_proofs.md, "Several releases")."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Two releases about different records with noise by cell: a two-dimensional convolution over categories (docs/inference.md).
+"""Two releases about different records with noise by cell: a two-dimensional convolution over categories (docs/inference_proofs.md).
 
 With p_i and q_i the counts of category i in the first and in the second release, the weight of all counts is a product over categories,
 

@@ -1,4 +1,4 @@
-"""Several releases about different records: the law of all their counts together, summed exactly (docs/inference.md, "Several releases").
+"""Several releases about different records: the law of all their counts, summed exactly (docs/inference_proofs.md, "Several releases").
 
 Given θ the records of different releases are independent, so that counts x_r have, with X = Σ_r x_r and N = ΣX, the posterior weight
 

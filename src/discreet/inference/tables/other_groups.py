@@ -1,4 +1,4 @@
-"""What a public total of all groups says about the size of one: the law of what the other groups leave of it (docs/tables.md).
+"""What a public total of all groups says about the size of one: the law of what the other groups leave of it (docs/tables_proofs.md).
 
 Where only the total N is public, the posterior weight of a table's counts is a product over groups, on the sizes u_g that add up to N,
 

@@ -1,0 +1,168 @@
+"""Pictures of one posterior: densities of the categories' probabilities, and means with intervals of a release."""
+
+from collections.abc import Hashable, Sequence
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import RefusedError, TooLargeError
+from discreet.plotting.style import (
+    ESTIMATE,
+    PAPER,
+    QUIET,
+    SERIES,
+    drawing,
+    dress,
+    entitle,
+    entitle_figure,
+    house_style,
+    legend_below,
+    new_axes,
+    percentages,
+)
+from discreet.plotting.words import heading, label, lines_of, longest_line, named, row_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from discreet.arrays import Floats
+    from discreet.model.beta_mixtures import BetaMixture
+    from discreet.model.dirichlet import Beta
+    from discreet.record.release import Release
+
+__all__ = ["draw_release", "plot_marginals", "plot_release"]
+
+_TAIL = 1e-4
+_POINTS = 400
+_NOISE_AWARE = {"marker": "o", "markersize": 7, "linestyle": "-", "linewidth": 3, "color": ESTIMATE}
+_AS_REPORTED = {"marker": "s", "markersize": 5.5, "linestyle": "--", "linewidth": 1.1, "color": QUIET, "markerfacecolor": PAPER}
+"""Told apart by marker and line as well as by colour."""
+_AWARE, _REPORTED = "noise-aware", "as reported"
+_MEANING = {
+    _AWARE: "noise-aware: allows for the noise that protects people",
+    _REPORTED: "as reported: takes the noisy counts at face value, so it is too narrow",
+}
+"""What stands in a legend that has room for it."""
+_NO_INTERVAL = "as reported; no interval that allows for the noise"
+TALLEST = 40.0
+"""Inches: more rows of a picture are no longer read, and a picture has a largest size."""
+_WIDTH = 7.0
+_MOST_NAMED = 20
+"""Entries of a legend that fit beside the picture."""
+_SHORT = 18
+"""Characters of labels that leave room for the picture beside them."""
+
+
+def plot_marginals(marginals: "Sequence[tuple[Hashable, Beta | BetaMixture]]", ax: "Axes | None" = None) -> "Axes":
+    """The densities of the categories' probabilities, told apart by line style as well as by colour."""
+    shown = len(marginals) if len(marginals) <= _MOST_NAMED else _MOST_NAMED - 1
+    labels = [label(category) for category, _ in marginals[:shown]]
+    beside = max(map(len, labels), default=0) <= _SHORT
+    own = ax is None
+    if ax is None:
+        ax = new_axes(_WIDTH, max(3.8, 0.6 + 0.19 * len(marginals[:_MOST_NAMED])) if beside else 3.9 + 0.2 * len(labels))
+    with drawing(own=own):
+        for i, ((_, beta), look) in enumerate(zip(marginals, cycle(SERIES), strict=False)):
+            low, high = beta.ppf([_TAIL, 1.0 - _TAIL])
+            grid = np.linspace(low, high, _POINTS)
+            ax.plot(grid, beta.pdf(grid), color=look.colour, linestyle=look.dash, label=labels[i] if i < shown else None)
+        if shown < len(marginals):
+            ax.plot([], [], " ", label=f"and {len(marginals) - shown} more")
+        ax.set_xlabel("probability")
+        ax.set_ylabel("density")
+        ax.set_ylim(bottom=0.0)
+        if own:
+            percentages(ax)
+            entitle(ax, "Which probabilities are plausible: the higher the curve, the more so.")
+        if own and beside:
+            ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=2.6)
+        elif own:
+            legend_below(ax)
+        else:
+            ax.legend()
+    return ax
+
+
+def plot_release(
+    release: "Release", ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None = None, prior: Any = None
+) -> "Axes":
+    """Each category's mean and interval, a row each: noise-aware above, as reported below it. The title names the variable.
+
+    Where the noise-aware posterior is out of reach, the legend says so and the reported means stand alone.
+    """
+    own = ax is None
+    if ax is None:
+        ax = new_axes(_WIDTH, _height(release), grid="x", rows=True)
+    with drawing(own=own):
+        _fill(ax, release, mass, prior)
+        entitle(ax, heading(release, _question(variable)))
+        if own:
+            _finish(ax)
+        else:
+            ax.legend()
+    return ax
+
+
+def draw_release(release: "Release", figure: "Figure", mass: float, *, variable: str | None, prior: Any = None) -> None:
+    """Fill an empty figure with the picture that `plot_release` draws, as tall as it needs to be."""
+    figure.set_size_inches(_WIDTH, _height(release))
+    figure.set(facecolor="white", layout_engine="constrained")
+    with house_style():
+        ax = figure.add_subplot()
+        dress(ax, grid="x", rows=True)
+        _fill(ax, release, mass, prior)
+        _finish(ax)
+        entitle_figure(figure, heading(release, _question(variable)))
+
+
+def _height(release: "Release") -> float:
+    """Inches that the categories need to be read."""
+    labels = [row_label(c) for c in release.prior.categories]
+    return min(TALLEST, 1.9 + max(0.5, 0.19 * lines_of(labels)) * len(labels))
+
+
+def _finish(ax: "Axes") -> None:
+    """What axes of our own have besides: percentages, and a legend that says more and covers nothing."""
+    for line in ax.get_lines():
+        line.set_label(_MEANING.get(str(line.get_label()), str(line.get_label())))
+    percentages(ax)
+    legend_below(ax, right=longest_line([text.get_text() for text in ax.get_yticklabels()]) > _SHORT)
+
+
+def _fill(ax: "Axes", release: "Release", mass: float, prior: Any) -> None:
+    categories = release.prior.categories
+    rows = np.arange(len(categories), dtype=np.float64)
+    reported = [release.reported.marginal(c) for c in categories]
+    try:
+        aware = release.noise_aware(prior)
+        _draw_intervals(ax, rows - 0.15, [aware.marginal(c) for c in categories], mass, _AWARE, _NOISE_AWARE)
+        _draw_intervals(ax, rows + 0.15, reported, mass, _REPORTED, _AS_REPORTED)
+    except (RefusedError, TooLargeError):  # an interval that does not allow for the noise would stand alone, and look like an answer
+        means = [marginal.mean() for marginal in reported]
+        ax.plot(means, rows, "s", label=_NO_INTERVAL, color=QUIET, markerfacecolor=PAPER)
+    ax.set_yticks(rows, [row_label(c) for c in categories])
+    ax.set_ylim(len(categories) - 0.5, -0.5)
+    ax.set_xlabel(f"probability: mean and {100.0 * mass:g} % interval")
+
+
+def _question(variable: str | None) -> str:
+    name = named(variable)
+    if name is None:
+        return "How common is each category?"
+    return name if name.endswith("?") else f"How common is each value of “{name}”?"
+
+
+def _draw_intervals(
+    ax: "Axes",
+    rows: "Floats",
+    marginals: "Sequence[Beta | BetaMixture]",
+    mass: float,
+    name: str,
+    look: dict[str, Any],
+) -> None:
+    for i, (row, marginal) in enumerate(zip(rows, marginals, strict=True)):
+        low, high = marginal.interval(mass)
+        entry = name if i == 0 else None
+        ax.plot([low, marginal.mean(), high], [row] * 3, markevery=[1], label=entry, solid_capstyle="butt", **look)

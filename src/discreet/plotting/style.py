@@ -1,0 +1,266 @@
+"""The house style: the colours, markers, lines and type sizes of every picture, and how they are put on.
+
+The same mechanism has the same colour, marker and line everywhere. Colours are chosen so that people who do not see red or green tell
+them apart; lines and markers differ as well, for print without colour. Nothing here changes Matplotlib's settings for longer than a
+picture takes to draw.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import matplotlib as mpl
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "ESTIMATE",
+    "INK",
+    "MECHANISMS",
+    "NOISE",
+    "ON_DARK",
+    "PAPER",
+    "QUIET",
+    "RC",
+    "RULE",
+    "SAMPLING",
+    "SERIES",
+    "Dash",
+    "Look",
+    "add_to_title",
+    "drawing",
+    "dress",
+    "entitle",
+    "entitle_figure",
+    "house_style",
+    "legend_below",
+    "look_of",
+    "new_axes",
+    "percentages",
+]
+
+INK = "#1b1e23"
+"""Text, axes and the lattice mechanism."""
+PAPER = "#fdfdfd"
+"""The inside of hollow markers."""
+QUIET = "#57606a"
+"""What takes noisy counts at face value, and lines of reference."""
+RULE = "#d5dae0"
+"""Lines of a grid."""
+ESTIMATE = "#0b5fa5"
+"""Means and intervals that allow for the noise. The pages of `report` and `explore` have the same."""
+SAMPLING = ESTIMATE
+"""Uncertainty without privacy, in plans."""
+NOISE = "#c96a00"
+"""Uncertainty with privacy, in plans."""
+
+TITLE, TEXT, SMALL = 10.0, 9.5, 9.0
+"""Points: of titles, of labels of axes, and of ticks and legends. A figure of three panels has the same as one of one."""
+
+Dash = str | tuple[float, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one thing is drawn everywhere."""
+
+    colour: str
+    marker: str
+    dash: Dash
+    hatch: str = ""
+    hollow: bool = False
+
+    def line(self) -> dict[str, Any]:
+        """The arguments of `plot` for a line with markers."""
+        return {"color": self.colour, "linestyle": self.dash, **self.point()}
+
+    def point(self) -> dict[str, Any]:
+        """The arguments of `plot` for markers."""
+        return {
+            "marker": self.marker,
+            "markersize": 8.0 if self.marker == "*" else 5.0,
+            "markeredgewidth": 1.0,
+            "markeredgecolor": self.colour,
+            "markerfacecolor": PAPER if self.hollow else self.colour,
+        }
+
+
+MECHANISMS: Mapping[str, Look] = {
+    "LaplaceZhang": Look("#4e1202", "P", (0, (1, 1)), "++"),
+    "LaplaceDimension": Look("#51a47e", "s", (0, (6, 2)), "//"),
+    "LaplaceHistogram": Look("#9e5102", "o", (0, (9, 1.5)), ""),
+    "HellingerGlobal": Look("#858191", "X", (0, (1, 2)), "xx"),
+    "HellingerLocal": Look("#c660fc", "v", (0, (4, 1, 1, 1, 1, 1)), ".."),
+    "HellingerSmooth": Look(ESTIMATE, "^", (0, (6, 1, 2, 1)), "\\\\"),
+    "HellingerSmoothDelta": Look("#af9304", "D", (0, (3, 1.5)), "--"),
+    "Calibrated(HellingerSmooth)": Look("#a0395b", "*", (0, (5, 1, 1, 1)), "oo"),
+    "LatticeGeometric": Look(INK, "h", "-", "||"),
+}
+"""By the name of the class; tests/test_house_style.py measures how far apart the colours are."""
+
+SERIES: tuple[Look, ...] = (
+    Look(ESTIMATE, "o", "-"),
+    Look("#9e5102", "^", "--"),
+    Look("#51a47e", "D", "-."),
+    Look("#c660fc", "v", ":"),
+    Look("#a0395b", "s", (0, (3, 1.5))),
+    Look("#af9304", "X", (0, (8, 1.5))),
+    Look("#858191", "P", (0, (2, 2))),
+)
+"""For what is not a mechanism: categories, parameters, other libraries; in this order."""
+
+ON_DARK: Mapping[str, str] = {
+    "#4e1202": "#ac5a50",
+    "#51a47e": "#70c986",
+    "#9e5102": "#bf8008",
+    "#858191": "#6d6f82",
+    "#c660fc": "#a538db",
+    ESTIMATE: "#74b9f2",
+    "#af9304": "#e3f14e",
+    "#a0395b": "#c395a9",
+}
+"""What the colours become on a dark page, where `INK` becomes the page's own light one."""
+
+_OTHER = Look("#858191", "p", (0, (2, 2)), "**")
+_REMAPPED = "Remapped("
+
+
+def look_of(mechanism: str) -> Look:
+    """How a mechanism is drawn, by its name in tables. A remapped one has the look of the one inside, hollow; one unknown here is grey."""
+    if mechanism.startswith(_REMAPPED):
+        return replace(look_of(mechanism.removeprefix(_REMAPPED).removesuffix(")")), hollow=True)
+    return MECHANISMS.get(mechanism, _OTHER)
+
+
+RC: Mapping[str, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": INK,
+    "axes.facecolor": "white",
+    "axes.formatter.useoffset": True,
+    "axes.grid": True,
+    "axes.labelcolor": INK,
+    "axes.labelsize": TEXT,
+    "axes.labelweight": "normal",
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlecolor": INK,
+    "axes.titlelocation": "center",
+    "axes.titlesize": TITLE,
+    "axes.titleweight": "normal",
+    "figure.facecolor": "white",
+    "font.size": TEXT,
+    "grid.alpha": 1.0,
+    "grid.color": RULE,
+    "grid.linestyle": "-",
+    "grid.linewidth": 0.6,
+    "hatch.linewidth": 0.5,
+    "legend.fontsize": SMALL,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 5.0,
+    "text.color": INK,
+    "xtick.color": INK,
+    "xtick.labelsize": SMALL,
+    "xtick.minor.visible": False,
+    "ytick.color": INK,
+    "ytick.labelsize": SMALL,
+    "ytick.minor.visible": False,
+}
+"""Matplotlib's settings while a picture is drawn. The typeface stays the user's, who may need its letters."""
+
+
+@contextmanager
+def house_style(**more: Any) -> Iterator[None]:
+    """Draw in the house style; afterwards Matplotlib's settings are as they were. `more` are settings with `_` for the dots."""
+    with mpl.rc_context({**RC, **{name.replace("_", "."): value for name, value in more.items()}}):
+        yield
+
+
+Grid = Literal["x", "y", "both", "none"]
+
+
+def new_axes(width: float, height: float, *, grid: Grid = "both", rows: bool = False) -> "Axes":
+    """Axes of a new figure of so many inches, in the house style, on an opaque ground."""
+    import matplotlib.pyplot as plt
+
+    with house_style():
+        ax = plt.subplots(figsize=(width, height), layout="constrained")[1]
+    dress(ax, grid=grid, rows=rows)
+    return ax
+
+
+def dress(ax: "Axes", *, grid: Grid = "both", rows: bool = False) -> None:
+    """Put the style on axes that were made in it: ticks are made later, when the settings are the user's again.
+
+    With `rows` the vertical axis has names and no scale, and needs no line.
+    """
+    ax.tick_params(which="both", color=INK, labelcolor=INK, labelsize=SMALL, width=0.8)
+    ax.tick_params(which="major", length=3.5)
+    ax.grid(visible=False)
+    if grid != "none":
+        ax.grid(visible=True, axis=grid, color=RULE, linewidth=0.6, linestyle="-", alpha=1.0)
+    ax.set_axisbelow(True)
+    if rows:
+        ax.spines["left"].set_visible(False)
+        ax.tick_params(axis="y", length=0)
+
+
+def drawing(*, own: bool) -> AbstractContextManager[None]:
+    """The style for axes of our own, and nothing for those of the user's."""
+    return house_style() if own else nullcontext()
+
+
+def entitle(ax: "Axes", text: str) -> None:
+    """A title that is broken into lines at the edge of the figure."""
+    ax.set_title(text, fontsize="medium", wrap=True)
+
+
+def entitle_figure(figure: "Figure", text: str) -> None:
+    """A title above all panels of a figure, which begins at its left edge."""
+    figure.suptitle(text, x=0.01, horizontalalignment="left", multialignment="left", fontsize=TITLE, wrap=True, color=INK)
+
+
+def add_to_title(figure: "Figure", words: str) -> None:
+    """Put words at the end of the title that stands above everything."""
+    if figure.get_suptitle():
+        entitle_figure(figure, f"{figure.get_suptitle()} {words}")
+    else:
+        entitle(figure.axes[0], f"{figure.axes[0].get_title()} {words}")
+
+
+def legend_below(ax: "Axes", *, columns: int = 1, right: bool = False) -> None:
+    """A legend below the axes and the name of the horizontal one, where it covers nothing; on the right beside long labels."""
+    from matplotlib.transforms import ScaledTranslation
+
+    below = ScaledTranslation(0.0, -_BELOW / 72.0, ax.get_figure(root=True).dpi_scale_trans)  # type: ignore[union-attr]
+    ax.legend(
+        loc="upper right" if right else "upper left",
+        bbox_to_anchor=(1.0 if right else 0.0, 0.0),
+        bbox_transform=ax.transAxes + below,
+        ncols=columns,
+        borderaxespad=0.0,
+        borderpad=0.0,
+        handlelength=3.0,
+    )
+
+
+_BELOW = 39.0
+"""Points from an axis to below its ticks and its name."""
+
+
+def percentages(ax: "Axes", step: float | None = None) -> None:
+    """Shares on the horizontal axis as percentages, unless they are too close together to be told apart so; at this step, or a good one."""
+    from matplotlib.ticker import MaxNLocator, MultipleLocator
+
+    low, high = ax.get_xlim()
+    if high - low >= _FINEST:
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 2.5, 5, 10]) if step is None else MultipleLocator(step))
+        ax.xaxis.set_major_formatter(lambda value, _: f"{round(100.0 * value, 6):g} %")
+
+
+_FINEST = 1e-4

@@ -1,0 +1,239 @@
+"""Pictures of tables: a row a group, with the mean and the intervals of a share, or of a contrast with another group."""
+
+from collections.abc import Hashable, Sequence
+from math import floor, log10
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from discreet.plotting.posteriors import TALLEST
+from discreet.plotting.style import ESTIMATE, QUIET, RULE, drawing, dress, entitle, entitle_figure, house_style, new_axes, percentages
+from discreet.plotting.words import group_label, heading, label, lines_of, longest_line, named, row_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from discreet.arrays import Counts, Floats
+    from discreet.inference.tables.contrasts import ContrastSummary
+    from discreet.record.table_release import TableRelease
+
+__all__ = ["draw_contrasts", "draw_table", "plot_contrasts", "plot_groups", "plot_table"]
+
+_MOST_PANELS = 4
+_MOST_GROUPS = 180
+"""Rows that fit the tallest picture."""
+_INNER = 0.5
+"""The probability of the thick part of an interval."""
+_WIDTH, _PANEL_WIDTH = 7.0, 2.1
+_BETWEEN = 0.05
+"""Between panels, so that their numbers do not meet: a share of a panel's width."""
+_TITLE_CHARACTERS = 18
+"""Of a line above a panel."""
+_NARROWEST = 0.4
+"""The narrowest panel over the widest that still has room for numbers and a name."""
+_TWO_DECADES = 100.0
+"""Over wider ranges, ticks at 1, 2 and 5 of every decade have labels that run into each other."""
+_FARTHEST = 1e6
+"""Odds ratios beyond this, or below its inverse, are drawn at the edge."""
+
+
+def plot_groups(
+    labels: Sequence[str],
+    mean: "Floats",
+    low: "Floats",
+    high: "Floats",
+    ax: "Axes | None" = None,
+    *,
+    inner: "tuple[Floats, Floats] | None" = None,
+    reference: float | None = None,
+) -> "Axes":
+    """A dot plot: a row a group with its mean and interval, and a line at a value to compare them with.
+
+    `inner` are the ends of a shorter interval, drawn thick.
+    """
+    names, own = [row_label(text) for text in labels], ax is None
+    if ax is None:
+        ax = new_axes(_WIDTH, _height(names), grid="x", rows=True)
+    rows = np.arange(len(names))
+    with drawing(own=own):
+        if reference is not None:
+            ax.axvline(reference, color=QUIET, linewidth=1.0, linestyle=(0, (1, 1.5)), zorder=1)
+        ax.hlines(rows, low, high, color=ESTIMATE, linewidth=1.6 if inner is None else 1.0)
+        if inner is not None:
+            ax.hlines(rows, *inner, color=ESTIMATE, linewidth=3.4)
+        ax.plot(mean, rows, "o", color=ESTIMATE, markersize=5.5, markeredgecolor="white", markeredgewidth=0.7)
+        ax.set_yticks(rows, names)
+        ax.set_ylim(len(names) - 0.5, -0.5)
+        ax.grid(visible=True, axis="y", color=RULE, linewidth=0.6, linestyle="-")
+        ax.set_axisbelow(True)
+    return ax
+
+
+def _height(labels: Sequence[str], more: float = 1.5) -> float:
+    """Inches that so many rows need to be read, and more for what stands above and below."""
+    return min(TALLEST, more + max(0.22, 0.18 * lines_of(labels)) * len(labels))
+
+
+# --- shares -----------------------------------------------------------------------------------------------------------
+
+
+class _Shares:
+    """What is drawn of a table: means and intervals of the groups that fit, and in how many a category occurs."""
+
+    def __init__(self, release: "TableRelease", mass: float, prior: Any) -> None:
+        self.release, self.mass = release, mass
+        posterior = release.noise_aware(prior)
+        self.found = posterior.figures(mass)
+        # The inner interval takes as long again, which a picture of a part of a large table is not worth.
+        self.inner = posterior.figures(_INNER) if len(release.cells.groups) <= _MOST_GROUPS and mass > _INNER else None
+
+    def order(self, column: int) -> "Counts":
+        """The groups in which a category occurs, those with the largest mean first."""
+        order = np.argsort(-self.found.mean[:, column], kind="stable")
+        return np.asarray(order[self.release.cells.possible[order, column]], dtype=np.int64)
+
+    def labels(self, order: "Counts") -> list[str]:
+        return [group_label(self.release.cells.groups.key(int(i))) for i in order]
+
+    def draw(self, order: "Counts", column: int, ax: "Axes | None") -> "Axes":
+        """The rows of these groups; nothing in those where the category cannot occur."""
+        occurs = self.release.cells.possible[order, column]
+        mean, low, high = (np.where(occurs, each[order, column], np.nan) for each in (self.found.mean, self.found.low, self.found.high))
+        inner = None if self.inner is None else (self.inner.low[order, column], self.inner.high[order, column])
+        if inner is not None:
+            inner = (np.where(occurs, inner[0], np.nan), np.where(occurs, inner[1], np.nan))
+        return plot_groups(self.labels(order), mean, low, high, ax, inner=inner)
+
+    def limits(self, order: "Counts", column: int) -> tuple[float, float]:
+        """Where an axis for these groups begins and ends."""
+        occurs = self.release.cells.possible[order, column]
+        low, high = (each[order, column][occurs] for each in (self.found.low, self.found.high))
+        start, end = (low.min(), high.max()) if len(low) else (0.0, 1.0)
+        room = 0.06 * (end - start)
+        return max(start - room, min(0.0, -room)), end + room
+
+    @property
+    def meaning(self) -> str:
+        """What dots and lines are."""
+        if self.inner is None:
+            return f"mean and {100.0 * self.mass:g} % interval"
+        return f"mean, {100.0 * _INNER:g} % interval (thick) and {100.0 * self.mass:g} % interval"
+
+    def title(self, variable: str | None, otherwise: str, drawn: int, groups: int) -> str:
+        """What was asked, in how many groups, and who is protected how."""
+        name = named(variable)
+        asked = otherwise if name is None else f"{name} The answers" if name.endswith("?") else f"“{name}”"
+        columns = " and ".join(label(column) for column in self.release.cells.groups.columns)
+        left_out = groups - drawn
+        more = f" The {left_out:,} groups with the smallest means are not drawn." if left_out else ""
+        return heading(self.release, f"{asked} in {drawn:,} groups by {columns}.{more}")
+
+
+def plot_table(
+    release: "TableRelease", ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None, category: Hashable, prior: Any = None
+) -> "Axes":
+    """One category's share in every group, groups with the largest mean first."""
+    shares, column, own = _Shares(release, mass, prior), release.prior._index(category), ax is None
+    order = shares.order(column)
+    ax = shares.draw(order[:_MOST_GROUPS], column, ax)
+    with drawing(own=own):
+        if own:
+            percentages(ax)
+        ax.set_xlabel(f"probability of “{label(category)}”: {shares.meaning}")
+        entitle(ax, shares.title(variable, "How common it is", min(len(order), _MOST_GROUPS), len(order)))
+    return ax
+
+
+def draw_table(release: "TableRelease", figure: "Figure", mass: float, *, variable: str | None, prior: Any = None) -> None:
+    """A panel for each category, of at most four, beside each other; of two categories, the first says all.
+
+    All panels have the same rows. Several have the groups in their own order, unless they are too many; one panel has those with the
+    largest mean first.
+    """
+    shares, k = _Shares(release, mass, prior), release.prior.k
+    columns = range(1 if k == 2 else min(k, _MOST_PANELS))
+    every = shares.order(0) if len(columns) == 1 else np.arange(len(release.cells.groups))
+    order = every if len(every) <= _MOST_GROUPS else np.concatenate([shares.order(0), every])[:_MOST_GROUPS]
+    limits = [shares.limits(order, column) for column in columns]
+    spans = [high - low for low, high in limits]
+    same = min(spans) >= _NARROWEST * max(spans)  # panels have the same scale, unless one would be too narrow
+    labels = [row_label(text) for text in shares.labels(order)]
+    wide = max(_WIDTH, 0.5 + 0.08 * longest_line(labels) + _PANEL_WIDTH * len(columns))
+    figure.set_size_inches(wide if len(columns) > 1 else _WIDTH, _height(labels, 1.8))
+    figure.set(facecolor="white", layout_engine="constrained")
+    with house_style():
+        figure.get_layout_engine().set(wspace=_BETWEEN)  # type: ignore[union-attr]
+        axes = np.ravel(figure.subplots(1, len(columns), sharey=True, width_ratios=spans if same else None))
+        for ax, column, (low, high) in zip(axes, columns, limits, strict=True):
+            dress(ax, grid="x", rows=True)
+            shares.draw(order, column, ax)
+            ax.set_xlim(low, high)
+            percentages(ax, None if len(columns) == 1 else _step(max(spans) if same else high - low))
+            if len(columns) > 1:
+                ax.set_title(row_label(release.prior.categories[column], _TITLE_CHARACTERS))
+        what = f"probability of “{label(release.prior.categories[0])}”" if len(columns) == 1 else "probability"
+        figure.supxlabel(f"{what}: {shares.meaning}", fontsize="medium")
+        not_drawn = f" {k - len(columns):,} more categories are not drawn." if k > max(2, len(columns)) else ""
+        entitle_figure(figure, shares.title(variable, "How common each category is", len(order), len(every)) + not_drawn)
+
+
+def _step(span: float) -> float:
+    """A round number that an axis of this length has two to five of."""
+    most = span / 2.2
+    power = 10.0 ** floor(log10(most))
+    return max(factor * power for factor in (1.0, 2.0, 5.0) if factor * power <= most)
+
+
+# --- contrasts --------------------------------------------------------------------------------------------------------
+
+
+def plot_contrasts(
+    contrasts: "Sequence[ContrastSummary]",
+    quantity: Literal["difference", "odds ratio"],
+    ax: "Axes | None" = None,
+    mass: float = 0.95,
+) -> "Axes":
+    """A forest plot: a row a group with the median and the interval of its contrast, and a line where there is no difference.
+
+    Odds ratios are drawn on a logarithmic scale, which ends at a million.
+    """
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    drawn = contrasts[:_MOST_GROUPS]
+    ratios = quantity == "odds ratio"
+    median, low, high = np.array([c.odds_ratio if ratios else c.difference for c in drawn]).reshape(-1, 3).T
+    median, low, high = (np.clip(value, 1.0 / _FARTHEST, _FARTHEST) if ratios else value for value in (median, low, high))
+    ax = plot_groups([group_label(c.group) for c in drawn], median, low, high, ax, reference=1.0 if ratios else 0.0)
+    if ratios:
+        ax.set_xscale("log")
+        narrow = high.max(initial=1.0) <= _TWO_DECADES * low.min(initial=1.0)
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,)))
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_xlabel(f"{quantity}: median and {100.0 * mass:g} % interval")
+    return ax
+
+
+def draw_contrasts(
+    release: "TableRelease",
+    figure: "Figure",
+    contrasts: "Sequence[ContrastSummary]",
+    mass: float,
+    *,
+    reference: Hashable,
+    category: Hashable,
+) -> None:
+    """Forest plots of all groups against a reference group, of differences and of odds ratios beside each other; the largest first."""
+    contrasts = sorted(contrasts, key=lambda contrast: -contrast.difference[0])
+    figure.set_size_inches(9.0, _height([row_label(group_label(c.group)) for c in contrasts[:_MOST_GROUPS]], 1.8))
+    figure.set(facecolor="white", layout_engine="constrained")
+    with house_style():
+        left, right = figure.subplots(1, 2, sharey=True)
+        for ax in (left, right):
+            dress(ax, grid="x", rows=True)
+        plot_contrasts(contrasts, "difference", left, mass)
+        plot_contrasts(contrasts, "odds ratio", right, mass)
+        more = f" {len(contrasts) - _MOST_GROUPS:,} more groups are not drawn." if len(contrasts) > _MOST_GROUPS else ""
+        asked = f"“{label(category)}” in each group against “{label(group_label(reference))}”; the dotted line is no difference.{more}"
+        entitle_figure(figure, heading(release, asked))
