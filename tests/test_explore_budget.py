@@ -283,6 +283,13 @@ def test_a_password_is_in_no_answer(server: Server, location: str) -> None:
     assert all("\n" not in words(text) for text in texts)
 
 
+@pytest.mark.parametrize("location", [f"password={SECRET} dbname=x", f"curator:{SECRET}@host"])
+def test_a_url_without_its_beginning_is_a_path_that_is_not_shown(server: Server, location: str) -> None:
+    text = asked(server, "open", ledger=location)
+    assert "There is no ledger at *** yet" in words(text)
+    assert SECRET not in text
+
+
 def test_the_ledger_that_the_page_begins_with_is_shown_without_its_password() -> None:
     """That of the option comes before that of the environment."""
     with explore("--ledger", f"postgresql://curator:{SECRET}@127.0.0.1:1/db", DISCREET_LEDGER="elsewhere.db") as server:

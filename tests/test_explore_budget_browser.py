@@ -13,7 +13,7 @@ import pytest
 import discreet as dc
 from tests.explore_server import Server, explore
 from tests.test_explore_plan_browser import AXE, MINUTE, RULES, WIDTHS, until
-from tests.test_ledger_faults import database, server  # noqa: F401 - a PostgreSQL server, and an empty ledger on it
+from tests.test_ledger_faults import database, postgresql  # noqa: F401 - a PostgreSQL server, and an empty ledger on it
 from tests.test_report_browser import CHROMIUM, FLAGS, playwright
 
 pytestmark = [
@@ -54,7 +54,7 @@ def page_server() -> Iterator[Server]:
 
 
 @contextmanager
-def opened(server: Server, location: str | None, **options: Any) -> Iterator[Any]:  # noqa: F811
+def opened(server: Server, location: str | None, **options: Any) -> Iterator[Any]:
     """The screen with a ledger; whatever goes wrong on it, or is asked of anyone else, is an error, and so is a secret in an address."""
     wrong: list[str] = []
     with playwright.sync_playwright() as driver:

@@ -76,6 +76,8 @@ def test_a_filter_has_a_bar_of_its_own(where: str) -> None:
     assert found.budget.filter is not None
     assert found.divergence is not None
     assert f"<strong>{found.remaining}</strong> left in one release, of ε = 3, δ = 0.000001 in all" in card
+    assert f"a divergence of {float(found.divergence):.6g} is spent of {float(found.budget.filter.limit):.6g}" in card
+    assert "Rényi filter of order 10.26" in card
     assert len(widths(card, "second-filter", "spend")) == 36
     assert sum(widths(card, "second-filter", "spend")) == pytest.approx(float(100 * found.divergence / found.budget.filter.limit), abs=0.01)
     dc.Ledger(where).spend("panel", "0.1")

@@ -15,6 +15,7 @@ import pytest
 import discreet as dc
 from tests.explore_releases import Survey, drawn, look
 from tests.explore_server import Server, explore
+from tests.test_ledger_faults import database, postgresql  # noqa: F401 - a PostgreSQL server, and an empty ledger on it
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")]
 
@@ -105,6 +106,21 @@ def test_a_ledger_that_is_gone_keeps_a_record_readable(tmp_path: Path) -> None:
         assert drawn(server, first).n == 12_259
         assert "could not be read" in listed(server)
         assert "there is no ledger" in server.post("/release/draw", key=second)[1]
+
+
+def test_killed_on_a_server_database(tmp_path: Path, database: str) -> None:  # noqa: F811 - the fixture
+    """The same with a ledger on a PostgreSQL server, whose URL is kept."""
+    survey, flag, ledger = Survey(tmp_path), tmp_path / "flag", dc.Ledger(database)
+    ledger.create("survey", epsilon=1, unit="person")
+    with explore(before=KILLED.format(function="urandom", flag=str(flag), number=1), XDG_DATA_HOME=survey.home) as server:
+        _, key = look(server, survey.fields(ledger=database))
+        flag.touch()
+        with pytest.raises((OSError, HTTPException)):
+            server.post("/release/draw", key=key)
+    with explore(XDG_DATA_HOME=survey.home) as server:
+        assert "charged, and not drawn" in listed(server)
+        drawn(server, key)
+    assert [line.request for line in ledger.history("survey")] == [key]
 
 
 ROUNDS = 4

@@ -118,7 +118,7 @@ def _postgres_programs() -> Path | None:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
+def postgresql() -> Iterator[str]:
     """The URL of a PostgreSQL server that lives in a temporary folder and listens on a socket in it."""
     pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'discreet[postgresql]'")
     programs = _postgres_programs()
@@ -142,13 +142,13 @@ def server() -> Iterator[str]:
 
 
 @pytest.fixture
-def database(server: str) -> str:
+def database(postgresql: str) -> str:
     """The server with an empty ledger."""
     import psycopg
 
-    with psycopg.connect(server, autocommit=True) as connection:
+    with psycopg.connect(postgresql, autocommit=True) as connection:
         connection.execute("DROP TABLE IF EXISTS discreet_spend, discreet_budget, discreet_ledger")
-    return server
+    return postgresql
 
 
 @pytest.mark.slow

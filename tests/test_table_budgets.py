@@ -22,7 +22,7 @@ from discreet.ledger.ledger import Ledger, Loss
 from discreet.model.datasets import Relation, check_relation
 from tests.test_group_privacy import ADD_REMOVE, assert_charged_for_two_steps
 from tests.test_ledger_commands import assert_refused, invoke
-from tests.test_ledger_faults import database, server  # noqa: F401  fixtures
+from tests.test_ledger_faults import database, postgresql  # noqa: F401  fixtures
 
 BY = {"region": ["north", "south"], "sex": ["f", "m"]}
 TABLE = np.array([[1, 2, 3], [0, 1, 1], [0, 0, 0], [5, 0, 1]])

@@ -76,8 +76,8 @@ def create_form(*, first: bool) -> Html:
     fields = [
         _text("dataset", "Name of the dataset", "Those whose answers are in it should be in no other dataset: their losses add up."),
         _text("epsilon", "ε in all", "All that may ever be spent; a decimal or a fraction such as 1/3.", numeric=True),
-        _choice("unit", "It is about", {**UNITS}, "A person may have several records; then releases must say whose a record is."),
-        _choice("public", "What releases publish about the data", {**PUBLIC}, "“Nothing” hides even whether someone took part."),
+        _choice("unit", "It is about", UNITS, "A person may have several records; then releases must say whose a record is."),
+        _choice("public", "What releases publish about the data", PUBLIC, "“Nothing” hides even whether someone took part."),
         element("div", _text("by", "Columns of the groups", "Such as region, sex. Nobody's values in them are hidden."), class_="by"),
         element(
             "details",

@@ -17,9 +17,9 @@ from discreet.validation import shown
 
 CREATE_FIELDS = ("dataset", "epsilon", "delta", "unit", "public", "by", "planned", "create")
 """The fields of the form that creates a dataset; beside the last, its button, it is said what the ledger refuses."""
-UNITS: Mapping[Unit, str] = {"record": "One record", "person": "One person, with all their records"}
+UNITS: Mapping[str, str] = {"record": "One record", "person": "One person, with all their records"}
 PublicKind = Literal["total", "sizes", "nothing"]
-PUBLIC: Mapping[PublicKind, str] = {
+PUBLIC: Mapping[str, str] = {
     "total": "How many records there are",
     "sizes": "How many each group has",
     "nothing": "Nothing",

@@ -11,7 +11,7 @@ from discreet.commands.ledger import hidden, left_words
 from discreet.errors import BudgetError, InvalidInputError
 from discreet.explore.budget_picture import Segment, spends_bar
 from discreet.explore.ledgers import opened
-from discreet.ledger.budgets import Budget, Charge, Loss, Spend, checked_promise
+from discreet.ledger.budgets import Charge, Loss, Spend, checked_promise
 from discreet.ledger.charges import charge_for
 from discreet.ledger.statements import Statement, check_affordable
 from discreet.record.guarantee import Guarantee
@@ -53,7 +53,7 @@ def budget_card(
         *_bars(statement, charge, refused=refusal is not None, place=place),
         *([_legend(statement, charge, refused=refusal is not None)] if statement.spends or charge is not None else []),
         *_preview(statement, charge, refusal),
-        _facts(budget),
+        _facts(statement),
     ]
     return element("article", *parts, class_="budget-card")
 
@@ -171,15 +171,14 @@ def _preview(statement: Statement, charge: Charge | None, refusal: str | None) -
     return [element("p", "This release would be charged ", element("strong", loss), f"{why} and leave {after}.", class_="budget-preview")]
 
 
-def _facts(budget: Budget) -> Html:
-    """What a budget is about, in plain words."""
-    rule = "the plain sum of what is charged"
-    if budget.filter is not None:
-        rule = f"a {budget.filter}: releases are taken beyond the plain sum, however each is chosen in view of the earlier ones"
-    rows = {
-        "About": f"one {budget.unit} (neighbours: {budget.neighbours.of(budget.unit)})",
-        "Hides": hidden(budget.neighbours),
-        "Kept by": rule,
-        "Since": f"{budget.created} (UTC)",
-    }
+def _facts(statement: Statement) -> Html:
+    """What a budget is about and how it is kept, in plain words."""
+    budget, kept = statement.budget, statement.budget.filter
+    rows = {"About": f"one {budget.unit} (neighbours: {budget.neighbours.of(budget.unit)})", "Hides": hidden(budget.neighbours)}
+    if kept is None or statement.divergence is None:
+        rows["Kept by"] = "the plain sum of what is charged"
+    else:
+        rows["Kept by"] = f"a {kept}: releases are taken beyond the plain sum, however each is chosen in view of the earlier ones"
+        rows["Filter"] = f"a divergence of {float(statement.divergence):.6g} is spent of {float(kept.limit):.6g}"
+    rows["Since"] = f"{budget.created} (UTC)"
     return element("dl", *(joined(element("dt", word), element("dd", text)) for word, text in rows.items()), class_="budget-facts")

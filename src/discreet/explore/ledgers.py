@@ -16,6 +16,8 @@ _KEPT = 32
 """URLs with a password that are remembered."""
 _SHORTEST = 3
 """Characters: a shorter password is not looked for in a message, in which it would be anywhere."""
+_WITHOUT_SCHEME = re.compile(r"^[^/]*:[^/]*@|password\s*=", re.IGNORECASE)
+"""How a path begins that someone meant for a URL, or for the words that PostgreSQL's own programs take: it may hold a password."""
 _UNREADABLE = "there is no ledger here; a database is named by a URL such as postgresql://user@host/database"
 
 
@@ -29,7 +31,7 @@ class Ledgers:
 
     def shown(self, location: str) -> str:
         """What the page shows and sends back in place of a location that has a password."""
-        shown = shown_location(location)
+        shown = HIDDEN if _is_meant_for_a_url(location) else shown_location(location)
         if shown != location:
             self._by_shown[shown] = location
             self._by_shown.move_to_end(shown)
@@ -51,9 +53,12 @@ def opened(location: str) -> Iterator[Ledger]:
         raise type(error)(_without_passwords(" ".join(str(error).split()), location)) from None
 
 
+def _is_meant_for_a_url(location: str) -> bool:
+    return "://" not in location and _WITHOUT_SCHEME.search(location) is not None
+
+
 def _without_passwords(message: str, location: str) -> str:
-    looks_like_a_url = re.search(r":.*@|password\s*=", location, re.IGNORECASE | re.DOTALL)
-    if "://" not in location and looks_like_a_url:  # it was taken for a path, which messages name
+    if _is_meant_for_a_url(location):  # it was taken for a path, which messages name
         return _UNREADABLE
     passwords = [*re.findall(r"://[^:@]*:(.*)@", location, re.DOTALL), *re.findall(r"password=([^&]*)", location, re.IGNORECASE)]
     for password in sorted({form for given in passwords for form in (given, unquote(given))}, key=len, reverse=True):
