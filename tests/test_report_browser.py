@@ -61,8 +61,9 @@ def _opened(report: Path, profile: Path, viewport: "ViewportSize", scheme: Liter
 def _every_figure_is_visible(page: "Page") -> None:
     figures = [item for item in ITEMS.values() if isinstance(item, Figure)]
     for figure in figures:
-        panels = page.locator(f'[id="{figure.id}"] svg')
+        panels = page.locator(f'[id="{figure.id}"] .panel svg')
         assert panels.count() == len(figure.panels), figure.id
+        assert page.locator(f'[id="{figure.id}"] .legend').count() == 1, figure.id
         for i in range(panels.count()):
             box = panels.nth(i).bounding_box()
             assert panels.nth(i).is_visible()
@@ -71,6 +72,13 @@ def _every_figure_is_visible(page: "Page") -> None:
             assert box["height"] > 200
     for item in ITEMS.values():
         assert page.locator(f'[id="{item.id}"]').is_visible()
+
+
+def _letters_are_equally_large(page: "Page") -> None:
+    """A point of every panel, of however many a figure has, is a point of the page: 4/3 pixels."""
+    scales = page.eval_on_selector_all(".panel svg", "all => all.map(one => one.getBoundingClientRect().width / one.viewBox.baseVal.width)")
+    assert scales == pytest.approx([4 / 3] * len(scales), rel=1e-3)
+    assert len(scales) > len(ITEMS)
 
 
 def _ids(page: "Page") -> list[str]:
@@ -113,6 +121,7 @@ def test_the_report_in_a_browser(tmp_path: Path) -> None:
     report = reproduce_all(Plan.of(tmp_path / "report", quick=True, jobs=2)).report
     with _opened(report, tmp_path / "wide", WIDE, "light") as page:
         _every_figure_is_visible(page)
+        _letters_are_equally_large(page)
         _no_sideways_scrolling(page)
         _the_table_sorts_and_filters(page)
         _links_lead_somewhere(page)
