@@ -1,5 +1,6 @@
 """The screen for releases, by its requests: one charge and one draw for a key, and nothing private in any answer. The server is real."""
 
+import json
 import re
 import shlex
 import stat
@@ -116,6 +117,17 @@ def test_two_keys_for_what_is_left_of_one(server: Server, survey: Survey, tmp_pa
     assert server.post("/release/record", key=keys[1])[0] == 422
 
 
+@pytest.mark.parametrize(("column", "name"), [("ris\xa0k", "a.csv"), ("ris\u200ck", "a.csv"), ("risk", "b\xa0.csv"), ("r" * 1100, "a.csv")])
+def test_no_name_stops_a_release_once_it_was_looked_at(server: Server, survey: Survey, tmp_path: Path, column: str, name: str) -> None:
+    """A ledger notes printable text of some length."""
+    (tmp_path / name).write_text(f"{column}\nlow\nhigh\n", "utf-8")
+    ledger = Survey(tmp_path).ledger
+    dc.Ledger(ledger).create("rows", epsilon=1)
+    fields = survey.fields(file=str(tmp_path / name), column=column, privacy_id="", variable="risk", ledger=ledger, dataset="rows")
+    _, key = look(server, fields)
+    assert drawn(server, key).n == 2
+
+
 def test_a_file_that_changed_is_looked_at_again(server: Server, survey: Survey, tmp_path: Path) -> None:
     file = tmp_path / "risk.csv"
     file.write_text("risk\nlow\nhigh\n")
@@ -146,6 +158,8 @@ FORMS = {
         "12,000: discreet release",
     ),
     "ledger": ({"ledger": "/nowhere/ledger.db"}, "dataset", "does not exist"),
+    "ledger's URL": ({"ledger": "postgresql://user:pass@word@127.0.0.1/none"}, "ledger", "write it as %40"),
+    "ledger's kind": ({"ledger": "mysql://user@127.0.0.1/none"}, "ledger", "'mysql' is not supported"),
     "dataset": ({"dataset": "other"}, "dataset", "is not in the ledger"),
     "unit": ({"privacy_id": ""}, "dataset", "protects persons"),
     "title": ({"title": "a\u202eb"}, "title", "direction of writing"),
@@ -217,6 +231,23 @@ def test_only_the_owner_can_read_what_is_kept(server: Server, survey: Survey) ->
     assert {stat.S_IMODE(path.stat().st_mode) for path in survey.kept.iterdir()} == {0o600}
 
 
+NO_LINKS = """
+import os
+def refuses(*_):
+    raise OSError(1, "Operation not permitted")
+os.link = refuses
+"""
+"""Python that makes every file system one without links."""
+
+
+def test_only_the_owner_can_read_what_is_kept_without_links(survey: Survey, tmp_path: Path) -> None:
+    small = tmp_path / "small.csv"
+    small.write_text("who,risk\n1,low\n")
+    with explore(before=NO_LINKS, XDG_DATA_HOME=str(tmp_path)) as server:
+        _, key = look(server, survey.fields(file=str(small), epsilon="0.361"))
+    assert stat.S_IMODE((tmp_path / "discreet" / "releases" / f"{key}.json").stat().st_mode) == 0o600
+
+
 @pytest.mark.parametrize("key", ["", "x", "0" * 32, "../../../etc/passwd", "asking"])
 def test_other_keys_are_unknown(server: Server, survey: Survey, key: str) -> None:
     before = survey.spends()
@@ -231,8 +262,54 @@ def test_removing(server: Server, survey: Survey) -> None:
     drawn(server, keys[0])
     for key in keys:
         assert (survey.kept / f"{key}.json").exists()
-        assert key not in server.post("/release/remove", key=key)[1]
+        assert key not in server.post("/release/remove", key=key, state="drawn" if key == keys[0] else "asked")[1]
         assert not list(survey.kept.glob(f"{key}*"))
+
+
+def test_what_was_drawn_since_it_was_listed_is_not_removed(server: Server, survey: Survey) -> None:
+    """One tab lists what was only looked at, another draws it: pressing Remove in the first must not lose what was paid for."""
+    _, key = look(server, survey.fields(epsilon="0.371"))
+    row = next(form for form in server.post("/release/list")[1].split("</form>") if key in form)
+    assert 'name="state" value="asked"' in row
+    record = drawn(server, key)
+    assert "drawn in the meantime" in server.post("/release/remove", key=key, state="asked")[1]
+    assert drawn(server, key).to_json() == record.to_json()
+
+
+def test_a_file_that_goes_away_hides_no_other(server: Server, survey: Survey) -> None:
+    """Another tab may remove one while the folder is listed: what was asked must be found all the same, and not get a second key."""
+    fields = survey.fields(epsilon="0.372")
+    _, key = look(server, fields)
+    gone = survey.kept / f"{'0' * 32}.json"
+    gone.symlink_to(survey.folder / "nowhere")
+    assert look(server, fields)[1] == key
+    assert key in server.post("/release/list")[1]
+    gone.unlink()
+
+
+def test_a_kept_file_that_was_changed_is_said_to_be(server: Server, survey: Survey) -> None:
+    """It hides no other, and nothing is charged for it."""
+    before = survey.spends()
+    _, other = look(server, survey.fields(epsilon="0.373"))
+    _, key = look(server, survey.fields(epsilon="0.374"))
+    place = survey.kept / f"{key}.json"
+    asked = json.loads(place.read_text())
+    for changed in ({"fields": []}, {"fields": {"column": 5}}, {"ledger": 5}, {"record": 5}, {"record": "x"}, {"day": 5}):
+        place.write_text(json.dumps(asked | changed))
+        assert other in server.post("/release/list")[1]
+        status, text = server.post("/release/draw", key=key)
+        assert (status, "It was not drawn" in text) == (200, True)
+    assert survey.spends() == before
+    place.unlink()
+
+
+def test_a_release_is_of_the_day_on_which_it_was_drawn(server: Server, survey: Survey) -> None:
+    _, key = look(server, survey.fields(epsilon="0.375"))
+    place = survey.kept / f"{key}.json"
+    asked = json.loads(place.read_text())
+    place.write_text(json.dumps(asked | {"day": "2001-02-03"}))
+    assert "2001-02-03" in server.post("/release/list")[1]
+    assert "2001-02-03" not in server.post("/release/draw", key=key)[1]
 
 
 def test_a_password_is_not_kept(server: Server, survey: Survey) -> None:

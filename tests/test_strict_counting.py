@@ -368,6 +368,28 @@ def test_files_of_other_types_are_refused_by_their_types_alone(tmp_path: Path) -
     assert len(seen) == 1
 
 
+def test_an_id_that_is_a_time_is_refused_by_its_type_alone(tmp_path: Path) -> None:
+    """An engine refuses a time that is too large for it, so that one person's id would decide."""
+    for kind in (pa.duration("s"), pa.duration("ms"), pa.timestamp("ms", "UTC"), pa.timestamp("us")):
+        seen = set()
+        for last in (3, 2**63 - 1):
+            pq.write_table(pa.table({"risk": ["low", "low"], "who": pa.array([1, last]).view(kind)}), tmp_path / "a.parquet")
+            with pytest.raises(InvalidInputError, match="cannot be counted strictly") as refused:
+                count(tmp_path / "a.parquet", "risk", LABELS, "who", **STRICT)
+            seen.add(str(refused.value))
+        assert len(seen) == 1
+
+
+def test_of_a_nested_type_only_its_name_is_shown(tmp_path: Path) -> None:
+    """Libraries make the fields of a struct from the keys of the data."""
+    pq.write_table(pa.table({"risk": [{"Ada Lovelace": 1}], "other": ["low"]}), tmp_path / "a.parquet")
+    for column, privacy_id in (("risk", None), ("other", "risk")):
+        for options in (STRICT, STRICT | {"strict": False}):
+            with pytest.raises(InvalidInputError, match="has type Struct;") as refused:
+                count(tmp_path / "a.parquet", column, LABELS, privacy_id, **options)
+            assert "Ada" not in str(refused.value)
+
+
 def test_categories_that_are_numbers_are_refused_whatever_they_are() -> None:
     """In pandas one missing value makes floats of whole numbers, which are written otherwise: every count would move."""
     for values in ([1, 1, 2], [1, 1, None], [1, 1.5, 2]):

@@ -27,13 +27,13 @@ from discreet.commands.data import (
     StrictOption,
     WeightOption,
     check_labels,
+    note_of,
     opened,
     parse_cells,
     parse_groups,
     parse_labels,
     parse_mapping,
     parse_other_groups,
-    short_name,
 )
 from discreet.commands.files import check_picture, check_place, save_picture, tell_name, write_new
 from discreet.commands.options import (
@@ -142,7 +142,7 @@ def release(
             )
         options |= {} if groups is None else {"by": groups, "impossible": cells["impossible"]}
         ready = prepared(mechanism, known, published, counts, level, options, words)
-        found = _released(ready, ledger, dataset, note=f"{column} of {short_name(file)}", yes=yes)
+        found = _released(ready, ledger, dataset, note=note_of(column, file), yes=yes)
         if output is not None:
             _keep(found, output)
         if not quiet and (as_json or output is None):

@@ -156,7 +156,10 @@ class Question:
         )
 
     def check_columns(self, schema: Mapping[str, nw.dtypes.DType]) -> None:
-        """Refuse a table without the columns, or with one whose values have no plain equality."""
+        """Refuse a table without the columns, or with one whose values have no plain equality.
+
+        Of a type only its name is shown: the fields of a nested one may have been made from data.
+        """
         known = ", ".join(repr(known) for known in list(schema)[:_SHOWN_NAMES]) + (", ..." if len(schema) > _SHOWN_NAMES else "")
         check_names(schema, self.names, f"; the columns are {known}")
         for name, declared in self.coded:
@@ -165,12 +168,20 @@ class Question:
                 other = f"convert it to text that is written like the {declared.are}"
                 advice = "convert_dtypes() may find one of these in it" if mixed else other
                 raise InvalidInputError(
-                    f"column {name!r} has type {schema[name]}; text, whole numbers and truth values can be counted: {advice}"
+                    f"column {name!r} has type {type(schema[name]).__name__}; text, whole numbers and truth values can be counted: {advice}"
                 )
-        if self.privacy_id is not None and schema[self.privacy_id].is_nested():
-            raise InvalidInputError(f"privacy_id {self.privacy_id!r} has type {schema[self.privacy_id]}; an id must be one plain value")
+        if self.privacy_id is not None:
+            self._check_id(self.privacy_id, schema[self.privacy_id])
         if self.weight is not None and kind_of(schema[self.weight]) in (None, "truth values"):
-            raise InvalidInputError(f"weight {self.weight!r} has type {schema[self.weight]}; a weight must be a whole number")
+            kind = type(schema[self.weight]).__name__
+            raise InvalidInputError(f"weight {self.weight!r} has type {kind}; a weight must be a whole number")
+
+    def _check_id(self, name: str, kind: nw.dtypes.DType) -> None:
+        said = f"privacy_id {name!r} has type {type(kind).__name__}"
+        if kind.is_nested():
+            raise InvalidInputError(f"{said}; an id must be one plain value")
+        if self.strict and kind.is_temporal():  # an engine refuses a table for a time beyond those it knows
+            raise InvalidInputError(f"{said}, which cannot be counted strictly, because one may be too large to be read: make it text")
 
 
 _SHOWN_NAMES = 20

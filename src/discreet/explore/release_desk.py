@@ -13,6 +13,7 @@ from discreet.explore.ledgers import Ledgers, opened
 from discreet.explore.release_question import Question
 from discreet.explore.release_store import Asked, Store
 from discreet.explore.uploads import Uploads
+from discreet.ledger.database import HIDDEN
 from discreet.ledger.ledger import Ledger
 
 _WORKERS = 2
@@ -44,7 +45,7 @@ class Desk:
         if not named:
             raise FieldError("ledger", "name a ledger: the path of its file, or the URL of a PostgreSQL database; Budget makes a new one")
         try:
-            return named if "://" in named else str(Path(named).expanduser().absolute())
+            return named if "://" in named or named == HIDDEN else str(Path(named).expanduser().absolute())
         except RuntimeError:
             raise FieldError("ledger", "the path begins with the home directory of a user who is not known here") from None
 

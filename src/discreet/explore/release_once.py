@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet import limits
+from discreet.commands.data import note_of
 from discreet.commands.release_steps import check_budget, prepared, relation_of
 from discreet.data.count import count
 from discreet.errors import DiscreetError, InvalidInputError, LedgerError
@@ -70,7 +71,7 @@ def draw_once(store: Store, key: str, source: Path | str, ledger: Ledger) -> Ask
             paid = "nothing was spent" if line is None else "its charge stands, and it can be drawn from the file as it was"
             raise InvalidInputError(f"the file has another number of records than when you looked; {paid}: look again")
         if line is None:
-            note = f"{question.column} of {Path(question['file'] or question['upload']).name}"
+            note = note_of(question.column, question["file"] or question["upload"])
             drawn = ledger.draw(question.dataset, ready, note=note, request=key)
         else:
             _check_line(line, ready)

@@ -93,6 +93,8 @@ def _field_of(error: DiscreetError) -> str:
         return "dataset"
     if str(error).startswith(("there is no column", "column ")):
         return "column"
+    if str(error).startswith(("a ledger ", "the ledger's ", "the user or the password in the ledger's ")):
+        return "ledger"
     return "file" if isinstance(error, SourceError | InvalidInputError) else "mechanism"
 
 
@@ -106,10 +108,12 @@ async def _draw(request: Request) -> Response:
     desk, fields = _desk(request), await typed(request)
     key = fields.get("key", "")
 
-    def once() -> Asked:
+    def once() -> Html:
         asked = desk.store.find(key)
-        if asked.record is not None:
-            return asked
+        found = asked if asked.record is not None else made(asked)
+        return drawn(found, Release.from_json(found.record or ""), again=False)
+
+    def made(asked: Asked) -> Asked:
         desk.drawing.add(key)
         try:
             with desk.ledger(asked.ledger) as ledger:
@@ -120,15 +124,14 @@ async def _draw(request: Request) -> Response:
         return found
 
     try:
-        asked = await to_thread.run_sync(once, limiter=desk.workers)
+        shown = await to_thread.run_sync(once, limiter=desk.workers)
     except (DiscreetError, WrongError) as error:
         said = str(error) if isinstance(error, DiscreetError) else "the question is not one that this version of discreet takes"
         told = "It was not drawn: "
         return HTMLResponse(
             element("p", told, said, ". The list below says whether it was charged.", class_="warn", role="alert"), headers=_CHANGED
         )
-    assert asked.record is not None  # noqa: S101
-    return HTMLResponse(drawn(asked, Release.from_json(asked.record), again=False), headers=_CHANGED)
+    return HTMLResponse(shown, headers=_CHANGED)
 
 
 async def _listed(request: Request) -> Response:
@@ -153,13 +156,16 @@ def _state(desk: Desk, asked: Asked) -> State:
 
 
 async def _remove(request: Request) -> Response:
-    """A release that was charged and not drawn stays: it could not be drawn any more."""
+    """A release that was charged and not drawn stays: it could not be drawn any more. So does one that was drawn since it was listed."""
     desk, fields = _desk(request), await typed(request)
 
     def removed() -> None:
         with desk.store.alone(fields.get("key", "")) as asked:
-            if _state(desk, asked) not in ("drawn", "asked"):
+            found = _state(desk, asked)
+            if found not in ("drawn", "asked"):
                 raise InvalidInputError("this release was charged and not drawn: draw it first")
+            if found != fields.get("state"):
+                raise InvalidInputError("this release was drawn in the meantime, and nothing was removed: open the page again to see it")
             desk.store.remove(asked.key)
             desk.forget_sent(asked.key)
 

@@ -47,6 +47,7 @@ class Asked:
     described: Mapping[str, Any]
     """The mechanism, as the ledger describes it: what is drawn must be what was looked at."""
     day: date
+    """On which it was asked for or, once it is drawn, drawn."""
     record: str | None = field(default=None, repr=False)
     """Once it is drawn."""
 
@@ -97,7 +98,7 @@ class Store:
 
     def keep(self, asked: Asked, record: str) -> Asked:
         """Keep what was drawn. The key must be held `alone`, and have no record."""
-        drawn = replace(asked, record=record)
+        drawn = replace(asked, record=record, day=today())
         place = self._place(asked.key)
         with written_beside(place, partial(_write, drawn), mode=_PRIVATE) as written:
             put_over(written, place)
@@ -110,12 +111,8 @@ class Store:
 
     def every(self) -> list[Asked]:
         """The questions that were asked last, the newest first; a file that cannot be read is none."""
-        try:
-            places = sorted(self._folder.glob("*.json"), key=lambda place: place.stat().st_mtime_ns, reverse=True)
-        except OSError:
-            return []
         found = []
-        for place in places[:_MOST]:
+        for place in sorted(self._folder.glob("*.json"), key=_changed, reverse=True)[:_MOST]:
             try:
                 found.append(self.find(place.stem))
             except DiscreetError:
@@ -160,6 +157,14 @@ def default_folder() -> Path:
     return (Path(home) if Path(home).is_absolute() else Path.home() / ".local" / "share") / "discreet" / "releases"
 
 
+def _changed(place: Path) -> int:
+    """When a file was changed last; long ago for one that somebody removes meanwhile."""
+    try:
+        return place.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 def _write(asked: Asked, file: Any) -> None:
     written = {
         "version": _VERSION,
@@ -175,10 +180,11 @@ def _write(asked: Asked, file: Any) -> None:
 def _read(key: str, content: bytes) -> Asked:
     try:
         found = json.loads(content)
-        version, asked = found["version"], (found["fields"], found["ledger"], found["described"], date.fromisoformat(found["day"]))
-        drawn = found["record"]
-    except (KeyError, TypeError, ValueError):
+        version, day = found["version"], date.fromisoformat(found["day"])
+        asked = Asked(key, found["fields"], found["ledger"], found["described"], day, found["record"])
+        typed = [*asked.fields.items(), (asked.ledger, asked.record or "")]
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         version = None
-    if version != _VERSION:
+    if version != _VERSION or not all(isinstance(text, str) for pair in typed for text in pair):
         raise DiscreetError("the file of this release was changed, or was written by another version of discreet")
-    return Asked(key, *asked, drawn)
+    return asked

@@ -177,7 +177,7 @@ def _row(asked: Asked, state: State) -> Html:
         )
     return element(
         "form",
-        *hidden(key=asked.key),
+        *hidden(key=asked.key, state=state),
         words,
         *again,
         element("div", *buttons, class_="downloads"),

@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from shutil import copyfileobj
+from stat import S_IMODE
 from typing import BinaryIO
 
 from discreet.errors import DiscreetError
@@ -56,7 +57,7 @@ def is_moved(partial: Path, place: Path) -> bool:
     except OSError:  # a file system without links
         try:
             with partial.open("rb") as content:
-                _write(place, lambda file: copyfileobj(content, file))
+                _write(place, lambda file: copyfileobj(content, file), S_IMODE(partial.stat().st_mode))
         except FileExistsError:
             return False
     _sync_folder(place.parent)
