@@ -294,7 +294,15 @@ def test_a_kept_file_that_was_changed_is_said_to_be(server: Server, survey: Surv
     _, key = look(server, survey.fields(epsilon="0.374"))
     place = survey.kept / f"{key}.json"
     asked = json.loads(place.read_text())
-    for changed in ({"fields": []}, {"fields": {"column": 5}}, {"ledger": 5}, {"record": 5}, {"record": "x"}, {"day": 5}):
+    changes: list[dict[str, object]] = [
+        {"fields": []},
+        {"fields": {"column": 5}},
+        {"ledger": 5},
+        {"record": 5},
+        {"record": "x"},
+        {"day": 5},
+    ]
+    for changed in changes:
         place.write_text(json.dumps(asked | changed))
         assert other in server.post("/release/list")[1]
         status, text = server.post("/release/draw", key=key)
