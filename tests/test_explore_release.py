@@ -142,6 +142,7 @@ def test_a_file_that_changed_is_looked_at_again(server: Server, survey: Survey, 
 FORMS = {
     "nothing": ({}, "categories", "at least two"),
     "standard input": ({"file": "-"}, "file", "standard input"),
+    "folders": ({"file": "/**/*.csv"}, "file", "all folders of a disk"),
     "both": ({"upload": "x"}, "file", "one of the two"),
     "no file": ({"file": "/nowhere/x.csv"}, "file", "there is no file"),
     "no home": ({"other": "elsewhere"}, "other", "not one of the categories"),

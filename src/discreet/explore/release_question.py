@@ -134,6 +134,8 @@ def _file(path: str, upload: str) -> None:
         raise InvalidInputError("give the path of a file, or choose one to send to this page: one of the two")
     if path == STANDARD_INPUT:
         raise InvalidInputError("standard input is for the command line: give the path of a file, or choose one")
+    if "**" in path:
+        raise InvalidInputError("** may go through all folders of a disk, and is for the command line: name the folder, as in data/*.csv")
 
 
 def _lines(text: str) -> list[str]:

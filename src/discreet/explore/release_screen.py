@@ -138,7 +138,14 @@ async def _listed(request: Request) -> Response:
     desk = _desk(request)
 
     def states() -> list[tuple[Asked, State]]:
-        return [(asked, _state(desk, asked)) for asked in desk.store.every()[:_LISTED]]
+        found: list[tuple[Asked, State]] = []
+        silent: set[str] = set()  # a ledger that does not answer is waited for once
+        for asked in desk.store.every()[:_LISTED]:
+            now: State = "unknown" if asked.record is None and asked.ledger in silent else _state(desk, asked)
+            if now == "unknown":
+                silent.add(asked.ledger)
+            found.append((asked, now))
+        return found
 
     return HTMLResponse(listed(await to_thread.run_sync(states)))
 
