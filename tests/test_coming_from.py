@@ -60,6 +60,8 @@ def test_the_blocks_that_run_here_count_each_person_once(tmp_path: Path, monkeyp
             assert count_persons(noisy), f"line {step.line}"
             counted += 1
     assert counted == 3
+    with pytest.raises(dc.ClaimError):  # what another library drew is no record of discreet's
+        dc.Release.from_json(namespace["read"].to_json())
 
 
 @pytest.mark.slow

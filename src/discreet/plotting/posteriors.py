@@ -120,7 +120,7 @@ def draw_release(release: "Release", figure: "Figure", mass: float, *, variable:
 def _height(release: "Release") -> float:
     """Inches that the categories need to be read."""
     labels = [row_label(c) for c in release.prior.categories]
-    return min(TALLEST, 1.9 + max(0.5, 0.19 * lines_of(labels)) * len(labels))
+    return min(TALLEST, 1.9 + max(0.55, 0.19 * lines_of(labels)) * len(labels))
 
 
 def _finish(ax: "Axes") -> None:

@@ -189,8 +189,10 @@ def new_axes(width: float, height: float, *, grid: Grid = "both", rows: bool = F
     """Axes of a new figure of so many inches, in the house style, on an opaque ground."""
     import matplotlib.pyplot as plt
 
+    # The first figure loads what shows it, which may change settings to stay: so it is made outside the style.
+    figure = plt.figure(figsize=(width, height), layout="constrained", facecolor="white")
     with house_style():
-        ax = plt.subplots(figsize=(width, height), layout="constrained")[1]
+        ax = figure.add_subplot()
     dress(ax, grid=grid, rows=rows)
     return ax
 
