@@ -6,6 +6,7 @@ from typing import Literal
 
 import matplotlib.pyplot as plt
 import pytest
+from matplotlib.figure import Figure
 
 import discreet as dc
 from discreet.inference.tables.contrasts import ContrastSummary
@@ -49,6 +50,14 @@ def test_the_title_claims_no_privacy_where_none_is_promised() -> None:
     release = dc.HellingerLocal(dc.Beta(1, 1), 30, 1).release([10, 20], allow_nonprivate=True)
     title = "How common is each value of “cost in \\$”?\nEstimated from 30 records, without any privacy guarantee."
     assert release.plot(variable="cost in $").get_title() == title
+
+
+def test_the_title_of_one_category_in_groups_names_it() -> None:
+    prior = dc.Dirichlet([1, 1], categories=["yes", "no"])
+    table = dc.LatticeGeometric(prior, n=[9, 7], epsilon=1, by={"region": ["north", "south"]}).release([[5, 4], [3, 4]])
+    assert table.plot(category="no").get_title().startswith("How common “no” is in 2 groups by region.")
+    table.draw_on(figure := Figure())
+    assert figure.get_suptitle().startswith("How common “yes” is in 2 groups by region.")
 
 
 def test_plots_draw_on_the_axes_they_are_given() -> None:

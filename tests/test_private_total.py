@@ -366,6 +366,7 @@ def test_limits_are_the_public_ones() -> None:
         (lambda n: np.zeros(3), "a log weight for each n"),
         (lambda n: np.full(n.shape, np.inf), r"\+inf"),
         (lambda n: 2.0 * n, "no posterior"),
+        (lambda n: n - np.log1p(n), "no posterior"),  # slower than e^{εn}, and the weights of totals still fall like 1/n only
         (3.5, "one axis"),
         (object(), "must be 'flat'"),
     ],

@@ -141,7 +141,7 @@ def plot_table(
         if own:
             percentages(ax)
         ax.set_xlabel(f"probability of “{label(category)}”: {shares.meaning}")
-        entitle(ax, shares.title(variable, "How common it is", min(len(order), _MOST_GROUPS), len(order)))
+        entitle(ax, shares.title(variable, f"How common “{label(category)}” is", min(len(order), _MOST_GROUPS), len(order)))
     return ax
 
 
@@ -174,10 +174,11 @@ def draw_table(release: "TableRelease", figure: "Figure", mass: float, *, variab
             percentages(ax, None if len(columns) == 1 else _step(max(spans) if same else high - low))
             if len(columns) > 1:
                 ax.set_title(row_label(release.prior.categories[column], _TITLE_CHARACTERS))
-        what = f"probability of “{label(release.prior.categories[0])}”" if len(columns) == 1 else "probability"
+        first = f"“{label(release.prior.categories[0])}”"
+        what, asked = (f"probability of {first}", first) if len(columns) == 1 else ("probability", "each category")
         figure.supxlabel(f"{what}: {shares.meaning}", fontsize="medium")
         not_drawn = f" {k - len(columns):,} more categories are not drawn." if k > max(2, len(columns)) else ""
-        entitle_figure(figure, shares.title(variable, "How common each category is", len(order), len(every)) + not_drawn)
+        entitle_figure(figure, shares.title(variable, f"How common {asked} is", len(order), len(every)) + not_drawn)
 
 
 def _step(span: float) -> float:
