@@ -51,6 +51,12 @@ def check_budget(ledger: "Ledger", dataset: str, unit: "Unit", relation: "Relati
     check_chargeable(ledger.budget(dataset), unit, relation)
 
 
+def note_of(column: str, groups: "Groups | None", file: str) -> str:
+    """What a ledger notes of a release: the column, those of its groups, and the file."""
+    by = "" if groups is None else f" by {', '.join(groups.columns)}"
+    return f"{column}{by} of {file}"
+
+
 def prepared(
     name: str,
     prior: "Dirichlet",
