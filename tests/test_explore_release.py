@@ -91,6 +91,7 @@ def test_a_table(server: Server, survey: Survey) -> None:
     assert found.mechanism.space.groups is not None
     assert len(found.mechanism.space.groups) == 3
     assert dc.Ledger(survey.ledger).history("hidden")[-1].note == "risk by region of survey.csv"
+    assert re.search(r"risk\W+by\W+region\W+of\W+survey\.csv", words(server.post("/release/list")[1]))
     for part, begins in (("report", "<!doctype html>"), ("answer", "<section>"), ("svg", "<?xml")):
         status, text = server.post(f"/release/{part}", key=key)
         assert (status, text.startswith(begins)) == (200, True)
