@@ -1,6 +1,7 @@
 """The screen for budgets over HTTP, with real ledgers: its numbers are the ledger's, what it shows to copy runs, no password is seen."""
 
 import html
+import json
 import re
 import shlex
 import shutil
@@ -95,6 +96,13 @@ def test_every_dataset_with_what_is_left(server: Server, where: str) -> None:
         assert f"{budget.dataset} left: {left}, of {budget.total}" in words(text)
     shown = run_command(copied(text, "budget-overview-command"))
     assert all(budget.dataset in shown for budget in ledger.datasets())
+
+
+@pytest.mark.parametrize(("dataset", "public"), [("survey", "total"), ("clinic", "nothing"), ("census", "total")])
+def test_a_budget_leads_to_the_release_that_it_pays_for(server: Server, where: str, dataset: str, public: str) -> None:
+    found = re.search(r'data-release="([^"]*)"', asked(server, "dataset", ledger=where, dataset=dataset))
+    assert found is not None
+    assert json.loads(html.unescape(found[1])) == {"ledger": where, "dataset": dataset, "public": public}
 
 
 def test_a_dataset_and_its_spends(server: Server, where: str) -> None:

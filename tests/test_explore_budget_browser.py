@@ -106,6 +106,21 @@ def test_looking_at_a_ledger(page_server: Server, where: str) -> None:
         assert "panel" in page.inner_text(".budget-list [aria-current]")
 
 
+def test_a_budget_fills_in_the_form_of_a_release(page_server: Server, where: str) -> None:
+    """Also the second time, when the form is there already."""
+    with opened(page_server, where) as page:
+        for name, public in ((HOSTILE, "nothing"), ("survey", "total")):
+            with page.expect_response("**/budget/open"):
+                page.click("[data-screen=budget]")  # reads the ledger again
+            until(page, "() => !document.querySelector('#budget-answer[aria-busy]')")
+            choose(page, name)
+            page.click("text=Release something from this budget")
+            page.wait_for_selector("#release-form")
+            until(page, "name => document.getElementById('release-dataset').value === name", name)
+            assert (page.input_value("#release-ledger"), page.input_value("#release-public")) == (where, public)
+            assert page.is_visible("#release-form")
+
+
 def test_hostile_names_and_notes_do_nothing(page_server: Server, where: str) -> None:
     with opened(page_server, where) as page:
         choose(page, "onerror")

@@ -91,10 +91,28 @@ def test_a_table(server: Server, survey: Survey) -> None:
     assert found.n is None
     assert found.mechanism.space.groups is not None
     assert len(found.mechanism.space.groups) == 3
+    assert dc.Ledger(survey.ledger).history("hidden")[-1].note == "risk by region of survey.csv"
+    assert re.search(r"risk\W+by\W+region\W+of\W+survey\.csv", words(server.post("/release/list")[1]))
     for part, begins in (("report", "<!doctype html>"), ("answer", "<section>"), ("svg", "<?xml")):
         status, text = server.post(f"/release/{part}", key=key)
         assert (status, text.startswith(begins)) == (200, True)
     assert dc.Release.from_json(server.post("/release/record", key=key)[1]).to_json() == found.to_json()
+
+
+def test_what_a_budget_never_allows_is_said_beside_the_field_to_change(server: Server, survey: Survey) -> None:
+    text, key = look(server, survey.fields(dataset="hidden", public="total"))
+    assert (key, wrong(text, "dataset")) == ("", "")
+    assert "hides whether someone took part" in wrong(text, "public")
+    assert "choose “Nothing”" in wrong(text, "public")
+    text, key = look(server, survey.fields(dataset="hidden", public="nothing", privacy_id=""))
+    assert (key, wrong(text, "dataset")) == ("", "")
+    assert "protects persons" in wrong(text, "privacy_id")
+
+
+def test_groups_that_cannot_be_read_are_refused_in_words_of_the_page(server: Server, survey: Survey) -> None:
+    text, key = look(server, survey.fields(by="region: north, south"))
+    assert not key
+    assert wrong(text, "by") == "write a column, = and its groups, as in region=north,south; got 'region: north, south'"
 
 
 def test_more_than_is_left_is_refused(server: Server, survey: Survey) -> None:

@@ -371,6 +371,8 @@ def test_commands_that_are_given_n_and_epsilon() -> None:
     found = json.loads(runner.invoke(app, ["plan", "--n", "40", "--epsilon", "1/2", "--json"]).stdout)
     assert found["width"] == float(planned(dc.Beta(1, 1), n=40, epsilon="1/2").width)
     assert "points wide; without privacy" in runner.invoke(app, ["plan", "--n", "40", "--epsilon", "1"]).stdout
+    assert "This is for two categories" in runner.invoke(app, ["plan", "--n", "40", "--epsilon", "1"]).stdout
+    assert "two categories" not in runner.invoke(app, ["plan", "--n", "40", "--epsilon", "1", "--prior", "uniform:3"]).stdout
 
 
 @pytest.mark.slow

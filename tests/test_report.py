@@ -248,7 +248,7 @@ def test_the_promise_in_plain_words(tmp_path: Path) -> None:
     assert "by a factor of at most 1.65. A guess that was 50 % likely to be right becomes at most 62.3\u00a0% likely." in public
     private = "".join(reported(single(), tmp_path / "private")[1].texts)
     assert "a guess about whether a certain person took part" in private
-    assert "The odds between two answers change by at most the square of the factor." in private
+    assert "Between two answers of someone who took part the odds change by at most the square of the factor." in private
     assert "Estimated from a number of persons that is itself private" in private
     drawn = dc.LatticeGeometric(PRIOR, 60, 1).release([30, 18, 12], source=SeededBits(1))
     assert "Nothing is promised" in "".join(reported(drawn, tmp_path / "none")[1].texts)

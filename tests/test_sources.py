@@ -92,13 +92,15 @@ def test_undeclared_values_and_nulls_are_errors_by_default(table: Table, extra: 
 def test_undeclared_values_and_nulls_are_reported_together(table: Table) -> None:
     with pytest.raises(SourceError) as caught:
         count(table({"risk": [*ANSWERS, "zebra", None]}), "risk", CATEGORIES)
-    for part in (
-        "values outside the declared categories and nulls",
-        "private, so not shown",
-        "other=... and nulls=...",
-        "--other and --nulls",
-    ):
-        assert part in str(caught.value)
+    for said in (str(caught.value), caught.value.in_shell):
+        assert "values outside the declared categories and nulls" in said
+        assert "private, so not shown" in said
+    assert "mapping= maps" in str(caught.value)
+    assert "other=... and nulls=..." in str(caught.value)
+    assert "--map VALUE=CATEGORY maps" in caught.value.in_shell
+    assert "--other CATEGORY and --nulls CATEGORY" in caught.value.in_shell
+    assert "--" not in str(caught.value)
+    assert "=..." not in caught.value.in_shell
 
 
 @pytest.mark.parametrize("categories", [(1, 2, 3), ("1", "2", "3"), (np.int64(1), np.int64(2), np.int64(3))])

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from discreet import limits
 from discreet.commands.files import STANDARD_INPUT, is_same_file
 from discreet.commands.options import parse_list
 from discreet.data import scratch
@@ -94,12 +93,6 @@ def opened(file: str) -> Iterator[str | BinaryIO]:
         raise InvalidInputError("FILE is -, which means a CSV file on standard input, and none is there: pipe one in, as in `cat a.csv |`")
     with scratch.removed_on_termination():
         yield sys.stdin.buffer if file == STANDARD_INPUT else file
-
-
-def note_of(column: str, file: str) -> str:
-    """What a ledger notes of a release; it keeps printable text alone, and nothing in a name stops a release."""
-    text = f"{column} of {'standard input' if file == STANDARD_INPUT else Path(file).name}"
-    return "".join(character if character.isprintable() else "_" for character in text)[: limits.NOTE_CHARACTERS]
 
 
 def parse_labels(text: str, option: str, file: str) -> list[str]:

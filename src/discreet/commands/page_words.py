@@ -103,7 +103,7 @@ def promise(found: "Release") -> Html:
         "No computation with these numbers can weaken the promise. If several releases are about the same data, multiply their factors."
     )
     if guarantee.hides_presence:
-        others = f"The odds between two answers change by at most the square of the factor. {others}"
+        others = f"Between two answers of someone who took part the odds change by at most the square of the factor. {others}"
     return section("What is promised", element("p", odds), element("p", others), lines)
 
 

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from discreet.planning.width_plans import WidthCurve, WidthPlan
 
 
+_TWO = "1,1"
+_ASSUMED = "This is for two categories; for five, say --prior uniform:5."
+
+
 def plan(
     width: Annotated[
         str | None, typer.Option("--width", help="Expected width of the published 95 % intervals to aim for, such as 4% or 0.04.")
@@ -48,7 +52,7 @@ def plan(
     ] = None,
     n: Annotated[int | None, typer.Option("--n", "-n", help="Number of records: find epsilon.")] = None,
     epsilon: Annotated[str | None, typer.Option("--epsilon", "-e", help="Privacy parameter: find the number of records.")] = None,
-    prior: PriorOption = "1,1",
+    prior: PriorOption = _TWO,
     mechanism: MechanismOption = "LatticeGeometric",
     public: PublicOption = "total",
     expect: Annotated[
@@ -125,7 +129,8 @@ def _show_plan(found: "WidthPlan | Plan", prior: str, *, as_json: bool) -> None:
     elif isinstance(found, Plan):
         _show_error_plan(found, prior)
     else:
-        Console(highlight=False).print(found.sentence, found.precision, found.choice, sep="\n", markup=False, soft_wrap=True)
+        assumed = [_ASSUMED] if prior == _TWO else []
+        Console(highlight=False).print(found.sentence, *assumed, found.precision, found.choice, sep="\n", markup=False, soft_wrap=True)
 
 
 def _show_error_plan(found: "Plan", prior: str) -> None:

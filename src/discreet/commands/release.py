@@ -27,7 +27,6 @@ from discreet.commands.data import (
     StrictOption,
     WeightOption,
     check_labels,
-    note_of,
     opened,
     parse_cells,
     parse_groups,
@@ -55,7 +54,7 @@ from discreet.commands.options import (
 )
 from discreet.commands.progress import progress_bar
 from discreet.commands.record import print_record
-from discreet.commands.release_steps import charge_of, check_budget, check_text, little_protection, prepared, relation_of
+from discreet.commands.release_steps import charge_of, check_budget, check_text, little_protection, note_of, prepared, relation_of
 from discreet.errors import DiscreetError, InvalidInputError, LedgerError
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ def release(
             )
         options |= {} if groups is None else {"by": groups, "impossible": cells["impossible"]}
         ready = prepared(mechanism, known, published, counts, level, options, words)
-        found = _released(ready, ledger, dataset, note=note_of(column, file), yes=yes)
+        found = _released(ready, ledger, dataset, note=note_of(column, groups, file), yes=yes)
         if output is not None:
             _keep(found, output)
         if not quiet and (as_json or output is None):

@@ -1,8 +1,10 @@
 """The steps from counts to a release that is charged, which the command line and the page take alike."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet import limits
+from discreet.commands.files import STANDARD_INPUT
 from discreet.errors import InvalidInputError, SourceError
 
 if TYPE_CHECKING:
@@ -49,6 +51,16 @@ def check_budget(ledger: "Ledger", dataset: str, unit: "Unit", relation: "Relati
     from discreet.ledger.charges import check_chargeable
 
     check_chargeable(ledger.budget(dataset), unit, relation)
+
+
+def note_of(column: str, groups: "Groups | None", file: str) -> str:
+    """What a ledger notes of a release: the column, those of its groups, and the file.
+
+    It keeps printable text alone, of which no name stops a release.
+    """
+    by = "" if groups is None else f" by {', '.join(groups.columns)}"
+    text = f"{column}{by} of {'standard input' if file == STANDARD_INPUT else Path(file).name}"
+    return "".join(character if character.isprintable() else "_" for character in text)[: limits.NOTE_CHARACTERS]
 
 
 def prepared(

@@ -221,7 +221,8 @@ def _settled(tally: Tally, unreadable: int, question: Question, kind: str | None
     codes = {"other": declared.other, "nulls": declared.missing}
     homeless = [option for option, code in codes.items() if question.takes[option] is None and found[:, code].any()]
     if homeless:
-        raise SourceError(_complaint(question, homeless, kind))
+        words, in_shell = _complaint(question, homeless, kind)
+        raise SourceError(words, in_shell=in_shell)
     for option, position in question.takes.items():
         if position is not None:
             found[:, position] += found[:, codes[option]]
@@ -264,22 +265,30 @@ def _homeless_groups(question: Question, column: int, is_null: bool) -> tuple[st
     return first, second
 
 
-def _complaint(question: Question, homeless: list[str], kind: str | None) -> str:
-    """What to do about undeclared values or nulls. But for the kind of both, it depends on public things alone."""
+def _complaint(question: Question, homeless: list[str], kind: str | None) -> tuple[str, str]:
+    """What to do about undeclared values or nulls, in Python's words and in the shell's.
+
+    But for the kind of both, it depends on public things alone.
+    """
     found = " and ".join(_FOUND[option] for option in homeless)
-    look = ""
-    if "other" in homeless:
-        look = (
-            "they are private, so not shown: look for capital letters, blanks and misspellings, which mapping= maps to a category "
-            "(--map VALUE=CATEGORY), and for marks of missing answers, which na_values= names (--na-values); "
+
+    def words(mapping: str, na_values: str, one: str, takes: str) -> str:
+        look = ""
+        if "other" in homeless:
+            look = (
+                f"they are private, so not shown: look for capital letters, blanks and misspellings, which {mapping} maps to a category, "
+                f"and for marks of missing answers, which {na_values} names; "
+            )
+        if "other" in homeless and kind == "text" and question.declared.has_whole_numbers:
+            look += f"a number is compared as it is written, so 1.0 is not 1: declare 1.0, or map it with {one}; "
+        homes = " and ".join(takes.format(option) for option in homeless)
+        return (
+            f"column {question.column!r} has {found}; {look}declare categories for them, or name "
+            f"the declared category that takes them with {homes}; rows are never dropped"
         )
-    if "other" in homeless and kind == "text" and question.declared.has_whole_numbers:
-        look += "a number is compared as it is written, so 1.0 is not 1: declare 1.0, or map it with mapping={'1.0': '1'} (--map 1.0=1); "
-    return (
-        f"column {question.column!r} has {found}; {look}declare categories for them, or name "
-        f"the declared category that takes them with {' and '.join(f'{option}=...' for option in homeless)} "
-        f"(in the shell, {' and '.join(f'--{option}' for option in homeless)}); rows are never dropped"
-    )
+
+    in_python = words("mapping=", "na_values=", "mapping={'1.0': '1'}", "{}=...")
+    return in_python, words("--map VALUE=CATEGORY", "--na-values", "--map 1.0=1", "--{} CATEGORY")
 
 
 _FOUND = {"other": "values outside the declared categories", "nulls": "nulls (missing values; a blank line of a CSV file is one)"}

@@ -7,7 +7,8 @@ from discreet.commands.html import Html, element, joined, void
 from discreet.explore.budget_question import PUBLIC, UNITS
 
 _LEDGER_HINT = (
-    "A file, such as ledger.db, or postgresql://user@host/database. Keep a password in ~/.pgpass or in PGPASSWORD; one that is typed here "
+    "A file, such as ledger.db, or postgresql://user@host/database. For a new ledger, type the name of a new file. Keep "
+    "a password in ~/.pgpass or in PGPASSWORD; one that is typed here "
     "is used, and not shown again."
 )
 
@@ -74,7 +75,7 @@ def create_form(*, first: bool) -> Html:
     """A form for a dataset. Its key makes a second request of the same form no second dataset."""
     key = void("input", type="hidden", name="request", value=token_urlsafe(16))
     fields = [
-        _text("dataset", "Name of the dataset", "Those whose answers are in it should be in no other dataset: their losses add up."),
+        _text("dataset", "Name of the dataset", "The people in it should be in no other dataset: what is published about them adds up."),
         _text("epsilon", "ε in all", "All that may ever be spent; a decimal or a fraction such as 1/3.", numeric=True),
         _choice("unit", "It is about", UNITS, "A person may have several records; then releases must say whose a record is."),
         _choice("public", "What releases publish about the data", PUBLIC, "“Nothing” hides even whether someone took part."),

@@ -15,6 +15,7 @@ from discreet.ledger.budgets import Budget, Spend
 from discreet.ledger.charges import why_more
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.statements import Statement
+from discreet.model.datasets import Relation
 from discreet.text import plain
 
 
@@ -98,7 +99,15 @@ def dataset_view(ledger: Ledger, shown: str, dataset: str) -> Html:
     statement = ledger.statement(dataset, latest=limits.LEDGER_SPENDS)
     name = statement.budget.dataset
     remembered = void("input", id="budget-chosen", name="dataset", type="hidden", value=name, hx_swap_oob="true")
-    return joined(budget_card(statement, place="budget-screen"), _spends(statement), same_dataset(shown, name), remembered)
+    card = budget_card(statement, place="budget-screen")
+    return joined(card, _paying(statement.budget, shown), _spends(statement), same_dataset(shown, name), remembered)
+
+
+def _paying(budget: Budget, shown: str) -> Html:
+    """The way to the form of a release that this budget pays for, filled in as far as the budget decides it."""
+    public = "nothing" if budget.neighbours == Relation.ADD_REMOVE_ONE else "total"
+    filled = json.dumps({"ledger": shown, "dataset": budget.dataset, "public": public})
+    return element("p", element("button", "Release something from this budget", type="button", data_release=filled), class_="budget-paying")
 
 
 def _spends(statement: Statement) -> Html:

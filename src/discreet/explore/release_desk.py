@@ -43,7 +43,9 @@ class Desk:
         """What a question's ledger is kept by: also where the page is started in another folder, it is the same."""
         named = question["ledger"].removeprefix("sqlite:///")
         if not named:
-            raise FieldError("ledger", "name a ledger: the path of its file, or the URL of a PostgreSQL database; Budget makes a new one")
+            raise FieldError(
+                "ledger", "name a ledger: the path of its file, or the URL of a PostgreSQL database; the screen “Budget” makes a new one"
+            )
         try:
             return named if "://" in named or named == HIDDEN else str(Path(named).expanduser().absolute())
         except RuntimeError:

@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet import limits
-from discreet.commands.data import note_of
-from discreet.commands.release_steps import check_budget, prepared, relation_of
+from discreet.commands.release_steps import check_budget, note_of, prepared, relation_of
 from discreet.data.count import count
-from discreet.errors import DiscreetError, InvalidInputError, LedgerError
+from discreet.errors import BudgetError, DiscreetError, InvalidInputError, LedgerError
+from discreet.explore.forms import FieldError
 from discreet.explore.release_question import Question, read
 from discreet.explore.release_store import Asked, Store
 from discreet.frames import forgets_variables
@@ -26,6 +26,7 @@ from discreet.ledger.ledger import Ledger, described
 from discreet.ledger.statements import Statement, check_affordable
 from discreet.mechanisms.base import Mechanism, Prepared
 from discreet.mechanisms.steady import whole_quanta
+from discreet.model.datasets import Relation
 from discreet.record.release import Release
 
 _QUANTUM = 0.5
@@ -48,14 +49,30 @@ class Look:
 @forgets_variables
 def look(question: Question, source: Path | str, ledger: Ledger) -> Look:
     """What a release would publish and cost. Whatever can be refused is refused here or, in the same words, before the charge."""
-    unit = "record" if question.privacy_id is None else "person"
-    check_budget(ledger, question.dataset, unit, relation_of(question.public, question.groups))  # type: ignore[arg-type]
+    _check_kind(question, ledger)
     ready = _prepared(question, source)
     statement = ledger.statement(question.dataset, latest=limits.LEDGER_SPENDS)
     charge = charge_for(statement.budget, checked_promise(ready.guarantee, 0), ready.mechanism)
     check_affordable(statement, charge)
     stand_in = ready.mechanism.recorded(ready.guarantee, _no_outcome(ready.mechanism), ready.about)
     return Look(question, _description(ready.mechanism), stand_in, statement, charge)
+
+
+def _check_kind(question: Question, ledger: Ledger) -> None:
+    """Refuse what the budget allows at no ε, beside the field that can be changed for it."""
+    unit = "record" if question.privacy_id is None else "person"
+    try:
+        check_budget(ledger, question.dataset, unit, relation_of(question.public, question.groups))  # type: ignore[arg-type]
+    except BudgetError:
+        budget = ledger.budget(question.dataset)
+        if budget.unit == "person" and unit == "record":
+            raise FieldError(
+                "privacy_id", f"the budget of {budget.dataset!r} protects persons: name the column that tells them apart"
+            ) from None
+        if budget.neighbours == Relation.ADD_REMOVE_ONE and question.public != "nothing":
+            hidden = f"the budget of {budget.dataset!r} hides whether someone took part, so how many there are cannot be published from it"
+            raise FieldError("public", f"{hidden}: choose “Nothing”") from None
+        raise
 
 
 @forgets_variables
@@ -71,7 +88,7 @@ def draw_once(store: Store, key: str, source: Path | str, ledger: Ledger) -> Ask
             paid = "nothing was spent" if line is None else "its charge stands, and it can be drawn from the file as it was"
             raise InvalidInputError(f"the file has another number of records than when you looked; {paid}: look again")
         if line is None:
-            note = note_of(question.column, question["file"] or question["upload"])
+            note = note_of(question.column, question.groups, question["file"] or question["upload"])
             drawn = ledger.draw(question.dataset, ready, note=note, request=key)
         else:
             _check_line(line, ready)

@@ -164,6 +164,8 @@ def _groups(text: str) -> Groups | None:
     for line in lines:
         if line.partition("=")[2].startswith("@"):
             raise InvalidInputError("type or paste the groups themselves, as in region=north,south: no file is read for them here")
+        if not all(line.partition("=")):
+            raise InvalidInputError(f"write a column, = and its groups, as in region=north,south; got {shown(line)!r}")
     return parse_groups(lines, STANDARD_INPUT)
 
 

@@ -155,7 +155,10 @@ def charged(asked: Asked) -> Html:
 def _row(asked: Asked, state: State) -> Html:
     fields = asked.fields
     file = fields.get("file") or fields.get("upload", "")
-    what = joined(element("strong", isolated(fields.get("title") or fields.get("column", ""))), " of ", isolated(file.rpartition("/")[2]))
+    columns = ", ".join(line.partition("=")[0].strip() for line in fields.get("by", "").splitlines() if line.strip())
+    by = [" by ", isolated(columns)] if columns else []
+    name = element("strong", isolated(fields.get("title") or fields.get("column", "")))
+    what = joined(name, *by, " of ", isolated(file.rpartition("/")[2]))
     where = joined(f"ε = {fields.get('epsilon', '')} from ", isolated(fields.get("dataset", "")), f", {asked.day}")
     said, action = _STATES[state]
     words = element("div", element("p", what), element("p", where, ": ", element("em", said), class_="quiet"))

@@ -30,12 +30,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PUBLIC_CHOICE = (
-    "Choosing by these errors is public: they depend on the prior, n and ε alone. "
-    "Looking at the error of the private counts before choosing is not."
+    "Choosing by these errors is public: they depend on the prior, n and ε alone. Choosing by the error of the private counts would not be."
 )
 PUBLIC_GUESS = (
     "Choosing by these errors is public: they depend on the prior, ε and a guess of n alone, if the guess does not come from the data. "
-    "Looking at the error of the private counts before choosing is not. This ε is about someone who comes or goes: an answer that is "
+    "Choosing by the error of the private counts would not be. This ε is about someone who comes or goes: an answer that is "
     "replaced is protected by 2ε, so do not compare these errors with those of a public n at the same ε."
 )
 

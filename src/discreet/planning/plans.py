@@ -143,7 +143,9 @@ def _goal(goals: dict[Literal["width", "price", "error"], Number | None]) -> tup
     [(goal, value)] = given
     target = float(check_positive(value, goal))
     if goal == "width" and target >= 1.0:
-        raise InvalidInputError(f"width must be below 1, the whole range of a probability, got {target:g}; four points are 0.04")
+        raise InvalidInputError(
+            f"width must be below 1, the whole range of a probability, got {target:g}; four points are 0.04, or 4% in the shell"
+        )
     if goal == "price" and target <= 1.0:
         raise InvalidInputError(f"price must be above 1, such as 1.1 for intervals 10 % wider than without privacy, got {target:g}")
     return goal, target

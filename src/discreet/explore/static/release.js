@@ -34,4 +34,23 @@ document.addEventListener("htmx:afterSettle", (event) => {
   (document.getElementById("release-looked") ?? wrong)?.focus();
 });
 
+// A budget that was chosen on its own screen fills in the form, as soon as that is there.
+let paying = {};
+
+function fillIn() {
+  const form = document.getElementById("release-form");
+  if (!form) return;
+  for (const [name, value] of Object.entries(paying)) form.elements[name].value = value;
+  paying = {};
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-release]");
+  if (!button) return;
+  paying = JSON.parse(button.dataset.release);
+  show("release");
+  fillIn();
+});
+document.addEventListener("htmx:afterSettle", fillIn);
+
 document.addEventListener("release-read", () => show("read"));
