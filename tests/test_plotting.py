@@ -12,6 +12,7 @@ import discreet as dc
 from discreet.inference.tables.contrasts import ContrastSummary
 from discreet.mechanisms import Mechanism
 from discreet.plotting import plot_contrasts
+from discreet.record.table_release import TableRelease
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +56,7 @@ def test_the_title_claims_no_privacy_where_none_is_promised() -> None:
 def test_the_title_of_one_category_in_groups_names_it() -> None:
     prior = dc.Dirichlet([1, 1], categories=["yes", "no"])
     table = dc.LatticeGeometric(prior, n=[9, 7], epsilon=1, by={"region": ["north", "south"]}).release([[5, 4], [3, 4]])
+    assert isinstance(table, TableRelease)
     assert table.plot(category="no").get_title().startswith("How common “no” is in 2 groups by region.")
     table.draw_on(figure := Figure())
     assert figure.get_suptitle().startswith("How common “yes” is in 2 groups by region.")
