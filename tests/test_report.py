@@ -244,12 +244,15 @@ def test_the_promise_in_plain_words(tmp_path: Path) -> None:
     for folder in ("public", "private", "none"):
         (tmp_path / folder).mkdir()
     public = "".join(reported(single(n=60), tmp_path / "public")[1].texts)
-    assert "a guess about what a certain person answered. Whatever else they know, reading this page changes the odds" in public
+    assert "a guess about what a certain person answered. Even if they know everything about all the others, reading" in public
     assert "by a factor of at most 1.65. A guess that was 50 % likely to be right becomes at most 62.3\u00a0% likely." in public
     private = "".join(reported(single(), tmp_path / "private")[1].texts)
     assert "a guess about whether a certain person took part" in private
     assert "Between two answers of someone who took part the odds change by at most the square of the factor." in private
     assert "Estimated from a number of persons that is itself private" in private
+    relaxed = dc.HellingerSmoothDelta(PRIOR, 60, 1, delta="1e-3").release([30, 18, 12])
+    (tmp_path / "relaxed").mkdir()
+    assert "by a factor of at most 2.72 and an amount of at most 0.001." in "".join(reported(relaxed, tmp_path / "relaxed")[1].texts)
     drawn = dc.LatticeGeometric(PRIOR, 60, 1).release([30, 18, 12], source=SeededBits(1))
     assert "Nothing is promised" in "".join(reported(drawn, tmp_path / "none")[1].texts)
 

@@ -14,6 +14,7 @@ from discreet.text import plain
 if TYPE_CHECKING:
     from discreet.commands.options import Lines
     from discreet.model.dirichlet import Beta, Dirichlet
+    from discreet.record.guarantee import Guarantee
     from discreet.record.release import Release
 
 _NEAR_CERTAINTY = 7
@@ -92,19 +93,33 @@ def promise(found: "Release") -> Html:
     if guarantee.basis == "none":
         warning = "Nothing is promised: the numbers may tell what single records say."
         return section("What is promised", element("p", warning, class_="warn"), lines)
-    but = "" if guarantee.delta == 0 else f", but for a probability of at most {guarantee.delta:.2g}"
-    odds = (
-        f"Random noise was added to the counts, which limits what can be learnt about any single {guarantee.unit}. Suppose that "
-        f"someone has a guess about {_hidden(found)}. Whatever else they know, reading this page changes the odds of that guess by a "
-        f"factor of at most {odds_factor(guarantee.epsilon)}{but}.{_example(guarantee.epsilon) if not but else ''} That is what "
-        f"{guarantee.level} means; a factor of 1 would be no change at all."
-    )
+    noise = f"Random noise was added to the counts, which limits what can be learnt about any single {guarantee.unit}."
+    odds = element("p", f"{noise} {_odds(found) if guarantee.delta == 0 else _slack(guarantee)}")
     others = (
         "No computation with these numbers can weaken the promise. If several releases are about the same data, multiply their factors."
     )
     if guarantee.hides_presence:
         others = f"Between two answers of someone who took part the odds change by at most the square of the factor. {others}"
-    return section("What is promised", element("p", odds), element("p", others), lines)
+    return section("What is promised", odds, element("p", others), lines)
+
+
+def _odds(found: "Release") -> str:
+    """What ε alone means for someone who guesses."""
+    epsilon = found.guarantee.epsilon
+    return (
+        f"Suppose that someone has a guess about {_hidden(found)}. Even if they know everything about all the others, reading this page "
+        f"changes the odds of that guess by a factor of at most {odds_factor(epsilon)}.{_example(epsilon)} That is what "
+        f"{found.guarantee.level} means; a factor of 1 would be no change at all."
+    )
+
+
+def _slack(guarantee: "Guarantee") -> str:
+    """What ε and δ mean together: a bound on probabilities, and none on odds."""
+    differ = "come or gone" if guarantee.hides_presence else "said something else"
+    return (
+        f"Had one of them {differ}, the probability of publishing any given set of numbers would differ by a factor of at most "
+        f"{odds_factor(guarantee.epsilon)} and an amount of at most {guarantee.delta:.2g}. That is what {guarantee.level} means."
+    )
 
 
 def _hidden(found: "Release") -> str:
