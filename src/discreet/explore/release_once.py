@@ -20,7 +20,7 @@ from discreet.explore.forms import FieldError
 from discreet.explore.release_question import Question, read
 from discreet.explore.release_store import Asked, Store
 from discreet.frames import forgets_variables
-from discreet.ledger.budgets import Charge, Spend, as_json, checked_promise
+from discreet.ledger.budgets import Charge, Spend, Unit, as_json, checked_promise
 from discreet.ledger.charges import charge_for
 from discreet.ledger.ledger import Ledger, described
 from discreet.ledger.statements import Statement, check_affordable
@@ -60,9 +60,9 @@ def look(question: Question, source: Path | str, ledger: Ledger) -> Look:
 
 def _check_kind(question: Question, ledger: Ledger) -> None:
     """Refuse what the budget allows at no ε, beside the field that can be changed for it."""
-    unit = "record" if question.privacy_id is None else "person"
+    unit: Unit = "record" if question.privacy_id is None else "person"
     try:
-        check_budget(ledger, question.dataset, unit, relation_of(question.public, question.groups))  # type: ignore[arg-type]
+        check_budget(ledger, question.dataset, unit, relation_of(question.public, question.groups))
     except BudgetError:
         budget = ledger.budget(question.dataset)
         if budget.unit == "person" and unit == "record":
