@@ -211,8 +211,10 @@ def test_many_browsers_at_once(server: Server, survey: Survey) -> None:
         for number in range(BROWSERS):
             page = opened(found, server)
             type_in(page, unkept(survey, epsilon=f"0.01{number % QUESTIONS:02d}1"))
-            look(page)
+            page.click("#release-form > .primary")
             pages.append(page)
+        for page in pages:
+            page.wait_for_selector(".confirm .primary")
         assert survey.spends() == before
         for page in pages:
             page.evaluate("() => { setTimeout(() => document.querySelector('.confirm .primary').click(), 10); }")
