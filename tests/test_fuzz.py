@@ -31,7 +31,7 @@ from discreet.record.release import Release
 
 pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
 
-CALLS = {"release": (60, 600), "ledger": (25, 300), "count": (60, 500), "draw": (40, 500), "spend": (20, 300)}
+CALLS = {"release": (60, 400), "ledger": (25, 200), "count": (60, 400), "draw": (40, 500), "spend": (20, 300)}
 """Calls of each kind in the normal run and in the slow one. They are the same in every run, so that more of them find nothing new twice."""
 DATASET = "survey"
 DISTINCT = 50

@@ -16,7 +16,7 @@ from discreet.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the fault tests fork processes, which this system cannot")
 
-SAMPLE, WHOLE = 8, 100
+SAMPLE, WHOLE = 8, 60
 """Kills in the normal run and in the slow one."""
 SCRIPT = Path(__file__).with_name("release_faults.py")
 
