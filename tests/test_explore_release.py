@@ -180,7 +180,7 @@ FORMS = {
     "ledger's URL": ({"ledger": "postgresql://user:pass@word@127.0.0.1/none"}, "ledger", "write it as %40"),
     "ledger's kind": ({"ledger": "mysql://user@127.0.0.1/none"}, "ledger", "'mysql' is not supported"),
     "dataset": ({"dataset": "other"}, "dataset", "is not in the ledger"),
-    "unit": ({"privacy_id": ""}, "dataset", "protects persons"),
+    "unit": ({"privacy_id": ""}, "privacy_id", "protects persons"),
     "title": ({"title": "a\u202eb"}, "title", "direction of writing"),
     "date": ({"date": "yesterday"}, "date", "2024"),
     "column": ({"column": "nope"}, "column", "there is no column 'nope'"),
