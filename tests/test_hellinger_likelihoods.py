@@ -72,6 +72,7 @@ def test_windows_leave_out_nothing_that_counts(cls: Any, epsilon: float, a: tupl
         assert _off(mechanism, (800, 700), datasets, Fraction(11, 10)) > 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("a", "n"), [((1, 0.3, 2), 130), ((1, 2, 0.5, 4), 44)])
 @pytest.mark.parametrize("epsilon", mostly_slow([1.0, 1e-3, 40.0], 1))
 def test_far_candidates_of_many_categories_are_all_counted(a: tuple[float, ...], n: int, epsilon: float) -> None:

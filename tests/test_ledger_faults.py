@@ -21,7 +21,7 @@ from discreet.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the fault tests fork processes, which this system cannot")
 
-SAMPLE, WHOLE = 15, 100
+SAMPLE, WHOLE = 15, 150
 """Kills in the normal run and in the slow one."""
 
 RACERS = 16

@@ -211,6 +211,7 @@ def test_commands_know_both_promises() -> None:
     assert (refused.exit_code, "needs a public n" in refused.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_only_the_prior_speaks_for_twice_as_many_steps() -> None:
     """To replace a record is to remove one and to add another: the odds of two datasets of n records change by at most e^(2nε)."""
     said = runner.invoke(app, ["plan", "--error", "0.6", "--n", "4", "--public", "nothing", "--worst"])

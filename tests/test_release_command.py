@@ -1,6 +1,5 @@
 """`discreet release` and `discreet ledger`, as a data steward meets them, and the Python calls behind them."""
 
-import builtins
 import json
 import os
 import subprocess
@@ -231,16 +230,16 @@ def test_quiet_prints_nothing(release: Invoke, tmp_path: Path) -> None:
 
 def full_disk(monkeypatch: pytest.MonkeyPatch, file: Path | None = None) -> None:
     """A disk on which new files, or only this one, can be made and have no room for anything."""
-    opened = builtins.open
+    opened = Path.open
 
-    def without_room(path: Path | str, mode: str = "r", *arguments: Any, **options: Any) -> Any:
+    def without_room(path: Path, mode: str = "r", *arguments: Any, **options: Any) -> Any:
         found = opened(path, mode, *arguments, **options)
         if "x" not in mode or file not in (None, path):
             return found
         found.close()
-        return opened("/dev/full", "wb")
+        return opened(Path("/dev/full"), "wb")
 
-    monkeypatch.setattr(builtins, "open", without_room)
+    monkeypatch.setattr(Path, "open", without_room)
 
 
 def fails_to_link(_source: Path, _place: Path) -> None:

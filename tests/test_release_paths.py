@@ -196,6 +196,7 @@ def test_nothing_private_stays_behind(name: str, k: int) -> None:
     assert not set(secrets) & set(numbers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("public", mostly_slow(["nothing", "sizes", "total"], 1))
 def test_nothing_of_a_private_table_stays_behind(public: str, tmp_path: Path) -> None:
     """As above: the secrets are chosen after a first use, among the numbers that nothing holds."""
@@ -219,6 +220,7 @@ def test_nothing_of_a_private_table_stays_behind(public: str, tmp_path: Path) ->
     assert kept(secrets) != set(), type(prepared)  # the same search, where there is something to find
 
 
+@pytest.mark.slow
 def test_a_sampler_that_is_kept_would_be_found() -> None:
     secrets = new_secrets(3)
     counts = [int(secret) for secret in secrets]

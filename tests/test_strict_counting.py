@@ -173,6 +173,7 @@ def test_the_command_says_the_same_of_neighbouring_files(
     assert {name for name, found in seen.items() if found != seen["declared"]} == set()
 
 
+@pytest.mark.slow
 def test_without_strict_the_same_search_finds_the_refusals(tmp_path: Path) -> None:
     """And so, with every refusal in it, how much strict counting is needed."""
 

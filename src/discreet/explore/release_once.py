@@ -29,7 +29,7 @@ from discreet.mechanisms.steady import whole_quanta
 from discreet.model.datasets import Relation
 from discreet.record.release import Release
 
-_QUANTUM = 0.5
+_QUANTUM = 0.25
 """Seconds, at whose multiples counting ends: how long it takes may depend on what is counted."""
 State = Literal["drawn", "drawing", "charged", "asked", "unknown"]
 
