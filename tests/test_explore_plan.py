@@ -359,5 +359,6 @@ def test_goals_that_nobody_has(server: Server, kind: str, target: str, said: str
     assert said in text
 
 
+@pytest.mark.slow
 def test_a_form_of_any_length_is_not_taken(server: Server) -> None:
     assert server.post("/plan/answer", **(FORM | {"categories": "a," * 2**20}))[0] == 413

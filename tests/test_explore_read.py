@@ -336,6 +336,7 @@ def test_much_work_of_a_table_is_announced(server: Server) -> None:
         assert ("do not allow for the noise" in answer.words) == announced
 
 
+@pytest.mark.slow
 def test_many_groups_are_named_and_not_listed(server: Server, tmp_path: Path) -> None:
     groups = 400
     release = dc.LatticeGeometric(dc.Beta(1, 1), None, 1, by={"g": [f"a,{i}" for i in range(groups)]}).release(np.full((groups, 2), 9))

@@ -427,7 +427,7 @@ def check(text: str, path: Path) -> bool:
     return not refusal
 
 
-@pytest.mark.parametrize("calls", [25, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("calls", [12, pytest.param(100, marks=pytest.mark.slow)])
 def test_mutated_records(calls: int, tmp_path: Path) -> None:
     seen = {True: 0, False: 0}
 

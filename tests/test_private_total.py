@@ -104,7 +104,7 @@ def _largest_difference(world: World, most: int, posterior: dc.NoiseAware) -> fl
 # --- against the definition -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", mostly_slow(range(120), 40))
+@pytest.mark.parametrize("seed", mostly_slow(range(120), 20))
 def test_random_worlds_match_the_definition(seed: int) -> None:
     world, most = _random_world(seed)
     posterior = world.posterior()

@@ -59,6 +59,7 @@ def test_a_budget_pays_for_so_many_outputs_and_no_more(tmp_path: Path) -> None:
     assert faults("exhaust", tmp_path) == {"outputs": 3, "spends": 3, "partial": 0}
 
 
+@pytest.mark.slow
 def test_the_installed_command_killed_while_it_runs(tmp_path: Path) -> None:
     """From its start to its end, imports and all, by the clock of one run that was left alone."""
     (tmp_path / "survey.csv").write_text("risk\n" + "low\n" * 30 + "high\n" * 20)
