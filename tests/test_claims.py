@@ -109,8 +109,9 @@ def test_there_are_enough_claims_and_each_has_a_recorded_verdict() -> None:
 LONG = (
     *("utility-h", "utility-kl", "dilation", "sliding", "theorem-4.3", "tables-fixed", "crossover-delta", "privacy-ehd", "poster-400"),
     *("loss-below-epsilon", "large-n", "theorem-4.5-LSZhang", "delta-within-epsilon", "statement-2", "local-at-data"),
+    *("small-data", "figure-4", "figure-4-delta", "theorem-4.5-EHDL", "theorem-4.5-LSHist", "theorem-4.4", "errors-fall", "conclusion-3"),
 )
-"""Claims whose computation takes a second or more."""
+"""Claims whose computation takes most of a second or more."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in VERDICTS])

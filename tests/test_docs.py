@@ -116,7 +116,7 @@ def walk(
             execute(step, str(page), namespace)
 
 
-LONG_PAGES = ("accuracy.md", "choosing.md", "gallery.md")
+LONG_PAGES = ("accuracy.md", "choosing.md", "faq.md", "gallery.md")
 """What they compute takes long."""
 
 
