@@ -74,6 +74,18 @@ def test_a_ledger_of_the_fourth_version_gets_the_column(ledger: dc.Ledger, tmp_p
         connection.execute("UPDATE discreet_ledger SET version = 4")
         connection.commit()
     assert [line.request for line in ledger.history("survey")] == [None]
+    assert ledger.charged("survey", KEY) is None
     ledger.spend("survey", 1, request=KEY)
     with pytest.raises(dc.RepeatedError):
         ledger.spend("survey", 1, request=KEY)
+
+
+def test_the_spend_of_a_request_is_found(ledger: dc.Ledger) -> None:
+    assert ledger.charged("survey", KEY) is None
+    ledger.spend("survey", "0.1", request="another")
+    line = ledger.spend("survey", "0.2", request=KEY)
+    ledger.create("panel", epsilon=1)
+    assert ledger.charged("survey", KEY) == line
+    assert ledger.charged("panel", KEY) is None
+    with pytest.raises(dc.LedgerError, match="not in the ledger"):
+        ledger.charged("nobody", KEY)

@@ -228,6 +228,16 @@ class Ledger:
         """
         return self.statement(dataset, latest=0).remaining
 
+    def charged(self, dataset: str, request: str) -> Spend | None:
+        """The spend that a request was charged with; None if it was not."""
+        with self._transaction("read") as connection:
+            budget, query = self._known(connection, dataset), selected(connection, spends())
+            if "request" not in query.selected_columns:  # an older ledger, in which no spend has a key
+                return None
+            found = query.where(spends().c.dataset == budget.dataset, spends().c.request == request)
+            row = connection.execute(found).mappings().one_or_none()
+        return None if row is None else spend_of(cast("Mapping[str, Any]", row))
+
     def statement(self, dataset: str, *, latest: int | None = None) -> Statement:
         """What has been charged to a dataset in all, what is left, and its latest spends: at most so many, or all of them."""
         with self._transaction("read") as connection:
