@@ -176,7 +176,7 @@ FORMS = {
         "impossible",
         "12,000: discreet release",
     ),
-    "ledger": ({"ledger": "/nowhere/ledger.db"}, "dataset", "does not exist"),
+    "ledger": ({"ledger": "/nowhere/ledger.db"}, "ledger", "does not exist"),
     "ledger's URL": ({"ledger": "postgresql://user:pass@word@127.0.0.1/none"}, "ledger", "write it as %40"),
     "ledger's kind": ({"ledger": "mysql://user@127.0.0.1/none"}, "ledger", "'mysql' is not supported"),
     "dataset": ({"dataset": "other"}, "dataset", "is not in the ledger"),

@@ -75,6 +75,11 @@ class Reading:
             return None
 
 
+def options(choices: Iterable[str]) -> Html:
+    """What a list in a form offers."""
+    return joined(*(element("option", choice) for choice in choices))
+
+
 def messages(screen: str, fields: Iterable[str], wrong: Mapping[str, str]) -> Html:
     """The places beside the fields of a screen, which are in the page already: empty, or with what is wrong."""
     return joined(

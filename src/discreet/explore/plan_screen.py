@@ -9,17 +9,17 @@ from starlette.routing import Route
 
 from discreet.commands.html import Html, element, joined
 from discreet.errors import DiscreetError
-from discreet.explore.forms import FieldError, WrongError, messages, typed
+from discreet.explore.forms import FieldError, WrongError, messages, options, typed
 from discreet.explore.plan_answer import answer, is_quick
 from discreet.explore.plan_example import example
 from discreet.explore.plan_later import GOAL_FIELDS, compared, curves, goal
-from discreet.explore.plan_question import FIELDS, Question, read
+from discreet.explore.plan_question import FIELDS, MECHANISMS, Question, read
 from discreet.explore.turns import Turns
 from discreet.mechanisms.laws import Progress
 
 _LATER = ("answer", "example", "curves", "compared")
 """The places that slow answers fill: what is computed for them ends when the question changes."""
-_FORM = resources.files("discreet.explore").joinpath("static/plan.html").read_text("utf-8")
+_FORM = resources.files("discreet.explore").joinpath("static/plan.html").read_text("utf-8").replace("MECHANISMS", options(MECHANISMS))
 _STALE = "Something in the form is not right yet: what is shown here is the answer from before."
 
 

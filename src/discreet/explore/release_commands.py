@@ -1,12 +1,10 @@
 """The command line and the Python that do what the screen for releases does."""
 
-from shlex import join
-
 from discreet.explore.plan_commands import quoted
 from discreet.explore.plan_question import MECHANISMS, number_words
 from discreet.explore.read_commands import group_text
 from discreet.explore.release_question import Question
-from discreet.text import plain
+from discreet.explore.same import command_line
 
 
 def release_command(question: Question) -> str | None:
@@ -37,8 +35,7 @@ def release_command(question: Question) -> str | None:
         *((f"--{name}", question[name] or None) for name in ("title", "variable", "source", "date", "note")),
     ]
     words = [part for name, value in options if value is not None for part in (name, value)]
-    text = join(["discreet", "release", *words, "--strict", "--output", "record.json", "--", question["file"] or question["upload"]])
-    return text if text == plain(text) else None
+    return command_line("release", [question["file"] or question["upload"]], [*words, "--strict", "--output", "record.json"])
 
 
 def release_python(question: Question) -> str:

@@ -83,7 +83,7 @@ def draw_once(store: Store, key: str, source: Path | str, ledger: Ledger) -> Ask
             return asked
         question = read(asked.fields)
         ready = _prepared(question, source)
-        line = charged_line(ledger, question.dataset, key)
+        line = ledger.charged(question.dataset, key)
         if _description(ready.mechanism) != asked.described:
             paid = "nothing was spent" if line is None else "its charge stands, and it can be drawn from the file as it was"
             raise InvalidInputError(f"the file has another number of records than when you looked; {paid}: look again")
@@ -96,17 +96,12 @@ def draw_once(store: Store, key: str, source: Path | str, ledger: Ledger) -> Ask
         return store.keep(asked, drawn.to_json())
 
 
-def charged_line(ledger: Ledger, dataset: str, key: str) -> Spend | None:
-    """The line of the ledger that this key was charged with."""
-    return next((line for line in ledger.history(dataset) if line.request == key), None)
-
-
 def state(asked: Asked, ledger: Ledger) -> State:
     """What has become of a question."""
     if asked.record is not None:
         return "drawn"
     try:
-        return "asked" if charged_line(ledger, asked.fields.get("dataset", ""), asked.key) is None else "charged"
+        return "asked" if ledger.charged(asked.fields.get("dataset", ""), asked.key) is None else "charged"
     except LedgerError:
         return "unknown"
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from importlib import resources
+from threading import Lock
 from urllib.parse import unquote
 
 from anyio import to_thread
@@ -16,8 +17,10 @@ from discreet.commands.page_rows import shares_of
 from discreet.commands.report import page_content
 from discreet.errors import BudgetError, DiscreetError, InvalidInputError, LedgerError, SourceError
 from discreet.explore import read_view
-from discreet.explore.forms import FieldError, WrongError, messages, typed
+from discreet.explore.forms import FieldError, WrongError, field, messages, options, typed
+from discreet.explore.opened_records import Record
 from discreet.explore.opened_records import read as read_record
+from discreet.explore.plan_question import MECHANISMS
 from discreet.explore.release_desk import Desk
 from discreet.explore.release_once import State, draw_once, look, state
 from discreet.explore.release_question import FIELDS, read
@@ -26,7 +29,7 @@ from discreet.explore.release_view import charged, drawn, listed, looked, sent
 from discreet.explore.uploads import file_name
 from discreet.record.release import Release
 
-_FORM = resources.files("discreet.explore").joinpath("static/release.html").read_text("utf-8")
+_FORM = resources.files("discreet.explore").joinpath("static/release.html").read_text("utf-8").replace("MECHANISMS", options(MECHANISMS))
 _LONGEST_NAME = 4000
 _MASS = 0.95
 _LISTED = 20
@@ -67,6 +70,8 @@ async def _look(request: Request) -> Response:
 
     def answer() -> Html:
         question = read(desk.without_password(desk.fields(fields["key"]) if fields.get("key") else fields))
+        with field("ledger"), desk.ledger(desk.ledger_name(question)):
+            pass
         with desk.ledger(desk.ledger_name(question)) as ledger:
             for asked in [] if fields.get("again") else desk.asked_before(question):
                 if asked.record is not None:
@@ -93,8 +98,6 @@ def _field_of(error: DiscreetError) -> str:
         return "dataset"
     if str(error).startswith(("there is no column", "column ")):
         return "column"
-    if str(error).startswith(("a ledger ", "the ledger's ", "the user or the password in the ledger's ")):
-        return "ledger"
     return "file" if isinstance(error, SourceError | InvalidInputError) else "mechanism"
 
 
@@ -218,12 +221,28 @@ def _answer(_: Asked, found: Release) -> Html:
     return answered(found, shares_of(found, _MASS, slow=False))
 
 
+def _picture(kind: str) -> Callable[[Asked, Release], bytes]:
+    def made(_: Asked, found: Release) -> bytes:
+        with _DRAWING:
+            return picture(found, kind)
+
+    return made
+
+
+_DRAWING = Lock()
+"""Pictures are drawn one at a time: the settings of matplotlib, which they change for as long, are those of the whole process."""
+
+
 async def _read_it(request: Request) -> Response:
     """The record as the screen for reading shows it."""
     desk, fields = _desk(request), await typed(request)
-    try:
+
+    def opened() -> Record:
         asked = desk.store.find(fields.get("key", ""))
-        record = read_record((asked.record or "").encode(), f"discreet-{asked.key[:8]}.json")
+        return read_record((asked.record or "").encode(), f"discreet-{asked.key[:8]}.json")
+
+    try:
+        record = await to_thread.run_sync(opened)
     except DiscreetError as error:
         return HTMLResponse(element("p", str(error), class_="error"))
     key = request.app.state.records.keep(record)
@@ -240,7 +259,7 @@ ROUTES = [
     Route("/release/open", _read_it, methods=["POST"]),
     _of_record("record", _record),
     _of_record("report", _report),
-    _of_record("png", lambda _, found: picture(found, "png")),
-    _of_record("svg", lambda _, found: picture(found, "svg")),
+    _of_record("png", _picture("png")),
+    _of_record("svg", _picture("svg")),
     _of_record("answer", _answer),
 ]

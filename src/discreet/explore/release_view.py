@@ -59,16 +59,13 @@ def _cost(look: Look) -> Html:
 def _confirm(look: Look, key: str) -> Html:
     button = element("button", f"Charge {look.charge.loss} and release", type="submit", class_="primary")
     told = "This is done once, however often you press, reload or come back: what was drawn stays on this machine until you remove it."
-    return element(
-        "form",
-        *hidden(key=key),
-        element("p", told, class_="quiet"),
-        button,
-        hx_post="/release/draw",
-        hx_target=_PLACE,
-        hx_disabled_elt="find button",
-        class_="confirm",
-    )
+    return _step("/release/draw", told, button, *hidden(key=key), hx_disabled_elt="find button")
+
+
+def _step(route: str, told: str, button: Html, *fields: Html, **attributes: str) -> Html:
+    """A button with what it does, whose answer takes the place of what is shown."""
+    words = element("p", told, class_="quiet")
+    return element("form", *fields, words, button, hx_post=route, hx_target=_PLACE, class_="confirm", **attributes)
 
 
 # --- after ------------------------------------------------------------------------------------------------------------
@@ -105,16 +102,7 @@ def _again() -> Html:
     """Another draw of the same is another release, and costs again."""
     told = "This is what was asked for and drawn before, with nothing charged now. Another draw of the same question is another release."
     button = element("button", "Look at what another release would cost", type="submit")
-    return element(
-        "form",
-        *hidden(again="yes"),
-        element("p", told, class_="quiet"),
-        button,
-        hx_post="/release/look",
-        hx_target=_PLACE,
-        hx_include="#release-form",
-        class_="confirm",
-    )
+    return _step("/release/look", told, button, *hidden(again="yes"), hx_include="#release-form")
 
 
 # --- what was asked for before ----------------------------------------------------------------------------------------
@@ -201,7 +189,5 @@ def _file_again(key: str) -> Html:
 
 def sent(upload: str, name: str, size: int) -> Html:
     """A file that was sent, and stands in the form."""
-    told = joined(
-        "On this machine: ", isolated(name), f", {size:,} bytes, in a folder that only you can read. It is removed when the page ends."
-    )
-    return joined(*hidden(upload=upload), element("p", told, class_="hint"))
+    where = f", {size:,} bytes, in a folder that only you can read. It is removed with its release, or when the page ends."
+    return joined(*hidden(upload=upload), element("p", "On this machine: ", isolated(name), where, class_="hint"))

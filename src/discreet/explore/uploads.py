@@ -32,12 +32,12 @@ class Uploads:
             with place.open("xb") as file:
                 async for part in content:
                     await to_thread.run_sync(file.write, part)
-        except BaseException as error:
-            place.unlink(missing_ok=True)
-            if isinstance(error, OSError):
-                raise InvalidInputError(f"the file could not be kept ({error.strerror}): give its path instead") from None
-            raise
-        self._names[key] = name
+            self._names[key] = name
+        except OSError as error:
+            raise InvalidInputError(f"the file could not be kept ({error.strerror}): give its path instead") from None
+        finally:
+            if key not in self._names:
+                place.unlink(missing_ok=True)
         while len(self._names) > _KEPT:
             self.remove(next(iter(self._names)))
         return key
@@ -46,7 +46,7 @@ class Uploads:
         """Where a file is."""
         if key not in self._names:
             raise InvalidInputError(
-                "the file that was sent is not here any more, because the page was ended or others came after it: choose it again"
+                "the file that was sent is not here any more: it was released, the page was ended, or others came after it; choose it again"
             )
         return self._folder / f"{key}{_ending(self._names[key])}"
 
