@@ -13,7 +13,7 @@ from threading import Thread
 import pytest
 
 import discreet as dc
-from tests.explore_releases import Survey, drawn, look
+from tests.explore_releases import SECRET, Survey, drawn, look
 from tests.explore_server import Server, explore
 from tests.test_ledger_faults import database, postgresql  # noqa: F401 - a PostgreSQL server, and an empty ledger on it
 
@@ -109,17 +109,19 @@ def test_a_ledger_that_is_gone_keeps_a_record_readable(tmp_path: Path) -> None:
 
 
 def test_killed_on_a_server_database(tmp_path: Path, database: str) -> None:  # noqa: F811 - the fixture
-    """The same with a ledger on a PostgreSQL server, whose URL is kept."""
+    """The same with a ledger on a PostgreSQL server, whose URL is kept without its password (which this server does not ask for)."""
     survey, flag, ledger = Survey(tmp_path), tmp_path / "flag", dc.Ledger(database)
+    typed = database.replace("curator@", f"curator:{SECRET}@")
     ledger.create("survey", epsilon=1, unit="person")
     with explore(before=KILLED.format(function="urandom", flag=str(flag), number=1), XDG_DATA_HOME=survey.home) as server:
-        _, key = look(server, survey.fields(ledger=database))
+        _, key = look(server, survey.fields(ledger=typed))
         flag.touch()
         with pytest.raises((OSError, HTTPException)):
             server.post("/release/draw", key=key)
     with explore(XDG_DATA_HOME=survey.home) as server:
         assert "charged, and not drawn" in listed(server)
         drawn(server, key)
+    assert SECRET not in "".join(path.read_text() for path in survey.kept.glob("*.json"))
     assert [line.request for line in ledger.history("survey")] == [key]
 
 
