@@ -179,13 +179,24 @@ def test_one_group_in_two_tables(table: Path, single: Path, tmp_path: Path) -> N
     assert mine["difference"]["high"] - mine["difference"]["low"] < expected[1] - expected[0]
 
 
+def test_two_draws_with_one_outcome_are_compared_with_a_notice(single: Path, tmp_path: Path) -> None:
+    """Two years can have the same outcome by chance; a record does not say whether it is a copy."""
+    (same := tmp_path / "2024.json").write_text(single.read_text())
+    done = invoke("contrast", single, same, "-c", "never", "--json")
+    assert (done.exit_code, done.stderr.count("\n")) == (0, 1)
+    assert "if they are copies of one draw" in done.stderr
+    low, high = (json.loads(done.stdout)["difference"][end] for end in ("low", "high"))
+    assert low == pytest.approx(-high)
+    assert low < 0.0
+
+
 def test_two_releases_that_cannot_be_compared_are_refused_in_one_line(table: Path, single: Path, tmp_path: Path) -> None:
-    (copy := tmp_path / "copy.json").write_text(single.read_text())
+    (link := tmp_path / "link.json").symlink_to(single)
     (other := tmp_path / "other.json").write_text(dc.LatticeGeometric(PRIOR, 600, 1).release([100, 200, 300]).to_json())
     refused: list[tuple[list[str | Path], str]] = [
         ([single, other], "say what to compare: RECORD GROUP GROUP CATEGORY"),
         ([single, single, "-c", "never"], "is given twice"),
-        ([single, copy, "-c", "never"], "both records are the same release"),
+        ([single, link, "-c", "never"], "is given twice"),
         ([single, other, "-c", "sometimes"], "category must be one of 'never', 'former', 'current'; got 'sometimes'"),
         ([single, other, "-c", "never", "--group", "north"], "--group is for tables"),
         ([single, table, "-c", "never"], "a record has groups by region and sex: name one of them with --group"),

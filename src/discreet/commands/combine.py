@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
 from discreet import limits
-from discreet.commands.files import STANDARD_INPUT, is_same_file, read_record
+from discreet.commands.files import check_different, read_record
 from discreet.commands.options import (
     JsonOption,
     Lines,
@@ -26,7 +25,7 @@ from discreet.commands.options import (
 from discreet.commands.progress import progress_bar
 from discreet.commands.record import MASS, check_pairs, guarantee_fields
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.text import listed, plain
+from discreet.text import listed
 
 if TYPE_CHECKING:
     from discreet.inference.noise_aware import NoiseAware
@@ -58,7 +57,7 @@ def combine(
         level = parse_mass(mass)
         if same_data is None:
             raise InvalidInputError("say --same-data if the releases are about the same records, or --new-data if each is about its own")
-        _check_different(records)
+        check_different(records, "it is one draw, and would count as two")
         found = [read_record(record) for record in records]
         from discreet.inference.several.combine import combine as combined
 
@@ -73,13 +72,6 @@ def combine(
         else:
             print_table(_laid_out(rows, level))
             print_lines(_lines(found, same_data, posterior, error, level))
-
-
-def _check_different(records: Sequence[str]) -> None:
-    for place, record in enumerate(records):
-        for other in records[:place]:
-            if record == other or (STANDARD_INPUT not in (record, other) and is_same_file(Path(record).expanduser(), other)):
-                raise InvalidInputError(f"{plain(record)} is given twice: it is one draw, and would count as two")
 
 
 def _rows(posterior: "NoiseAware | CombinedTable", mass: float) -> tuple[list[tuple[tuple[Any, ...], float, float, float]], float | None]:

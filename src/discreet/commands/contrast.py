@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from discreet import limits
-from discreet.commands.files import read_record
+from discreet.commands.files import check_different, read_record
 from discreet.commands.options import (
     JsonOption,
     Lines,
@@ -180,16 +180,16 @@ def _contrast_records(
 ) -> None:
     """One category in two releases about different records, whose posteriors are independent."""
     from discreet.inference.contrasts import independent_contrast
+    from discreet.inference.several.combine import drawn_alike
 
     if category is None:
         raise InvalidInputError(
             "say what to compare: RECORD GROUP GROUP CATEGORY, RECORD CATEGORY CATEGORY, or RECORD RECORD --category CATEGORY"
         )
-    if paths[0] == paths[1]:
-        raise InvalidInputError(f"{plain(paths[0])} is given twice: a release does not differ from itself")
+    check_different(paths, "a release does not differ from itself")
     found = [read_record(path) for path in paths]
-    if found[0] == found[1]:
-        raise InvalidInputError("both records are the same release: it does not differ from itself")
+    if drawn_alike(*found):
+        notice("both records have the same mechanism and the same outcome; if they are copies of one draw, they are not two groups")
     readers = [parse_reader_prior(prior, one) for one in found]
     if not slow:
         check_pairs(found, "discreet contrast ... --slow")

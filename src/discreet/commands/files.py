@@ -1,9 +1,9 @@
 """Files that commands read and write: a record is read back whole, and nothing that exists is overwritten but a picture of ours."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
-from itertools import chain, count
+from itertools import chain, combinations, count
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
@@ -11,6 +11,7 @@ from discreet import limits
 from discreet.commands.options import notice
 from discreet.errors import InvalidInputError
 from discreet.record.new_files import beside, is_moved, written_beside
+from discreet.text import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,6 +110,13 @@ def is_same_file(path: Path, other: str) -> bool:
         return path.samefile(there) if path.exists() else path.resolve() == there.resolve()
     except (OSError, ValueError, RuntimeError):  # no name of a file: whoever reads it says so
         return False
+
+
+def check_different(records: Sequence[str], why: str) -> None:
+    """Refuse a record that is given twice, also under another name, and say why."""
+    for one, other in combinations(records, 2):
+        if one == other or (STANDARD_INPUT not in (one, other) and is_same_file(Path(one).expanduser(), other)):
+            raise InvalidInputError(f"{plain(other)} is given twice: {why}")
 
 
 def _is_there(path: Path) -> bool:

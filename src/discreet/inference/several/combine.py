@@ -175,9 +175,14 @@ def _checked(releases: Iterable[Release]) -> list[Release]:
     return given
 
 
+def drawn_alike(one: Release, other: Release) -> bool:
+    """Whether two records may be copies of one draw. They need not: two draws have the same outcome now and then."""
+    return one.mechanism == other.mechanism and np.array_equal(one.raw, other.raw)
+
+
 def _warn_of_copies(given: Sequence[Release]) -> None:
     for one, other in combinations(given, 2):
-        if one.mechanism == other.mechanism and np.array_equal(one.raw, other.raw):
+        if drawn_alike(one, other):
             warnings.warn(
                 "two of these releases have the same mechanism and the same outcome; if they are copies of one draw, it counts as two here",
                 CopyWarning,
