@@ -1,5 +1,6 @@
 """The page's server killed in the middle of releases: no budget is lost, nothing is drawn twice, and the next start says what happened."""
 
+import json
 import os
 import random
 import re
@@ -33,8 +34,8 @@ os.{function} = killing
 """Python that kills its process at one of the calls of a function of the system, once there is a flag."""
 PLACES = {
     "between the charge and the draw": ("urandom", 1, "charged, and not drawn"),
-    "between the draw and its record": ("fsync", 1, "charged, and not drawn"),
-    "between the record and the answer": ("fsync", 2, "released"),
+    "between the draw and its record": ("fsync", 2, "charged, and not drawn"),
+    "between the record and the answer": ("fsync", 3, "released"),
 }
 
 
@@ -61,7 +62,7 @@ def test_killed(tmp_path: Path, place: str, sent: bool) -> None:
         assert said in listed(server)
         if said != "released":
             assert server.post("/release/record", key=key)[0] == 422
-            assert "draw it first" in server.post("/release/remove", key=key)[1]
+            assert "nothing was removed" in server.post("/release/remove", key=key, state="asked")[1]  # by a tab from before the charge
         again = {}
         if sent and said != "released":
             assert "choose it again" in server.post("/release/draw", key=key)[1]
@@ -80,6 +81,34 @@ def _sent(server: Server, survey: Survey) -> str:
     return found[1]
 
 
+FULL = """
+import errno, os, pathlib
+real = os.fsync
+def full(*arguments):
+    if pathlib.Path({flag!r}).exists():
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    return real(*arguments)
+os.fsync = full
+"""
+"""Python whose disk is full, once there is a flag."""
+
+
+def test_a_full_disk_refuses_before_the_charge(tmp_path: Path) -> None:
+    """The room of a record is taken first, so that no draw is lost because of its length; its file is as long as any other's."""
+    survey, flag = Survey(tmp_path), tmp_path / "flag"
+    with explore(before=FULL.format(flag=str(flag)), XDG_DATA_HOME=survey.home) as server:
+        keys = [look(server, survey.fields(epsilon=epsilon))[1] for epsilon in ("0.001", "0.003", "0.007", "0.009")]
+        flag.touch()
+        assert "No space left on device" in server.post("/release/draw", key=keys[0])[1]
+        assert survey.spends() == 0
+        assert not list(survey.kept.glob("*.partial"))
+        flag.unlink()
+        records = [drawn(server, key).to_json() for key in keys]
+    assert len({len((survey.kept / f"{key}.json").read_bytes()) for key in keys}) == 1
+    assert survey.spends() == len(keys)
+    assert records == [json.loads((survey.kept / f"{key}.json").read_bytes())["record"] for key in keys]
+
+
 def test_a_file_with_other_records_is_not_drawn_for_a_charge(tmp_path: Path) -> None:
     survey, flag = Survey(tmp_path), tmp_path / "flag"
     with explore(before=KILLED.format(function="urandom", flag=str(flag), number=1), XDG_DATA_HOME=survey.home) as server:
@@ -94,6 +123,26 @@ def test_a_file_with_other_records_is_not_drawn_for_a_charge(tmp_path: Path) -> 
         survey.file.write_text(content)
         drawn(server, key)
     assert survey.spends() == 1
+
+
+def test_what_was_charged_can_be_given_up(tmp_path: Path) -> None:
+    """Its key goes with it: the same question is another release, and is charged again."""
+    survey, flag = Survey(tmp_path), tmp_path / "flag"
+    with explore(before=KILLED.format(function="urandom", flag=str(flag), number=1), XDG_DATA_HOME=survey.home) as server:
+        _, key = look(server, survey.fields())
+        flag.touch()
+        with pytest.raises((OSError, HTTPException)):
+            server.post("/release/draw", key=key)
+    with explore(XDG_DATA_HOME=survey.home) as server:
+        row = next(form for form in server.post("/release/list")[1].split("</form>") if key in form)
+        assert "Give it up" in row
+        assert "hx-confirm" in row
+        assert key not in server.post("/release/remove", key=key, state="charged")[1]
+        assert "not asked for on this machine" in unescape(server.post("/release/draw", key=key)[1])
+        _, other = look(server, survey.fields())
+        drawn(server, other)
+    assert other != key
+    assert [line.request for line in dc.Ledger(survey.ledger).history("survey")] == [key, other]
 
 
 def test_a_ledger_that_is_gone_keeps_a_record_readable(tmp_path: Path) -> None:

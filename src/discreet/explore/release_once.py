@@ -31,6 +31,8 @@ from discreet.record.release import Release
 
 _QUANTUM = 0.25
 """Seconds, at whose multiples counting ends: how long it takes may depend on what is counted."""
+_DIGITS = 24
+"""Of a count. ε is 1e-15 or more, so that noise with as many has a chance far below 2^-1000."""
 State = Literal["drawn", "drawing", "charged", "asked", "unknown"]
 
 
@@ -54,8 +56,7 @@ def look(question: Question, source: Path | str, ledger: Ledger) -> Look:
     statement = ledger.statement(question.dataset, latest=limits.LEDGER_SPENDS)
     charge = charge_for(statement.budget, checked_promise(ready.guarantee, 0), ready.mechanism)
     check_affordable(statement, charge)
-    stand_in = ready.mechanism.recorded(ready.guarantee, _no_outcome(ready.mechanism), ready.about)
-    return Look(question, _description(ready.mechanism), stand_in, statement, charge)
+    return Look(question, _description(ready.mechanism), _stand_in(ready), statement, charge)
 
 
 def _check_kind(question: Question, ledger: Ledger) -> None:
@@ -85,15 +86,16 @@ def draw_once(store: Store, key: str, source: Path | str, ledger: Ledger) -> Ask
         ready = _prepared(question, source)
         line = ledger.charged(question.dataset, key)
         if _description(ready.mechanism) != asked.described:
-            paid = "nothing was spent" if line is None else "its charge stands, and it can be drawn from the file as it was"
-            raise InvalidInputError(f"the file has another number of records than when you looked; {paid}: look again")
-        if line is None:
-            note = note_of(question.column, question.groups, question["file"] or question["upload"])
-            drawn = ledger.draw(question.dataset, ready, note=note, request=key)
-        else:
-            _check_line(line, ready)
-            drawn = ready.draw(steady=True)
-        return store.keep(asked, drawn.to_json())
+            paid = "nothing was spent: look again" if line is None else "its charge stands: draw it from the file as it was, or give it up"
+            raise InvalidInputError(f"the file has another number of records than when you looked; {paid}")
+        with store.room(asked, _longest(ready)) as keep:
+            if line is None:
+                note = note_of(question.column, question.groups, question["file"] or question["upload"])
+                drawn = ledger.draw(question.dataset, ready, note=note, request=key)
+            else:
+                _check_line(line, ready)
+                drawn = ready.draw(steady=True)
+            return keep(drawn.to_json())
 
 
 def state(asked: Asked, ledger: Ledger) -> State:
@@ -132,6 +134,17 @@ def _description(mechanism: Mechanism) -> Mapping[str, Any]:
     """What the ledger says about a mechanism, as it is read back."""
     found: dict[str, Any] = json.loads(as_json(described(mechanism)))
     return found
+
+
+def _longest(ready: Prepared) -> str:
+    """A text at least as long as any record that will be drawn."""
+    record = _stand_in(ready)
+    return record.to_json() + " " * (_DIGITS * (np.size(record.raw) + np.size(record.counts)))
+
+
+def _stand_in(ready: Prepared) -> Release:
+    """A record that says what the release will say, but for its outcome: that is no draw."""
+    return ready.mechanism.recorded(ready.guarantee, _no_outcome(ready.mechanism), ready.about)
 
 
 def _no_outcome(mechanism: Mechanism) -> Any:

@@ -25,7 +25,7 @@ from discreet.explore.release_desk import Desk
 from discreet.explore.release_once import State, draw_once, look, state
 from discreet.explore.release_question import FIELDS, read
 from discreet.explore.release_store import Asked
-from discreet.explore.release_view import charged, drawn, listed, looked, sent
+from discreet.explore.release_view import REMOVABLE, charged, drawn, listed, looked, sent
 from discreet.explore.uploads import file_name
 from discreet.record.release import Release
 
@@ -172,10 +172,10 @@ async def _remove(request: Request) -> Response:
     def removed() -> None:
         with desk.store.alone(fields.get("key", "")) as asked:
             found = _state(desk, asked)
-            if found not in ("drawn", "asked"):
-                raise InvalidInputError("this release was charged and not drawn: draw it first")
+            if found not in REMOVABLE:
+                raise InvalidInputError("it is not known now whether this release was charged, and nothing was removed: try again later")
             if found != fields.get("state"):
-                raise InvalidInputError("this release was drawn in the meantime, and nothing was removed: open the page again to see it")
+                raise InvalidInputError("this release was charged or drawn in the meantime, and nothing was removed: open the page again")
             desk.store.remove(asked.key)
             desk.forget_sent(asked.key)
 

@@ -6,11 +6,10 @@ removes the key with it. Only the owner can read the folder and what is in it.
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -67,7 +66,7 @@ class Store:
                     return one
             asked = Asked(token_hex(_KEY_BYTES), dict(fields), ledger, dict(described), today())
             place = self._place(asked.key)
-            with written_beside(place, partial(_write, asked), mode=_PRIVATE) as written:
+            with written_beside(place, lambda file: file.write(_written(asked)), mode=_PRIVATE) as written:
                 if not is_moved(written, place):
                     raise DiscreetError("two keys of 128 random bits are the same: do not release on this machine")
         return asked
@@ -96,13 +95,24 @@ class Store:
                 left.unlink(missing_ok=True)
             yield self.find(key)
 
-    def keep(self, asked: Asked, record: str) -> Asked:
-        """Keep what was drawn. The key must be held `alone`, and have no record."""
-        drawn = replace(asked, record=record, day=today())
+    @contextmanager
+    def room(self, asked: Asked, longest: str) -> Iterator[Callable[[str], Asked]]:
+        """Take the room of the longest record on the disk, then keep the one that is drawn in it: whether there is room says nothing of
+        it, and neither does the length of the file. The key must be held `alone`, and have no record."""
         place = self._place(asked.key)
-        with written_beside(place, partial(_write, drawn), mode=_PRIVATE) as written:
-            put_over(written, place)
-        return drawn
+        most = len(_written(replace(asked, record=longest)))
+        with written_beside(place, lambda file: file.write(b" " * most), mode=_PRIVATE) as written:
+
+            def keep(record: str) -> Asked:
+                drawn = replace(asked, record=record, day=today())
+                with written.open("r+b") as file:
+                    file.write(_written(drawn))
+                    file.flush()
+                    os.fsync(file.fileno())
+                put_over(written, place)
+                return drawn
+
+            yield keep
 
     def remove(self, key: str) -> None:
         """Forget a question and its record. The key must be held `alone`."""
@@ -165,8 +175,8 @@ def _changed(place: Path) -> int:
         return 0
 
 
-def _write(asked: Asked, file: Any) -> None:
-    written = {
+def _written(asked: Asked) -> bytes:
+    content = {
         "version": _VERSION,
         "fields": asked.fields,
         "ledger": asked.ledger,
@@ -174,7 +184,7 @@ def _write(asked: Asked, file: Any) -> None:
         "day": asked.day.isoformat(),
         "record": asked.record,
     }
-    file.write(json.dumps(written).encode())
+    return json.dumps(content).encode()
 
 
 def _read(key: str, content: bytes) -> Asked:

@@ -114,6 +114,7 @@ _STATES: dict[State, tuple[str, str]] = {
     "asked": ("looked at; nothing was charged", "Look again"),
     "unknown": ("its ledger could not be read, so it is not known whether it was charged", ""),
 }
+REMOVABLE: tuple[State, ...] = ("drawn", "charged", "asked")
 
 
 def listed(every: Sequence[tuple[Asked, State]]) -> Html:
@@ -154,18 +155,8 @@ def _row(asked: Asked, state: State) -> Html:
     buttons = []
     if action:
         buttons.append(element("button", action, type="submit"))
-    if state in ("drawn", "asked"):
-        buttons.append(
-            element(
-                "button",
-                "Remove",
-                type="button",
-                hx_post="/release/remove",
-                hx_include="closest form",
-                hx_target="#release-list",
-                hx_disabled_elt="this",
-            )
-        )
+    if state in REMOVABLE:
+        buttons.append(_remove(state))
     return element(
         "form",
         *hidden(key=asked.key, state=state),
@@ -176,6 +167,21 @@ def _row(asked: Asked, state: State) -> Html:
         hx_target=_PLACE,
         hx_disabled_elt="find button",
         class_="asked",
+    )
+
+
+def _remove(state: State) -> Html:
+    """Forgets a release. One that was charged and not drawn is given up: what is left of its budget stays as it is."""
+    sure = {"hx_confirm": "The charge stands, and nothing will be published for it. Give it up?"} if state == "charged" else {}
+    return element(
+        "button",
+        "Give it up" if state == "charged" else "Remove",
+        type="button",
+        hx_post="/release/remove",
+        hx_include="closest form",
+        hx_target="#release-list",
+        hx_disabled_elt="this",
+        **sure,
     )
 
 
