@@ -108,6 +108,24 @@ def test_planning_by_keyboard(server: Server) -> None:
         until(page, "needed => document.querySelector('#plan-answer .lead').innerText.includes(`ε = ${needed} `)", needed)
 
 
+def test_a_plan_fills_in_the_form_of_a_release(server: Server) -> None:
+    """What the plan does not decide, such as the column, stays as it was typed."""
+    with opened(server) as page:
+        page.click("text=Prior, groups, shares, mechanism")
+        page.fill("#plan-prior", "1,2")
+        for epsilon, categories in (("1/7", "yes\nno"), ("0.7", "often\nnever")):
+            page.click("[data-screen=plan]")
+            page.fill("#plan-categories", categories)
+            page.fill("#plan-epsilon", epsilon)
+            page.wait_for_selector(f"[data-release*='{epsilon}'][data-release*='{categories.split()[0]}']")
+            page.click("text=Release as planned")
+            page.wait_for_selector("#release-form")
+            until(page, "epsilon => document.getElementById('release-epsilon').value === epsilon", epsilon)
+            assert (page.input_value("#release-categories"), page.input_value("#release-prior")) == (categories, "1,2")
+            assert page.input_value("#release-column") == ("" if epsilon == "1/7" else "smoking")
+            page.fill("#release-column", "smoking")
+
+
 def test_a_slider_that_does_not_wait(server: Server) -> None:
     """Answers come while it moves without a pause, also while others are computed, and the last is the one that stays."""
     with opened(server) as page:

@@ -107,7 +107,7 @@ def _paying(budget: Budget, shown: str) -> Html:
     """The way to the form of a release that this budget pays for, filled in as far as the budget decides it."""
     public = "nothing" if budget.neighbours == Relation.ADD_REMOVE_ONE else "total"
     filled = json.dumps({"ledger": shown, "dataset": budget.dataset, "public": public})
-    return element("p", element("button", "Release something from this budget", type="button", data_release=filled), class_="budget-paying")
+    return element("p", element("button", "Release something from this budget", type="button", data_release=filled), class_="onward")
 
 
 def _spends(statement: Statement) -> Html:

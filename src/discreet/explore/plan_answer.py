@@ -1,5 +1,6 @@
 """What the screen for plans answers at once: how wide intervals will be, what an attacker could learn, and an example."""
 
+import json
 from typing import Any
 
 from discreet.analysis.privacy import privacy_loss
@@ -34,7 +35,17 @@ def answer(question: Question) -> Html:
         question.planned_mechanism()
     parts = [_width_section(question), _odds_section(question)]
     inside = example(question) if is_quick(question) and is_quick_example(question) else _example_place()
-    return joined(*parts, element("section", element("h2", "What would be published"), inside))
+    return joined(*parts, element("section", element("h2", "What would be published"), inside), *_releasing(question))
+
+
+def _releasing(question: Question) -> list[Html]:
+    """The way to the form of a release, filled in as planned; sizes of groups are published by the command line alone."""
+    if question.public == "sizes":
+        return []
+    filled = {"epsilon": number_words(question.epsilon), "public": question.public, "mechanism": question.mechanism}
+    if question.labelled:
+        filled |= {"categories": "\n".join(map(str, question.prior.categories)), "prior": question.prior_words.partition(":")[0]}
+    return [element("p", element("button", "Release as planned", type="button", data_release=json.dumps(filled)), class_="onward")]
 
 
 def _example_place() -> Html:

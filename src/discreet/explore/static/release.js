@@ -34,20 +34,20 @@ document.addEventListener("htmx:afterSettle", (event) => {
   (document.getElementById("release-looked") ?? wrong)?.focus();
 });
 
-// A budget that was chosen on its own screen fills in the form, as soon as that is there.
-let paying = {};
+// What was chosen on another screen, a plan or a budget, fills in the form as soon as that is there.
+let chosen = {};
 
 function fillIn() {
   const form = document.getElementById("release-form");
   if (!form) return;
-  for (const [name, value] of Object.entries(paying)) form.elements[name].value = value;
-  paying = {};
+  for (const [name, value] of Object.entries(chosen)) form.elements[name].value = value;
+  chosen = {};
 }
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-release]");
   if (!button) return;
-  paying = JSON.parse(button.dataset.release);
+  chosen = JSON.parse(button.dataset.release);
   show("release");
   fillIn();
 });
