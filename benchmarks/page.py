@@ -243,7 +243,7 @@ def _error(row: Row) -> str:
 
 def draw(record: Row, path: Path) -> None:
     """Time against n for two, three and ten categories."""
-    speeds(record).savefig(path, dpi=110, metadata={"Software": None})
+    speeds(record).savefig(path, dpi=150, metadata={"Software": None})
     keep(path, path)
 
 
@@ -264,12 +264,13 @@ def keep(drawn: Path, kept: Path, *, colours: int = 256) -> None:
 def speeds(record: Row) -> "Figure":
     """The picture of all times, with one legend below its panels."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator
 
     peers = [peer for peer in dict.fromkeys(row["peer"] for row in record["speed"]) if peer not in ASIDE]
     others = iter(SERIES[1:])  # the first has the colour of our own
     looks = {peer: MECHANISMS["HellingerSmooth"] if peer == OURS else next(others) for peer in peers}
     with house_style(font_family="DejaVu Sans"):
-        figure = Figure(figsize=(10.5, 4.2), layout="constrained")
+        figure = Figure(figsize=(7.6, 4.2), layout="constrained")
         axes = figure.subplots(1, 3, sharey=True)
         for ax, k in zip(axes, (2, 3, 10), strict=True):
             dress(ax)
@@ -279,6 +280,7 @@ def speeds(record: Row) -> "Figure":
                 ax.plot([row["n"] for row in rows], [row["seconds"] for row in rows], label=peer, **line)
             ax.axhline(record["limits"]["seconds"], color=QUIET, linewidth=1.0, linestyle=(0, (1, 1.5)), label="where measuring stops")
             ax.set(xscale="log", yscale="log", xlabel="records, n", title=f"{k} categories")
+            ax.xaxis.set_major_locator(LogLocator(numticks=6))
         axes[0].set_ylabel("seconds for one release")
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, handlelength=3.2)
         figure.draw_without_rendering()  # lays it out in this style

@@ -109,8 +109,13 @@ def test_planning_by_keyboard(server: Server) -> None:
 
 
 def test_a_plan_fills_in_the_form_of_a_release(server: Server) -> None:
-    """What the plan does not decide, such as the column, stays as it was typed."""
+    """What the plan does not decide, such as the column, stays as it was typed. The labels of the first example are nobody's."""
     with opened(server) as page:
+        page.click("text=Release as planned")
+        page.wait_for_selector("#release-form")
+        until(page, "() => document.getElementById('release-epsilon').value === '0.2'")
+        assert page.input_value("#release-categories") == ""
+        page.click("[data-screen=plan]")
         page.click("text=Prior, groups, shares, mechanism")
         page.fill("#plan-prior", "1,2")
         for epsilon, categories in (("1/7", "yes\nno"), ("0.7", "often\nnever")):

@@ -89,7 +89,7 @@ def facts(parameter: Any) -> Iterator[str]:
     default = parameter.show_default if isinstance(parameter.show_default, str) else parameter.default
     if parameter.required:
         yield "**Required.**"
-    elif parameter.show_default and default not in (None, False, (), []):
+    elif parameter.show_default and default not in (None, False, "", (), []):
         yield f"*Default:* `{default}`."
 
 

@@ -48,6 +48,11 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-release]");
   if (!button) return;
   chosen = JSON.parse(button.dataset.release);
+  const planned = document.getElementById("plan-categories");
+  if (planned.value === planned.defaultValue) { // the labels of the example, which nobody typed
+    delete chosen.categories;
+    delete chosen.prior;
+  }
   show("release");
   fillIn();
 });
