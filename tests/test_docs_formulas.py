@@ -11,7 +11,7 @@ pytest.importorskip("math_core", reason="the documentation's packages are not in
 
 INDEX = """# Index
 
-It costs \\$5 and $\\varepsilon = 1$. Neighbours are $x'$.
+It costs \\$5 and $\\varepsilon = 1$. Neighbours ($x$, and $x'$) are alike.
 
 $$ H^2 = 1 - \\sqrt{p\\,q} $$ (eq-first)
 
@@ -31,7 +31,8 @@ def test_formulas_are_mathml_numbered_in_the_order_of_reading(tmp_path: Path) ->
     )
     assert complaints == ""
     pages = {page.stem: page.read_text() for page in (tmp_path / "html").glob("*.html")}
-    assert "It costs $5 and <math><mi>ε</mi><mo>=</mo><mn>1</mn></math>." in pages["index"]
+    assert 'It costs $5 and <span class="joined"><math><mi>ε</mi><mo>=</mo><mn>1</mn></math>.</span> Neighbours' in pages["index"]
+    assert 'Neighbours <span class="joined">(<math><mi>x</mi></math>,</span> and' in pages["index"]
     assert '<msup><mi>x</mi><mpadded class="prime" height="0"><mo>′</mo></mpadded></msup>' in pages["index"]
     assert pages["second"].count('<math display="block">') == 2
     for page, equation, number in [("index", "eq-first", 1), ("second", "eq-second", 2), ("first_of_the_alphabet", "eq-third", 3)]:

@@ -19,6 +19,9 @@ from sphinx.writers.html5 import HTML5Translator
 NUMBERS_ITSELF = re.compile(r"\\begin\{(align|alignat|equation|flalign|gather|multline)\}|\\(tag|label|ref|eqref)\b")
 """LaTeX whose numbers would not be those of the pages."""
 
+OPENING, CLOSING = re.compile(r"[(\[“]+$"), re.compile(r"^[.,;:!?)\]”]+")
+"""Marks behind which, and before which, no line may end."""
+
 CONVERTER = LatexToMathML(fancy_error=False)
 
 logger = logging.getLogger(__name__)
@@ -39,8 +42,21 @@ def mathml(node: nodes.Element, *, displaystyle: bool) -> str:
     return re.sub("<mo>([′″‴])</mo>", r'<mpadded class="prime" height="0"><mo>\1</mo></mpadded>', converted)
 
 
+def join_punctuation(_app: Sphinx, doctree: nodes.document, _page: str) -> None:
+    """Move marks that stand directly beside a formula into its node: browsers would break the line between the two."""
+    for node in doctree.findall(nodes.math):
+        parent, place = node.parent, node.parent.index(node)
+        for neighbour, pattern, side in ((place - 1, OPENING, "before"), (place + 1, CLOSING, "behind")):
+            text = parent[neighbour] if 0 <= neighbour < len(parent) else None
+            if isinstance(text, nodes.Text) and (marks := pattern.search(text)):
+                node[side] = marks[0]
+                parent[neighbour] = nodes.Text(pattern.sub("", text))
+
+
 def visit_inline(writer: HTML5Translator, node: nodes.math) -> None:
-    writer.body.append(mathml(node, displaystyle=False))
+    before, behind = (escape(node.get(side, "")) for side in ("before", "behind"))
+    formula = before + mathml(node, displaystyle=False) + behind
+    writer.body.append(f'<span class="joined">{formula}</span>' if before or behind else formula)
     raise nodes.SkipNode
 
 
@@ -75,4 +91,5 @@ def number_equations(_app: Sphinx, env: BuildEnvironment) -> list[str]:
 def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
     app.connect("env-updated", number_equations)
+    app.connect("doctree-resolved", join_punctuation)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
