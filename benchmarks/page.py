@@ -219,7 +219,7 @@ def exponent(rows: Iterable[Row]) -> str:
         return "one size only"
     x, y = (sum(values) / len(upper) for values in zip(*upper, strict=True))
     slope = sum((u - x) * (v - y) for u, v in upper) / sum((u - x) ** 2 for u, _ in upper)
-    return f"n^{slope:.2f}"
+    return f"$n^{{{slope:.2f}}}$"
 
 
 def _counts(rows: list[Row]) -> str:
