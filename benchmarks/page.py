@@ -143,8 +143,8 @@ def _most(quoted: Row) -> list[str]:
         return []
     given, counted = quoted["most_of_given"], quoted["most_of_counted"]
     return [
-        f"Over all sizes discreet takes at most {given:.2g} times as long as a library that is given list, scores and scale, and at most "
-        f"{counted:.2g} times as long as one whose list, scores and scale are counted."
+        f"Over all sizes discreet takes at most {given:.3g} times as long as a library that is given list, scores and scale, and at most "
+        f"{counted:.3g} times as long as one whose list, scores and scale are counted."
     ]
 
 

@@ -39,7 +39,7 @@ def what_epsilon_buys(epsilon: str) -> Axes:
     prior = dc.Dirichlet.uniform(categories=CATEGORIES)
     counts = dc.count(HERE / "survey.csv", "smoking", CATEGORIES, privacy_id="participant")
     ax = dc.LatticeGeometric(prior, n=counts.total, epsilon=epsilon).release(counts).plot(variable="smoking")
-    ax.set_xlim(0.0, 1.0)  # one scale for all, to compare them
+    ax.set_xlim(-0.02, 1.0)  # one scale for all, to compare them
     return ax
 
 
