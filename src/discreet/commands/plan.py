@@ -157,10 +157,11 @@ def _show_curve(curve: "WidthCurve | RecordsCurve", plot: Path | None, *, as_jso
         try:
             import matplotlib.pyplot as plt
 
-            figure = curve.plot().get_figure(root=True)
-            if figure is not None:
-                figure.savefig(plot, dpi=150)
-                plt.close(figure)
+            curve.plot()
+            try:
+                plt.savefig(plot, dpi=150)
+            finally:
+                plt.close()
         except (OSError, ValueError) as error:
             raise InvalidInputError(f"--plot could not be written: {type(error).__name__}; give a new file such as curve.png") from None
     if isinstance(curve, RecordsCurve):

@@ -1,5 +1,6 @@
 """What the screen for releases works with: what is kept, what the browser sent, and the ledgers."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,8 +30,7 @@ class Desk:
         self.workers = CapacityLimiter(_WORKERS)
         self._ledgers = ledgers
         self._sent: dict[str, str] = {}
-        self.drawing: set[str] = set()
-        """The keys that are drawn for at this moment."""
+        self._drawing: Counter[str] = Counter()
 
     # --- ledgers ------------------------------------------------------------------------------------------------------
 
@@ -79,6 +79,19 @@ class Desk:
         """The fields as they are kept: a file that was sent by its own name, because the copy goes with this process."""
         upload = question["upload"]
         return {**question.fields, **({"upload": self.uploads.name(upload)} if upload else {})}
+
+    @contextmanager
+    def drawing(self, key: str) -> Iterator[None]:
+        """The key is drawn for, or waits for that, as long as this lasts."""
+        self._drawing[key] += 1
+        try:
+            yield
+        finally:
+            self._drawing[key] -= 1
+
+    def drawn_now(self) -> set[str]:
+        """The keys that are drawn for at this moment."""
+        return {key for key, times in list(self._drawing.items()) if times > 0}
 
     # --- where the records are ----------------------------------------------------------------------------------------
 

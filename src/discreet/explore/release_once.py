@@ -15,7 +15,7 @@ import numpy as np
 from discreet import limits
 from discreet.commands.release_steps import check_budget, note_of, prepared, relation_of
 from discreet.data.count import count
-from discreet.errors import BudgetError, DiscreetError, InvalidInputError, LedgerError
+from discreet.errors import BudgetError, DiscreetError, InvalidInputError
 from discreet.explore.forms import FieldError
 from discreet.explore.release_question import Question, read
 from discreet.explore.release_store import Asked, Store
@@ -99,13 +99,10 @@ def draw_once(store: Store, key: str, source: Path | str, ledger: Ledger) -> Ask
 
 
 def state(asked: Asked, ledger: Ledger) -> State:
-    """What has become of a question."""
+    """What has become of a question. Raises LedgerError if its ledger does not say."""
     if asked.record is not None:
         return "drawn"
-    try:
-        return "asked" if ledger.charged(asked.fields.get("dataset", ""), asked.key) is None else "charged"
-    except LedgerError:
-        return "unknown"
+    return "asked" if ledger.charged(asked.fields.get("dataset", ""), asked.key) is None else "charged"
 
 
 def _prepared(question: Question, source: Path | str) -> Prepared:

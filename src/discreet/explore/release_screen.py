@@ -1,6 +1,7 @@
 """The screen on which records are counted and a posterior is released: looked at, confirmed once, and fetched as often as wanted."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
+from contextlib import ExitStack, suppress
 from importlib import resources
 from threading import Lock
 from urllib.parse import unquote
@@ -70,9 +71,9 @@ async def _look(request: Request) -> Response:
 
     def answer() -> Html:
         question = read(desk.without_password(desk.fields(fields["key"]) if fields.get("key") else fields))
-        with field("ledger"), desk.ledger(desk.ledger_name(question)):
-            pass
-        with desk.ledger(desk.ledger_name(question)) as ledger:
+        with ExitStack() as stack:
+            with field("ledger"):
+                ledger = stack.enter_context(desk.ledger(desk.ledger_name(question)))
             for asked in [] if fields.get("again") else desk.asked_before(question):
                 if asked.record is not None:
                     return drawn(asked, Release.from_json(asked.record), again=True)
@@ -117,17 +118,21 @@ async def _draw(request: Request) -> Response:
         return drawn(found, Release.from_json(found.record or ""), again=False)
 
     def made(asked: Asked) -> Asked:
-        desk.drawing.add(key)
         try:
-            with desk.ledger(asked.ledger) as ledger:
-                found = draw_once(desk.store, key, desk.source(asked, fields.get("upload", "")), ledger)
-        finally:
-            desk.drawing.discard(key)
+            source = desk.source(asked, fields.get("upload", ""))
+        except InvalidInputError:
+            found = desk.store.find(key)  # another tab may have drawn it meanwhile, and the file went with that
+            if found.record is None:
+                raise
+            return found
+        with desk.ledger(asked.ledger) as ledger:
+            found = draw_once(desk.store, key, source, ledger)
         desk.forget_sent(key)
         return found
 
     try:
-        shown = await to_thread.run_sync(once, limiter=desk.workers)
+        with desk.drawing(key):
+            shown = await to_thread.run_sync(once, limiter=desk.workers)
     except (DiscreetError, WrongError) as error:
         said = str(error) if isinstance(error, DiscreetError) else "the question is not one that this version of discreet takes"
         told = "It was not drawn: "
@@ -141,28 +146,23 @@ async def _listed(request: Request) -> Response:
     desk = _desk(request)
 
     def states() -> list[tuple[Asked, State]]:
-        found: list[tuple[Asked, State]] = []
-        silent: set[str] = set()  # a ledger that does not answer is waited for once
-        for asked in desk.store.every()[:_LISTED]:
-            now: State = "unknown" if asked.record is None and asked.ledger in silent else _state(desk, asked)
-            if now == "unknown":
-                silent.add(asked.ledger)
-            found.append((asked, now))
-        return found
+        drawing = desk.drawn_now()  # before files are read: of one that ends in between, the old file is read
+        every = desk.store.every()[:_LISTED]
+        return list(zip(every, _states(desk, every, drawing), strict=True))
 
     return HTMLResponse(listed(await to_thread.run_sync(states)))
 
 
-def _state(desk: Desk, asked: Asked) -> State:
-    if asked.record is not None:
-        return "drawn"
-    if asked.key in desk.drawing:
-        return "drawing"
-    try:
-        with desk.ledger(asked.ledger) as ledger:
-            return state(asked, ledger)
-    except DiscreetError:
-        return "unknown"
+def _states(desk: Desk, every: Sequence[Asked], drawing: Set[str]) -> list[State]:
+    """What has become of questions. A ledger is opened once for all of them, and waited for once if it does not answer."""
+    found: dict[str, State] = {asked.key: "drawn" if asked.record is not None else "drawing" for asked in every}
+    open_ones = [asked for asked in every if asked.record is None and asked.key not in drawing]
+    for name in dict.fromkeys(asked.ledger for asked in open_ones):
+        charged_to = [asked for asked in open_ones if asked.ledger == name]
+        found |= dict.fromkeys((asked.key for asked in charged_to), "unknown")
+        with suppress(DiscreetError), desk.ledger(name) as ledger:
+            found |= {asked.key: state(asked, ledger) for asked in charged_to}
+    return [found[asked.key] for asked in every]
 
 
 async def _remove(request: Request) -> Response:
@@ -171,7 +171,7 @@ async def _remove(request: Request) -> Response:
 
     def removed() -> None:
         with desk.store.alone(fields.get("key", "")) as asked:
-            found = _state(desk, asked)
+            [found] = _states(desk, [asked], desk.drawn_now())
             if found not in REMOVABLE:
                 raise InvalidInputError("it is not known now whether this release was charged, and nothing was removed: try again later")
             if found != fields.get("state"):
