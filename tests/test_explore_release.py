@@ -131,6 +131,7 @@ def test_two_keys_for_what_is_left_of_one(server: Server, survey: Survey, tmp_pa
     assert "It was not drawn: the release needs ε = 0.7" in words(text)
     assert other.spends() == 1
     assert server.post("/release/record", key=keys[1])[0] == 422
+    assert not list(survey.kept.glob("*.charging"))  # neither is unfinished
 
 
 @pytest.mark.parametrize(("column", "name"), [("ris\xa0k", "a.csv"), ("ris\u200ck", "a.csv"), ("risk", "b\xa0.csv"), ("r" * 1100, "a.csv")])
@@ -370,36 +371,16 @@ def test_the_command_and_the_python_do_the_same(server: Server, survey: Survey, 
         assert (other.about, other.guarantee, other.mechanism) == (found.about, found.guarantee, found.mechanism)
 
 
-# --- files that are sent ----------------------------------------------------------------------------------------------
-
-
-def send(server: Server, name: str, content: bytes) -> str:
-    text = server.ask("POST", "/release/upload", server.headers() | {"X-Discreet-Name": name}, content)[2]
-    found = re.search(r'name="upload" value="([0-9a-f]+)"', text)
-    assert found is not None, text
-    return found[1]
-
-
-def test_a_file_that_was_sent_is_private_and_goes_with_its_release(survey: Survey, tmp_path: Path) -> None:
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    with explore(XDG_DATA_HOME=str(tmp_path / "home"), TMPDIR=str(temporary)) as server:
-        upload = send(server, "survey.csv", survey.file.read_bytes())
-        (copy,) = temporary.glob(f"discreet-spill-*/{upload}.csv")
-        assert stat.S_IMODE(copy.parent.stat().st_mode) == 0o700
-        fields = survey.fields(file="", upload=upload, epsilon="0.39")
-        text, key = look(server, fields)
-        assert copy.name not in text
-        assert str(temporary) not in text
-        drawn(server, key)
-        assert not copy.exists()
-        assert dc.Ledger(survey.ledger).history("survey")[-1].note == "risk of survey.csv"
-        other = send(server, "survey.csv.gz", b"")
-        assert list(temporary.glob(f"discreet-spill-*/{other}.csv.gz"))
-    assert not list(temporary.glob("discreet-spill-*"))
-
-
-def test_only_the_last_files_are_kept(server: Server, survey: Survey) -> None:
-    uploads = [send(server, "x.csv", b"who,risk\n1,low\n") for _ in range(9)]
-    assert "choose it again" in wrong(look(server, survey.fields(file="", upload=uploads[0]))[0], "file")
-    assert look(server, survey.fields(file="", upload=uploads[-1], epsilon="0.4"))[1]
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"categories": "@low,high,other", "other": "other"},  # a command would read a file of that name
+        {"na_values": '"a\nb",NA'},
+    ],
+)
+def test_what_cannot_be_typed_has_no_command(server: Server, survey: Survey, changed: dict[str, str]) -> None:
+    text, key = look(server, survey.fields(epsilon="0.41", **changed))
+    assert key
+    assert 'id="release-python"' in text
+    assert 'id="release-command"' not in text
+    assert "cannot be typed into a command line" in text

@@ -155,6 +155,28 @@ def test_a_ledger_that_is_gone_keeps_a_record_readable(tmp_path: Path) -> None:
         assert drawn(server, first).n == 12_259
         assert "could not be read" in listed(server)
         assert "there is no ledger" in server.post("/release/draw", key=second)[1]
+        assert second not in server.post("/release/remove", key=second, state="unknown")[1]
+        assert not list(survey.kept.glob(f"{second}*"))
+
+
+def test_what_was_charged_stays_in_the_list_however_much_is_asked_later(tmp_path: Path) -> None:
+    survey, flag, small = Survey(tmp_path), tmp_path / "flag", tmp_path / "small.csv"
+    small.write_text("who,risk\n1,low\n")
+    with explore(before=KILLED.format(function="urandom", flag=str(flag), number=1), XDG_DATA_HOME=survey.home) as server:
+        _, key = look(server, survey.fields())
+        flag.touch()
+        with pytest.raises((OSError, HTTPException)):
+            server.post("/release/draw", key=key)
+    with explore(XDG_DATA_HOME=survey.home) as server:
+        for number in range(22):
+            look(server, survey.fields(file=str(small), epsilon=f"0.1{number:02d}"))
+        assert "charged, and not drawn" in listed(server)
+        text, again = look(server, survey.fields())
+        assert again == key
+        assert "asked for before, and charged" in unescape(text)
+        drawn(server, key)
+    assert survey.spends() == 1
+    assert not list(survey.kept.glob("*.charging"))
 
 
 def test_killed_on_a_server_database(tmp_path: Path, database: str) -> None:  # noqa: F811 - the fixture

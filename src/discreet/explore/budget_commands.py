@@ -6,14 +6,7 @@ from io import StringIO
 from discreet.commands.html import Html
 from discreet.explore.budget_question import NewDataset
 from discreet.explore.plan_commands import quoted
-from discreet.explore.same import command_line, same
-from discreet.ledger.database import HIDDEN
-
-_PASSWORD = (
-    f"{HIDDEN} stands for the password, which is not shown. Leave it out, with its colon, and keep it in ~/.pgpass or in the variable "
-    "PGPASSWORD instead."
-)
-_UNTYPED = "A name here has characters that cannot be typed into a command line; Python can name it."
+from discreet.explore.same import command_line, note, same
 
 
 def same_overview(shown: str) -> Html:
@@ -58,6 +51,5 @@ def same_creation(shown: str, new: NewDataset) -> Html:
 
 
 def _same(place: str, command: str | None, shown: str, *lines: str) -> Html:
-    notes = [*([_PASSWORD] if HIDDEN in shown else []), *([] if command else [_UNTYPED])]
     python = "\n".join(["import discreet as dc", "", f"ledger = dc.Ledger({shown!r})", *lines])
-    return same(place, command, python, " ".join(notes))
+    return same(place, command, python, note(command, shown))

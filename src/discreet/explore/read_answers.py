@@ -14,9 +14,9 @@ from discreet.commands.verify import verification_lines
 from discreet.errors import InvalidInputError
 from discreet.explore.forms import FieldError
 from discreet.explore.opened_records import Opened
-from discreet.explore.read_commands import UNTYPED, command, group_code, group_text, label_code, python
+from discreet.explore.read_commands import command, group_code, group_text, label_code, python
 from discreet.explore.read_questions import Question, chosen_category, chosen_group, chosen_threshold
-from discreet.explore.same import same
+from discreet.explore.same import note, same
 from discreet.record.table_release import TableRelease
 from discreet.text import evenly, plain
 from discreet.validation import spelling
@@ -155,7 +155,7 @@ def contrast(asked: Question, given: Mapping[str, str], opened: Opened, tell: "P
     return joined(
         sentence,
         _contrast_table(compared, asked),
-        same("read-contrast", typed, python(asked.record, *lines), UNTYPED if typed is None else ""),
+        same("read-contrast", typed, python(asked.record, *lines), note(typed)),
     )
 
 

@@ -10,8 +10,6 @@ from discreet.explore.opened_records import Record
 from discreet.explore.same import command_line
 from discreet.validation import spelling
 
-UNTYPED = "A label here has characters that cannot be typed into a command line; Python can name it."
-
 
 def command(name: str, record: Record, *positional: str | None, **options: str | None) -> str | None:
     """A command about a record. None where an argument cannot be typed: it is None, or has characters that only a program sees."""

@@ -12,18 +12,20 @@ def release_command(question: Question) -> str | None:
     categories = group_text(question.labels)
     named = [] if question.groups is None else zip(question.groups.columns, question.groups.labels, strict=True)
     by = [(column, group_text(labels)) for column, labels in named]
-    if categories is None or any(labels is None for _, labels in by):
+    impossible = [group_text(cell) for cell in question.impossible]
+    marks = group_text(question.na_values) if question.na_values else ""
+    if categories is None or categories.startswith("@") or marks is None or None in [*impossible, *(labels for _, labels in by)]:
         return None
     options: list[tuple[str, str | None]] = [
         ("--column", question.column),
         ("--categories", categories),
         *(("--by", f"{column}={labels}") for column, labels in by),
         *(("--other-group", f"{column}={group}") for column, group in question.other_groups.items()),
-        *(("--impossible", group_text(cell)) for cell in question.impossible),
+        *(("--impossible", cell) for cell in impossible),
         ("--privacy-id", question.privacy_id),
         ("--other", question["other"]),
         ("--nulls", question["nulls"]),
-        ("--na-values", group_text(question.na_values) if question.na_values else None),
+        ("--na-values", marks or None),
         *(("--map", f"{value}={category}") for value, category in question.mapping.items()),
         ("--encoding", question["encoding"] or None),
         ("--public", None if question.public == "total" else question.public),

@@ -17,6 +17,8 @@ from discreet.explore.uploads import Uploads
 from discreet.ledger.database import HIDDEN
 from discreet.ledger.ledger import Ledger
 
+_CONTENT = "content"
+"""The field that says which of the files of one name was sent; no field of the form."""
 _WORKERS = 2
 """Releases that are counted at the same time."""
 
@@ -60,8 +62,18 @@ class Desk:
     # --- questions and their records ----------------------------------------------------------------------------------
 
     def asked_before(self, question: Question) -> list[Asked]:
-        """What was asked in the same words, the newest first."""
-        return self.store.same(self._kept(question), self.ledger_name(question))
+        """What was asked in the same words about the same file, the newest first.
+
+        A file that was sent to an earlier process is gone. What may have been charged for it is told by its name alone.
+        """
+        kept, ledger = self._kept(question), self.ledger_name(question)
+
+        def is_same(asked: Asked) -> bool:
+            lost = asked.record is None and not self.uploads.knows(asked.fields.get(_CONTENT, ""))
+            fields = {**asked.fields, **({_CONTENT: kept[_CONTENT]} if lost and _CONTENT in kept else {})}
+            return (fields, asked.ledger) == (kept, ledger)
+
+        return [asked for asked in self.store.latest() if is_same(asked)]
 
     def fields(self, key: str) -> dict[str, str]:
         """What was typed for a question that is kept, with the copy of its file, if that is still there."""
@@ -72,13 +84,23 @@ class Desk:
         """Keep a question, and the file that was sent with it until it is drawn."""
         asked = self.store.ask(self._kept(question), self.ledger_name(question), described)
         if question["upload"]:
-            self._sent[asked.key] = question["upload"]
+            self._send(asked.key, question["upload"])
         return asked
 
     def _kept(self, question: Question) -> dict[str, str]:
-        """The fields as they are kept: a file that was sent by its own name, because the copy goes with this process."""
+        """The fields as they are kept, so that they mean the same to a page that is started elsewhere: a path from the root on, and a
+        file that was sent by its own name, because the copy goes with this process."""
         upload = question["upload"]
-        return {**question.fields, **({"upload": self.uploads.name(upload)} if upload else {})}
+        if upload:
+            return {**question.fields, "upload": self.uploads.name(upload), _CONTENT: self.uploads.content(upload)}
+        return {**question.fields, "file": _from_the_root(question["file"])}
+
+    def _send(self, key: str, upload: str) -> None:
+        """The file that was sent is for this question; one that was sent for it before is not needed any more."""
+        before = self._sent.get(key, upload)
+        self._sent[key] = upload
+        if before not in self._sent.values():
+            self.uploads.remove(before)
 
     @contextmanager
     def drawing(self, key: str) -> Iterator[None]:
@@ -104,11 +126,20 @@ class Desk:
         if asked.fields.get("file"):
             return asked.fields["file"]
         if upload:
-            self._sent[asked.key] = upload
+            self._send(asked.key, upload)
         if asked.key not in self._sent:
             raise InvalidInputError("the file was removed when the page ended: choose it again")
         return self.uploads.path(self._sent[asked.key])
 
     def forget_sent(self, key: str) -> None:
         """The file that was sent for a question is not needed any more."""
-        self.uploads.remove(self._sent.pop(key, ""))
+        upload = self._sent.pop(key, "")
+        if upload not in self._sent.values():
+            self.uploads.remove(upload)
+
+
+def _from_the_root(path: str) -> str:
+    try:
+        return str(Path(path).expanduser().absolute())
+    except RuntimeError:  # the home of someone who is not known here: counting says so
+        return path

@@ -1,6 +1,6 @@
 """The screen on which records are counted and a posterior is released: looked at, confirmed once, and fetched as often as wanted."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import ExitStack, suppress
 from importlib import resources
 from threading import Lock
@@ -51,19 +51,11 @@ async def _opened(request: Request) -> Response:
 async def _upload(request: Request) -> Response:
     """A file is the body itself; its name comes in a header, in which it is written as in an address."""
     name = file_name(unquote(request.headers.get("X-Discreet-Name", "")[:_LONGEST_NAME]))
-    size = 0
-
-    async def parts() -> AsyncIterator[bytes]:
-        nonlocal size
-        async for part in request.stream():
-            size += len(part)
-            yield part
-
     try:
-        key = await _desk(request).uploads.take(name, parts())
+        key = await _desk(request).uploads.take(name, request.stream())
     except DiscreetError as error:
         return HTMLResponse(element("p", str(error), class_="error"))
-    return HTMLResponse(sent(key, name, size))
+    return HTMLResponse(sent(key, name))
 
 
 async def _look(request: Request) -> Response:
@@ -147,7 +139,7 @@ async def _listed(request: Request) -> Response:
 
     def states() -> list[tuple[Asked, State]]:
         drawing = desk.drawn_now()  # before files are read: of one that ends in between, the old file is read
-        every = desk.store.every()[:_LISTED]
+        every = desk.store.latest(_LISTED)
         return list(zip(every, _states(desk, every, drawing), strict=True))
 
     return HTMLResponse(listed(await to_thread.run_sync(states)))
@@ -166,14 +158,14 @@ def _states(desk: Desk, every: Sequence[Asked], drawing: Set[str]) -> list[State
 
 
 async def _remove(request: Request) -> Response:
-    """A release that was charged and not drawn stays: it could not be drawn any more. So does one that was drawn since it was listed."""
+    """What was charged or drawn since it was listed stays: whoever pressed the button did not know."""
     desk, fields = _desk(request), await typed(request)
 
     def removed() -> None:
         with desk.store.alone(fields.get("key", "")) as asked:
             [found] = _states(desk, [asked], desk.drawn_now())
             if found not in REMOVABLE:
-                raise InvalidInputError("it is not known now whether this release was charged, and nothing was removed: try again later")
+                raise InvalidInputError("this release is being drawn, and nothing was removed: try again later")
             if found != fields.get("state"):
                 raise InvalidInputError("this release was charged or drawn in the meantime, and nothing was removed: open the page again")
             desk.store.remove(asked.key)

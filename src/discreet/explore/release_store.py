@@ -14,7 +14,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from discreet.errors import DiscreetError, InvalidInputError
+from discreet.errors import BudgetError, DiscreetError, InvalidInputError
 from discreet.ledger.budgets import today
 from discreet.record.new_files import is_moved, put_over, written_beside
 
@@ -61,8 +61,8 @@ class Store:
         """Keep a question before it is charged. One that is kept already, and was not drawn, is the same."""
         self._make()
         with self._locked("asking"):
-            for one in self.same(fields, ledger):
-                if one.record is None and one.described == described:
+            for one in self.latest():
+                if (one.record, one.fields, one.ledger, one.described) == (None, fields, ledger, described):
                     return one
             asked = Asked(token_hex(_KEY_BYTES), dict(fields), ledger, dict(described), today())
             place = self._place(asked.key)
@@ -70,10 +70,6 @@ class Store:
                 if not is_moved(written, place):
                     raise DiscreetError("two keys of 128 random bits are the same: do not release on this machine")
         return asked
-
-    def same(self, fields: Mapping[str, str], ledger: str) -> list[Asked]:
-        """What was asked before in the same words, the newest first."""
-        return [one for one in self.every() if (one.fields, one.ledger) == (fields, ledger)]
 
     def find(self, key: str) -> Asked:
         """The question with this key, as it stands now."""
@@ -98,8 +94,11 @@ class Store:
     @contextmanager
     def room(self, asked: Asked, longest: str) -> Iterator[Callable[[str], Asked]]:
         """Take the room of the longest record on the disk, then keep the one that is drawn in it: whether there is room says nothing of
-        it, and neither does the length of the file. The key must be held `alone`, and have no record."""
-        place = self._place(asked.key)
+        it, and neither does the length of the file. The key must be held `alone`, and have no record.
+
+        From here on until there is a record the question is marked, because it may have been charged.
+        """
+        place, mark = self._place(asked.key), self._mark(asked.key)
         most = len(_written(replace(asked, record=longest)))
         with written_beside(place, lambda file: file.write(b" " * most), mode=_PRIVATE) as written:
 
@@ -110,19 +109,30 @@ class Store:
                     file.flush()
                     os.fsync(file.fileno())
                 put_over(written, place)
+                mark.unlink(missing_ok=True)
                 return drawn
 
-            yield keep
+            mark.touch(_PRIVATE)
+            try:
+                yield keep
+            except BudgetError:  # nothing was charged
+                mark.unlink(missing_ok=True)
+                raise
 
     def remove(self, key: str) -> None:
         """Forget a question and its record. The key must be held `alone`."""
-        for place in (self._place(key), self._lock(key)):
+        for place in (self._place(key), self._mark(key), self._lock(key)):
             place.unlink(missing_ok=True)
 
-    def every(self) -> list[Asked]:
-        """The questions that were asked last, the newest first; a file that cannot be read is none."""
+    def latest(self, number: int = _MOST) -> list[Asked]:
+        """So many questions that were asked last, the newest first; a file that cannot be read is none.
+
+        Before them come all that may have been charged and have no record, however old they are.
+        """
+        marked = {place.stem for place in self._folder.glob("*.charging")}
+        places = sorted(self._folder.glob("*.json"), key=lambda place: (place.stem in marked, _changed(place)), reverse=True)
         found = []
-        for place in sorted(self._folder.glob("*.json"), key=_changed, reverse=True)[:_MOST]:
+        for place in places[: number + len(marked)]:
             try:
                 found.append(self.find(place.stem))
             except DiscreetError:
@@ -140,6 +150,9 @@ class Store:
 
     def _place(self, key: str) -> Path:
         return self._folder / f"{key}.json"
+
+    def _mark(self, key: str) -> Path:
+        return self._folder / f"{key}.charging"
 
     def _lock(self, name: str) -> Path:
         return self._folder / f"{name}.lock"

@@ -12,7 +12,7 @@ from discreet.explore.budget_view import budget_card
 from discreet.explore.release_commands import release_command, release_python
 from discreet.explore.release_once import Look, State
 from discreet.explore.release_store import Asked
-from discreet.explore.same import same
+from discreet.explore.same import note, same
 from discreet.record.release import Release
 
 _PLACE = "#release-look"
@@ -32,7 +32,8 @@ def looked(look: Look, key: str) -> Html:
     head = element("p", "Nothing has been drawn or charged. This is what will be public.", class_="made-up")
     warned = [element("p", f"{said[:1].upper()}{said[1:]}.", class_="warn") for said in _warnings(look)]
     parts = [page.heading(found), page.asked(found), counting(found), promise(found)]
-    ways = same("release", release_command(look.question), release_python(look.question))
+    command = release_command(look.question)
+    ways = same("release", command, release_python(look.question), note(command, look.question["ledger"]))
     return element(
         "div", head, *warned, *parts, _cost(look), _confirm(look, key), ways, class_="looked", tabindex="-1", id="release-looked"
     )
@@ -58,7 +59,10 @@ def _cost(look: Look) -> Html:
 
 def _confirm(look: Look, key: str) -> Html:
     button = element("button", f"Charge {look.charge.loss} and release", type="submit", class_="primary")
-    told = "This is done once, however often you press, reload or come back: what was drawn stays on this machine until you remove it."
+    told = (
+        "This is done once, however often you press, reload or come back: what was drawn stays on this machine until you remove it. "
+        "What is charged stays charged, also if you do not publish."
+    )
     return _step("/release/draw", told, button, *hidden(key=key), hx_disabled_elt="find button")
 
 
@@ -84,7 +88,10 @@ def drawn(asked: Asked, found: Release, *, again: bool) -> Html:
     opened = element("button", "Read it here", type="button", hx_post="/release/open", hx_include="#release-done", hx_target="#read-record")
     form = element("form", *hidden(key=key), element("div", *downloads, opened, class_="downloads"), id="release-done")
     where = asked.fields.get("dataset", "")
-    told = f"Released on {asked.day}, charged to {where}. The record may be published; it is kept here until you remove it."
+    told = (
+        f"Released on {asked.day} with {found.guarantee.level}, charged to {where}. "
+        "The record may be published: download it. It is kept here until you remove it."
+    )
     answer = element(
         "div", element("p", "Computing…", class_="waiting"), hx_post="/release/answer", hx_trigger="load", hx_include="#release-done"
     )
@@ -114,7 +121,16 @@ _STATES: dict[State, tuple[str, str]] = {
     "asked": ("looked at; nothing was charged", "Look again"),
     "unknown": ("its ledger could not be read, so it is not known whether it was charged", ""),
 }
-REMOVABLE: tuple[State, ...] = ("drawn", "charged", "asked")
+REMOVABLE: dict[State, tuple[str, str]] = {
+    "drawn": (
+        "Remove",
+        "The record is removed from this machine, and cannot be drawn again; what was charged for it stays charged. Did you download it?",
+    ),
+    "charged": ("Give it up", "The charge stands, and nothing will be published for it. Give it up?"),
+    "asked": ("Forget", ""),
+    "unknown": ("Give it up", "If it was charged, the charge stands, and nothing will be published for it. Give it up?"),
+}
+"""What can be removed, by a button with these words, and what is asked before."""
 
 
 def listed(every: Sequence[tuple[Asked, State]]) -> Html:
@@ -171,17 +187,17 @@ def _row(asked: Asked, state: State) -> Html:
 
 
 def _remove(state: State) -> Html:
-    """Forgets a release. One that was charged and not drawn is given up: what is left of its budget stays as it is."""
-    sure = {"hx_confirm": "The charge stands, and nothing will be published for it. Give it up?"} if state == "charged" else {}
+    """Forgets a release, or gives up one that may have been charged: its budget stays as it is."""
+    label, question = REMOVABLE[state]
     return element(
         "button",
-        "Give it up" if state == "charged" else "Remove",
+        label,
         type="button",
         hx_post="/release/remove",
         hx_include="closest form",
         hx_target="#release-list",
         hx_disabled_elt="this",
-        **sure,
+        **({"hx_confirm": question} if question else {}),
     )
 
 
@@ -193,7 +209,7 @@ def _file_again(key: str) -> Html:
     return element("div", label, picker, element("div", id=f"{place}-sent"))
 
 
-def sent(upload: str, name: str, size: int) -> Html:
-    """A file that was sent, and stands in the form."""
-    where = f", {size:,} bytes, in a folder that only you can read. It is removed with its release, or when the page ends."
+def sent(upload: str, name: str) -> Html:
+    """A file that was sent, and stands in the form. How long it is may be private."""
+    where = ", in a folder that only you can read. It is removed with its release, or when the page ends."
     return joined(*hidden(upload=upload), element("p", "On this machine: ", isolated(name), where, class_="hint"))

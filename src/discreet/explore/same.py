@@ -4,7 +4,19 @@ from collections.abc import Sequence
 from shlex import quote
 
 from discreet.commands.html import Html, element, joined
+from discreet.ledger.database import HIDDEN
 from discreet.text import plain
+
+_PASSWORD = (
+    f"{HIDDEN} stands for the password, which is not shown. Leave it out, with its colon, and keep it in ~/.pgpass or in the variable "
+    "PGPASSWORD instead."
+)
+_UNTYPED = "A name here cannot be typed into a command line; Python can name it."
+
+
+def note(command: str | None, ledger: str = "") -> str:
+    """What is to be known about a command: that there is none, or that the place of its ledger lacks the password."""
+    return " ".join([*([_PASSWORD] if HIDDEN in ledger else []), *([] if command else [_UNTYPED])])
 
 
 def same(place: str, command: str | None, python: str | None, note: str = "") -> Html:

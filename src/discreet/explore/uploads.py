@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import AsyncIterator
+from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 
@@ -15,6 +16,8 @@ _KEPT = 8
 _ENDINGS = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet", ".pq")
 _PACKED = (".gz", ".zst")
 _LONGEST_NAME = 200
+_TOLD_APART = 1000
+"""Contents that are told from each other: the last ones."""
 
 
 class Uploads:
@@ -23,16 +26,20 @@ class Uploads:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._names: OrderedDict[str, str] = OrderedDict()
+        self._contents: dict[str, str] = {}
+        self._by_digest: OrderedDict[tuple[str, bytes], str] = OrderedDict()
 
     async def take(self, name: str, content: AsyncIterator[bytes]) -> str:
         """Keep a file, and remove the oldest if there are too many. What to ask for it with."""
         ending, key = _ending(name), token_hex(16)
-        place = self._folder / f"{key}{ending}"
+        place, digest = self._folder / f"{key}{ending}", sha256()
         try:
             with place.open("xb") as file:
                 async for part in content:
+                    digest.update(part)
                     await to_thread.run_sync(file.write, part)
             self._names[key] = name
+            self._contents[key] = self._by_digest.setdefault((name, digest.digest()), token_hex(16))
         except OSError as error:
             raise InvalidInputError(f"the file could not be kept ({error.strerror}): give its path instead") from None
         finally:
@@ -40,6 +47,8 @@ class Uploads:
                 place.unlink(missing_ok=True)
         while len(self._names) > _KEPT:
             self.remove(next(iter(self._names)))
+        while len(self._by_digest) > _TOLD_APART:
+            self._by_digest.popitem(last=False)
         return key
 
     def path(self, key: str) -> Path:
@@ -55,11 +64,20 @@ class Uploads:
         self.path(key)
         return self._names[key]
 
+    def content(self, key: str) -> str:
+        """A random word for a file: the same for files of one name and content, as long as this process lasts."""
+        self.path(key)
+        return self._contents[key]
+
+    def knows(self, content: str) -> bool:
+        """Whether a file with this word was sent to this process."""
+        return content in self._by_digest.values()
+
     def remove(self, key: str) -> None:
         """Remove a file that is not needed any more."""
         if key in self._names:
             self.path(key).unlink(missing_ok=True)
-            del self._names[key]
+            del self._names[key], self._contents[key]
 
 
 def file_name(given: str) -> str:
