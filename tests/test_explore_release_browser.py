@@ -12,6 +12,7 @@ import pytest
 import discreet as dc
 from tests.explore_releases import SECRET, Survey
 from tests.explore_server import Server, explore
+from tests.test_explore_plan_browser import until
 from tests.test_report_browser import CHROMIUM, FLAGS, playwright
 
 pytestmark = [
@@ -91,10 +92,11 @@ def test_a_release_by_double_click_and_reload(server: Server, survey: Survey) ->
         page = opened(found, server)
         type_in(page, unkept(survey, epsilon="0.2"))
         look(page)
-        assert page.evaluate("document.activeElement.id") == "release-looked"
+        until(page, "document.activeElement.id === 'release-looked'")
         assert survey.spends() == before
-        with page.expect_request("**/release/draw"):
-            page.dblclick(".confirm .primary")
+        page.dblclick(".confirm .primary")
+        while survey.spends() == before:
+            page.wait_for_timeout(20)
         page.reload()  # while it is drawn
         page.click("[data-screen=release]")
         page.wait_for_selector(".asked >> text=Show it")
@@ -157,7 +159,7 @@ def test_an_overspend_and_a_wrong_file(server: Server, survey: Survey) -> None:
         page.click("#release-form > .primary")
         page.wait_for_selector("#release-dataset-error:not(:empty)")
         assert "the release needs ε = 1000" in page.inner_text("#release-dataset-error")
-        assert page.evaluate("document.activeElement.id") == "release-dataset"
+        until(page, "document.activeElement.id === 'release-dataset'")
         (survey.folder / "x.csv").write_text(f"{SECRET}\n{SECRET}\n")
         type_in(page, {"epsilon": "1", "file": str(survey.folder / "x.csv")})
         page.click("#release-form > .primary")
@@ -188,7 +190,25 @@ def test_it_fits_and_can_be_read(server: Server, survey: Survey) -> None:
         assert page.wrong == []
 
 
+def test_what_was_looked_at_is_not_released_once_the_form_says_something_else(server: Server, survey: Survey) -> None:
+    before = survey.spends()
+    with browser() as found:
+        page = opened(found, server)
+        type_in(page, unkept(survey, epsilon="0.21"))
+        look(page)
+        page.fill("#release-title", "Something else")
+        page.wait_for_selector(".confirm .warn")
+        assert not page.locator(".confirm .primary").count()
+        look(page)
+        page.click(".confirm .primary")
+        page.wait_for_selector("#release-done")
+        assert "Something else" in page.inner_text("#release-look")
+        assert survey.spends() == before + 1
+        assert page.wrong == []
+
+
 def fits_and_can_be_read(page: Any) -> None:
+    until(page, "!document.querySelector('[aria-busy=true], .waiting')")
     for details in page.locator("#release details").all():
         details.evaluate("element => { element.open = true; }")
     for width in (390, 768, 1280):

@@ -1,6 +1,5 @@
 """What the screen for plans answers at once: how wide intervals will be, what an attacker could learn, and an example."""
 
-import json
 from typing import Any
 
 from discreet.analysis.privacy import privacy_loss
@@ -39,13 +38,13 @@ def answer(question: Question) -> Html:
 
 
 def _releasing(question: Question) -> list[Html]:
-    """The way to the form of a release, filled in as planned; sizes of groups are published by the command line alone."""
+    """The way to the form of a release; sizes of groups are published by the command line alone.
+
+    The page fills in what stands in its form by then, which may be newer than this answer.
+    """
     if question.public == "sizes":
         return []
-    filled = {"epsilon": number_words(question.epsilon), "public": question.public, "mechanism": question.mechanism}
-    if question.labelled:
-        filled |= {"categories": "\n".join(map(str, question.prior.categories)), "prior": question.prior_words.partition(":")[0]}
-    return [element("p", element("button", "Release as planned", type="button", data_release=json.dumps(filled)), class_="onward")]
+    return [element("p", element("button", "Release as planned", type="button", data_release="plan"), class_="onward")]
 
 
 def _example_place() -> Html:

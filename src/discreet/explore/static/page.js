@@ -42,6 +42,7 @@ function show(name) {
     if (button.dataset.screen === name) button.setAttribute("aria-current", "page");
     else button.removeAttribute("aria-current");
   }
+  scrollTo(0, 0);
 }
 
 async function copy(button) {

@@ -31,28 +31,59 @@ document.addEventListener("change", (event) => {
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.detail.target?.id !== "release-look") return;
   const wrong = document.querySelector("#release-form [aria-invalid=true]");
-  (document.getElementById("release-looked") ?? wrong)?.focus();
+  const found = document.getElementById("release-looked") ?? wrong;
+  found?.focus({ preventScroll: true });
+  found?.scrollIntoView({ block: found === wrong ? "center" : "start" });
+});
+
+// What was looked at is what will be released: once something else is typed, it has to be looked at again.
+function outdate() {
+  const confirm = document.querySelector("#release-looked .confirm[hx-post='/release/draw']");
+  if (!confirm) return;
+  const told = document.createElement("p");
+  told.className = "warn";
+  told.textContent = "The form was changed since you looked. Nothing was charged; look again to release what it says now.";
+  confirm.replaceChildren(told);
+}
+
+document.addEventListener("input", (event) => {
+  if (event.target.closest("#release-form")) outdate();
+});
+
+// While it is charged and drawn, nothing says any more that it was not.
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const head = document.querySelector("#release-looked > .made-up");
+  if (event.detail.requestConfig.path !== "/release/draw" || !head) return;
+  head.textContent = "It is charged, and then drawn. You may wait, or close the page: it is done once.";
 });
 
 // What was chosen on another screen, a plan or a budget, fills in the form as soon as that is there.
 let chosen = {};
 
+// The plan as it stands in its form. A number of categories has no labels to take along; those of the first example are nobody's.
+function planned() {
+  const { epsilon, public: known, mechanism, categories, prior } = document.getElementById("plan-form").elements;
+  const labels = categories.value !== categories.defaultValue && !/^\s*\d*\s*$/.test(categories.value);
+  return {
+    epsilon: epsilon.value,
+    public: known.value === "sizes" ? "total" : known.value, // sizes are published by the command line alone
+    mechanism: mechanism.value,
+    ...(labels && { categories: categories.value, prior: prior.value.split(":")[0] }),
+  };
+}
+
 function fillIn() {
   const form = document.getElementById("release-form");
   if (!form) return;
   for (const [name, value] of Object.entries(chosen)) form.elements[name].value = value;
+  if (Object.keys(chosen).length) outdate();
   chosen = {};
 }
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-release]");
   if (!button) return;
-  chosen = JSON.parse(button.dataset.release);
-  const planned = document.getElementById("plan-categories");
-  if (planned.value === planned.defaultValue) { // the labels of the example, which nobody typed
-    delete chosen.categories;
-    delete chosen.prior;
-  }
+  chosen = button.dataset.release === "plan" ? planned() : JSON.parse(button.dataset.release);
   show("release");
   fillIn();
 });
