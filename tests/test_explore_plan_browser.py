@@ -109,6 +109,22 @@ def test_planning_by_keyboard(server: Server) -> None:
         until(page, "needed => document.querySelector('#plan-answer .lead').innerText.includes(`ε = ${needed} `)", needed)
 
 
+def test_a_late_answer_to_a_goal_does_not_move_what_was_typed_since(server: Server) -> None:
+    with opened(server) as page:
+        page.fill("#plan-goal", "5")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#plan-goal-answer[aria-busy=true]", state="attached")
+        page.fill("#plan-epsilon", "0.9")
+        page.wait_for_selector("#plan-goal-answer:not([aria-busy])", state="attached")
+        assert page.input_value("#plan-epsilon") == "0.9"
+        assert page.inner_text("#plan-goal-answer") == ""
+        page.press("#plan-goal", "Enter")
+        page.wait_for_selector("#plan-goal-answer [data-epsilon]")
+        page.focus("#plan-slider")
+        page.keyboard.press("Home")
+        assert page.inner_text("#plan-goal-answer") == ""  # it was about another plan
+
+
 def test_a_plan_fills_in_the_form_of_a_release(server: Server) -> None:
     """What the plan does not decide, such as the column, stays as it was typed. The labels of the first example are nobody's."""
     with opened(server) as page:

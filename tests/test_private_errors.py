@@ -152,7 +152,7 @@ def test_a_comparison_has_the_mechanisms_that_need_no_n_and_the_other_promise() 
         assert PUBLIC_GUESS in shown
         assert PUBLIC_CHOICE not in shown
     assert {row["neighbours"] for row in found.to_dicts()} == {"add or remove one"}
-    assert "(private)" in found.plot().get_title()
+    assert "n = 30 (a guess)" in found.plot().get_title()
 
 
 def test_a_comparison_with_a_public_n_says_its_promise() -> None:

@@ -76,8 +76,8 @@ def create_form(*, first: bool) -> Html:
     key = void("input", type="hidden", name="request", value=token_urlsafe(16))
     fields = [
         _text("dataset", "Name of the dataset", "The people in it should be in no other dataset: what is published about them adds up."),
-        _text("epsilon", "ε in all", "All that may ever be spent; a decimal or a fraction such as 1/3.", numeric=True),
-        _choice("unit", "It is about", UNITS, "A person may have several records; then releases must say whose a record is."),
+        _text("epsilon", "ε in all", "All that may ever be spent, such as 1 or 1/3. Above 5 little protection is left.", numeric=True),
+        _choice("unit", "It is about", UNITS, "If anyone may have two rows, choose person; releases must then say whose a row is."),
         _choice("public", "What releases publish about the data", PUBLIC, "“Nothing” hides even whether someone took part."),
         element("div", _text("by", "Columns of the groups", "Such as region, sex. Nobody's values in them are hidden."), class_="by"),
         element(

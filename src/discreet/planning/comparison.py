@@ -153,11 +153,11 @@ class Comparison:
         return html_table(self.caption, *self.cells()) + "".join(f"<p>{escape(plain(line))}</p>" for line in (*self.reasons, self.choice))
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Mean and 95 % quantile of the error of every mechanism, the most accurate on top."""
+        """Mean and 95 % quantile of the error of every mechanism, in the order of the table."""
         from discreet.plotting import plot_errors
 
         rows = [row for row in self.rows if row.error is not None]
-        known = "" if self.public == "total" else " (private)"
+        known = "" if self.public == "total" else " (a guess)"
         return plot_errors(
             [row.mechanism for row in rows],
             [float(row.error or 0.0) for row in rows],

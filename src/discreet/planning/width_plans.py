@@ -150,7 +150,7 @@ class WidthCurve:
         """The width with and without privacy against ε."""
         from discreet.plotting import plot_widths
 
-        known = "" if self.public == "total" else " (private)"
+        known = "" if self.public == "total" else " (a guess)"
         title = f"How wide intervals will be: {self.mechanism}, n = {self.n:,}{known}"
         epsilons = [float(e) for e in self.epsilons]
         return plot_widths(epsilons, self.widths, [self.plain] * len(epsilons), ax, across="privacy parameter, ε", title=title)

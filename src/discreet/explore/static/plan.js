@@ -19,6 +19,7 @@ function follow() {
 
 // Someone who types is waited for, and someone who moves the slider is not: the form hears of it in another event.
 document.addEventListener("input", (event) => {
+  if (event.isTrusted && event.target.closest("#plan-form")) document.getElementById("plan-goal-answer").replaceChildren();
   if (event.target.id === "plan-epsilon") follow();
   if (event.target.id !== "plan-slider") return;
   event.stopPropagation();
@@ -26,6 +27,15 @@ document.addEventListener("input", (event) => {
   slider().setAttribute("aria-valuetext", `ε = ${epsilonField().value}`);
   htmx.trigger("#plan-form", "moved");
 }, true);
+
+// A goal's answer is not wanted any more once another ε was chosen.
+let epsilonAsked = "";
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (event.detail.target.id === "plan-goal-answer") epsilonAsked = epsilonField().value;
+});
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (event.detail.target.id === "plan-goal-answer" && epsilonField().value !== epsilonAsked) event.detail.shouldSwap = false;
+});
 
 // What a script of the page puts into it has no target of a request.
 document.addEventListener("htmx:afterSwap", (event) => {
