@@ -76,5 +76,14 @@ def _answering(command: list[str], variables: dict[str, str]) -> Iterator[Server
             raise AssertionError(process.communicate(timeout=60))
         yield Server(int(found[1]), found[2], process.pid)
     finally:
-        process.terminate()
+        _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a server, also one that does not answer to a polite request, so that none is left and the test's own error is shown."""
+    process.terminate()
+    try:
         process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
