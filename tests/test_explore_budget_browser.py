@@ -1,8 +1,8 @@
 """The screen for budgets as a steward meets it: headless Chromium, real SQLite and PostgreSQL ledgers, and a page of another origin."""
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -223,9 +223,17 @@ def test_a_server_that_asks_for_a_password(page_server: Server, database: str) -
         page.wait_for_selector(".budget-spends td:has-text('by someone else')")
         assert "stands for the password" in page.inner_html("#budget-answer")
         stored = page.evaluate("JSON.stringify([sessionStorage, localStorage, document.cookie, location.href])")
-        assert "sesame" not in page.content() + stored + "".join(answer.text() for answer in answers)
-        assert len(answers) >= 4
+        texts = list(bodies(answers))
+        assert "sesame" not in page.content() + stored + "".join(texts)
+        assert len(texts) >= 4
     assert str(dc.Ledger(right).remaining("school")) == "ε = 1.5"
+
+
+def bodies(answers: Sequence[Any]) -> Iterator[str]:
+    """What was answered, as far as the browser still has it."""
+    for answer in answers:
+        with suppress(playwright.Error):
+            yield answer.text()
 
 
 def _has_role(connection: Any) -> bool:
@@ -285,8 +293,7 @@ def test_a_page_of_another_origin_neither_creates_nor_reads(page_server: Server,
                 seen.append(page.evaluate(attempt, given))
                 with page.expect_popup() as popup:
                     page.evaluate(posted, given)
-                popup.value.wait_for_load_state()
-                assert "answers to its own page alone" in popup.value.content()
+                popup.value.wait_for_selector("text=answers to its own page alone")
             browser.close()
     finally:
         stranger.shutdown()
