@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet import limits
 from discreet.commands.html import Html, element, isolated, joined
 from discreet.commands.ledger import hidden, left_words
 from discreet.errors import BudgetError, InvalidInputError
 from discreet.explore.budget_picture import Segment, spends_bar
-from discreet.explore.ledgers import opened
 from discreet.ledger.budgets import Charge, Loss, Spend, checked_promise
 from discreet.ledger.charges import charge_for
 from discreet.ledger.statements import Statement, check_affordable
@@ -23,23 +21,14 @@ Promised = Guarantee | Loss
 """What one more release promises: a loss alone is taken to be about the budget's own neighbours."""
 
 
-def budget_view(
-    location: str, dataset: str, release: Promised | None = None, mechanism: "Mechanism | None" = None, *, place: str = "budget"
-) -> Html:
-    """The card of a dataset of a ledger, read in one transaction; LedgerError in one line, without a password, if it cannot be read.
-
-    With `release`, the guarantee of one that is about to be made, the card also says what it would be charged and what would be left,
-    or why it would be refused; with its mechanism a filter may be charged less. `place` is unique on the page. Call it in a thread.
-    """
-    with opened(location) as ledger:
-        statement = ledger.statement(dataset, latest=limits.LEDGER_SPENDS)
-    return budget_card(statement, release, mechanism, place=place)
-
-
 def budget_card(
     statement: Statement, release: Promised | None = None, mechanism: "Mechanism | None" = None, *, place: str = "budget"
 ) -> Html:
-    """The card of a statement, whose latest spends have a segment each."""
+    """The card of a statement, whose latest spends have a segment each.
+
+    With `release`, the guarantee of one that is about to be made, the card also says what it would be charged and what would be left,
+    or why it would be refused; with its mechanism a filter may be charged less. `place` is unique on the page.
+    """
     budget, charge, refusal = statement.budget, None, None
     if release is not None:
         try:
@@ -167,8 +156,9 @@ def _preview(statement: Statement, charge: Charge | None, refusal: str | None) -
     if charge is None:
         return []
     after = left_words(statement.after(charge).remaining, statement.budget)
-    loss, why = str(charge.loss), str(charge).removeprefix(str(charge.loss))
-    return [element("p", "This release would be charged ", element("strong", loss), f"{why} and leave {after}.", class_="budget-preview")]
+    why = f" (its own {charge.promise.loss}, for two steps: {charge.why})" if charge.why else ""
+    loss = element("strong", str(charge.loss))
+    return [element("p", "This release would be charged ", loss, f"{why} and leave {after}.", class_="budget-preview")]
 
 
 def _facts(statement: Statement) -> Html:
