@@ -85,10 +85,9 @@ def used_share(statement: Statement) -> Fraction:
 def _by_name(more: int) -> Html:
     """A ledger with very many datasets: one that is not listed is named."""
     label = element("label", f"{more:,} more are not listed: open one by its name", for_="budget-named")
-    field = void("input", id="budget-named", name="dataset", type="text", autocomplete="off", aria_describedby="budget-named-error")
+    field = void("input", id="budget-named", name="dataset", type="text", autocomplete="off")
     sent = {"hx_post": "/budget/dataset", "hx_target": "#budget-one"}
-    wrong = element("p", id="budget-named-error", class_="error", aria_live="polite")
-    return element("form", label, field, element("button", "Open", type="submit"), wrong, class_="budget-named", **sent)
+    return element("form", label, field, element("button", "Open", type="submit"), class_="budget-named", **sent)
 
 
 # --- one dataset ------------------------------------------------------------------------------------------------------
