@@ -121,7 +121,7 @@ def _spends(statement: Statement) -> Html:
 
 
 def _spend_row(budget: Budget, line: Spend) -> Html:
-    note = [element("span", isolated(line.note), class_="budget-note")] if line.note else []
+    note = [element("span", isolated(line.note))] if line.note else []
     what = described(line.description)
     release = [*note, *([element("span", what, class_="quiet")] if what else [])]
     charged = [element("b", str(line.loss))]

@@ -133,7 +133,7 @@ def _share(ratio: Fraction) -> str:
 
 
 def _legend(statement: Statement, charge: Charge | None, *, refused: bool) -> Html:
-    keys = [element("span", "a spend", class_="key spend-key")] if statement.latest else []
+    keys = [element("span", "a spend", class_="key")] if statement.latest else []
     earlier = statement.spends - len(statement.latest)
     if earlier:
         keys.append(element("span", _earlier(earlier), class_="key earlier-key"))

@@ -34,7 +34,7 @@ def _bar(row: Bar, longest: float) -> Html:
     ]
     picture = element("svg", middle, *parts, role="img", aria_label=f"{row.label}: {row.value}")
     words = element("div", element("span", row.label), element("b", row.value), class_="bar-words", aria_hidden="true")
-    return element("div", words, element("div", picture, class_="strip"), class_="bar-row")
+    return element("div", words, element("div", picture, class_="strip"))
 
 
 def _percent(value: float) -> str:
@@ -105,7 +105,7 @@ def curve(drawn: Curve) -> Html:
     picture = element("svg", element("title", drawn.name), element("desc", described), *grid, lines, *(marks if inside else []), role="img")
     legend = element(
         "p",
-        element("span", "with privacy", class_="key private-key"),
+        element("span", "with privacy", class_="key"),
         element("span", "without privacy", class_="key plain-key"),
         element("span", drawn.here_words if inside else f"{drawn.here_words}, which lies outside the picture", class_="key here-key"),
         class_="legend",
