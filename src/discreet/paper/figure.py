@@ -11,11 +11,10 @@ import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import LogLocator, NullFormatter
 
 from discreet.paper.data import Data, write_atomically
 from discreet.paper.style import INK, PAPER, RC
-from discreet.plotting.style import ON_DARK
+from discreet.plotting.style import ON_DARK, log_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +27,8 @@ Compute = Callable[[bool], Data]
 _WIDTHS = {1: 5.6, 2: 4.8, 3: 4.0, 4: 4.8}
 _HEIGHT = 3.6
 """Inches of a panel, by how many a figure has. Panels are shown at this size: letters are equally large in all figures."""
-_TWO_DECADES = 100.0
+_LEGEND_LINE = 0.2
+"""Inches that a line of a legend adds to a picture."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,10 @@ class TableItem(Item):
 
 
 def plain_log(ax: "Axes", axis: Literal["x", "y"]) -> None:
-    """A logarithmic axis with plain numbers at 1, 2 and 5 of every decade, or at its beginning alone where there are many decades."""
+    """A logarithmic axis with plain numbers."""
     ax.set(**{f"{axis}scale": "log"})
     low, high = sorted(ax.get_xlim() if axis == "x" else ax.get_ylim())
-    chosen = ax.xaxis if axis == "x" else ax.yaxis
-    chosen.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high <= _TWO_DECADES * low else (1.0,)))
-    chosen.set_major_formatter(lambda value, _: f"{value:,g}" if value < 1e6 else f"{value:g}")
-    chosen.set_minor_formatter(NullFormatter())
+    log_ticks(ax.xaxis if axis == "x" else ax.yaxis, low, high)
 
 
 Entries = dict[str, Any]
@@ -86,10 +83,12 @@ def _entries(axes: Sequence["Axes"]) -> Entries:
     return found
 
 
-def _legend(canvas: Canvas, entries: Entries, panels: int) -> None:
-    """One legend for all panels, below them so that it covers no data."""
-    most = 3 if panels == 1 else 4
-    columns = -(-len(entries) // -(-len(entries) // most))
+def _add_legend(canvas: Canvas, entries: Entries, panels: int) -> None:
+    """One legend for all panels, below them so that it covers no data; the picture grows by its lines."""
+    lines = -(-len(entries) // (3 if panels == 1 else 4))
+    columns = -(-len(entries) // lines)
+    width, height = canvas.get_size_inches()
+    canvas.set_size_inches(width, height + _LEGEND_LINE * lines)
     canvas.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=columns, handlelength=3.2, columnspacing=1.2)
 
 
@@ -120,15 +119,9 @@ def drawn(figure: Figure, data: Data) -> Canvas:
         canvas, axes = _canvas(figure.panels, data, _WIDTHS[len(figure.panels)])
         entries = _entries(axes)
         if entries:
-            width, height = canvas.get_size_inches()
-            canvas.set_size_inches(width, height + _LEGEND_LINE * -(-len(entries) // (3 if len(axes) == 1 else 4)))
-            _legend(canvas, entries, len(axes))
+            _add_legend(canvas, entries, len(axes))
         _lay_out(canvas)
     return canvas
-
-
-_LEGEND_LINE = 0.2
-"""Inches that a line of a legend adds to a picture."""
 
 
 def save_figure(figure: Figure, data: Data, directory: Path) -> None:

@@ -14,6 +14,7 @@ import matplotlib as mpl
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "entitle_figure",
     "house_style",
     "legend_below",
+    "log_ticks",
     "look_of",
     "new_axes",
     "percentages",
@@ -254,6 +256,21 @@ def legend_below(ax: "Axes", *, columns: int = 1, right: bool = False) -> None:
 
 _BELOW = 39.0
 """Points from an axis to below its ticks and its name."""
+
+
+def log_ticks(axis: "Axis", low: float, high: float) -> None:
+    """Plain numbers on a logarithmic axis for this range: at 1, 2 and 5 of every decade, or only where one begins if there are many."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high <= _TWO_DECADES * low else (1.0,)))
+    axis.set_major_formatter(lambda value, _: f"{value:,g}" if value < _POWERS else f"{value:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
+_TWO_DECADES = 100.0
+"""Over wider ranges, ticks at 1, 2 and 5 of every decade have labels that run into each other."""
+_POWERS = 1e6
+"""From here on numbers are written with a power of ten, which needs no commas."""
 
 
 def percentages(ax: "Axes", step: float | None = None) -> None:

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from discreet.plotting.posteriors import TALLEST
-from discreet.plotting.style import ESTIMATE, QUIET, RULE, drawing, dress, entitle, entitle_figure, house_style, new_axes, percentages
+from discreet.plotting.style import (
+    ESTIMATE,
+    QUIET,
+    RULE,
+    drawing,
+    dress,
+    entitle,
+    entitle_figure,
+    house_style,
+    log_ticks,
+    new_axes,
+    percentages,
+)
 from discreet.plotting.words import group_label, heading, label, lines_of, longest_line, named, row_label
 
 if TYPE_CHECKING:
@@ -32,8 +44,6 @@ _TITLE_CHARACTERS = 18
 """Of a line above a panel."""
 _NARROWEST = 0.4
 """The narrowest panel over the widest that still has room for numbers and a name."""
-_TWO_DECADES = 100.0
-"""Over wider ranges, ticks at 1, 2 and 5 of every decade have labels that run into each other."""
 _FARTHEST = 1e6
 """Odds ratios beyond this, or below its inverse, are drawn at the edge."""
 
@@ -163,7 +173,7 @@ def draw_table(release: "TableRelease", figure: "Figure", mass: float, *, variab
     labels = [row_label(text) for text in shares.labels(order)]
     wide = max(_WIDTH, 0.5 + 0.08 * longest_line(labels) + _PANEL_WIDTH * len(columns))
     figure.set_size_inches(wide if len(columns) > 1 else _WIDTH, _height(labels, 1.8))
-    figure.set(facecolor="white", layout_engine="constrained")
+    figure.set(facecolor="white")
     with house_style():
         figure.set_layout_engine(ConstrainedLayoutEngine(wspace=_BETWEEN))
         axes = np.ravel(figure.subplots(1, len(columns), sharey=True, width_ratios=spans if same else None))
@@ -201,8 +211,6 @@ def plot_contrasts(
 
     Odds ratios are drawn on a logarithmic scale, which ends at a million.
     """
-    from matplotlib.ticker import LogLocator, NullFormatter
-
     drawn = contrasts[:_MOST_GROUPS]
     ratios = quantity == "odds ratio"
     median, low, high = np.array([c.odds_ratio if ratios else c.difference for c in drawn]).reshape(-1, 3).T
@@ -210,10 +218,7 @@ def plot_contrasts(
     ax = plot_groups([group_label(c.group) for c in drawn], median, low, high, ax, reference=1.0 if ratios else 0.0)
     if ratios:
         ax.set_xscale("log")
-        narrow = high.max(initial=1.0) <= _TWO_DECADES * low.min(initial=1.0)
-        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,)))
-        ax.xaxis.set_major_formatter("{x:g}")
-        ax.xaxis.set_minor_formatter(NullFormatter())
+        log_ticks(ax.xaxis, low.min(initial=1.0), high.max(initial=1.0))
     ax.set_xlabel(f"{quantity}: median and {100.0 * mass:g} % interval")
     return ax
 
