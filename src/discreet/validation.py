@@ -1,6 +1,7 @@
 """Every check of a caller's argument, in one place. Messages name the argument and the kind of value, never private data."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from math import isfinite
@@ -169,6 +170,17 @@ def spelling(label: Any) -> str:
         return str(label).lower() if isinstance(label, bool) else str(label)
     except ValueError:  # an integer of more than 4,300 digits
         return hex(label)
+
+
+def category_index(categories: tuple[Hashable, ...], category: Hashable) -> int:
+    """The position of a category, named by its label or by another that is written like it, such as 1 for "1"."""
+    with suppress(ValueError):
+        return categories.index(category)
+    alike = [i for i, label in enumerate(categories) if spelling(label) == spelling(category)]
+    if len(alike) == 1:
+        return alike[0]
+    known = ", ".join(repr(label) for label in categories[:10]) + (", ..." if len(categories) > 10 else "")
+    raise InvalidInputError(f"category must be one of {known}; got {shown(category)!r}")
 
 
 def check_records(n: Any, name: str = "n") -> int:

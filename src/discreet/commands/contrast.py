@@ -226,7 +226,9 @@ def _posterior(found: "Release", reader: "Dirichlet | None", group: str | None) 
 
 def _parameters(posterior: "NoiseAware", category: str) -> tuple[float, float]:
     """The prior parameters of a category, and of all others together."""
-    own = posterior.prior.exact[posterior.prior._index(category)]
+    from discreet.validation import category_index
+
+    own = posterior.prior.exact[category_index(posterior.prior.categories, category)]
     return float(own), float(posterior.prior.exact_total - own)
 
 
@@ -282,6 +284,7 @@ def compared_with(
     """Every group of a record, up to some hundred, against a reference group; `quiet` draws no progress bar."""
     from discreet.inference.tables.contrasts import comparable, summarised
     from discreet.record.table_release import TableRelease
+    from discreet.validation import category_index
 
     if not isinstance(found, TableRelease):
         raise InvalidInputError("--reference is for a record with groups; discreet contrast RECORD CATEGORY CATEGORY compares categories")
@@ -294,7 +297,7 @@ def compared_with(
     if left_out:
         notice(f"{left_out:,} more groups are not compared here: contrasts() of the posterior compares all")
     cells = found.cells
-    return Compared(found, cells.groups[cells.groups.index(key)], cells.categories[found.prior._index(category)], mass, rows)
+    return Compared(found, cells.groups[cells.groups.index(key)], cells.categories[category_index(cells.categories, category)], mass, rows)
 
 
 def _told(contrasts: "Iterator[tuple[Hashable, Contrast]]", total: int, tell: "Callable[[int, int, str], None] | None") -> Iterator[Any]:

@@ -12,7 +12,7 @@ from discreet.errors import InvalidInputError
 from discreet.explore.forms import FieldError, field
 from discreet.explore.opened_records import Record
 from discreet.record.table_release import TableRelease
-from discreet.validation import exact, shown
+from discreet.validation import category_index, exact, shown
 
 if TYPE_CHECKING:
     from discreet.model.cells import Groups
@@ -121,7 +121,7 @@ def chosen_category(asked: Question, given: Mapping[str, str], name: str) -> Has
     if is_listed(len(categories)):
         return categories[_position(given, name, len(categories))]
     with field(name):
-        return categories[asked.record.release.prior._index(given.get(name, ""))]
+        return categories[category_index(categories, given.get(name, ""))]
 
 
 def chosen_group(asked: Question, given: Mapping[str, str], name: str) -> int:

@@ -35,7 +35,7 @@ from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import size_prior_of
 from discreet.record.release import Release
 from discreet.text import html_table
-from discreet.validation import check_records, check_share, items_of, shown, spelling
+from discreet.validation import category_index, check_records, check_share, items_of, shown, spelling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,7 +109,7 @@ class NoiseAware:
     def _index(self, category: Hashable) -> int:
         if spelling(category) in map(spelling, self.impossible):
             raise InvalidInputError(f"category {shown(category)!r} is declared impossible in this group: its probability is 0")
-        return self.prior._index(category)
+        return category_index(self.prior.categories, category)
 
     @cached_property
     def _known(self) -> dict[int, BetaMixture]:

@@ -5,7 +5,6 @@ loses its prior, however large the counts. Densities and entropies are computed 
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -22,6 +21,7 @@ from discreet.numerics.incomplete_beta import beta_cdf, beta_quantile, beta_surv
 from discreet.text import html_table
 from discreet.validation import (
     Number,
+    category_index,
     check_categories,
     check_concentration,
     check_counts,
@@ -29,7 +29,6 @@ from discreet.validation import (
     check_positive,
     check_records,
     check_share,
-    shown,
     spelling,
 )
 
@@ -112,16 +111,6 @@ class _Conjugate(_Parameters):
     def predictive(self, n: int) -> "DirichletMultinomial":
         """The distribution of the counts of n records before they are seen: Dirichlet-multinomial (Beta-binomial for two)."""
         return DirichletMultinomial(check_records(n), self.exact, self.categories)
-
-    def _index(self, category: Hashable) -> int:
-        """The position of a category, named by its label or by another that is written like it, such as 1 for "1"."""
-        with suppress(ValueError):
-            return self.categories.index(category)
-        alike = [i for i, label in enumerate(self.categories) if spelling(label) == spelling(category)]
-        if len(alike) == 1:
-            return alike[0]
-        known = ", ".join(repr(c) for c in self.categories[:10]) + (", ..." if self.k > 10 else "")
-        raise InvalidInputError(f"category must be one of {known}; got {shown(category)!r}")
 
     def entropy(self) -> float:
         """Differential entropy in nats."""
@@ -253,7 +242,7 @@ class Dirichlet(_Conjugate):
 
     def marginal(self, category: Hashable) -> "Beta":
         """The Beta distribution of one category's probability (named by its label) against all the others."""
-        i = self._index(category)
+        i = category_index(self.categories, category)
         label = self.categories[i]
         return Beta(self.exact[i], self.exact_total - self.exact[i], categories=(label, f"not {label}"))
 
@@ -343,7 +332,7 @@ class Beta(_Conjugate):
 
     def marginal(self, category: Hashable) -> "Beta":
         """The distribution of the named category's probability: this one, or its mirror image."""
-        if self._index(category) == 0:
+        if category_index(self.categories, category) == 0:
             return self
         return Beta(self.exact[1], self.exact[0], categories=self.categories[::-1])
 

@@ -21,6 +21,7 @@ from discreet.plotting.style import (
     percentages,
 )
 from discreet.plotting.words import group_label, heading, label, lines_of, longest_line, named, row_label
+from discreet.validation import category_index
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,7 +145,7 @@ def plot_table(
     release: "TableRelease", ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None, category: Hashable, prior: Any = None
 ) -> "Axes":
     """One category's share in every group, groups with the largest mean first."""
-    shares, column, own = _Shares(release, mass, prior), release.prior._index(category), ax is None
+    shares, column, own = _Shares(release, mass, prior), category_index(release.prior.categories, category), ax is None
     order = shares.order(column)
     ax = shares.draw(order[:_MOST_GROUPS], column, ax)
     with drawing(own=own):

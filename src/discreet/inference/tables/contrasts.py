@@ -18,6 +18,7 @@ from discreet.inference.contrasts import Contrast, CoupledGroup, Quantity, coupl
 from discreet.inference.runs import Run, added, kept, values_at
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.model.beta_rows import Block
+from discreet.validation import category_index
 
 if TYPE_CHECKING:
     from discreet.inference.tables.posterior import TablePosterior
@@ -30,7 +31,7 @@ Summary = tuple[float, float, float]
 def comparable(posterior: "TablePosterior", category: Hashable) -> list[int]:
     """The positions of the groups in which this category, and another one, can occur."""
     possible = posterior.mechanism.table.cells.possible
-    return np.flatnonzero(possible[:, posterior.mechanism.prior._index(category)] & (possible.sum(axis=1) > 1)).tolist()
+    return np.flatnonzero(possible[:, category_index(posterior.categories, category)] & (possible.sum(axis=1) > 1)).tolist()
 
 
 def group_contrasts(posterior: "TablePosterior", groups: Sequence[int], reference: int, category: Hashable) -> Iterator[Contrast]:
@@ -76,7 +77,7 @@ class _Side:
 
 def _side(posterior: "TablePosterior", position: int, category: Hashable) -> _Side:
     possible, group = posterior.mechanism.table.cells.possible[position], posterior.by[position]
-    column = posterior.mechanism.prior._index(category)
+    column = category_index(posterior.categories, category)
     label = posterior.categories[column]
     if not possible[column]:
         raise InvalidInputError(f"category {label!r} is declared impossible in group {group!r}: its probability is 0")

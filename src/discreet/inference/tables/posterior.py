@@ -37,7 +37,7 @@ from discreet.inference.tables.one_by_one import OneByOne
 from discreet.inference.tables.other_groups import Group, TiedSizes, check_groups, tied_sizes
 from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, weights_of
 from discreet.inference.tables.summaries import check_summaries, check_total, group_summaries, pairs_in_a_group
-from discreet.inference.tables.sums import DRAWS, TableCountsPosterior, category_index
+from discreet.inference.tables.sums import DRAWS, TableCountsPosterior
 from discreet.inference.true_counts import LatentCounts, ListedCounts, check_posterior, latent_counts
 from discreet.mechanisms import LatticeGeometric, Mechanism
 from discreet.mechanisms.base import Prior
@@ -47,7 +47,7 @@ from discreet.model.dirichlet import Dirichlet
 from discreet.model.size_priors import SizePrior, size_prior_of
 from discreet.record.table_release import TableRelease
 from discreet.text import html_table
-from discreet.validation import check_records, check_share
+from discreet.validation import category_index, check_records, check_share
 
 
 def table_posterior(release: TableRelease, prior: Any = None, size_prior: Any = None) -> "TablePosterior":

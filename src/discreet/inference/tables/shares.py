@@ -15,9 +15,8 @@ from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
 from discreet.inference.draws import standard_error
 from discreet.inference.tables.latent import LatentTable, Positions
-from discreet.inference.tables.sums import category_index
 from discreet.model.cells import Groups
-from discreet.validation import check_share, shown
+from discreet.validation import category_index, check_share, shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,14 +14,13 @@ from scipy.fft import ifft, next_fast_len, rfft, rfft2
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.errors import InvalidInputError
 from discreet.inference.draws import standard_error
 from discreet.inference.runs import Run, RunningSum, kept
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.tables.latent import LatentTable, Margin, Over, Positions, check_draws, check_groups_drawn
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.model.cells import Groups
-from discreet.validation import check_records, shown, spelling
+from discreet.validation import category_index, check_records
 
 _FLOOR = 1e-26
 """What is dropped at the ends of sums, relative to the largest probability."""
@@ -142,15 +141,6 @@ class CountSum:
 
 def _law_of(run: Run, dropped: float, omitted: float) -> SizePosterior:
     return SizePosterior(run.low, run.value / run.value.sum(), min(1.0, dropped + omitted))
-
-
-def category_index(categories: tuple[Hashable, ...], category: Hashable) -> int:
-    """The position of a category that is named by its label."""
-    places = [i for i, label in enumerate(categories) if spelling(label) == spelling(category)]
-    if not places:
-        known = ", ".join(repr(label) for label in categories[:10]) + (", ..." if len(categories) > 10 else "")
-        raise InvalidInputError(f"category must be one of {known}; got {shown(category)!r}")
-    return places[0]
 
 
 # --- groups that a total ties -----------------------------------------------------------------------------------------
