@@ -28,13 +28,14 @@ _LITTLE_PROTECTION = 5
 
 def check_text(groups: "Groups", size: int) -> None:
     """Refuse a table of this many cells if JSON cannot hold it."""
-    from discreet.record.table_json import labels_fit_text
+    from discreet.record.table_json import json_can_hold
 
+    if json_can_hold(groups, size):
+        return
     parquet = "is written as Parquet: name a file with --output TABLE.parquet, and leave out --json; JSON holds"
     if size > limits.RECORD_CELLS:
         raise InvalidInputError(f"a table of {size:,} cells {parquet} up to {limits.RECORD_CELLS:,}")
-    if not labels_fit_text(groups):
-        raise InvalidInputError(f"a table whose groups have so long labels {parquet} fewer characters")
+    raise InvalidInputError(f"a table whose groups have so long labels {parquet} fewer characters")
 
 
 def relation_of(published: "Public", groups: "Groups | None") -> "Relation":
