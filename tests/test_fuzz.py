@@ -5,7 +5,7 @@ import itertools
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from io import StringIO
 from pathlib import Path
@@ -37,7 +37,6 @@ DATASET = "survey"
 DISTINCT = 50
 NEW = "(new)"
 """Stands for the next of the new names: a name that nothing has yet."""
-NEW_NAMES = map("new{}".format, itertools.count())
 
 NASTY = [
     *("", " ", "\n", "a\nb", "\t", "\x00", "a\x00b", "\x1b[31m", "\u2028", "\ufeff", "\udcff", "🙂", "e\u0301", "İ", "\u202e", "٣"),
@@ -84,6 +83,7 @@ class Place:
     """Files to read and a ledger to charge."""
 
     folder: Path
+    new_names: Iterator[str] = field(default_factory=lambda: map("new{}".format, itertools.count()))
 
     @property
     def ledger(self) -> Path:
@@ -178,14 +178,14 @@ def release_calls(draw: st.DrawFn, oddities: int) -> list[str]:
     return call + (draw(st.lists(nasty, max_size=2)) if "more" in odd else [])
 
 
-def invoke(call: list[str]) -> Result:
-    return CliRunner(env={"COLUMNS": "120"}).invoke(app, [part.replace(NEW, next(NEW_NAMES)) for part in call])
+def invoke(place: Place, call: list[str]) -> Result:
+    return CliRunner(env={"COLUMNS": "120"}).invoke(app, [part.replace(NEW, next(place.new_names)) for part in call])
 
 
 def command_answered(place: Place, call: list[str]) -> bool:
     """Whether a command answered. If not, it refused in one line and charged nothing."""
     before = place.lines()
-    result = invoke(call)
+    result = invoke(place, call)
     charged = place.lines() - before
     assert "Traceback" not in result.output
     if result.exit_code == 0:
@@ -362,7 +362,7 @@ def test_creating_and_spending(place: Place, calls: int) -> None:
         before = place.lines()
         try:
             dataset, *amounts = arguments
-            found = getattr(ledger, action)(next(NEW_NAMES) if dataset == NEW else dataset, *amounts, **options)
+            found = getattr(ledger, action)(next(place.new_names) if dataset == NEW else dataset, *amounts, **options)
         except Exception as error:
             assert_one_line(error)
             assert place.lines() == before
@@ -421,7 +421,8 @@ def test_any_label_can_be_drawn_and_printed(place: Place) -> None:
     csv.writer(line := StringIO(), quoting=csv.QUOTE_ALL, lineterminator="").writerow(dict.fromkeys([*labels(3), *odd]))
     categories = line.getvalue()
     for picture in ("odd.svg", "odd.png"):
-        result = invoke(["release", "../k3.csv", "--column=answer", f"--categories={categories}", "--epsilon=1", f"--plot={picture}"])
+        call = ["release", "../k3.csv", "--column=answer", f"--categories={categories}", "--epsilon=1", f"--plot={picture}"]
+        result = invoke(place, call)
         assert result.exit_code == 0, (result.output, result.exception)
         assert Path(picture).stat().st_size > 2000
 
