@@ -81,8 +81,9 @@ def opened(server: Server, location: str | None, **options: Any) -> Iterator[Any
             page.keyboard.press("Enter")
             page.wait_for_selector(".budget-list")
         yield page
+        seen = list(wrong)  # before requests end with the browser
         browser.close()
-    assert wrong == []
+    assert seen == []
 
 
 def choose(page: Any, name: str) -> None:

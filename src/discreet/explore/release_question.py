@@ -16,7 +16,7 @@ from discreet.explore.plan_question import MECHANISMS
 from discreet.model.cells import Groups, cells_of
 from discreet.model.dirichlet import Dirichlet
 from discreet.record.about import About
-from discreet.record.table_json import labels_fit_text
+from discreet.record.table_json import json_can_hold
 from discreet.validation import Public, check_positive, check_public, shown
 
 FIELDS = (
@@ -209,7 +209,7 @@ def _impossible(text: str, groups: Groups | None, labels: list[str]) -> list[tup
             raise InvalidInputError("this is about groups, and none are declared: declare them, or leave it empty")
         return cells
     size = prod(cells_of(groups, tuple(labels), cells).shape)
-    if size > limits.RECORD_CELLS or not labels_fit_text(groups):
+    if not json_can_hold(groups, size):
         raise InvalidInputError(
             f"the page keeps records of up to {limits.RECORD_CELLS:,} cells without very long labels, and this table has {size:,}: "
             "discreet release --output TABLE.parquet takes it"
