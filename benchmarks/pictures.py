@@ -47,14 +47,14 @@ def run_five_minutes() -> Iterator[Path]:
 
 def take_explore(kept: Path) -> None:
     """The page of `discreet explore` as someone meets it, if a browser is there."""
+    from tests.browser_support import CHROMIUM, launched, playwright
     from tests.explore_server import explore
-    from tests.test_report_browser import CHROMIUM, FLAGS, playwright
 
     if CHROMIUM is None:
         print("explore.png is left as it is: Chromium is not installed", file=sys.stderr)
         return
     with TemporaryDirectory() as place, explore() as server, playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS), headless=True)
+        browser = launched(driver)
         page = browser.new_page(viewport={"width": 1280, "height": 1150})
         page.goto(server.address)
         page.wait_for_selector("#plan-answer section")

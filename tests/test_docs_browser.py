@@ -1,7 +1,6 @@
 """The documentation as a reader meets it: built as `make docs` does, and every page opened from disk in headless Chromium."""
 
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,19 +9,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 import discreet
+from tests.browser_support import AXE, MARKS, launched, playwright
 from tests.docs_links import CODE, FENCED, broken_in_html
 from tests.docs_support import DOCS, build
-from tests.test_report_browser import FLAGS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'discreet[test]'")
 pytest.importorskip("math_core", reason="the documentation's packages are not installed: pip install 'discreet[docs]'")
 
-CHROMIUM = shutil.which("chromium")
 WIDTHS = (1280, 768, 390)
-AXE = (Path(__file__).parent / "assets" / "axe.min.js").read_text("utf-8")
 RULES = """{resultTypes: ["violations"], preload: false, runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}"""
 SERIOUS = f"""async () => (await axe.run(document, {RULES})).violations
     .filter(found => ["serious", "critical"].includes(found.impact))
@@ -50,17 +46,14 @@ RAW_FORMULAS = """() => {
     return found.map(text => `a formula left as it is written: ${text}`);
 }"""
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: apt-get install chromium"),
-]
+pytestmark = MARKS
 
 
 @contextmanager
 def browser_page(wrong: list[str]) -> Iterator["Page"]:
     """An empty page; what goes wrong on it or is asked of any server is added to the list."""
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS), headless=True)
+        browser = launched(driver)
         try:
             page = browser.new_page()
             page.on("console", lambda message: wrong.append(f"console: {message.text}") if message.type in ("error", "warning") else None)

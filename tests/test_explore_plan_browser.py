@@ -2,23 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import discreet as dc
+from tests.browser_support import AXE, MARKS, MINUTE, SERIOUS, WIDTHS, launched, playwright, until
 from tests.explore_server import Server, explore
-from tests.test_report_browser import CHROMIUM, FLAGS, playwright
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: apt-get install chromium"),
-]
-WIDTHS = (390, 768, 1280)
-AXE = (Path(__file__).parent / "assets" / "axe.min.js").read_text()
-RULES = "() => axe.run(document, {resultTypes: ['violations']})"
-MINUTE = 60_000
+pytestmark = MARKS
 OVERFLOWING = """() => [...document.querySelectorAll('#plan *')].filter(element => {
     const box = element.getBoundingClientRect();
     return box.width > 0 && (box.right > window.innerWidth + 0.5 || box.left < -0.5);
@@ -36,7 +28,7 @@ def opened(server: Server, **options: Any) -> Iterator[Any]:
     """The page, with its first answer; whatever goes wrong on it, or is asked of anyone else, is an error."""
     wrong: list[str] = []
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS), headless=True)
+        browser = launched(driver)
         context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
         context.grant_permissions(["clipboard-read", "clipboard-write"], origin=f"http://{server.host}")
         context.add_init_script(AXE)
@@ -58,15 +50,6 @@ def opened(server: Server, **options: Any) -> Iterator[Any]:
 
 def lead(page: Any) -> str:
     return str(page.inner_text("#plan-answer .lead"))
-
-
-def until(page: Any, expression: str, given: Any = None) -> None:
-    """Wait for something to be so; `wait_for_function` would need eval, which the page's policy forbids."""
-    for _ in range(MINUTE // 50):
-        if page.evaluate(expression, given):
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError(expression)
 
 
 def changed(page: Any, before: str) -> str:
@@ -220,5 +203,4 @@ def test_every_width_and_everyone(server: Server, scheme: str) -> None:
             assert page.evaluate(OVERFLOWING) == []
             assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         assert page.evaluate("getComputedStyle(document.querySelector('.computing'), '::before').animationName") == "none"
-        found = page.evaluate(RULES)["violations"]
-        assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found if rule["impact"] in ("serious", "critical")] == []
+        assert page.evaluate(SERIOUS) == []

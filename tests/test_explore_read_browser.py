@@ -11,20 +11,12 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from tests.browser_support import AXE, MARKS, SERIOUS, SIDEWAYS, WIDTHS, launched, playwright
 from tests.explore_server import Server, explore
 from tests.test_report import HOSTILE, single, table
-from tests.test_report_browser import CHROMIUM, FLAGS, playwright
 from tests.test_report_page_browser import OVERFLOWING
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: apt-get install chromium"),
-]
-WIDTHS = (390, 768, 1280)
-AXE = (Path(__file__).parent / "assets" / "axe.min.js").read_text("utf-8")
-SERIOUS = """async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
-    .filter(found => ["serious", "critical"].includes(found.impact))
-    .map(found => [found.id, found.nodes.slice(0, 3).map(node => node.html)])"""
+pytestmark = MARKS
 DROPPED = """([name, text]) => {
     const held = new DataTransfer();
     held.items.add(new File([text], name));
@@ -57,7 +49,7 @@ def page_of(server: Server, **options: Any) -> Iterator[Any]:
     """The page, on the screen to read; whatever goes wrong on it, or is asked of another server, is an error."""
     wrong: list[str] = []
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS), headless=True)
+        browser = launched(driver)
         context = browser.new_context(**options)
         page = context.new_page()
         page.on("console", lambda message: wrong.append(message.text))
@@ -214,7 +206,7 @@ def test_it_fits_every_width_and_is_accessible(server: Server, tmp_path: Path, s
             assert page.evaluate(SERIOUS) == []
             for width in WIDTHS:
                 page.set_viewport_size({"width": width, "height": 900})
-                assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (name, width)
+                assert not page.evaluate(SIDEWAYS), (name, width)
                 assert [found for found in page.evaluate(OVERFLOWING) if not re.match("<(pre|code|span|option)", found)] == [], (
                     name,
                     width,

@@ -10,20 +10,11 @@ from typing import Any
 import pytest
 
 import discreet as dc
+from tests.browser_support import AXE, MARKS, MINUTE, SERIOUS, SIDEWAYS, WIDTHS, launched, playwright, until
 from tests.explore_releases import SECRET, Survey
 from tests.explore_server import Server, explore
-from tests.test_explore_plan_browser import until
-from tests.test_report_browser import CHROMIUM, FLAGS, playwright
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: apt-get install chromium"),
-]
-AXE = (Path(__file__).parent / "assets" / "axe.min.js").read_text()
-SERIOUS = """async () => (await axe.run(document, {resultTypes: ['violations']})).violations
-    .filter(one => ['serious', 'critical'].includes(one.impact)).map(one => [one.id, one.nodes.map(node => node.html)])"""
-SIDEWAYS = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
-MINUTE = 60_000
+pytestmark = MARKS
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +31,7 @@ def server(survey: Survey) -> Iterator[Server]:
 @contextmanager
 def browser() -> Iterator[Any]:
     with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS), headless=True)
+        found = launched(driver)
         yield found
         found.close()
 
@@ -211,7 +202,7 @@ def fits_and_can_be_read(page: Any) -> None:
     until(page, "!document.querySelector('[aria-busy=true], .waiting')")
     for details in page.locator("#release details").all():
         details.evaluate("element => { element.open = true; }")
-    for width in (390, 768, 1280):
+    for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         assert not page.evaluate(SIDEWAYS)
     page.evaluate(AXE)

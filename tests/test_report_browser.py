@@ -1,6 +1,5 @@
 """The report as a reader meets it: a quick run, opened from disk in headless Chromium."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,30 +11,15 @@ from discreet.paper.catalogue import ITEMS
 from discreet.paper.claims import claim_ids
 from discreet.paper.figure import Figure
 from discreet.paper.run import Plan, reproduce_all
+from tests.browser_support import CHROMIUM, FLAGS, MARKS, SIDEWAYS, playwright
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, ViewportSize
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'discreet[test]'")
-
-CHROMIUM = shutil.which("chromium")
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 PHONE: "ViewportSize" = {"width": 390, "height": 844}
 WIDE: "ViewportSize" = {"width": 1400, "height": 1000}
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: apt-get install chromium"),
-]
+pytestmark = MARKS
 
 
 @contextmanager
@@ -87,7 +71,7 @@ def _ids(page: "Page") -> list[str]:
 
 
 def _no_sideways_scrolling(page: "Page") -> None:
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert not page.evaluate(SIDEWAYS)
 
 
 def _the_table_sorts_and_filters(page: "Page") -> None:

@@ -4,19 +4,14 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
+from tests.browser_support import MARKS, SIDEWAYS, WIDTHS, launched, playwright
 from tests.test_report import WORDS, single, table
-from tests.test_report_browser import CHROMIUM, FLAGS, playwright
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: apt-get install chromium"),
-]
-WIDTHS = (390, 768, 1280)
+pytestmark = MARKS
 INK = "() => [getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
 OVERFLOWING = """() => [...document.querySelectorAll('main *')].filter(element => {
     const box = element.getBoundingClientRect();
@@ -49,7 +44,7 @@ def test_the_page_in_a_browser(tmp_path: Path) -> None:
     wrong: list[str] = []
     asked: list[str] = []
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS), headless=True)
+        browser = launched(driver)
         page: Any = browser.new_page()
         page.on("console", lambda message: wrong.append(message.text))
         page.on("pageerror", lambda error: wrong.append(str(error)))
@@ -63,7 +58,7 @@ def test_the_page_in_a_browser(tmp_path: Path) -> None:
                 assert (ink < 0.3 < 0.9 < paper) if scheme == "light" else (paper < 0.2 < 0.8 < ink)
                 for width in WIDTHS:
                     page.set_viewport_size({"width": width, "height": 900})
-                    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (name, width)
+                    assert not page.evaluate(SIDEWAYS), (name, width)
                     assert page.evaluate(OVERFLOWING) == [], (name, width)
             assert page.locator("figure").first.bounding_box()["y"] < 900, "the answer begins on the first screen"
             bars = page.locator("figure .bar")
