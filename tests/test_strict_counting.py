@@ -381,6 +381,71 @@ def test_an_id_that_is_a_time_is_refused_by_its_type_alone(tmp_path: Path) -> No
         assert len(seen) == 1
 
 
+BITS = pa.opaque(pa.binary(), "bit", "DuckDB")
+"""As DuckDB writes bits to Arrow: how many of the first byte are unused, then the bytes."""
+UNSIGNED = pa.opaque(pa.binary(16), "uhugeint", "DuckDB")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [pa.array([last, [("b", 2)]], pa.map_(pa.string(), pa.int64())) for last in ([("a", 1)], [("a", 1), ("a", 2)])],
+        [pa.ExtensionArray.from_storage(BITS, pa.array([last, b"\0\1"])) for last in (b"\0\2", b"")],
+        [pa.array([last, 2]).view(pa.time64("us")) for last in (1, 2**63 - 1)],
+    ],
+    ids=["map", "bits", "time"],
+)
+def test_an_id_of_any_other_type_is_refused_by_its_type_alone(tmp_path: Path, values: Sequence[pa.Array]) -> None:
+    """An engine refuses to group by some values of it."""
+    seen = set()
+    for who in values:
+        pq.write_table(pa.table({"risk": ["low", "low"], "who": who}), tmp_path / "a.parquet")
+        with pytest.raises(InvalidInputError, match=r"cannot be counted strictly.*make it text") as refused:
+            count(tmp_path / "a.parquet", "risk", LABELS, "who", **STRICT)
+        seen.add(str(refused.value))
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("kind", [pa.decimal128(4, 1), pa.decimal128(38, 2), pa.binary(2), pa.binary(), pa.bool_(), pa.uint64()], ids=str)
+@pytest.mark.parametrize("byte", [0, 1, 0x7F, 0x80, 0xFF])
+def test_any_plain_id_is_counted_whatever_its_bytes(tmp_path: Path, kind: pa.DataType, byte: int) -> None:
+    content = pa.py_buffer(bytes([0] * 16 + [byte] * 16))
+    offsets = [pa.py_buffer(np.array([0, 2, 4], dtype=np.int32).tobytes())] if pa.types.is_binary(kind) else []
+    who = pa.Array.from_buffers(kind, 2, [None, *offsets, content])
+    pq.write_table(pa.table({"risk": ["low", "low"], "who": who}), tmp_path / "a.parquet")
+    assert count(tmp_path / "a.parquet", "risk", LABELS, "who", **STRICT).total in (1, 2)
+
+
+@pytest.mark.parametrize(
+    "options", [{"column": "x"}, {"column": "risk", "by": {"x": [1, 2]}, "other_groups": {"x": 2}}], ids=["answer", "group"]
+)
+def test_unsigned_numbers_too_large_to_be_compared_are_refused_by_their_type_alone(tmp_path: Path, options: dict[str, Any]) -> None:
+    seen = set()
+    for last in (b"\0" * 16, b"\xff" * 16):
+        numbers = pa.ExtensionArray.from_storage(UNSIGNED, pa.array([last, b"\1" + b"\0" * 15], pa.binary(16)))
+        pq.write_table(pa.table({"risk": [1, 2], "x": numbers}), tmp_path / "a.parquet")
+        with pytest.raises(InvalidInputError, match="UInt128, which cannot be counted strictly") as refused:
+            count(tmp_path / "a.parquet", categories=[1, 2, "rest", "none"], **options, **STRICT)
+        seen.add(str(refused.value))
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("make", [lambda table: table, lambda table: table.to_pandas(types_mapper=pd.ArrowDtype)], ids=["arrow", "pandas"])
+def test_a_dictionary_of_bytes_is_refused_by_its_type_alone(make: Callable[[pa.Table], Any]) -> None:
+    """It is read as text, which bytes may not be."""
+    for last in (b"low", b"\xff"):
+        table = make(pa.table({"x": pa.array([b"low", last]).dictionary_encode(), "risk": ["low", "high"]}))
+        for options in (
+            {"column": "x"},
+            {"column": "risk", "privacy_id": "x"},
+            {"column": "risk", "by": {"x": ["low"]}, "other_groups": {"x": "low"}},
+        ):
+            with pytest.raises(InvalidInputError, match="dictionary of values that may not be text"):
+                count(table, categories=LABELS, **options, **STRICT)
+    text = make(pa.table({"x": pa.array(["low", "zebra"]).dictionary_encode()}))
+    assert count(text, "x", LABELS, **STRICT).counts.tolist() == [1, 0, 1, 0]
+
+
 def test_of_a_nested_type_only_its_name_is_shown(tmp_path: Path) -> None:
     """Libraries make the fields of a struct from the keys of the data."""
     pq.write_table(pa.table({"risk": [{"Ada Lovelace": 1}], "other": ["low"]}), tmp_path / "a.parquet")

@@ -170,6 +170,11 @@ class Question:
                 raise InvalidInputError(
                     f"column {name!r} has type {type(schema[name]).__name__}; text, whole numbers and truth values can be counted: {advice}"
                 )
+            if self.strict and isinstance(schema[name], nw.UInt128):  # DuckDB compares it as a signed one, which not all fit
+                raise InvalidInputError(
+                    f"column {name!r} has type UInt128, which cannot be counted strictly, because a number may be too large to be "
+                    "compared: make it text"
+                )
         if self.privacy_id is not None:
             self._check_id(self.privacy_id, schema[self.privacy_id])
         if self.weight is not None and kind_of(schema[self.weight]) in (None, "truth values"):
@@ -180,8 +185,18 @@ class Question:
         said = f"privacy_id {name!r} has type {type(kind).__name__}"
         if kind.is_nested():
             raise InvalidInputError(f"{said}; an id must be one plain value")
-        if self.strict and kind.is_temporal():  # an engine refuses a table for a time beyond those it knows
-            raise InvalidInputError(f"{said}, which cannot be counted strictly, because one may be too large to be read: make it text")
+        if self.strict and not _is_grouped_whatever_it_is(kind):
+            raise InvalidInputError(
+                f"{said}, which cannot be counted strictly, because an engine may refuse one of its values: make it text"
+            )
+
+
+def _is_grouped_whatever_it_is(kind: nw.dtypes.DType) -> bool:
+    """Whether every engine groups by any value of this type.
+
+    Of others, an engine refuses a table for one value: a time beyond those it knows, a map that has a key twice, or no bits at all.
+    """
+    return kind_of(kind) is not None or isinstance(kind, (nw.Decimal, nw.Binary))
 
 
 _SHOWN_NAMES = 20

@@ -36,16 +36,39 @@ def opened(source: Any, reading: Reading) -> Iterator[tuple[nw.LazyFrame[Any], T
 
 
 def _check_uniform(table: nw.DataFrame[Any], columns: tuple[str, ...]) -> None:
-    """Refuse, strictly, a pandas column whose values may be of any kind, because one of them would decide how all are read.
-
-    Those are of type object, or categories other than text: a missing value turns categories that are whole numbers into floats.
-    """
+    """Refuse, strictly, a column of pandas or Arrow one of whose values would decide how all are read, or whether they can be."""
+    if table.implementation.is_pyarrow():
+        schema = table.to_native().schema
+        for name, kind in zip(schema.names, schema.types, strict=True):
+            if name in columns:
+                _check_dictionary(name, kind)
     for name in columns if table.implementation.is_pandas_like() else ():
-        dtype = table[name].to_native().dtype if name in table.columns else None
-        kinds = getattr(dtype, "categories", None)
-        if str(dtype) == "object" or (kinds is not None and str(kinds.dtype) not in ("str", "string")):
-            kind = getattr(dtype, "name", dtype)
-            raise InvalidInputError(
-                f"column {name!r} has type {kind}, whose values may be of any kind, so it cannot be counted strictly: "
-                "give it a type first, as with .astype('string')"
-            )
+        if name in table.columns:
+            dtype = table[name].to_native().dtype
+            _check_pandas_type(name, dtype)
+            _check_dictionary(name, getattr(dtype, "pyarrow_dtype", None))
+
+
+def _check_pandas_type(name: str, dtype: Any) -> None:
+    """Refuse the type object, and categories other than text: a missing value turns categories that are whole numbers into floats."""
+    kinds = getattr(dtype, "categories", None)
+    if str(dtype) == "object" or (kinds is not None and str(kinds.dtype) not in ("str", "string")):
+        kind = getattr(dtype, "name", dtype)
+        raise InvalidInputError(
+            f"column {name!r} has type {kind}, whose values may be of any kind, so it cannot be counted strictly: "
+            "give it a type first, as with .astype('string')"
+        )
+
+
+def _check_dictionary(name: str, kind: Any) -> None:
+    """Refuse a dictionary of Arrow that is neither of text nor of whole numbers: it is read as text, which not all bytes are."""
+    if kind is None:
+        return
+    from pyarrow import types
+
+    if types.is_dictionary(kind) and not any(
+        is_kind(kind.value_type) for is_kind in (types.is_string, types.is_large_string, types.is_integer)
+    ):
+        raise InvalidInputError(
+            f"column {name!r} is a dictionary of values that may not be text, so it cannot be counted strictly: make them text first"
+        )
