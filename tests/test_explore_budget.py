@@ -341,7 +341,7 @@ def test_hostile_names_and_notes_are_texts(server: Server, tmp_path: Path) -> No
     ledger.create(name, 1)
     ledger.spend(name, "0.1", description={"mechanism": note})
     with sqlite3.connect(location) as database:
-        database.execute("UPDATE discreet_spend SET note = ?, description = ?", (note, '["<b>", {"mechanism": 1}]'))
+        database.execute("UPDATE discreet_spend SET note = ?, description = ?", (note, '{"mechanism": ["<b>"]}'))
     for text in (asked(server, "open", ledger=location), asked(server, "dataset", ledger=location, dataset=name)):
         assert "<img" not in text
         assert "<script" not in text

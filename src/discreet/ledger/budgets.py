@@ -8,18 +8,20 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import count
 from math import gcd
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from discreet import limits
 from discreet.errors import BudgetError, InvalidInputError, RepeatedError
 from discreet.model.datasets import Relation, check_relation, check_within
 from discreet.record.guarantee import Guarantee
 from discreet.text import html_fields, html_table
-from discreet.validation import Number, check_delta, check_positive
+from discreet.validation import Number, check_delta, check_positive, exact
 
 _MOST_SHOWN_DIGITS = 10 * limits.AMOUNT_DIGITS
 """A number with more digits, which only the sums of a ledger of the first version can have, is shown rounded."""
 _ROUNDED = Context(prec=12)
+ORDER_EXPONENTS = -3, 6
+"""The order of a filter is 1 + 10^x, and x is from the first to the second of these."""
 
 Unit = Literal["record", "person"]
 
@@ -211,6 +213,10 @@ def today() -> date:
 # --- rows: amounts and days as text, which every database keeps exactly -------------------------------------------------
 
 
+class DamagedRowError(ValueError):
+    """A row holds what no ledger writes there. The message quotes nothing of it."""
+
+
 def budget_row(budget: Budget) -> dict[str, Any]:
     rule = budget.filter
     return {
@@ -226,13 +232,21 @@ def budget_row(budget: Budget) -> dict[str, Any]:
 
 
 def budget_of(row: Mapping[str, Any]) -> Budget:
-    """The budget of a row, also of one that an older ledger wrote: its neighbours replace one."""
-    order, limit = row.get("filter_order"), row.get("filter_limit")
-    rule = None if order is None or limit is None else RenyiFilter(Fraction(order), Fraction(limit))
+    """The budget of a row, also of one that an older ledger wrote: its neighbours replace one. DamagedRowError if it is damaged."""
     total = _loss_of(row)
-    if total.epsilon <= 0 or total.delta < 0 or (rule is not None and rule.limit <= 0):
-        raise ValueError("someone has edited the amounts of a budget")
-    return Budget(row["dataset"], total, row["unit"], _day_of(row["created"]), rule, _relation_of(row))
+    if not total.epsilon:
+        raise DamagedRowError("someone has edited the amounts of a budget")
+    return Budget(_text_of(row, "dataset"), total, _unit_of(row), _day_of(row, "created"), _filter_of(row), _relation_of(row))
+
+
+def _filter_of(row: Mapping[str, Any]) -> RenyiFilter | None:
+    if row.get("filter_order") is None or row.get("filter_limit") is None:
+        return None
+    rule = RenyiFilter(amount_of(row["filter_order"]), amount_of(row["filter_limit"]))
+    least, most = (1 + Fraction(10) ** exponent for exponent in ORDER_EXPONENTS)
+    if not least <= rule.order <= most or not rule.limit:
+        raise DamagedRowError("someone has edited the filter of a budget")
+    return rule
 
 
 def spend_row(budget: Budget, charge: Charge, note: str, description: str, request: str | None) -> dict[str, Any]:
@@ -253,21 +267,24 @@ def spend_row(budget: Budget, charge: Charge, note: str, description: str, reque
 
 
 def spend_of(row: Mapping[str, Any]) -> Spend:
-    """The spend of a row, also of one that an older ledger wrote: its time is rounded to the day, and it was charged its own ε and δ."""
+    """The spend of a row, also of one that an older ledger wrote: its time is rounded to the day, and it was charged its own ε and δ.
+
+    DamagedRowError if it is damaged.
+    """
     divergence = row.get("divergence")
     charged = _loss_of(row)
     return Spend(
         row["number"],
-        row["dataset"],
+        _text_of(row, "dataset"),
         charged,
-        row["unit"],
-        row["note"],
-        json.loads(row["description"]),
-        _day_of(row["time"]),
-        None if divergence is None else Fraction(divergence),
+        _unit_of(row),
+        _text_of(row, "note"),
+        _description_of(row),
+        _day_of(row, "time"),
+        None if divergence is None else amount_of(divergence),
         guarantee=charged if row.get("guarantee_epsilon") is None else _loss_of(row, "guarantee_"),
         neighbours=_relation_of(row),
-        request=row.get("request"),
+        request=None if row.get("request") is None else _text_of(row, "request"),
     )
 
 
@@ -276,18 +293,58 @@ def _amounts(loss: Loss, whose: str = "") -> dict[str, str]:
 
 
 def _loss_of(row: Mapping[str, Any], whose: str = "") -> Loss:
-    return Loss(Fraction(row[f"{whose}epsilon"]), Fraction(row[f"{whose}delta"]))
+    return Loss(amount_of(row[f"{whose}epsilon"]), amount_of(row[f"{whose}delta"]))
+
+
+def amount_of(text: Any) -> Fraction:
+    """The amount that a row holds as text; DamagedRowError for one that no ledger writes, before it takes long to read or to add up."""
+    try:
+        amount = exact(text, "an amount")
+    except InvalidInputError:
+        amount = Fraction(-1)
+    if amount < 0 or max(amount.as_integer_ratio()) > 10 ** (limits.AMOUNT_DIGITS + _MORE_DIGITS):
+        raise DamagedRowError("someone has edited an amount")
+    return amount
+
+
+_MORE_DIGITS = 25
+"""That an amount in a row may have, beside those that are taken: twice an ε has one, and a divergence has twenty decimals."""
+
+
+def _text_of(row: Mapping[str, Any], name: str) -> str:
+    if not isinstance(row[name], str):
+        raise DamagedRowError("someone has edited a text")
+    return str(row[name])
+
+
+def _unit_of(row: Mapping[str, Any]) -> Unit:
+    if row["unit"] not in ("record", "person"):
+        raise DamagedRowError("someone has edited a unit")
+    return cast("Unit", row["unit"])
+
+
+def _description_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        found = json.loads(_text_of(row, "description"))
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise DamagedRowError("someone has edited a description")
+    return found
 
 
 def _relation_of(row: Mapping[str, Any]) -> Relation:
     try:
         return check_relation(row.get("neighbours") or Relation.REPLACE_ONE)
     except InvalidInputError:  # not the caller's fault, but the ledger's
-        raise ValueError("someone has edited the neighbours of a row") from None
+        raise DamagedRowError("someone has edited the neighbours of a row") from None
 
 
-def _day_of(text: str) -> date:
-    return datetime.fromisoformat(text).date()
+def _day_of(row: Mapping[str, Any], name: str) -> date:
+    try:
+        return datetime.fromisoformat(_text_of(row, name)).date()
+    except ValueError:
+        raise DamagedRowError("someone has edited a day") from None
 
 
 def _text(value: Fraction) -> str:

@@ -204,7 +204,7 @@ def _current(connection: "Connection", where: str, *, writing: bool) -> int:
     if writing and found != [_VERSION] and connection.dialect.name != "sqlite":
         connection.exec_driver_sql(_LOCK_TABLES)  # another writer may be bringing it up to date
         found = connection.scalars(table.select()).all()
-    if len(found) != 1 or not 1 <= found[0] <= _VERSION:
+    if len(found) != 1 or found[0] not in range(1, _VERSION + 1):
         raise LedgerError(f"the ledger {where!r} was written by another version of discreet; use that one, or a later one")
     if found == [_VERSION] or not writing:
         return int(found[0])

@@ -14,7 +14,7 @@ from flint import arb
 
 from discreet import limits
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.ledger.budgets import Loss, RenyiFilter
+from discreet.ledger.budgets import ORDER_EXPONENTS, Loss, RenyiFilter
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.losses import composes_by_cell, renyi_divergence
 from discreet.numerics.balls import ball, dyadic, refine
@@ -23,7 +23,8 @@ from discreet.validation import Number, check_positive, shown
 _QUANTUM = Fraction(1, 10**20)
 """Charges and limits are multiples of it."""
 _STEPS = 60
-_ORDERS = [1 + Fraction(Decimal(f"{10 ** (step / _STEPS):.3g}")) for step in range(-3 * _STEPS, 6 * _STEPS + 1)]
+_LEAST_STEP, _MOST_STEP = (_STEPS * exponent for exponent in ORDER_EXPONENTS)
+_ORDERS = [1 + Fraction(Decimal(f"{10 ** (step / _STEPS):.3g}")) for step in range(_LEAST_STEP, _MOST_STEP + 1)]
 """Those that a filter may have, so close together that the best between two of them would hardly allow more."""
 _LARGEST_EXPONENT = 10_000
 """Where e to this power would be needed, the divergence is its ε for all purposes."""

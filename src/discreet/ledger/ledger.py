@@ -17,6 +17,7 @@ from discreet.errors import DiscreetError, InvalidInputError, LedgerError
 from discreet.frames import forgets_variables
 from discreet.ledger.budgets import (
     Budget,
+    DamagedRowError,
     History,
     Loss,
     Promise,
@@ -236,7 +237,7 @@ class Ledger:
                 return None
             found = query.where(spends().c.dataset == budget.dataset, spends().c.request == request)
             row = connection.execute(found).mappings().one_or_none()
-        return None if row is None else spend_of(cast("Mapping[str, Any]", row))
+            return None if row is None else spend_of(cast("Mapping[str, Any]", row))
 
     def statement(self, dataset: str, *, latest: int | None = None) -> Statement:
         """What has been charged to a dataset in all, what is left, and its latest spends: at most so many, or all of them."""
@@ -305,16 +306,24 @@ class Ledger:
                 yield connection
         except DiscreetError:
             raise
-        except (SQLAlchemyError, ValueError, ArithmeticError) as error:  # the last two are a row that someone has edited by hand
-            raise LedgerError(self._explained(error)) from None
+        except SQLAlchemyError as error:
+            raise self._unusable(self._reason(error)) from None
+        except DamagedRowError as error:
+            raise self._unusable(str(error)) from None
+        except (ValueError, ArithmeticError, TypeError, RecursionError):  # of a damaged row, which their words may quote
+            raise self._unusable("a row in it is damaged, or someone has edited it") from None
 
-    def _explained(self, error: Exception) -> str:
+    def _unusable(self, reason: str) -> LedgerError:
+        return LedgerError(f"the ledger {self._where!r} could not be used: {reason}; do not release")
+
+    def _reason(self, error: Exception) -> str:
+        """What a database says, in one line that quotes no row."""
         reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
         if "locked" in reason or "lock timeout" in reason:
-            reason = f"another process has held it for more than {self._timeout:g} seconds"
-        if "not a database" in reason:
-            reason = "the file is something else"
-        return f"the ledger {self._where!r} could not be used: {reason}; do not release"
+            return f"another process has held it for more than {self._timeout:g} seconds"
+        if "Could not decode" in reason:
+            return "a text in it is not UTF-8"
+        return "the file is something else" if "not a database" in reason else reason
 
     def _known(self, connection: "Connection", dataset: str) -> Budget:
         """The budget of a dataset: of just this name, as older ledgers may hold it, or of the name as it is kept now."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from discreet import limits
 from discreet.errors import BudgetError, InvalidInputError, LedgerError
-from discreet.ledger.budgets import Budget, Charge, Loss, Spend, composed, indecimal
+from discreet.ledger.budgets import Budget, Charge, Loss, Spend, amount_of, composed, indecimal
 from discreet.ledger.database import selected, spends
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def charged_amounts(connection: "Connection", dataset: str | None = None, newest
     found: dict[str, list[Amount]] = {}
     for row in connection.execute(query).mappings():
         charged = row.get("divergence")
-        amount = Loss(Fraction(row["epsilon"]), Fraction(row["delta"])), None if charged is None else Fraction(charged), int(row["times"])
-        found.setdefault(row["dataset"], []).append(amount)
+        loss = Loss(amount_of(row["epsilon"]), amount_of(row["delta"]))
+        found.setdefault(row["dataset"], []).append((loss, None if charged is None else amount_of(charged), int(row["times"])))
     return found
 
 
