@@ -280,6 +280,12 @@ def test_a_form_that_is_sent_again_creates_once(server: Server, tmp_path: Path) 
         f"postgresql:///db?host=curator:{SECRET}@127.0.0.1",
         f"postgresql://curator:{SECRET}",
         f"curator:{SECRET}@host/db",
+        f"postgresql:/curator:{SECRET}@host/db",
+        f"postgresql//curator:{SECRET}@host/db",
+        f"//curator:{SECRET}@host/db",
+        f"/curator:{SECRET}@host/db",
+        f"curator:x/{SECRET}@host/db",
+        f"curator:x\n{SECRET}@host/db",
         f"host=/nowhere password={SECRET}",
     ],
 )
@@ -296,7 +302,7 @@ def test_a_password_is_in_no_answer_and_an_error_is_one_line(server: Server, loc
     assert all("\n" not in error for error in errors)
 
 
-@pytest.mark.parametrize("location", [f"password={SECRET} dbname=x", f"curator:{SECRET}@host"])
+@pytest.mark.parametrize("location", [f"password={SECRET} dbname=x", f"curator:{SECRET}@host", f"/curator:{SECRET}@host"])
 def test_a_url_without_its_beginning_is_a_path_that_is_not_shown(server: Server, location: str) -> None:
     text = asked(server, "open", ledger=location)
     assert "There is no ledger at *** yet" in words(text)

@@ -16,8 +16,8 @@ _KEPT = 32
 """URLs with a password that are remembered."""
 _SHORTEST = 3
 """Characters: a shorter password is not looked for in a message, in which it would be anywhere."""
-_WITHOUT_SCHEME = re.compile(r"^[^/]*:[^/]*@|password\s*=", re.IGNORECASE)
-"""How a path begins that someone meant for a URL, or for the words that PostgreSQL's own programs take: it may hold a password."""
+_WITHOUT_SCHEME = re.compile(r":.*@|password\s*=", re.IGNORECASE | re.DOTALL)
+"""What stands in a path that someone meant for a URL, or for the words that PostgreSQL's own programs take: it may hold a password."""
 _UNREADABLE = "there is no ledger here; a database is named by a URL such as postgresql://user@host/database"
 
 
