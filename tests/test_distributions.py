@@ -217,6 +217,14 @@ def test_marginals() -> None:
         joint.marginal("tall")
 
 
+@pytest.mark.parametrize("label", ["x" * 3996, "x" * 3997, "x" * 4000, "not " * 1000])
+def test_the_longest_labels_have_marginals(label: str) -> None:
+    found = dc.Dirichlet([1, 2, 3], categories=[label, "mid", "high"]).marginal(label)
+    assert found.exact == (Fraction(1), Fraction(5))
+    assert found.categories[0] == label
+    assert found.categories[1] in (f"not {label}", "all others")
+
+
 def test_named_priors() -> None:
     assert dc.Dirichlet.uniform(3).exact == (Fraction(1),) * 3
     assert dc.Dirichlet.jeffreys(2).exact == (Fraction(1, 2), Fraction(1, 2))

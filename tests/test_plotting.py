@@ -9,6 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import discreet as dc
+from discreet.commands.files import picture
 from discreet.inference.tables.contrasts import ContrastSummary
 from discreet.mechanisms import Mechanism
 from discreet.plotting import plot_contrasts
@@ -28,6 +29,13 @@ def test_every_category_has_its_own_labelled_line() -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["low", "mid", "high"]
     assert len({str(line.get_linestyle()) for line in ax.get_lines()}) == 3  # told apart without colour
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("probability", "density")
+
+
+@pytest.mark.parametrize("characters", [3999, 4000])
+def test_the_longest_labels_are_drawn(characters: int) -> None:
+    prior = dc.Dirichlet([1, 1, 1], categories=["x" * characters, "b", "c"])
+    release = dc.LatticeGeometric(prior, 10, 1).release([3, 3, 4])
+    assert picture(release, "png").startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet import limits
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
 from discreet.numerics.divergences import log_ratio_excess
@@ -244,7 +245,7 @@ class Dirichlet(_Conjugate):
         """The Beta distribution of one category's probability (named by its label) against all the others."""
         i = category_index(self.categories, category)
         label = self.categories[i]
-        return Beta(self.exact[i], self.exact_total - self.exact[i], categories=(label, f"not {label}"))
+        return Beta(self.exact[i], self.exact_total - self.exact[i], categories=(label, _all_but(label)))
 
     def sample(self, size: int | tuple[int, ...], rng: np.random.Generator | int | None = None) -> Floats:
         """Monte Carlo draws of the probabilities, categories on the last axis."""
@@ -261,6 +262,12 @@ class Dirichlet(_Conjugate):
         from discreet.plotting import plot_marginals
 
         return plot_marginals([(c, self.marginal(c)) for c in self.categories], ax)
+
+
+def _all_but(label: Hashable) -> str:
+    """The label of all categories but one, which repeats that one's unless it would be too long for a label."""
+    rest = f"not {label}"
+    return rest if len(rest) <= limits.LABEL_CHARACTERS else "all others"
 
 
 class Beta(_Conjugate):
