@@ -81,6 +81,17 @@ def _sent(server: Server, survey: Survey) -> str:
     return found[1]
 
 
+def charged_and_killed(survey: Survey, **changed: str) -> str:
+    """The key of a release whose server was killed between its charge and its draw."""
+    flag = survey.folder / "flag"
+    with explore(before=KILLED.format(function="urandom", flag=str(flag), number=1), XDG_DATA_HOME=survey.home) as server:
+        _, key = look(server, survey.fields(**changed))
+        flag.touch()
+        with pytest.raises((OSError, HTTPException)):
+            server.post("/release/draw", key=key)
+    return key
+
+
 FULL = """
 import errno, os, pathlib
 real = os.fsync
@@ -110,12 +121,8 @@ def test_a_full_disk_refuses_before_the_charge(tmp_path: Path) -> None:
 
 
 def test_a_file_with_other_records_is_not_drawn_for_a_charge(tmp_path: Path) -> None:
-    survey, flag = Survey(tmp_path), tmp_path / "flag"
-    with explore(before=KILLED.format(function="urandom", flag=str(flag), number=1), XDG_DATA_HOME=survey.home) as server:
-        _, key = look(server, survey.fields())
-        flag.touch()
-        with pytest.raises((OSError, HTTPException)):
-            server.post("/release/draw", key=key)
+    survey = Survey(tmp_path)
+    key = charged_and_killed(survey)
     content = survey.file.read_text()
     survey.file.write_text(content + "one more,low,north\n")
     with explore(XDG_DATA_HOME=survey.home) as server:
@@ -127,12 +134,8 @@ def test_a_file_with_other_records_is_not_drawn_for_a_charge(tmp_path: Path) -> 
 
 def test_what_was_charged_can_be_given_up(tmp_path: Path) -> None:
     """Its key goes with it: the same question is another release, and is charged again."""
-    survey, flag = Survey(tmp_path), tmp_path / "flag"
-    with explore(before=KILLED.format(function="urandom", flag=str(flag), number=1), XDG_DATA_HOME=survey.home) as server:
-        _, key = look(server, survey.fields())
-        flag.touch()
-        with pytest.raises((OSError, HTTPException)):
-            server.post("/release/draw", key=key)
+    survey = Survey(tmp_path)
+    key = charged_and_killed(survey)
     with explore(XDG_DATA_HOME=survey.home) as server:
         row = next(form for form in server.post("/release/list")[1].split("</form>") if key in form)
         assert "Give it up" in row
@@ -160,13 +163,9 @@ def test_a_ledger_that_is_gone_keeps_a_record_readable(tmp_path: Path) -> None:
 
 
 def test_what_was_charged_stays_in_the_list_however_much_is_asked_later(tmp_path: Path) -> None:
-    survey, flag, small = Survey(tmp_path), tmp_path / "flag", tmp_path / "small.csv"
+    survey, small = Survey(tmp_path), tmp_path / "small.csv"
     small.write_text("who,risk\n1,low\n")
-    with explore(before=KILLED.format(function="urandom", flag=str(flag), number=1), XDG_DATA_HOME=survey.home) as server:
-        _, key = look(server, survey.fields())
-        flag.touch()
-        with pytest.raises((OSError, HTTPException)):
-            server.post("/release/draw", key=key)
+    key = charged_and_killed(survey)
     with explore(XDG_DATA_HOME=survey.home) as server:
         for number in range(22):
             look(server, survey.fields(file=str(small), epsilon=f"0.1{number:02d}"))
@@ -181,14 +180,10 @@ def test_what_was_charged_stays_in_the_list_however_much_is_asked_later(tmp_path
 
 def test_killed_on_a_server_database(tmp_path: Path, database: str) -> None:  # noqa: F811 - the fixture
     """The same with a ledger on a PostgreSQL server, whose URL is kept without its password (which this server does not ask for)."""
-    survey, flag, ledger = Survey(tmp_path), tmp_path / "flag", dc.Ledger(database)
+    survey, ledger = Survey(tmp_path), dc.Ledger(database)
     typed = database.replace("curator@", f"curator:{SECRET}@")
     ledger.create("survey", epsilon=1, unit="person")
-    with explore(before=KILLED.format(function="urandom", flag=str(flag), number=1), XDG_DATA_HOME=survey.home) as server:
-        _, key = look(server, survey.fields(ledger=typed))
-        flag.touch()
-        with pytest.raises((OSError, HTTPException)):
-            server.post("/release/draw", key=key)
+    key = charged_and_killed(survey, ledger=typed)
     with explore(XDG_DATA_HOME=survey.home) as server:
         assert "charged, and not drawn" in listed(server)
         drawn(server, key)
