@@ -109,11 +109,11 @@ class Desk:
         try:
             yield
         finally:
-            self._drawing[key] -= 1
+            self._drawing -= Counter([key])  # which leaves out a key that nobody draws for any more
 
     def drawn_now(self) -> set[str]:
         """The keys that are drawn for at this moment."""
-        return {key for key, times in list(self._drawing.items()) if times > 0}
+        return set(self._drawing)
 
     # --- where the records are ----------------------------------------------------------------------------------------
 
