@@ -21,7 +21,8 @@ from typer.testing import CliRunner, Result
 
 import discreet as dc
 from discreet.cli import app
-from discreet.commands.data import opened
+from discreet.commands.data import opened, parse_mapping
+from discreet.data.categories import declare
 from discreet.data.count import count
 from discreet.errors import DiscreetError, InvalidInputError, SourceError
 from discreet.ledger.ledger import Ledger
@@ -57,6 +58,40 @@ def test_mapping_and_marks_for_missing_answers(table: Table) -> None:
 def test_many_words_for_few_categories(table: Table) -> None:
     words = {f"word {number}": LABELS[number % 3] for number in range(100)}
     assert count(table({"x": [*words, *words]}), "x", LABELS, mapping=words).counts.tolist() == [68, 66, 66]
+
+
+class Compared(str):
+    """A text that counts how often it is compared."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+    times = 0
+
+    def __eq__(self, other: object) -> bool:
+        Compared.times += 1
+        return str.__eq__(self, other)
+
+
+def test_many_mapped_values_are_each_looked_up_at_once() -> None:
+    """The number of comparisons grows with the values, and not with the values by the categories."""
+    categories, many = [Compared(f"category {number}") for number in range(500)], 400
+    Compared.times = 0
+    written = parse_mapping([f"spelling {number}=category {number}" for number in range(many)], categories)
+    mapping = {value: Compared(category) for value, category in written.items()}
+    assert declare(categories, mapping, ()).aliases == tuple((f"spelling {number}", number) for number in range(many))
+    assert Compared.times < 10 * len(categories)
+
+
+def test_a_mapped_value_ends_before_the_first_category() -> None:
+    labels = ["a", "a=b", "c d", "="]
+    texts = ["x=a", "y=a=b", "b=c= c d=c d", "===", " =a"]
+    assert parse_mapping(texts, labels) == {"x": "a", "y": "a=b", "b=c= c d": "c d", "=": "=", " ": "a"}
+
+
+def test_a_label_is_found_by_its_type_and_value() -> None:
+    declared = declare([1, "2", True], None, ())
+    assert [declared.index(choice) for choice in (1, "2", True, np.int64(1), "1", 2, False, 1.0)] == [0, 1, 2, 0, None, None, None, None]
+    assert declared.index([1]) is None  # type: ignore[arg-type]
 
 
 def test_marks_and_mapped_values_match_columns_of_any_type(table: Table) -> None:

@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
@@ -165,13 +165,22 @@ def parse_mapping(texts: Sequence[str], labels: Sequence[str]) -> dict[str, str]
     """The values that `--map VALUE=CATEGORY` maps, each once, and what to. A value may have = in it, and blanks, which matter."""
     from discreet.validation import shown
 
+    known = frozenset(labels)
+    lengths = frozenset(map(len, known))
     mapping: dict[str, str] = {}
     for text in texts:
-        ends = [place for place, character in enumerate(text) if character == "=" and text[place + 1 :] in labels]
-        if not ends or ends[0] == 0:
+        value, category = _split(text, known, lengths)
+        if not value:
             raise InvalidInputError(f"--map must be VALUE=CATEGORY, with one of --categories after the =; got {shown(text)!r}")
-        value = text[: ends[0]]
         if value in mapping:
             raise InvalidInputError(f"--map: {shown(value)!r} is mapped twice; map each value once")
-        mapping[value] = text[ends[0] + 1 :]
+        mapping[value] = category
     return mapping
+
+
+def _split(text: str, known: Container[str], lengths: Container[int]) -> tuple[str, str]:
+    """What stands before and after the first = that a known category follows; two empty texts if none does."""
+    for place, character in enumerate(text):
+        if character == "=" and len(text) - place - 1 in lengths and text[place + 1 :] in known:
+            return text[:place], text[place + 1 :]
+    return "", ""

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -37,10 +38,14 @@ class Declared:
     def index(self, choice: Hashable) -> int | None:
         """The index of the label that is written just like this, in the same type; None if there is none."""
         choice = _plain(choice)
-        for position, label in enumerate(self.labels):
-            if type(label) is type(choice) and label == choice:
-                return position
-        return None
+        try:
+            return self._positions.get((type(choice), choice))
+        except TypeError:  # what has no hash is no label
+            return None
+
+    @cached_property
+    def _positions(self) -> dict[tuple[type, Hashable], int]:
+        return {(type(label), label): position for position, label in enumerate(self.labels)}
 
     def position(self, choice: Hashable, option: str) -> int | None:
         """The index of the category an option names; None for "error", which means itself even where a category is called so."""
