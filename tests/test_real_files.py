@@ -88,6 +88,15 @@ def test_a_mapped_value_ends_before_the_first_category() -> None:
     assert parse_mapping(texts, labels) == {"x": "a", "y": "a=b", "b=c= c d": "c d", "=": "=", " ": "a"}
 
 
+@pytest.mark.parametrize("texts", [["Never"], ["Never=nevr"], ["=never"], ["Never=never", "Never=former"]])
+def test_a_wrong_mapping_is_explained_without_the_words_of_the_shell(texts: list[str]) -> None:
+    """The page of `explore` shows the same, and has no options."""
+    with pytest.raises(InvalidInputError, match=r"spelling=category|mapped twice") as refused:
+        parse_mapping(texts, LABELS)
+    assert "--" not in str(refused.value)
+    assert refused.value.in_shell.startswith("--map")
+
+
 def test_a_label_is_found_by_its_type_and_value() -> None:
     declared = declare([1, "2", True], None, ())
     assert [declared.index(choice) for choice in (1, "2", True, np.int64(1), "1", 2, False, 1.0)] == [0, 1, 2, 0, None, None, None, None]

@@ -171,9 +171,13 @@ def parse_mapping(texts: Sequence[str], labels: Sequence[str]) -> dict[str, str]
     for text in texts:
         value, category = _split(text, known, lengths)
         if not value:
-            raise InvalidInputError(f"--map must be VALUE=CATEGORY, with one of --categories after the =; got {shown(text)!r}")
+            raise InvalidInputError(
+                f"write spelling=category, with one of the categories after the =; got {shown(text)!r}",
+                in_shell=f"--map must be VALUE=CATEGORY, with one of --categories after the =; got {shown(text)!r}",
+            )
         if value in mapping:
-            raise InvalidInputError(f"--map: {shown(value)!r} is mapped twice; map each value once")
+            fault = f"{shown(value)!r} is mapped twice; map each value once"
+            raise InvalidInputError(fault, in_shell=f"--map: {fault}")
         mapping[value] = category
     return mapping
 
