@@ -111,9 +111,13 @@ FORMULA = re.compile(r"\$\$[^$]*\$\$|(?<![\\$])\$[^$\n]+\$")
 """Displayed, or within a line; a dollar sign that is written `\\$` begins none."""
 
 
+PAPER = re.compile(r"\[arXiv:[0-9.]+\]\([^)]*\)")
+"""A link to a paper, whose name is a number."""
+
+
 def prose(text: str) -> str:
-    """A page without code, formulas, generated tables and marked numbers."""
-    for pattern in (FENCE, TABLE, QUOTE, re.compile(r"(?<=\n\n)(?: {4}.*\n)+"), re.compile(r"`[^`]*`"), FORMULA, GIVEN):
+    """A page without code, formulas, papers' names, generated tables and marked numbers."""
+    for pattern in (FENCE, TABLE, QUOTE, re.compile(r"(?<=\n\n)(?: {4}.*\n)+"), re.compile(r"`[^`]*`"), FORMULA, PAPER, GIVEN):
         text = pattern.sub("", text)
     return text
 
