@@ -67,6 +67,8 @@ def test_killed(tmp_path: Path, place: str, sent: bool) -> None:
         if sent and said != "released":
             assert "choose it again" in server.post("/release/draw", key=key)[1]
             again = {"upload": _sent(server, survey)}
+            asked, _ = look(server, fields | again)  # the same form in a new page
+            assert "asked for before, and charged" in unescape(asked)
         status, text = server.post("/release/draw", key=key, **again)
         assert (status, "Done." in text) == (200, True), text
         assert drawn(server, key).to_json() == drawn(server, key).to_json()
