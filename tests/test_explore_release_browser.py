@@ -192,6 +192,8 @@ def test_what_was_looked_at_is_not_released_once_the_form_says_something_else(se
         assert not page.locator(".confirm .primary").count()
         look(page)
         page.click(".confirm .primary")
+        page.fill("#release-title", "Yet something else")  # too late to say that nothing was charged
+        assert not page.locator(".confirm .warn").count()
         page.wait_for_selector("#release-done")
         assert "Something else" in page.inner_text("#release-look")
         assert survey.spends() == before + 1

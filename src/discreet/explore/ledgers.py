@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import unquote
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, LedgerError
 from discreet.ledger.database import HIDDEN, shown_location
 from discreet.ledger.ledger import Ledger
 
@@ -18,7 +18,10 @@ _SHORTEST = 3
 """Characters: a shorter password is not looked for in a message, in which it would be anywhere."""
 _WITHOUT_SCHEME = re.compile(r":.*@|password\s*=", re.IGNORECASE | re.DOTALL)
 """What stands in a path that someone meant for a URL, or for the words that PostgreSQL's own programs take: it may hold a password."""
-_UNREADABLE = "there is no ledger here; a database is named by a URL such as postgresql://user@host/database"
+_NEITHER = (
+    "this is neither the URL of a database, such as postgresql://user@host/database, nor a path that the page takes: what stands between "
+    "a : and an @, or behind password=, may be a password"
+)
 
 
 class Ledgers:
@@ -46,7 +49,12 @@ class Ledgers:
 
 @contextmanager
 def opened(location: str) -> Iterator[Ledger]:
-    """A ledger. Whatever it refuses is said in one line, in which no password stands."""
+    """A ledger. Whatever it refuses is said in one line, in which no password stands.
+
+    What was meant for a URL is no path: two of them look the same on the page, and a file would have a password in its name.
+    """
+    if _is_meant_for_a_url(location):
+        raise LedgerError(_NEITHER)
     try:
         yield Ledger(location, timeout=_PATIENCE)
     except DiscreetError as error:
@@ -58,8 +66,6 @@ def _is_meant_for_a_url(location: str) -> bool:
 
 
 def _without_passwords(message: str, location: str) -> str:
-    if _is_meant_for_a_url(location):  # it was taken for a path, which messages name
-        return _UNREADABLE
     passwords = [*re.findall(r"://[^:@]*:(.*)@", location, re.DOTALL), *re.findall(r"password=([^&]*)", location, re.IGNORECASE)]
     for password in sorted({form for given in passwords for form in (given, unquote(given))}, key=len, reverse=True):
         message = message.replace(password, HIDDEN) if len(password) >= _SHORTEST else message

@@ -97,6 +97,7 @@ class Desk:
 
     def _send(self, key: str, upload: str) -> None:
         """The file that was sent is for this question; one that was sent for it before is not needed any more."""
+        self.uploads.path(upload)  # raises if it is not there
         before = self._sent.get(key, upload)
         self._sent[key] = upload
         if before not in self._sent.values():

@@ -36,9 +36,11 @@ document.addEventListener("htmx:afterSettle", (event) => {
   found?.scrollIntoView({ block: found === wrong ? "center" : "start" });
 });
 
-// What was looked at is what will be released: once something else is typed, it has to be looked at again.
+const CONFIRM = "#release-looked .confirm[hx-post='/release/draw']";
+
+// What was looked at is what will be released: once something else is typed, it has to be looked at again, unless it is being charged.
 function outdate() {
-  const confirm = document.querySelector("#release-looked .confirm[hx-post='/release/draw']");
+  const confirm = document.querySelector(`${CONFIRM}:not(.htmx-request)`);
   if (!confirm) return;
   const told = document.createElement("p");
   told.className = "warn";
@@ -52,9 +54,8 @@ document.addEventListener("input", (event) => {
 
 // While it is charged and drawn, nothing says any more that it was not.
 document.addEventListener("htmx:beforeRequest", (event) => {
-  const head = document.querySelector("#release-looked > .made-up");
-  if (event.detail.requestConfig.path !== "/release/draw" || !head) return;
-  head.textContent = "It is charged, and then drawn. You may wait, or close the page: it is done once.";
+  if (!event.detail.elt.matches(CONFIRM)) return;
+  document.querySelector("#release-looked > .made-up").textContent = "It is charged, and then drawn. You may wait, or close the page: it is done once.";
 });
 
 // What was chosen on another screen, a plan or a budget, fills in the form as soon as that is there.
