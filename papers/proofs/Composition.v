@@ -1,0 +1,201 @@
+(* Releases one after another, functions of releases, several steps, and releases about separate parts of the data. *)
+From Coq Require Import Reals Lra List QArith Qreals.
+From Discreet Require Import Sums Laws.
+Import ListNotations.
+Open Scope R_scope.
+
+(*| post_processing
+Nothing is lost by what is computed from an outcome. If $M$ is $(\varepsilon, \delta)$-private then so is $g(M)$, for every function $g$ of the outcome.
+papers: used throughout
+python: discreet.mechanisms.reports, Remapped
+by hand: nothing.
+test: test_post_processing_world
+|*)
+Theorem post_processing {X A B} (adj : relation X) (eps delta : R) (M : X -> law A) (g : A -> B) :
+  approximately_private adj eps delta M -> approximately_private adj eps delta (fun x => image g (M x)).
+Proof. intros h x y n E. rewrite !Pr_image. apply h, n. Qed.
+
+(*| compose_private
+The losses of two releases add up, also if the second mechanism is chosen in view of the first outcome. If $M$ is $\varepsilon_1$-private and every $N_a$ is $\varepsilon_2$-private, then the pair $(a, b)$ with $a \sim M(x)$, $b \sim N_a(x)$ is $(\varepsilon_1 + \varepsilon_2)$-private.
+papers: used throughout
+python: Ledger
+by hand: nothing.
+test: test_composition_world
+|*)
+Theorem compose_private {X A B} (adj : relation X) (eps1 eps2 : R) (M : X -> law A) (N : A -> X -> law B) :
+  private adj eps1 M -> (forall a, private adj eps2 (N a)) ->
+  private adj (eps1 + eps2) (fun x => pair_law (M x) (fun a => N a x)).
+Proof.
+  intros hM hN. apply private_pointwise. intros x y n [a b]. simpl. rewrite exp_plus.
+  assert (M x a <= exp eps1 * M y a) as m by (revert a; apply private_pointwise with (adj := adj); auto).
+  assert (N a x b <= exp eps2 * N a y b) as q by (revert b; apply (proj1 (private_pointwise adj eps2 (N a)) (hN a) x y n)).
+  replace (exp eps1 * exp eps2 * (M y a * N a y b)) with (exp eps1 * M y a * (exp eps2 * N a y b)) by ring.
+  apply Rmult_le_compat; try apply mass_nonneg; auto.
+Qed.
+
+(* Someone who asks again and again: after every outcome the next mechanism and its eps are chosen, or there is an end. *)
+Inductive analyst (X O : Type) :=
+  | Stop : analyst X O
+  | Ask : R -> (X -> law O) -> (O -> analyst X O) -> analyst X O.
+Arguments Stop {X O}. Arguments Ask {X O}.
+
+(* What they ask stays within a budget: every mechanism is as private as it says, and no sum of eps along the way exceeds it. *)
+Fixpoint within {X O} (adj : relation X) (budget : R) (t : analyst X O) : Prop :=
+  match t with
+  | Stop => 0 <= budget
+  | Ask eps M next => private adj eps M /\ forall o, within adj (budget - eps) (next o)
+  end.
+
+(* The law of all that they see. *)
+Definition no_outcome {O} (l : list O) : R := match l with [] => 1 | _ => 0 end.
+Lemma no_outcome_nonneg {O} : nonneg (@no_outcome O).
+Proof. intros []; simpl; lra. Qed.
+Lemma no_outcome_total {O} : sums (@no_outcome O) 1.
+Proof.
+  apply (sum_over_support (fun l => l = [])); [apply no_outcome_nonneg|intros [|] h; simpl; [congruence|reflexivity]|].
+  apply (sum_over_single no_outcome []). apply no_outcome_nonneg.
+Qed.
+
+Definition first_then {O} (p : law O) (q : O -> law (list O)) (l : list O) : R := match l with [] => 0 | o :: l' => p o * q o l' end.
+Lemma first_then_nonneg {O} (p : law O) q : nonneg (first_then p q).
+Proof. intros [|o l]; simpl; [lra|apply Rmult_le_pos; apply mass_nonneg]. Qed.
+Lemma first_then_total {O} (p : law O) q : sums (first_then p q) 1.
+Proof.
+  apply (sum_over_support (fun l => l <> [])); [apply first_then_nonneg|intros [|] h; simpl; [reflexivity|exfalso; apply h; discriminate]|].
+  apply (sum_over_bijection (fun ol : O * list O => fst ol :: snd ol) everything _ (pair_law p q)); [discriminate| | | |apply mass_total].
+  - intros [a l] [b l'] _ _ e. simpl in e. congruence.
+  - intros [|o l] h; [congruence|]. exists (o, l). split; [exact I|reflexivity].
+  - reflexivity.
+Qed.
+
+Fixpoint seen {X O} (t : analyst X O) (x : X) : law (list O) :=
+  match t with
+  | Stop => Law no_outcome no_outcome_nonneg no_outcome_total
+  | Ask eps M next =>
+      let later o := seen (next o) x in Law (first_then (M x) later) (first_then_nonneg _ _) (first_then_total _ _)
+  end.
+
+Lemma within_private {X O} (adj : relation X) (budget : R) (t : analyst X O) : within adj budget t -> private adj budget (seen t).
+Proof.
+  revert budget. induction t as [|eps M next IH]; intros budget w.
+  - simpl in w. intros x y n E. rewrite <- (Rmult_1_l (Pr _ E)) at 1. apply Rmult_le_compat_r; [apply Pr_nonneg|].
+    rewrite <- exp_0. apply exp_le, w.
+  - destruct w as [p w]. apply private_pointwise. intros x y n [|o l]; simpl; [lra|].
+    replace budget with (eps + (budget - eps)) by ring. rewrite exp_plus.
+    pose proof (proj1 (private_pointwise adj eps M) p x y n o) as a.
+    pose proof (proj1 (private_pointwise adj _ _) (IH o _ (w o)) x y n l) as b.
+    replace (exp eps * exp (budget - eps) * (M y o * seen (next o) y l)) with (exp eps * M y o * (exp (budget - eps) * seen (next o) y l)) by ring.
+    apply Rmult_le_compat; try apply mass_nonneg; auto.
+Qed.
+
+(* Someone who asks a ledger: every request has a mechanism and its eps, a fraction, and goes on after an outcome or after a refusal. *)
+Inductive asker (X O : Type) :=
+  | Done : asker X O
+  | Request : Q -> (X -> law O) -> (O -> asker X O) -> asker X O -> asker X O.
+Arguments Done {X O}. Arguments Request {X O}.
+
+Fixpoint honest {X O} (adj : relation X) (a : asker X O) : Prop :=
+  match a with Done => True | Request eps M answered refused => private adj (Q2R eps) M /\ (forall o, honest adj (answered o)) /\ honest adj refused end.
+
+(* The ledger answers a request if its eps is at most what is left of the budget, and refuses it otherwise. *)
+Fixpoint served {X O} (budget : Q) (a : asker X O) : analyst X O :=
+  match a with
+  | Done => Stop
+  | Request eps M answered refused =>
+      if Qle_bool eps budget then Ask (Q2R eps) M (fun o => served (budget - eps)%Q (answered o)) else served budget refused
+  end.
+
+(* The same rule for requests that are known beforehand. *)
+Fixpoint admissions (budget : Q) (asked : list Q) : list bool :=
+  match asked with
+  | [] => []
+  | eps :: later => if Qle_bool eps budget then true :: admissions (Qred (budget - eps)) later else false :: admissions budget later
+  end.
+
+(*| ledger_private
+A budget holds whoever asks, and however they choose. Someone chooses every mechanism, its $\varepsilon_t$, and when to stop, in view of all outcomes and refusals before. The ledger answers a request if $\varepsilon_t$ is at most what is left of the budget $B$, and refuses it otherwise. If every mechanism is as private as its request says, then all that they see is $B$-private.
+papers: beyond them
+python: Ledger
+by hand: that a ledger commits a charge before the draw, and draws nothing that it did not admit (tested, [ledger](../howto/ledger.md)).
+test: test_composition_world
+|*)
+Theorem ledger_private {X O} (adj : relation X) (budget : Q) (a : asker X O) :
+  (0 <= budget)%Q -> honest adj a -> private adj (Q2R budget) (seen (served budget a)).
+Proof.
+  intros b0 h. apply within_private. revert budget b0 h. induction a as [|eps M answered IH refused IHr]; intros budget b0 h; simpl.
+  - replace 0 with (Q2R 0) by (unfold Q2R; simpl; ring). apply Qle_Rle, b0.
+  - destruct h as [p [ha hr]]. destruct (Qle_bool eps budget) eqn:e; [|apply IHr; assumption]. apply Qle_bool_iff in e. split; [exact p|].
+    intros o. rewrite <- Q2R_minus. apply IH; [|apply ha]. apply Qle_minus_iff in e. exact e.
+Qed.
+
+(* Datasets that are t steps apart. *)
+Fixpoint apart_by {X} (adj : relation X) (t : nat) (x y : X) : Prop :=
+  match t with O => x = y | S t' => exists z, adj x z /\ apart_by adj t' z y end.
+Fixpoint grown (eps : R) (t : nat) : R := match t with O => 0 | S t' => 1 + exp eps * grown eps t' end.
+
+(*| group_private
+Several steps cost their number. If $M$ is $(\varepsilon, \delta)$-private, then between datasets that are $t$ steps apart it is $(t \varepsilon, \delta (1 + e^\varepsilon + \dots + e^{(t-1) \varepsilon}))$-private; for $t = 2$: $(2 \varepsilon, (1 + e^\varepsilon) \delta)$.
+papers: beyond them
+python: discreet.record.group_privacy.group_privacy
+by hand: nothing.
+test: test_group_privacy_world
+|*)
+Theorem group_private {X A} (adj : relation X) (eps delta : R) (M : X -> law A) (t : nat) :
+  approximately_private adj eps delta M -> approximately_private (apart_by adj t) (INR t * eps) (delta * grown eps t) M.
+Proof.
+  intros h. induction t as [|t IH]; intros x y n E.
+  - simpl in n. subst. simpl. rewrite Rmult_0_l, exp_0. lra.
+  - destruct n as [z [xz zy]]. pose proof (h x z xz E) as a. pose proof (IH z y zy E) as b.
+    rewrite S_INR, Rmult_plus_distr_r, Rmult_1_l, Rplus_comm, exp_plus. cbn [grown].
+    pose proof (Rmult_le_compat_l (exp eps) _ _ (Rlt_le _ _ (exp_pos eps)) b).
+    replace (delta * (1 + exp eps * grown eps t)) with (delta + exp eps * (delta * grown eps t)) by ring. lra.
+Qed.
+
+Lemma grown_two eps : grown eps 2 = 1 + exp eps.
+Proof. simpl. ring. Qed.
+
+Corollary steps_private {X A} (adj : relation X) (eps : R) (M : X -> law A) (t : nat) :
+  private adj eps M -> private (apart_by adj t) (INR t * eps) M.
+Proof.
+  intros h. apply private_approximately. pose proof (group_private adj eps 0 M t (proj1 (private_approximately _ _ _) h)) as g.
+  rewrite Rmult_0_l in g. exact g.
+Qed.
+
+(* Two parts of the data, of which one step changes one. *)
+Definition one_part {X Y} (adj1 : relation X) (adj2 : relation Y) : relation (X * Y) :=
+  fun x y => (adj1 (fst x) (fst y) /\ snd x = snd y) \/ (fst x = fst y /\ adj2 (snd x) (snd y)).
+
+Lemma parallel_private {X Y A B} (adj1 : relation X) (adj2 : relation Y) (eps : R) (M : X -> law A) (N : Y -> law B) :
+  private adj1 eps M -> private adj2 eps N -> private (one_part adj1 adj2) eps (fun x => pair_law (M (fst x)) (fun _ => N (snd x))).
+Proof.
+  intros hM hN. apply private_pointwise. intros [x1 x2] [y1 y2] n [a b]. simpl in *.
+  destruct n as [[n e]|[e n]]; simpl in *; subst.
+  - pose proof (proj1 (private_pointwise _ _ _) hM _ _ n a). rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [apply mass_nonneg|assumption].
+  - pose proof (proj1 (private_pointwise _ _ _) hN _ _ n b). rewrite <- Rmult_assoc, (Rmult_comm (exp eps)), Rmult_assoc.
+    apply Rmult_le_compat_l; [apply mass_nonneg|assumption].
+Qed.
+
+(* Any number of parts: groups of a table. *)
+Inductive one_of {X} (adj : relation X) : relation (list X) :=
+  | this : forall x y l, adj x y -> one_of adj (x :: l) (y :: l)
+  | later : forall x l l', one_of adj l l' -> one_of adj (x :: l) (x :: l').
+
+Fixpoint each {X A} (M : X -> law A) (l : list X) : law (list A) :=
+  match l with
+  | [] => Law no_outcome no_outcome_nonneg no_outcome_total
+  | x :: l' => Law (first_then (M x) (fun _ => each M l')) (first_then_nonneg _ _) (first_then_total _ _)
+  end.
+
+(*| groups_private
+Groups that nobody can change cost $\varepsilon$ once. If $M$ is $\varepsilon$-private and one step changes the data of one group, then independent releases for all groups are together $\varepsilon$-private.
+papers: beyond them
+python: LatticeGeometric
+by hand: that nobody changes to another group is what the promise is about ([tables](tables.md)).
+test: test_blocks_world
+|*)
+Theorem groups_private {X A} (adj : relation X) (eps : R) (M : X -> law A) : private adj eps M -> private (one_of adj) eps (each M).
+Proof.
+  intros h. apply private_pointwise. intros l l' n. induction n as [x y l n|x l l' n IH]; intros [|a r]; simpl; try lra.
+  - pose proof (proj1 (private_pointwise _ _ _) h _ _ n a). rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [apply mass_nonneg|assumption].
+  - rewrite <- Rmult_assoc, (Rmult_comm (exp eps)), Rmult_assoc. apply Rmult_le_compat_l; [apply mass_nonneg|apply IH].
+Qed.

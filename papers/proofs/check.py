@@ -1,0 +1,266 @@
+"""Check the proofs with Coq, and make docs/proofs/checked.md from them: `python papers/proofs/check.py [--write]`.
+
+A proof is refused if a word in it leaves something out, or if a theorem rests on more than the axioms of Coq's classical reals. Every
+theorem has a comment (*| ... |*) that says what it is about; the page has nothing that is not in the sources or said by Coq.
+"""
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PAGE = ROOT / "docs" / "proofs" / "checked.md"
+COMMAND = ["coqc", "-q", "-R", ".", "Discreet"]
+
+AXIOMS = {
+    "ClassicalDedekindReals.sig_forall_dec": "a decidable property of all natural numbers holds, or there is one for which it fails",
+    "ClassicalDedekindReals.sig_not_dec": "a negated statement is true or not",
+    "FunctionalExtensionality.functional_extensionality_dep": "functions with equal values are equal",
+    "Classical_Prop.classic": "a statement is true or not",
+}
+"""What Coq's own real numbers are made with, and what each says. A theorem may rest on nothing else."""
+
+FORBIDDEN = re.compile(
+    r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjectures?|bypass_check|type_in_type|Declare\s+ML|Unset\s+(Guard|Positivity|Universe)\s+Checking)\b"
+)
+"""Words that leave something unproved."""
+
+FIELDS = ("papers", "python", "by hand", "erratum", "test")
+WIDTH = 96
+"""Characters of a line of Coq in the page."""
+
+
+class RefusedError(Exception):
+    """A proof that is not one, or a page that is not made from the proofs; the message says where."""
+
+
+@dataclass
+class Theorem:
+    """One theorem: what its comment and its source say, and what Coq says of it."""
+
+    name: str
+    file: str
+    words: str
+    about: dict[str, str]
+    statement: str
+    declared: list[str]
+    """The variables and hypotheses of the sections around it, as they are written."""
+    arguments: set[str] = field(default_factory=set)
+    axioms: list[str] = field(default_factory=list)
+
+    @property
+    def hypotheses(self) -> list[str]:
+        """Those of the sections' declarations that the theorem uses."""
+        return [line for line in self.declared if self.arguments & set(re.findall(r"[\w']+", line.split(":=")[0]))]
+
+
+def sources(folder: Path) -> list[Path]:
+    """The files of Coq, each after those that it needs."""
+    return [folder / line for line in (folder / "_CoqProject").read_text().split("\n") if line.endswith(".v")]
+
+
+def without_comments(text: str) -> str:
+    """The text with every comment replaced by its line breaks; comments may be nested, and strings may look like comments."""
+    kept, depth = [], 0
+    for part in re.findall(r'\(\*|\*\)|"[^"]*"|[^("*]+|.', text, re.DOTALL):
+        depth += (part == "(*") - (part == "*)")
+        kept.append(part if depth == 0 and part != "*)" else "\n" * part.count("\n"))
+    return "".join(kept)
+
+
+def check_words(path: Path) -> None:
+    """Refuse a file with a word that leaves something unproved."""
+    for number, line in enumerate(without_comments(path.read_text()).split("\n"), 1):
+        if found := FORBIDDEN.search(line):
+            raise RefusedError(f"{path.name}, line {number}: {found[0]} is not allowed; prove it, or state it as a hypothesis")
+
+
+def theorems(path: Path) -> list[Theorem]:
+    """The theorems of a file in order. One without a comment about it is refused."""
+    text = path.read_text()
+    comments = dict(re.findall(r"\(\*\| (\w+)\n(.*?)\n\|\*\)\nTheorem \1\b", text, re.DOTALL))
+    found = list(re.finditer(r"^Theorem (\w+)\b.*?\.(?=\nProof\.)", text, re.DOTALL | re.MULTILINE))
+    if missing := [match[1] for match in found if match[1] not in comments]:
+        raise RefusedError(f"{path.name}: {missing[0]} has no comment (*| {missing[0]} ... |*) right before it")
+    return [_theorem(path, match[1], comments[match[1]], match[0], text[: match.start()]) for match in found]
+
+
+def _theorem(path: Path, name: str, comment: str, statement: str, before: str) -> Theorem:
+    words, *lines = comment.split("\n")
+    about = dict(line.split(": ", 1) for line in lines)
+    if set(about) - set(FIELDS) or not {"papers", "python", "by hand", "test"} <= set(about):
+        raise RefusedError(f"{path.name}: the comment of {name} must have the fields {', '.join(FIELDS)}; erratum may be left out")
+    return Theorem(name, path.name, words, about, statement, _declarations(without_comments(before)))
+
+
+def _declarations(before: str) -> list[str]:
+    """What the sections that are open at the end of a text declare."""
+    declared: list[list[str]] = []
+    for sentence in re.split(r"\.\s", before):
+        kind, *rest = sentence.split() or [""]
+        if kind == "Section":
+            declared.append([])
+        elif kind == "End" and declared:
+            declared.pop()
+        elif declared and rest and kind in ("Variable", "Variables", "Hypothesis", "Context"):
+            declared[-1].append(f"{sentence.strip()}.")
+    return [line for section in declared for line in section]
+
+
+def run(arguments: list[str], folder: Path) -> str:
+    """What a command prints; refused if it fails."""
+    done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        raise RefusedError(f"{' '.join(arguments[-1:])} is not accepted by Coq:\n{done.stderr.strip()}")
+    return done.stdout
+
+
+def compiled(folder: Path, build: Path) -> None:
+    """Compile every file in a folder of its own, from nothing."""
+    shutil.rmtree(build, ignore_errors=True)
+    build.mkdir(parents=True)
+    for path in sources(folder):
+        check_words(path)
+        shutil.copy(path, build)
+        run([*COMMAND, path.name], build)
+
+
+def computed(script: str, build: Path) -> str:
+    """What Coq prints for a script about the compiled files."""
+    path = build / "Asked.v"
+    names = " ".join(source.stem for source in sorted(build.glob("*.v")) if source != path)
+    path.write_text(f"From Discreet Require Import {names}.\n{script}")
+    return run([*COMMAND, path.name], build)
+
+
+def audit(found: list[Theorem], build: Path) -> None:
+    """Ask Coq for the arguments and the axioms of every theorem; an axiom that is not of the classical reals is refused."""
+    script = "".join(f"About {theorem.name}.\nPrint Assumptions {theorem.name}.\n" for theorem in found)
+    answers = re.split(r"^Expands to: Constant Discreet\.(\w+)\.(\w+)$", computed(script, build), flags=re.MULTILINE)
+    for theorem, before, file, name, after in zip(found, answers[0::3], answers[1::3], answers[2::3], answers[3::3], strict=False):
+        if (f"{file}.v", name) != (theorem.file, theorem.name):
+            raise RefusedError(f"{theorem.file}: {theorem.name} is not what Coq calls so; give it a name of its own")
+        theorem.arguments = set(re.findall(r"[\w']+", before.rpartition("\nArguments ")[2])) - {theorem.name}
+        rests = re.split(r"^\w+ :$", after.partition("Axioms:")[2], maxsplit=1, flags=re.MULTILINE)[0]
+        theorem.axioms = sorted(re.findall(r"^([\w.']+)(?= ?:|$)", rests, re.MULTILINE))
+        if "Closed under the global context" not in after and not theorem.axioms:
+            raise RefusedError(f"{theorem.file}: what {theorem.name} rests on cannot be read from Coq's answer")
+        if beyond := [axiom for axiom in theorem.axioms if axiom not in AXIOMS]:
+            raise RefusedError(f"{theorem.file}: {theorem.name} rests on {beyond[0]}, which is no axiom of the classical reals")
+    if len(answers) != 3 * len(found) + 1:
+        raise RefusedError("Coq did not answer for every theorem")
+
+
+INTRODUCTION = """# Proofs that a machine checks
+
+The theorems that promises rest on are written in [Coq](https://coq.inria.fr) in `papers/proofs`, and `make proofs` checks them from
+nothing. This page is made from these sources. For each theorem it has the statement in mathematics, and in Coq with its hypotheses; the
+axioms it rests on; the Python it is about; what is *not* in the proof; and the test that computes one small world on both sides, in Coq's
+rationals and in Python. Where a step of the [papers](../research/reproduction.md) fails, it says so. The definitions are at the end.
+
+A checked proof does not say that the Python code is the mechanism of the theorem. The [tests](exactness.md) are there for that.
+
+Every theorem rests on axioms of Coq's own real numbers, and on no other:
+"""
+
+
+def page(found: list[Theorem]) -> str:
+    """docs/proofs/checked.md."""
+    axioms = "\n".join(f"- `{name}`: {words}." for name, words in AXIOMS.items())
+    rows = "\n".join(f"| [`{theorem.name}`](#{theorem.name}) | {_title(theorem)} | {_code(theorem.about['python'])} |" for theorem in found)
+    table = f"| theorem | what it says | Python |\n|---|---|---|\n{rows}"
+    defined = "\n".join(
+        folded(text) for text in definitions("\n".join(line for each in found for line in [*each.hypotheses, each.statement]))
+    )
+    parts = [
+        INTRODUCTION.rstrip(),
+        axioms,
+        table,
+        *(_section(theorem) for theorem in found),
+        f"## The definitions\n\n```coq\n{defined}\n```",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def definitions(statements: str) -> list[str]:
+    """The definitions that the statements use, and those that these use, in the order of the sources."""
+    text = "\n".join(without_comments(path.read_text()) for path in sources(HERE))
+    start = r"^(?:Program )?(?:Definition|Fixpoint|Inductive|Notation|Record) (\w+)\b"
+    defined = {match[1]: match[0] for match in re.finditer(start + r".*?\.(?=\s*\n)", text, re.DOTALL | re.MULTILINE)}
+    needed: set[str] = set()
+    new = set(re.findall(r"\w+", statements)) & set(defined)
+    while new:
+        needed |= new
+        new = {word for name in new for word in re.findall(r"\w+", defined[name])} & set(defined) - needed
+    return [body for name, body in defined.items() if name in needed]
+
+
+def _title(theorem: Theorem) -> str:
+    return theorem.words.split(". ")[0]
+
+
+def _code(names: str) -> str:
+    return ", ".join(f"`{name}`" for name in names.split(", "))
+
+
+def _section(theorem: Theorem) -> str:
+    about = theorem.about
+    lines = [
+        f"- *Python*: {_code(about['python'])}. *Papers*: {about['papers']}.",
+        f"- *Not in the proof*: {about['by hand'].rstrip('.')}.",
+        *([f"- *Erratum*: {about['erratum']}"] if "erratum" in about else []),
+        f"- *The same world in Coq and Python*: `{about['test']}` in `tests/project/test_proofs.py`.",
+        f"- *Rests on*: {', '.join(f'`{name}`' for name in theorem.axioms) or 'no axiom'}.",
+    ]
+    code = "\n".join(folded(line) for line in [*theorem.hypotheses, theorem.statement])
+    return f"## {theorem.name}\n\n{theorem.words}\n\n" + "\n".join(lines) + f"\n\n```coq\n{code}\n```"
+
+
+def folded(text: str) -> str:
+    return "\n".join(
+        line if len(line) <= WIDTH else textwrap.fill(line, WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    )
+
+
+def check(folder: Path, build: Path) -> list[Theorem]:
+    """Compile and audit the proofs in a folder; all theorems, with what they rest on."""
+    compiled(folder, build)
+    found = [theorem for path in sources(folder) for theorem in theorems(path)]
+    audit(found, build)
+    return found
+
+
+def main() -> int:
+    """Check everything, then compare the page or write it; 0 if all is well."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write docs/proofs/checked.md instead of comparing it")
+    parser.add_argument("--sources", type=Path, default=HERE, help="the folder of the proofs")
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "proofs", help="where they are compiled; it is emptied first")
+    options = parser.parse_args()
+    if shutil.which(COMMAND[0]) is None:
+        print("coqc was not found: install Coq 8.16 or newer (Debian: apt install coq)", file=sys.stderr)
+        return 2
+    try:
+        found = check(options.sources, options.build)
+    except RefusedError as refusal:
+        print(refusal, file=sys.stderr)
+        return 1
+    if options.write:
+        PAGE.write_text(page(found))
+    elif options.sources == HERE and PAGE.read_text() != page(found):
+        print("docs/proofs/checked.md is not what the proofs say: run papers/proofs/check.py --write", file=sys.stderr)
+        return 1
+    axioms = {axiom for theorem in found for axiom in theorem.axioms}
+    print(f"{len(found)} theorems checked; they rest on {len(axioms)} axioms of the classical reals")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
