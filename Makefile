@@ -4,18 +4,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # One worker more than cores, since many tests wait for a browser, a server or another process.
-PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal -q
+PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal -q --durations=10
 EXTRAS := accounting,arviz,bench,docs,lint,postgresql,spark,test,web
 # Of its own: `make test` does without PyMC, and `make test-slow` installs it.
 LONG := pymc
 
-.PHONY: setup demo test test-slow test-all lint bench numbers pictures report docs constraints clean
+.PHONY: setup demo test test-slow test-all lint bench numbers pictures report proofs docs constraints clean
 
 setup: $(VENV)/.all
 
-$(VENV)/.core: pyproject.toml constraints.txt
+$(VENV)/.core: pyproject.toml papers/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e '.[accounting]'
+	$(PIP) -e '.[accounting]' -e ./papers
 	touch $@
 
 $(VENV)/.all: $(VENV)/.core
@@ -26,7 +26,7 @@ $(VENV)/.long: $(VENV)/.all
 	$(PIP) -e '.[$(LONG)]'
 	touch $@
 
-# Libraries that docs/coming_from.md compares with and that do not go together with the others.
+# Libraries that docs/howto/coming_from.md compares with and that do not go together with the others.
 $(VENV)/.peers: $(VENV)/.core tests/peers.txt
 	$(PYTHON) -m venv $(VENV)/peers
 	$(VENV)/peers/bin/python -m pip install --quiet --disable-pip-version-check -r tests/peers.txt
@@ -61,14 +61,18 @@ pictures: setup
 report: $(VENV)/.core
 	$(BIN)/discreet reproduce --out build/report
 
+# Needs coqc (Debian: apt install coq) and Python alone.
+proofs:
+	$(PYTHON) papers/proofs/check.py
+
 docs: setup
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
 
 # Pins for everything the targets install: names and versions only.
 constraints:
 	rm -rf build/pins && $(PYTHON) -m venv build/pins
-	build/pins/bin/python -m pip install --quiet '.[$(EXTRAS),$(LONG)]'
-	build/pins/bin/python -m pip freeze --exclude discreet --exclude-editable | grep -E '^[A-Za-z0-9._-]+==' > constraints.txt
+	build/pins/bin/python -m pip install --quiet '.[$(EXTRAS),$(LONG)]' ./papers
+	build/pins/bin/python -m pip freeze --exclude discreet --exclude discreet-papers --exclude-editable | grep -E '^[A-Za-z0-9._-]+==' > constraints.txt
 
 clean:
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,7 +1,8 @@
 """Run every benchmark module, or those named on the command line, and print their tables as Markdown.
 
 A benchmark module is a file in this folder with `run() -> str`. Adding one is all it takes to be listed. With `--write`, measure against
-other libraries and replace docs/benchmarks.json, .md and .png; compute every other number that pages quote and replace docs/numbers.json;
+other libraries and replace docs/research/benchmarks.json, .md and .png; compute every other number that pages quote and replace
+docs/research/numbers.json;
 and put both into the pages. With `--write-numbers [source ...]`, do without the measuring.
 """
 

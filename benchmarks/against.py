@@ -2,7 +2,7 @@
 
 The revision's `src` is unpacked beside this one, and every case runs in fresh processes that take turns, old and new, so that a busy or
 throttled machine slows both. Every call but a release begins with empty caches, as a command line's does; `--write` keeps the
-table as docs/speedups.json.
+table as docs/research/speedups.json.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from typing import Any
 from benchmarks.timing import machine, shown, table
 
 ROOT = Path(__file__).resolve().parent.parent
-RECORD = ROOT / "docs" / "speedups.json"
+RECORD = ROOT / "docs" / "research" / "speedups.json"
 ROUNDS, CALLS = 3, 1000
 ENOUGH, LONG, SLOW = 1.0, 15.0, 60.0
 """Seconds of calls that a process makes, up to so many; beyond which one call, with its imports, will do; and a case has one round."""
@@ -45,7 +45,7 @@ def _release(name: str, k: int, n: int) -> Action:
     from benchmarks.peers import balanced
 
     counts = balanced(n, k)
-    return lambda: getattr(dc, name)(dc.Dirichlet.uniform(k), n, 1).release(counts)
+    return lambda: getattr(dc, name)(dc.Dirichlet.uniform(k), n, 1).release(counts, steady=False)
 
 
 def _law(name: str, k: int, n: int) -> Action:

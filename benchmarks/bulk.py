@@ -62,7 +62,7 @@ def _blocks(epsilon: str, size: int) -> Action:
 
 
 def _lattice(epsilon: str, size: int) -> Action:
-    from discreet.sampling import lattice_noise
+    from discreet.sampling.bulk import lattice_noise
 
     return partial(lattice_noise, SystemBits(), size, Fraction(epsilon))
 

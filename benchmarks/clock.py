@@ -1,87 +1,158 @@
 """What the duration of a draw and the bits it takes tell beside its outcome: the auditor over both, for two neighbouring datasets.
 
-The samplers by loops, whose number of turns is the size of the noise, are the positive control: the auditor must refute their ε.
-Draws of the two datasets take turns in random order, so that whatever else the machine does falls on both. What is timed is all that
-comes after the counts were checked: noise, report and record.
+An event is an outcome together with a side of a threshold of time. Half of the draws choose the event that tells the two datasets apart
+best, and the other half, which did not choose it, bounds the loss. Draws of the two datasets take turns in random order, so that whatever
+else the machine does falls on both. Time is wall-clock time, by `perf_counter_ns`, which is what an observer has.
+
+Positive controls, whose ε must be refuted: samplers that loop as often as the noise is large, and one that takes the same steps whatever it
+draws but holds the noise in a Python integer. Negative control: the same data twice, for which the bound must not be above 0.
 """
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from tests.loop_samplers import LoopHistogram, LoopLattice
+from attrs import define
+from numpy.typing import NDArray
+from tests.sampling.loop_samplers import IntegerLattice, LoopHistogram, LoopLattice
 
 import discreet as dc
 from benchmarks.timing import machine, table
-from discreet.analysis.audit import Audit, with_bits
-from discreet.mechanisms.base import Mechanism, Prepared
+from discreet.analysis.audit import lower_bound, with_bits
+from discreet.mechanisms.base import Mechanism
 
-FIRST, SECOND = (500, 500), (501, 499)
-DRAWS, PILOT, BINS = 60_000, 4_000, 24
+PUBLIC = (60, 40), (59, 41)
+PRIVATE = (60, 40), (59, 40)
+DRAWS, STEADY_DRAWS = 300_000, 60_000
+"""In all, and of those that wait for the quantum of time."""
+SHARES = (0.001, 0.003, 0.01, *np.linspace(0.02, 0.98, 33).tolist(), 0.99, 0.997, 0.999)
+"""Shares of the times that thresholds are put at."""
 CONFIDENCE = 0.95
 EPSILONS = ("0.5", "1")
-KINDS: dict[str, type[Mechanism]] = {
-    "LatticeGeometric": dc.LatticeGeometric,
-    "LaplaceHistogram": dc.LaplaceHistogram,
-    "LaplaceDimension": dc.LaplaceDimension,
-    "LaplaceZhang": dc.LaplaceZhang,
-    "LatticeGeometric by loops (control)": LoopLattice,
-    "LaplaceHistogram by loops (control)": LoopHistogram,
-}
-Rows = NDArray[np.int64]
+FEWEST = 10
+"""Draws of an outcome, in the half that chooses, from which on it is looked at."""
+QUANTUM = 1.0 / 4096.0
+"""Seconds: with the quantum that releases have, so many draws would take hours. What is left to see is how exactly the machine wakes up."""
+Integers = NDArray[np.int64]
+Drawn = tuple[Integers, Integers]
+"""Outcomes, of which the first count is enough, and nanoseconds."""
 
 
-def _timed(prepared: list[Prepared], order: Iterator[int], size: int) -> list[Rows]:
-    """Outcomes of both datasets, each with its nanoseconds in the last column, drawn in turns."""
-    rows: list[list[tuple[int, ...]]] = [[], []]
-    for _ in range(size):
+@define(frozen=True, slots=False, repr=False)
+class ShortQuantum(dc.LatticeGeometric):
+    """LatticeGeometric that ends at multiples of a shorter quantum than it has."""
+
+    @property
+    def time_quantum(self) -> float:
+        return QUANTUM
+
+
+def _drawn(mechanism: Mechanism, counts: tuple[int, ...], *, steady: bool) -> Callable[[], dc.Release]:
+    prepared = mechanism.prepare(counts, allow_nonprivate=True)
+    return lambda: prepared.draw(steady=steady)
+
+
+def _released(mechanism: Mechanism, counts: tuple[int, ...], *, steady: bool) -> Callable[[], dc.Release]:
+    return lambda: mechanism.release(counts, steady=steady, allow_nonprivate=True)
+
+
+Path = tuple[str, type[Mechanism], bool, Callable[..., Callable[[], dc.Release]], bool]
+PATHS: list[Path] = [
+    ("LatticeGeometric, draw", dc.LatticeGeometric, True, _drawn, False),
+    ("LatticeGeometric, release", dc.LatticeGeometric, True, _released, False),
+    ("LatticeGeometric, n private, draw", dc.LatticeGeometric, False, _drawn, False),
+    ("LaplaceHistogram, draw", dc.LaplaceHistogram, True, _drawn, False),
+    ("LatticeGeometric, draw, in whole quanta", ShortQuantum, True, _drawn, True),
+    ("LatticeGeometric in Python integers (control)", IntegerLattice, True, _drawn, False),
+    ("LatticeGeometric by loops (control)", LoopLattice, True, _drawn, False),
+    ("LaplaceHistogram by loops (control)", LoopHistogram, True, _drawn, False),
+]
+
+
+def timed(draws: tuple[Callable[[], dc.Release], Callable[[], dc.Release]], order: Iterator[int], size: int) -> tuple[Drawn, Drawn]:
+    """So many draws of each of two datasets, in turns."""
+    outcomes, times = np.empty((2, size), dtype=np.int64), np.empty((2, size), dtype=np.int64)
+    for place in range(size):
         first = next(order)
         for which in (first, 1 - first):
+            draw = draws[which]
             start = perf_counter_ns()
-            release = prepared[which].draw()
+            release = draw()
             taken = perf_counter_ns() - start
-            rows[which].append((*release.raw, taken))
-    return [np.array(part) for part in rows]
+            outcomes[which, place], times[which, place] = release.raw[0], taken
+    return (outcomes[0], times[0]), (outcomes[1], times[1])
 
 
-def timed_audit(mechanism: Mechanism, draws: int = DRAWS) -> Audit:
-    """The auditor over outcome and wall time. Times are told apart by quantiles of a pilot run, which does not count."""
-    prepared = [mechanism.prepare(counts, allow_nonprivate=True) for counts in (FIRST, SECOND)]
+def _hits(drawn: Drawn, value: int, edges: Integers) -> Integers:
+    """How many draws with this outcome took at most each of these times; then, how many took longer."""
+    times = np.sort(drawn[1][drawn[0] == value])
+    early = np.searchsorted(times, edges, side="right")
+    return np.concatenate([early, len(times) - early])
+
+
+def _chosen(first: Drawn, second: Drawn) -> tuple[int, int, Integers, int]:
+    """The event that tells two datasets apart best: outcome, side and threshold, the thresholds, and which dataset it is likelier for."""
+    size, pooled = len(first[0]), np.concatenate([first[1], second[1]])
+    edges = np.quantile(pooled, SHARES).astype(np.int64)
+    values, times = np.unique(np.concatenate([first[0], second[0]]), return_counts=True)
+    values = values[times >= FEWEST]
+    level = (1.0 - CONFIDENCE) / (8.0 * len(values) * len(edges))  # as strict as so many events ask, or chance would choose a rare one
+    best = (-np.inf, 0, 0, 0)
+    for value in values.tolist():
+        hits = _hits(first, value, edges), _hits(second, value, edges)
+        for likely in (0, 1):
+            for event, (more, less) in enumerate(zip(hits[likely].tolist(), hits[1 - likely].tolist(), strict=True)):
+                if more > less:
+                    best = max(best, (lower_bound(more, less, size, level, 0.0), value, event, likely))
+    return best[1], best[2], edges, best[3]
+
+
+def audited(first: Drawn, second: Drawn) -> float:
+    """A lower bound on the ε of outcome and time: the first half of the draws chooses an event, the second half tests it."""
+    half = len(first[0]) // 2
+    choosing, testing = (tuple((drawn[0][part], drawn[1][part]) for drawn in (first, second)) for part in (slice(half), slice(half, None)))
+    value, event, edges, likely = _chosen(*choosing)
+    hits = [int(_hits(drawn, value, edges)[event]) for drawn in testing]
+    return lower_bound(hits[likely], hits[1 - likely], len(first[0]) - half, (1.0 - CONFIDENCE) / 2.0, 0.0)
+
+
+def timed_audit(path: Path, epsilon: str, draws: int = DRAWS) -> tuple[float, float]:
+    """The bound for two neighbours, and, as a control, for the same data twice; as many draws in all for each."""
+    _, kind, public, way, steady = path
+    mechanism = kind(dc.Beta(1, 1), 100 if public else None, epsilon)
+    one, other = PUBLIC if public else PRIVATE
     shuffled = Random(1)  # noqa: S311 - the order of measurements, not a release
     order = iter(lambda: shuffled.getrandbits(1), 2)
+    found = []
     gc.disable()
     try:
-        pilot = np.concatenate([rows[:, -1] for rows in _timed(prepared, order, PILOT // 2)])
-        found = _timed(prepared, order, draws)
+        for pair in ((one, other), (one, one)):
+            first, second = (way(mechanism, counts, steady=steady) for counts in pair)
+            timed((first, second), order, 500)
+            found.append(audited(*timed((first, second), order, draws // 2)))
     finally:
         gc.enable()
-    edges = np.quantile(pilot, np.linspace(0, 1, BINS + 1)[1:-1])
-    labelled = {
-        counts: np.column_stack([rows[:, :-1], np.searchsorted(edges, rows[:, -1])])
-        for counts, rows in zip((FIRST, SECOND), found, strict=True)
-    }
+    return found[0], found[1]
 
-    def draw(counts: ArrayLike, size: int) -> ArrayLike:
-        return labelled[tuple(np.asarray(counts).tolist())][:size]
 
-    return dc.audit(draw, FIRST, SECOND, draws=draws, confidence=CONFIDENCE)
+def _row(path: Path, epsilon: str, draws: int) -> dict[str, Any]:
+    name, kind, public, _, steady = path
+    draws = min(draws, STEADY_DRAWS) if steady else draws
+    by_time, control = timed_audit(path, epsilon, draws)
+    mechanism = kind(dc.Beta(1, 1), 100 if public else None, epsilon)
+    by_bits = dc.audit(with_bits(mechanism), *(PUBLIC if public else PRIVATE), draws=draws // 10, confidence=CONFIDENCE)
+    row = {"mechanism": name, "draws": draws, "epsilon": epsilon, "time": by_time, "equal": control, "bits": by_bits.epsilon}
+    print(row, file=sys.stderr, flush=True)
+    return row
 
 
 def measure(draws: int = DRAWS) -> dict[str, Any]:
-    """For every mechanism and ε: what the auditor finds over outcome and time, and over outcome and bits."""
-    rows = []
-    for name, kind in KINDS.items():
-        for epsilon in EPSILONS:
-            mechanism = kind(dc.Beta(1, 1), 1000, epsilon)
-            by_time = timed_audit(mechanism, draws)
-            by_bits = dc.audit(with_bits(mechanism), FIRST, SECOND, draws=draws, confidence=CONFIDENCE)
-            rows.append({"mechanism": name, "epsilon": epsilon, "time": by_time.epsilon, "bits": by_bits.epsilon})
-            print(rows[-1], file=sys.stderr, flush=True)
+    """For every path and ε: what the auditor finds over outcome and time, for neighbours and for equal data, and over outcome and bits."""
+    rows = [_row(path, epsilon, draws) for path in PATHS for epsilon in EPSILONS]
     return {"machine": machine(), "draws": draws, "confidence": CONFIDENCE, "rows": rows}
 
 
@@ -91,19 +162,26 @@ def tables(record: dict[str, Any]) -> str:
     def cell(row: dict[str, Any], key: str) -> str:
         return f"{row[key]:.2f}, **refutes ε**" if row[key] > float(row["epsilon"]) else f"{row[key]:.2f}"
 
-    body = [(row["mechanism"], row["epsilon"], cell(row, "time"), cell(row, "bits")) for row in record["rows"]]
-    head = ("mechanism", "ε", "least ε of outcome and time", "least ε of outcome and bits")
+    body = [
+        (row["mechanism"], f"{row['draws']:,}", row["epsilon"], *(cell(row, key) for key in ("time", "equal", "bits")))
+        for row in record["rows"]
+    ]
+    head = ("mechanism", "draws", "ε", "outcome and time", "the same data twice", "outcome and bits")
     told = f"""\
-`dc.audit` from {record["draws"]:,} draws at each of {FIRST} and {SECOND}, at {record["confidence"]:.0%} confidence: the least ε that
-outcome and wall time have together, and that outcome and bits taken have. Timed is what comes after the counts were checked: noise, report
-and record. The samplers by loops are the control, which the auditor must refute. That it does not refute the others proves nothing, but it
-is what can be measured. On {record["machine"]}:"""
+Lower bounds on the ε of what an observer has, at {record["confidence"]:.0%} confidence, for the neighbours {PUBLIC[0]} and {PUBLIC[1]}
+({PRIVATE[0]} and {PRIVATE[1]} where n is private). By outcome and wall-clock time: one half of the draws chooses an outcome, a threshold
+of time and a side of it, and the other half tests that event. The same data twice is the control in which nothing may be found. By
+outcome and bits: `dc.audit`, from a tenth as many draws at each. Timed is what `Prepared.draw` does, noise, report and record, or all of
+`release`; without the quantum of time that releases have, but for the row that says so. There the quantum is 1/4096 s, much shorter than
+that of a release, and draws are fewer, so that they can be made at all. The samplers by loops, and the one whose noise is a Python
+integer, are controls whose ε must be refuted. That no other is refuted proves nothing, but it is what can be measured. On
+{record["machine"]}:"""
     return f"{told}\n\n{table(head, body)}\n"
 
 
 def run() -> str:
     """Markdown tables, from fewer draws."""
-    return "## What time and bits tell\n\n" + tables(measure(10_000))
+    return "## What time and bits tell\n\n" + tables(measure(30_000))
 
 
 if __name__ == "__main__" and sys.argv[1:] == ["--write"]:

@@ -1,7 +1,7 @@
 """Every number that pages quote and that is no time: computed from the library, the same in every run.
 
 A source returns numbers by key, and a key begins with a word and a colon: `remap: LatticeGeometric, ...`. What pages quote of them is
-kept in docs/numbers.json; `benchmarks/quotes.py` puts it into the pages. A search over random worlds has a seed.
+kept in docs/research/numbers.json; `benchmarks/quotes.py` puts it into the pages. A search over random worlds has a seed.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,18 +12,14 @@ from math import ceil, comb, exp, log, log10, pi, sqrt
 
 import numpy as np
 from scipy.special import betainc, betaincinv, polygamma
-from tests import (
-    inference_support,
-    pooling_support,
-    private_remap_support,
-    test_concavity,
-    test_distances,
-    test_ledger_faults,
-    test_privacy,
-    test_remap,
-)
+from tests.analysis import test_privacy
+from tests.inference import coverage as inference_support
+from tests.inference import pooling as pooling_support
+from tests.ledger import test_faults as test_ledger_faults
+from tests.mechanisms import private_remap_support, test_remap
+from tests.model import test_concavity, test_distances
+from tests.sampling.test_lattice import log_choose
 from tests.support import PRECISION
-from tests.test_lattice_sampling import log_choose
 
 import discreet as dc
 from benchmarks.core import POINTS, largest_errors, near_the_middle
@@ -32,7 +28,6 @@ from discreet.analysis import error_laws, mean_errors
 from discreet.analysis.error_laws import error_law, expected_error
 from discreet.analysis.optimum import TOLERANCE, constraint_count, optimal
 from discreet.arrays import Counts, Floats
-from discreet.commands.odds import odds_factor, surest
 from discreet.inference import fixed_total_mixtures
 from discreet.inference.tables.posterior import table_posterior
 from discreet.mechanisms import Mechanism, calibrated, hellinger, lattice, losses
@@ -41,13 +36,14 @@ from discreet.model import distances
 from discreet.model.datasets import simplex_points
 from discreet.numerics.balls import ball
 from discreet.numerics.divergences import RELATIVE_ERROR
-from discreet.paper import theory
-from discreet.paper.claim import Claim
-from discreet.paper.claims import compute_claims
-from discreet.paper.contenders import exact_mean
+from discreet.present.odds import odds_factor, surest
 from discreet.record.table_release import TableRelease
 from discreet.sampling.many_categories import Mixture, check_size
 from discreet.sampling.two_categories import Envelope
+from discreet_papers import theory
+from discreet_papers.claim import Claim
+from discreet_papers.claims import compute_claims
+from discreet_papers.contenders import exact_mean
 
 __all__ = [
     "COVERED",
@@ -150,7 +146,7 @@ def size_limits() -> Numbers:
         "limits: records enumerated at k = 2": sqrt(limits.ERROR_PAIRS),
         "limits: records listed": limits.ERROR_RECORDS,
         "limits: moments added one by one": mean_errors._ONE_BY_ONE,
-        "limits: quadrature nodes": mean_errors._NODES,
+        "limits: quadrature nodes": mean_errors._MEAN_NODES,
         "limits: error of a convolution": mean_errors.SUMMATION_ERROR,
         "limits: records of the linear program, k = 2": limits.PROGRAM_CANDIDATES - 1,
         "limits: records of the linear program, k = 3": _largest(lambda n: constraint_count(n, 3) <= limits.PROGRAM_CONSTRAINTS),
@@ -175,7 +171,7 @@ def size_limits() -> Numbers:
         "limits: groups added up": limits.GROUPS_ADDED,
         "limits: tolerance of the linear program": TOLERANCE,
         "limits: boundary of a lattice mean": error_laws._NEGLIGIBLE_BOUNDARY,
-        "limits: counts interpolated near an end": error_laws._DENSE,
+        "limits: counts interpolated near an end": error_laws._DENSE_DATASETS,
         "limits: share that cancels": distances._CANCELS_ABOVE,
         "limits: slack of a calibration": 1.0 - calibrated._CLOSE_ENOUGH,
         "limits: categories of a smooth sensitivity": limits.SMOOTH_CATEGORIES,

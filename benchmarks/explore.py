@@ -4,7 +4,7 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from tests.explore_server import Server, explore
+from tests.web.server import Server, explore
 
 from benchmarks.timing import shown, table
 

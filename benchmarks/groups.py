@@ -57,7 +57,7 @@ def whole(promise: str, groups: int) -> str:
     n: Any = {"sizes public": sizes, "total public": int(sizes.sum()), "nothing public": None}[promise]
     start, wall, processor = megabytes(), perf_counter(), process_time()
     mechanism = dc.LatticeGeometric(dc.Dirichlet([1, 1, 1], categories=["a", "b", "c"]), n, 1, by={"group": range(groups)})
-    frame = mechanism.release(counts).noise_aware().summary()
+    frame = mechanism.release(counts, steady=False).noise_aware().summary()
     seconds, halved = perf_counter() - wall, 0.5 * (process_time() - processor)
     return (
         f"{promise}, {groups:,} groups, {len(frame):,} rows: wall {shown(seconds)}, processor time / 2 {shown(halved)}, "

@@ -95,7 +95,7 @@ def _posteriors() -> str:
 
     rows = []
     for counts in ([100, 120, 80], [3000, 3000, 4000], [5, 10, 300]):
-        releases = [dc.LatticeGeometric(prior, n, 0.1).release(counts) for n in (sum(counts), None)]
+        releases = [dc.LatticeGeometric(prior, n, 0.1).release(counts, steady=False) for n in (sum(counts), None)]
         rows.append([counts, *(shown(seconds(partial(read, release))) for release in releases)])
     title = "`noise_aware` with the means and 95 % intervals of all probabilities and of n, `LatticeGeometric`, k = 3, ε = 0.1."
     return f"{title}\n\n" + table(["counts", "n public", "n private"], rows)

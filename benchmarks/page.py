@@ -1,4 +1,4 @@
-"""docs/benchmarks.md and its plot, made from docs/benchmarks.json alone: what is published is what was measured."""
+"""docs/research/benchmarks.md and its plot, made from docs/research/benchmarks.json alone: what is published is what was measured."""
 
 import json
 from collections.abc import Iterable
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DOCS = Path(__file__).parent.parent / "docs"
-RECORD, PAGE, PLOT = DOCS / "benchmarks.json", DOCS / "benchmarks.md", DOCS / "benchmarks.png"
-SPEEDUPS = DOCS / "speedups.json"
+RESEARCH = DOCS / "research"
+RECORD, PAGE, PLOT = RESEARCH / "benchmarks.json", RESEARCH / "benchmarks.md", RESEARCH / "benchmarks.png"
+SPEEDUPS = RESEARCH / "speedups.json"
 OURS = "discreet HellingerSmooth"
 ASIDE = ("the list and its scores alone", "the scale alone", "discreet, first of its prior and n")
 """What has a table of its own and no line in the plot."""
@@ -83,7 +84,8 @@ rewrites this page, its plot and `benchmarks.json`, from which the tests make th
 
 ε = {record["epsilon"]}, prior of ones, 40 % of the records in the first category. Each contender goes on
 until the next size is predicted to take more than {limits}. A time is the median of repeated releases, each by a new mechanism, and of each
-the lesser of wall-clock and processor time. Memory is what is added to the process after its imports and a first small release.
+the lesser of wall-clock and processor time. discreet's releases are made without the quantum of time at whose multiples they otherwise end,
+which no other library has. Memory is what is added to the process after its imports and a first small release.
 
 ![Time of one release against the number of records](benchmarks.png)
 

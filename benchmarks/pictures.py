@@ -1,5 +1,5 @@
-"""The pictures that pages show: `python -m benchmarks.pictures` runs docs/gallery.md and examples/five_minutes.py, and keeps what they draw
-in docs/images.
+"""The pictures that pages show: `python -m benchmarks.pictures` runs docs/start/gallery.md and examples/five_minutes.py and keeps what they
+draw in docs/images.
 
 The picture of the page of `discreet explore` is taken in Chromium, if Playwright is installed.
 """
@@ -15,15 +15,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.test_docs import steps
+from tests.docs.test_blocks import steps
 
 from benchmarks.page import PLOT, RECORD, draw, keep
 
 ROOT = Path(__file__).parent.parent
-PAGE, IMAGES = ROOT / "docs" / "gallery.md", ROOT / "docs" / "images"
+PAGE, IMAGES = ROOT / "docs" / "start" / "gallery.md", ROOT / "docs" / "images"
 ELSEWHERE = {"mechanisms.png": "report/figures/000-figure-5-extended.png"}
 """Pictures that a command writes under another name."""
-SHOWN = re.compile(r"\]\(images/([^)]+)\)")
+SHOWN = re.compile(r"\]\(\.\./images/([^)]+)\)")
 
 
 def run_gallery(folder: Path) -> None:
@@ -39,7 +39,7 @@ def run_gallery(folder: Path) -> None:
 
 
 def run_five_minutes() -> Iterator[Path]:
-    """The pictures of docs/five_minutes.md, drawn again."""
+    """The pictures of docs/start/five_minutes.md, drawn again."""
     script = ROOT / "examples" / "five_minutes.py"
     drawn = subprocess.run([sys.executable, str(script)], check=True, capture_output=True, text=True).stdout  # noqa: S603
     yield from (ROOT / "build" / "five_minutes" / name for name in drawn.split())
@@ -48,7 +48,7 @@ def run_five_minutes() -> Iterator[Path]:
 def take_explore(kept: Path) -> None:
     """The page of `discreet explore` as someone meets it, if a browser is there."""
     from tests.browser_support import CHROMIUM, launched, playwright
-    from tests.explore_server import explore
+    from tests.web.server import explore
 
     if CHROMIUM is None:
         print("explore.png is left as it is: Chromium is not installed", file=sys.stderr)

@@ -49,8 +49,8 @@ def _mean_error(mechanism: Mechanism) -> float:
 
 
 def _search() -> str:
-    """The worst ratios of loss to ε over random priors, sizes and ε: the same search as tests/test_privacy.py, smaller."""
-    from tests.test_privacy import search_worst
+    """The worst ratios of loss to ε over random priors, sizes and ε: the same search as tests/analysis/test_privacy.py, smaller."""
+    from tests.analysis.test_privacy import search_worst
 
     rows = ["| mechanism | largest loss/ε | prior | n | ε | γ |", "|---|---|---|---|---|---|"]
     for name, (ratio, found) in search_worst(_SEARCHED, seed=11).items():

@@ -1,6 +1,6 @@
 """Numbers and tables in pages, and the records they come from.
 
-A page marks a number with the key of its entry in docs/numbers.json or in `quoted` of docs/benchmarks.json:
+A page marks a number with the key of its entry in docs/research/numbers.json or in `quoted` of docs/research/benchmarks.json:
 
     300×<!-- bench: opendp_ratio -->        44 %<!-- bench: coverage: LatticeGeometric, n = 50, ε = 0.1 -->
 
@@ -33,8 +33,8 @@ from benchmarks.timing import table
 __all__ = ["NUMBERS", "PAGES", "QUOTE", "TABLE", "TABLES", "disagreements", "like", "load", "quoted", "rewritten", "write"]
 
 ROOT = page.DOCS.parent
-NUMBERS = page.DOCS / "numbers.json"
-PAGES = sorted({*ROOT.glob("*.md"), *page.DOCS.glob("*.md")} - {page.PAGE})
+NUMBERS = page.RESEARCH / "numbers.json"
+PAGES = sorted({*ROOT.glob("*.md"), *page.DOCS.rglob("*.md")} - {page.PAGE})
 """All but the page of benchmarks, which is made whole."""
 
 QUOTE = re.compile(r"(-?[0-9][0-9,]*(?:\.[0-9]+)?(?:e-?[0-9]+)?)(\*{0,2} ?[×%]?)<!-- bench: ([^|\n]+?) -->")

@@ -54,12 +54,12 @@ def shortest(action: Callable[[], object], repeats: int) -> float:
 def _release(counts: tuple[int, ...], epsilon: str = "1") -> Callable[[], object]:
     """A release by a new mechanism each time: an old one keeps the sampler of its last counts, and would show repeated draws."""
     prior = dc.Beta(1, 1) if len(counts) == 2 else dc.Dirichlet([1] * len(counts))
-    return lambda: HellingerSmooth(prior, n=sum(counts), epsilon=Fraction(epsilon)).release(counts)
+    return lambda: HellingerSmooth(prior, n=sum(counts), epsilon=Fraction(epsilon)).release(counts, steady=False)
 
 
 def _lattice_release(counts: tuple[int, ...], epsilon: str) -> Callable[[], object]:
     mechanism = LatticeGeometric(dc.Dirichlet([1] * len(counts)), n=sum(counts), epsilon=Fraction(epsilon))
-    return lambda: mechanism.release(counts)
+    return lambda: mechanism.release(counts, steady=False)
 
 
 def _sampler(counts: tuple[int, ...], epsilon: str) -> CandidateSampler:

@@ -31,7 +31,7 @@ def timed_draws(mechanism: dc.HellingerSmooth, counts: tuple[int, ...], size: in
     prepared, outcomes, seconds = mechanism.prepare(counts), [], []
     for _ in range(size):
         wall, processor = perf_counter(), process_time()
-        outcomes.append(prepared.draw().raw)
+        outcomes.append(prepared.draw(steady=False).raw)
         seconds.append(min(perf_counter() - wall, process_time() - processor))
     return outcomes, np.array(seconds)
 

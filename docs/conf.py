@@ -12,7 +12,7 @@ author = "The discreet authors"
 copyright = "The discreet authors"
 version = release = discreet.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "commands", "docstrings", "headings", "mathml"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "commands", "docstrings", "headings", "mathml", "redirects"]
 source_suffix = {".md": "markdown"}
 html_theme = "furo"
 html_title = f"discreet {release}"

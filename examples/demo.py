@@ -33,7 +33,7 @@ Go on with the record, in the shell or in Python:
   >>> release = discreet.Release.from_json(Path("{folder}/posterior.json").read_text())
   >>> release.noise_aware().marginal("current").interval(0.95)
 
-Next: docs/tutorial.md, or the notebook examples/tour.ipynb.
+Next: docs/start/tutorial.md, or the notebook examples/tour.ipynb.
 To hide also whether someone took part, say --public nothing to both commands.
 """
 

@@ -1,4 +1,4 @@
-"""The pictures of docs/five_minutes.md, from the bundled survey. Writes to build/five_minutes; those in docs/images are copies."""
+"""The pictures of docs/start/five_minutes.md, from the bundled survey. Writes to build/five_minutes; those in docs/images are copies."""
 
 from collections.abc import Iterator
 from pathlib import Path

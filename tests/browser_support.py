@@ -1,6 +1,8 @@
 """Chromium for tests and pictures, and what is asked of every page in it."""
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,34 @@ SIDEWAYS = "() => document.documentElement.scrollWidth > window.innerWidth"
 def launched(driver: Any) -> Any:
     """A browser without a window."""
     return driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS), headless=True)
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        found = launched(driver)
+        try:
+            yield found
+        finally:
+            found.close()
+
+
+def watched(page: Any, own: tuple[str, ...], secret: str | None = None) -> list[str]:
+    """What will go wrong on a page.
+
+    That is an error, whatever is written to the console, a dialog, and a request of an address that is not its own or that holds a secret.
+    """
+    wrong: list[str] = []
+
+    def look(request: Any) -> None:
+        if not request.url.startswith(own) or (secret is not None and secret in request.url):
+            wrong.append(f"asks {request.url}")
+
+    page.on("console", lambda message: wrong.append(message.text))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("dialog", lambda dialog: wrong.append(dialog.message))
+    page.on("request", look)
+    return wrong
 
 
 def until(page: Any, expression: str, given: Any = None) -> None:

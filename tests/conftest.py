@@ -17,10 +17,15 @@ ELSEWHERE = ("ARVIZ_", "DISCREET_", "IPYTHON", "JUPYTER_", "MATPLOTLIB", "MPL", 
 """Variables of a user that would lead a test out of its home, or to that user's own settings, budgets and databases."""
 
 
+HOME = pytest.StashKey[Path]()
+"""The home of a session, which has one however many folders of tests import `pytest_configure`: Matplotlib looks where its is once."""
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Give the session a home. The processes that pytest-xdist starts inherit it, as does every process that a test starts."""
-    if not hasattr(config, "workerinput"):
+    if not hasattr(config, "workerinput") and HOME not in config.stash:
         home = TemporaryDirectory(prefix="discreet-home-", ignore_cleanup_errors=True)
+        config.stash[HOME] = Path(home.name)
         config.add_cleanup(home.cleanup)
         _move_to(Path(home.name).resolve())
     import matplotlib as mpl

@@ -1,6 +1,7 @@
 """Oracles: definitions evaluated by brute force or in high precision, sharing no formula with the code under test."""
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -233,7 +234,7 @@ class World:
 def walked_smooth(
     prior: Prior, counts: Sequence[int] | Integers, *, gamma: float | None = None, beta: float | None = None, limit: int = 10**7
 ) -> float:
-    """Smooth sensitivity by walking every path of docs/sensitivity.md record by record, until no further step can win."""
+    """Smooth sensitivity by walking every path of docs/research/sensitivity.md record by record, until no further step can win."""
     x = [int(c) for c in counts]
     n, k, a = sum(x), prior.k, prior.concentration
     start, largest = dc.local_sensitivity(prior, x), dc.global_sensitivity(prior, n)
@@ -271,6 +272,18 @@ def _paths(x: list[int], i: int, j: int, furthest: int) -> list[tuple[Floats, Fl
     return [giver_first, taker_first]
 
 
+# --- what is printed --------------------------------------------------------------------------------------------------
+
+
+def says_interval(shown: str, low: float, high: float) -> bool:
+    """Whether a text has this interval in percent, with at least two digits of its width."""
+    for first, second in re.findall(r"([0-9]+\.[0-9]+) to ([0-9]+\.[0-9]+) %", shown):
+        unit = 0.1 ** len(first.partition(".")[2])
+        if abs(float(first) - 100 * low) < 0.51 * unit and abs(float(second) - 100 * high) < 0.51 * unit:
+            return 100 * (high - low) >= 10 * unit
+    return False
+
+
 # --- the library with other limits, or with a draw that is known ------------------------------------------------------
 
 
@@ -281,6 +294,15 @@ def lowered(**values: float) -> Iterator[None]:
         for name, value in values.items():
             patch.setattr(limits, name, value)
         yield
+
+
+def ends_at(size: int, name: str, work: Callable[[], object], **others: float) -> None:
+    """With a limit of this size the work is done, and with one less it is refused in one line."""
+    with lowered(**others | {name: size}):
+        work()
+    with lowered(**others | {name: size - 1}), pytest.raises(dc.TooLargeError) as refused:
+        work()
+    assert "\n" not in str(refused.value)
 
 
 @contextmanager

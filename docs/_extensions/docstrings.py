@@ -13,7 +13,7 @@ from sphinx.util.typing import ExtensionMetadata
 
 def read(_app: Sphinx, _what: str, name: str, obj: object, options: Any, lines: list[str]) -> None:
     """Make reStructuredText of a docstring; a page that it names becomes a link."""
-    linked = [re.sub(r"`?docs/(\w+)\.md`?", r":doc:`\1`", line) for line in lines]
+    linked = [re.sub(r"`?docs/([\w/]+)\.md`?", r":doc:`/\1`", line) for line in lines]
     lines[:] = GoogleDocstring(linked, what="object", name=name, obj=obj, options=options).lines()
 
 

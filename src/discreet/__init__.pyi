@@ -21,6 +21,7 @@ from .errors import InvalidInputError as InvalidInputError
 from .errors import LedgerError as LedgerError
 from .errors import RefusedError as RefusedError
 from .errors import RepeatedError as RepeatedError
+from .errors import SecondBudgetWarning as SecondBudgetWarning
 from .errors import SourceError as SourceError
 from .errors import TooLargeError as TooLargeError
 from .inference.capabilities import Capabilities as Capabilities
@@ -41,6 +42,7 @@ from .mechanisms import LaplaceDimension as LaplaceDimension
 from .mechanisms import LaplaceHistogram as LaplaceHistogram
 from .mechanisms import LaplaceZhang as LaplaceZhang
 from .mechanisms import LatticeGeometric as LatticeGeometric
+from .mechanisms import Mechanism as Mechanism
 from .mechanisms import MetricExponential as MetricExponential
 from .mechanisms import Remapped as Remapped
 from .mechanisms import mechanism as mechanism

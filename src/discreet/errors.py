@@ -46,6 +46,10 @@ class CopyWarning(UserWarning):
     """Two releases that are read together have the same mechanism and the same outcome: they may be copies of one draw."""
 
 
+class SecondBudgetWarning(UserWarning):
+    """The source of a release was charged to another dataset before: two budgets for the same people add up."""
+
+
 class LedgerError(DiscreetError):
     """The ledger could not be opened, read or written; whoever wanted to spend must not release."""
 

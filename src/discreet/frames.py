@@ -6,6 +6,7 @@ from and holds none of their variables. The variables of the caller's own functi
 """
 
 import sys
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from traceback import clear_frames
@@ -41,3 +42,11 @@ def _clear(error: BaseException, handled: BaseException | None) -> None:
             seen.add(id(one))
             clear_frames(one.__traceback__)
             waiting += [one.__cause__, one.__context__]
+
+
+def warn_caller(message: str) -> None:
+    """Warn, with the line outside of this package that led here as the line of origin."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith("discreet."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level)

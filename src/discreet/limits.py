@@ -73,7 +73,7 @@ DRAWN_RECORDS = 2_000
 DRAWN_CELLS = 1 << 19
 """Counts in the list of all candidates of three or more categories up to which it does."""
 DRAWN_CATEGORIES = 32
-"""Categories up to which it does: docs/exactness.md adds up the errors of so many."""
+"""Categories up to which it does: docs/proofs/exactness.md adds up the errors of so many."""
 RAW_OUTCOME = 2**62
 """Noisy counts beyond this, which only a tiny epsilon makes likely, do not fit the arrays that likelihoods are computed in."""
 SIMULATED_NOISE = 2.0**55
@@ -164,10 +164,6 @@ LIKELIHOOD_CATEGORIES = 64
 """Categories up to which they are; beyond, the sensitivities of all possible counts would take longer than their likelihoods."""
 QUICK_PAIRS = 100_000_000
 """Pairs of a possible dataset and a candidate whose distances take a second or two."""
-POSTERIOR_DRAW_CELLS = 1 << 25
-"""Cells of all totals together that are held where draws go category by category: 256 MB, twice."""
-POSTERIOR_ACCEPTANCE = 1e-3
-"""Draws of the true counts go by rejection if more than this part of them is accepted, and else category by category."""
 DIRECT_CONVOLUTION = 1 << 26
 """Longest convolution, in products, that is added up directly."""
 WINDOW_TAIL = 1e-30
@@ -195,8 +191,9 @@ PLANE_PAIRS = 40_000
 """The same from which on their quantiles need so many sums that one group at a time is faster."""
 PLANE_COMPONENTS = 1 << 17
 """The same where their Betas are added up one by one: seconds."""
-SUMMARY_VALUES = 1 << 20
-"""Groups by values of a count, where groups are summarised one at a time because the noise is too wide for all at once: some minutes."""
+SUMMARY_WORK = 1 << 22
+"""Groups by categories by values of a count, where groups are summarised one at a time because the noise is too wide for all at once, or
+because the bound on the error of all at once is too large: a minute or two."""
 GROUPS_ADDED = 10_000
 """Groups of a table that draws and sums of true counts go through one at a time: a minute or two."""
 SUM_CELLS = 1 << 22
@@ -215,10 +212,6 @@ POOLED_CELLS = 1 << 22
 """Possible sums of such counts: 32 MB, a few times."""
 POOLED_PRODUCTS = 1 << 27
 """Pairs of counts of two releases whose sums are weighted, one after the other: some seconds. Beyond, there are draws."""
-PAIRED_CELLS = 1 << 23
-"""Pairs of counts, or of totals, of two such releases, by category: 64 MB, a few times."""
-PAIRED_PRODUCTS = 1 << 30
-"""Frequencies by counts and totals that the joint law of two categories of two such releases is added up from: some seconds."""
 CHAIN_STEPS = 1 << 26
 """Steps of all Markov chains by categories and releases, where several releases are read by draws: a minute."""
 MIXTURE_CELLS = 1 << 23

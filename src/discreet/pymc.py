@@ -1,4 +1,4 @@
-"""Releases in PyMC models: the likelihood of a release given the categories' probabilities (docs/pymc.md).
+"""Releases in PyMC models: the likelihood of a release given the categories' probabilities (docs/howto/pymc.md).
 
     with pm.Model():
         theta = pm.Dirichlet("theta", np.ones(3))

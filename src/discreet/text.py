@@ -6,7 +6,7 @@ promise that stands beside it. Whatever prints a string that discreet did not wr
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from math import floor, inf, log10
+from math import floor, inf, isfinite, log10
 from typing import Any
 from unicodedata import category
 
@@ -15,8 +15,12 @@ _NOT_PRINTED = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _JOINERS = "\u200c\u200d"
 """Formats that Persian, the languages of India and many emoji are written with; they change the shape of their neighbours alone."""
 
-_DECIMALS, _MOST_DECIMALS, _LARGE = 4, 8, 1e6
+_DECIMALS, _MOST_DECIMALS, POWERS_FROM = 4, 8, 1e6
 """Decimals where no interval says how many are wanted, the most that are written out, and from where on powers of ten are."""
+_MOST_OF_PERCENT = 6
+"""Decimals of a percentage."""
+_NEARLY_SURE = 1e-6
+"""Probabilities nearer to 0 or 1 are said to be that near."""
 
 
 def is_plain(character: str) -> bool:
@@ -39,14 +43,49 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
-def evenly(rows: Sequence[tuple[float, float, float]]) -> list[tuple[str, str]]:
+def more(number: int, one: str, many: str) -> str:
+    """How many more there are, with the words for one or for many: "1 more group is", "2 more groups are"."""
+    return f"{number:,} more {one if number == 1 else many}"
+
+
+def in_percent(rows: Sequence[tuple[float, float, float]], blank: str = " ") -> list[tuple[str, str]]:
+    """Shares with the ends of their intervals in percent, all with as many decimals as give the narrowest interval two digits."""
+    widths = [high - low for _, low, high in rows if high > low]
+    decimals = min(_MOST_OF_PERCENT, max(1, 1 - floor(log10(100.0 * min(widths))))) if widths else 1
+    texts = [[f"{100.0 * share:.{decimals}f}" for share in row] for row in rows]
+    return [(f"{share}{blank}%", f"{low}{blank}to{blank}{high}{blank}%") for share, low, high in texts]
+
+
+def chance(value: float) -> str:
+    """A probability: four decimals, or as many as leave two digits of what is missing to 0 or to 1. It is never shown as 0 or 1."""
+    least = min(value, 1.0 - value)
+    if least < _NEARLY_SURE:
+        return f"below {_NEARLY_SURE:f}" if value < 0.5 else f"above {1.0 - _NEARLY_SURE:f}"
+    return f"{value:.{max(4, 1 - floor(log10(least)))}f}"
+
+
+def significant(value: float) -> str:
+    """A number with three digits, whatever its size; with a power of ten where it is very large or very small."""
+    if not isfinite(value) or value == 0.0:
+        return f"{value:g}"
+    rounded = float(f"{value:.2e}")
+    power = floor(log10(abs(rounded)) + 1e-9)
+    if not -_DECIMALS <= power < log10(POWERS_FROM):
+        return f"{rounded:.2e}"
+    return f"{rounded:.{max(0, 2 - power)}f}"
+
+
+def evenly(rows: Sequence[tuple[float, float, float]], *, ratios: bool = False) -> list[tuple[str, str]]:
     """Medians with the ends of their intervals, all with as many decimals as give the narrowest interval three digits.
 
-    Where numbers are infinite, very large or very close together, all are written with a power of ten and four digits.
+    Where numbers are infinite, very large or very close together, all are written with a power of ten and four digits. `ratios` have three
+    digits each, since 0.01 and 0.02 differ as much as 10 and 20.
     """
+    if ratios:
+        return [(significant(median), f"{significant(low)} to {significant(high)}") for median, low, high in rows]
     widths = [high - low for _, low, high in rows if 0.0 < high - low < inf]
     decimals = max(0, 2 - floor(log10(min(widths)))) if widths else _DECIMALS
-    fixed = decimals <= _MOST_DECIMALS and all(abs(number) < _LARGE for row in rows for number in row)
+    fixed = decimals <= _MOST_DECIMALS and all(abs(number) < POWERS_FROM for row in rows for number in row)
     style = f"z.{decimals}f" if fixed else ".3e"
     return [(f"{median:{style}}", f"{low:{style}} to {high:{style}}") for median, low, high in rows]
 

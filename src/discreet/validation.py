@@ -1,5 +1,6 @@
 """Every check of a caller's argument, in one place. Messages name the argument and the kind of value, never private data."""
 
+import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
@@ -18,7 +19,7 @@ from discreet.errors import InvalidInputError
 Number = int | float | Fraction | Decimal | str
 
 
-_SHORT = 1 << 64
+_SHORT_NUMBER = 1 << 64
 """Of fewer digits than any limit."""
 _MODERATE = Fraction(1, 10**15), Fraction(10**15)
 _LEAST_CONCENTRATION, _MOST_CONCENTRATION = Fraction(1, 10**100), Fraction(10**100)
@@ -26,10 +27,10 @@ _LEAST_CONCENTRATION, _MOST_CONCENTRATION = Fraction(1, 10**100), Fraction(10**1
 
 def exact(value: Any, name: str) -> Fraction:
     """The rational number a value stands for: a float means the decimal it prints as."""
-    if type(value) is int and -_SHORT < value < _SHORT:  # most are, and nothing about them needs to be looked at
+    if type(value) is int and -_SHORT_NUMBER < value < _SHORT_NUMBER:  # most are, and nothing about them needs to be looked at
         return Fraction(value)
     number = _rational(value, name)
-    if -_SHORT < number.numerator < _SHORT and number.denominator < _SHORT:
+    if -_SHORT_NUMBER < number.numerator < _SHORT_NUMBER and number.denominator < _SHORT_NUMBER:
         return number
     if max(abs(number.numerator), number.denominator) > 10**limits.NUMBER_DIGITS:
         raise InvalidInputError(f"{name} must be a ratio of whole numbers of at most {limits.NUMBER_DIGITS:,} digits; this one has more")
@@ -53,7 +54,8 @@ def _rational(value: Any, name: str) -> Fraction:
                 raise InvalidInputError(f"{name} must be finite, not {float(value)}")
             return Fraction(str(value))
     except (ValueError, InvalidOperation, OverflowError, ZeroDivisionError):
-        raise InvalidInputError(f"{name} must be a finite number such as 0.5, '1/3' or Fraction(1, 3)") from None
+        hint = _spelling_hint(value) if isinstance(value, str) else ""
+        raise InvalidInputError(f"{name} must be a finite number such as 0.5, '1/3' or Fraction(1, 3){hint}") from None
     raise InvalidInputError(f"{name} must be a number (int, float, Fraction, Decimal or decimal string), not {type(value).__name__}")
 
 
@@ -67,6 +69,24 @@ def _read(value: str | Decimal) -> Fraction:
     if not number.is_finite() or abs(number.adjusted()) > limits.NUMBER_DIGITS:
         raise ValueError
     return Fraction(number)
+
+
+_COMMA = re.compile(r"[0-9]{1,9},[0-9]{1,9} ?%?")
+"""A decimal as many languages write it."""
+_PERCENTAGE = re.compile(r"([0-9]{1,9}(?:[.,][0-9]{1,9})?) ?%")
+
+
+def with_point(text: str) -> str:
+    """How to write a decimal that was written with a comma, as the end of a message; empty for other texts."""
+    return f"; a decimal has a point, so write {text.strip().replace(',', '.')}" if _COMMA.fullmatch(text.strip()) else ""
+
+
+def _spelling_hint(text: str) -> str:
+    """The same for Python, which reads no percentages."""
+    found = _PERCENTAGE.fullmatch(text.strip())
+    if found is None:
+        return with_point(text)
+    return f"; a percentage is a share of 1, so write {float(found[1].replace(',', '.')) / 100:g}"
 
 
 def shown(value: Any) -> str:
@@ -188,10 +208,10 @@ def check_records(n: Any, name: str = "n") -> int:
     if isinstance(getattr(n, "total", None), int):
         raise InvalidInputError(f"{name} must be a number, not {type(n).__name__}; the number of its records is {name}=counts.total")
     value = exact(n, name)
-    if value.denominator != 1 or not 1 <= value <= limits.COUNT:
+    if value.denominator != 1 or not 1 <= value.numerator <= limits.COUNT:
         hint = f"; if this is epsilon, write epsilon={shown(n)}" if name == "n" and 0 < value < 1 else ""
         raise InvalidInputError(f"{name} must be a whole number from 1 to 2**53, got {shown(n)}{hint}")
-    return int(value)
+    return value.numerator
 
 
 def check_sizes(sizes: Any) -> tuple[int, ...]:
@@ -256,15 +276,14 @@ def check_counts(counts: Any, k: int, n: int | None = None, categories: Iterable
         # Wide enough for 2**53 first: numpy does not compare a short integer, or half a float, with a number that its type cannot hold.
         wide = array if array.dtype.itemsize == 8 else array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
         return np.asarray(np.minimum(wide, limits.COUNT), dtype=np.int64)
-    if (array > limits.COUNT).any() or sum(int(c) for c in array) > limits.COUNT:
+    total = sum(map(int, array.tolist()))  # of Python integers, which do not overflow
+    if total > limits.COUNT:
         raise InvalidInputError(_TOO_MANY)
-    result: Counts = array.astype(np.int64)
-    total = int(result.sum())
     if total == 0:
         raise InvalidInputError("counts must contain at least one record")
     if n is not None and total != n:
         raise InvalidInputError(f"counts must add up to the declared number of records, n = {n}; they do not")
-    return result
+    return cast(Counts, array.astype(np.int64))
 
 
 _TOO_MANY = "counts and their total must be at most 2**53; got a larger number"

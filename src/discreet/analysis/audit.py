@@ -76,7 +76,7 @@ def audit(
     testing = [np.bincount(part[half:], minlength=len(kinds)) for part in (owner[:size], owner[size:])]
     alpha = (1.0 - confidence) / 4.0  # two directions, and two probabilities in each
     found = [
-        _bound(testing[a][event].sum(), testing[b][event].sum(), size - half, alpha, delta)
+        lower_bound(testing[a][event].sum(), testing[b][event].sum(), size - half, alpha, delta)
         for a, b in ((0, 1), (1, 0))
         for event in [_best_event(choosing[a], choosing[b], half, alpha, delta)]
     ]
@@ -104,11 +104,11 @@ def _best_event(likely: Draws, unlikely: Draws, size: int, alpha: float, delta: 
     order = np.argsort(-(likely + 1.0) / (unlikely + 1.0), kind="stable")
     inside, outside = np.cumsum(likely[order]), np.cumsum(unlikely[order])
     cuts = np.unique(np.linspace(0, len(order) - 1, 512).astype(np.intp))
-    bounds = [_bound(int(inside[cut]), int(outside[cut]), size, alpha, delta) for cut in cuts]
+    bounds = [lower_bound(int(inside[cut]), int(outside[cut]), size, alpha, delta) for cut in cuts]
     return order[: cuts[int(np.argmax(bounds))] + 1]
 
 
-def _bound(hits: int, misses: int, size: int, alpha: float, delta: float) -> float:
+def lower_bound(hits: int, misses: int, size: int, alpha: float, delta: float) -> float:
     """ln((p - δ)/q) with p a lower and q an upper confidence limit at level alpha each."""
     lower = float(betaincinv(hits, size - hits + 1, alpha)) if hits else 0.0
     upper = float(betaincinv(misses + 1, size - misses, 1.0 - alpha)) if misses < size else 1.0

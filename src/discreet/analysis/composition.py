@@ -1,4 +1,4 @@
-"""What several releases about the same records cost together (docs/privacy.md).
+"""What several releases about the same records cost together (docs/explain/privacy.md).
 
 No single neighbouring pair dominates, so the pointwise maximum of δ(ε) over all pairs and both directions is composed, which is a
 valid privacy profile: with Google's `dp-accounting` (extra `accounting`), through its pessimistic connect-the-dots discretisation
@@ -35,7 +35,7 @@ class Accountant:
     """The releases so far, and what they guarantee together. Immutable: `add` returns a new one.
 
     `epsilon` and `delta` hold for a list of releases that was fixed beforehand. Where releases were chosen, or stopped, in view of
-    earlier outcomes, `basic` holds, and the budget of a dataset that the ledger keeps by a filter (docs/ledger.md).
+    earlier outcomes, `basic` holds, and the budget of a dataset that the ledger keeps by a filter (docs/howto/ledger.md).
     """
 
     parts: tuple[tuple[Mechanism | Guarantee, int], ...] = ()
@@ -117,7 +117,7 @@ class Accountant:
 
     @property
     def _alike(self) -> list[tuple[Mechanism | Guarantee, int]]:
-        """The parts as releases about the same neighbours (docs/ledger.md): where replacing a record is two steps of a part, the part
+        """The parts as releases about the same neighbours (docs/howto/ledger.md): where replacing a record is two steps of a part, the part
         counts as two releases if its counts have noise of their own, and otherwise as its guarantee for two steps.
         """
         aim = self.about

@@ -26,7 +26,7 @@ from discreet.numerics.gap_tables import gap_table
 Distance = Callable[[Any, Any], Any]
 """`distance(truth, reported)` for arrays of parameters with the categories on the last axis, such as `discreet.kl`."""
 
-_NEGLIGIBLE = 1e-24
+_UNLIKELY_OUTCOME = 1e-24
 """Outcomes with less probability are left out: 10^8 of them together are less than a float would show."""
 _DATASET_ITSELF = 2_000
 """What a dataset costs beside its outcomes, where each has a list of its own."""
@@ -60,8 +60,8 @@ class Errors:
 
     def mean(self, law: DatasetLaw) -> float:
         """The mean error of a dataset. Hellinger distances are at most 1, so outcomes of next to no probability are left out."""
-        if self.distance is hellinger and law.probability.min() < _NEGLIGIBLE:
-            kept = law.probability >= _NEGLIGIBLE
+        if self.distance is hellinger and law.probability.min() < _UNLIKELY_OUTCOME:
+            kept = law.probability >= _UNLIKELY_OUTCOME
             law = DatasetLaw(law.counts, law.reported[kept], law.probability[kept])
         return float((self(law.counts, law.reported) * law.probability).sum())  # short sums: threads would cost more than they save
 

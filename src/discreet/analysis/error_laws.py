@@ -1,4 +1,4 @@
-"""Accuracy, computed: the law of the error of a release, and its mean over datasets (docs/accuracy.md).
+"""Accuracy, computed: the law of the error of a release, and its mean over datasets (docs/research/accuracy.md).
 
 The error is `distance(truth, reported)`, from the posterior of the true counts to the one that is reported. For given counts its law is
 a finite distribution, so means, quantiles and probabilities are sums. Averaged over the prior predictive, or at the worst dataset, the
@@ -31,11 +31,11 @@ Method = Literal["enumeration", "convolution", "quadrature", "interpolation", "M
 
 _NEGLIGIBLE_BOUNDARY = 1e-9
 """A lattice mean is taken from outcomes that need no projection if the others have no more probability than this."""
-_DRAWS, _MOST_DRAWN = 20_000, 2_000_000
+_SIMULATED_RELEASES, _SIMULATED_COUNTS = 20_000, 2_000_000
 """Simulated releases, and simulated counts in all of them: fewer releases where there are many categories."""
 _MOST_REMAPPED = 200_000
 """The same where every release is compared with all candidates, a category at a time."""
-_SEARCHED_DRAWS, _FEWEST_SEARCHED = 1_000, 50
+_SEARCHED_RELEASES, _FEWEST_SEARCHED_RELEASES = 1_000, 50
 """The same where every report is a search of its own. A mean of fewer would say next to nothing and is not computed."""
 _TABLED_TOTALS, _UNTABLED = 1 << 12, 4
 """Where n is private: records up to which the distances of a search come from tables, and how many times as long they take beyond."""
@@ -45,7 +45,7 @@ _CONVOLUTION_ITSELF = 1_000
 _PLANNED = 5
 """A plan, which asks for some twenty means, spends this part of the work on each."""
 _FEWEST_PLANNED = 200
-_DENSE, _GROWTH, _SPARSE_GROWTH = 64, 1.1, 1.2
+_DENSE_DATASETS, _DATASET_GROWTH, _SPARSE_DATASET_GROWTH = 64, 1.1, 1.2
 """Datasets that are interpolated between: all counts this near an end, and further ones in geometric progression, sparser beyond
 `_MOST_LISTED` records."""
 _NEGLIGIBLE_NODE = 1e-19
@@ -280,16 +280,16 @@ def _draws(mechanism: Mechanism, n: int, less: int = 1) -> int:
     """How many releases are simulated for a mean."""
     if mechanism.report.is_search and not mechanism.space.is_few(limits.REPORT_CANDIDATES):
         searched = int(limits.ERROR_SEARCHES / mechanism.report.search_cost / (less if mechanism.n is None else 1))
-        if searched < _FEWEST_SEARCHED:
+        if searched < _FEWEST_SEARCHED_RELEASES:
             raise TooLargeError(
                 f"the mean error of {mechanism.title} is not computed for {mechanism.k} categories, n = {n:,} and "
                 f"ε = {float(mechanism.epsilon):g}: every report is a search, and too few could be tried"
                 + ("; plan for the mechanism without Remapped" if less > 1 else "")
             )
         beyond_tables = mechanism.n is None and n > _TABLED_TOTALS
-        return max(_FEWEST_SEARCHED, searched // _UNTABLED) if beyond_tables else min(_SEARCHED_DRAWS, searched)
-    most = _MOST_REMAPPED if mechanism.report.is_search else _MOST_DRAWN
-    return max(_SEARCHED_DRAWS, min(_DRAWS, most // mechanism.k))
+        return max(_FEWEST_SEARCHED_RELEASES, searched // _UNTABLED) if beyond_tables else min(_SEARCHED_RELEASES, searched)
+    most = _MOST_REMAPPED if mechanism.report.is_search else _SIMULATED_COUNTS
+    return max(_SEARCHED_RELEASES, min(_SIMULATED_RELEASES, most // mechanism.k))
 
 
 def _batches(draws: int, k: int) -> list[int]:
@@ -327,8 +327,8 @@ def _over_both(points: Counts | Floats, means: Floats, weight: Floats, method: M
 
 def _nodes(n: int) -> NDArray[np.int64]:
     """Counts of the first category, dense at both ends and geometrically spaced between."""
-    growth = _GROWTH if n <= limits.ERROR_RECORDS else _SPARSE_GROWTH
-    offsets = spreading_steps(n, _DENSE, growth)
+    growth = _DATASET_GROWTH if n <= limits.ERROR_RECORDS else _SPARSE_DATASET_GROWTH
+    offsets = spreading_steps(n, _DENSE_DATASETS, growth)
     low = offsets[offsets <= n // 2].astype(np.int64)
     return np.unique(np.concatenate([low, [n // 2], n - low]))
 
@@ -355,7 +355,7 @@ def _between_datasets(mechanism: Mechanism, n: int, distance: Distance) -> dict[
     points, weight = _weighted_datasets(mechanism, n)
 
     def interpolated(step: int) -> Floats:
-        dense = np.nonzero(np.minimum(nodes, n - nodes) < _DENSE)[0]
+        dense = np.nonzero(np.minimum(nodes, n - nodes) < _DENSE_DATASETS)[0]
         kept = np.unique(np.concatenate([dense, np.arange(0, len(nodes), step)]))
         scale = np.log((nodes[kept] + 1.0) / (n - nodes[kept] + 1.0))
         return np.asarray(CubicSpline(scale, means[kept])(np.log((points[:, 0] + 1.0) / (points[:, 1] + 1.0))))
@@ -396,7 +396,7 @@ def _simulated_releases(
 ) -> ExpectedError:
     """One release of each of many datasets, which all have the same noise; of fewer where there are many categories to average over."""
     draws = _draws(mechanism, n, less)
-    draws = min(draws, max(_FEWEST_PLANNED, _MOST_DRAWN // less // mechanism.k)) if less > 1 else draws
+    draws = min(draws, max(_FEWEST_PLANNED, _SIMULATED_COUNTS // less // mechanism.k)) if less > 1 else draws
     errors, predictive = Errors(mechanism.prior, n, distance), mechanism.prior.predictive(n)
     parts = []
     for size in _batches(draws, mechanism.k):

@@ -1,4 +1,4 @@
-"""The best any ε-differentially private mechanism could do: a linear program over all of them (docs/accuracy.md).
+"""The best any ε-differentially private mechanism could do: a linear program over all of them (docs/research/accuracy.md).
 
 A mechanism that reports counts of total n, as the papers' candidates are, or of at most n_max records where n is private, is a table
 P(r | x), one row of probabilities for each dataset.

@@ -1,4 +1,4 @@
-"""Privacy, computed: the exact loss and δ(ε) of a mechanism, where they are reached, and rigorous upper bounds (docs/privacy.md).
+"""Privacy, computed: the exact loss and δ(ε) of a mechanism, where they are reached, and rigorous upper bounds (docs/explain/privacy.md).
 
 Noise mechanisms have one neighbouring pair that is the worst by symmetry, with a loss of a few values. For the exponential family
 all neighbouring pairs are gone through: two categories in O(n²) time and O(n) memory, more while the candidates can be listed.
@@ -33,7 +33,7 @@ from discreet.record.release import Release
 from discreet.text import html_fields
 from discreet.validation import Number, check_positive, check_records, exact, shown
 
-_LARGEST_EXPONENT = 700.0
+_LARGEST_FLOAT_EXPONENT = 700.0
 """Beyond it e^ε is not a float; a smaller ε only makes a δ larger."""
 
 Subject = Mechanism | Release
@@ -112,7 +112,7 @@ def loss_profile(mechanism: Subject) -> LossProfile:
 def privacy_profile(mechanism: Subject, epsilons: ArrayLike) -> Floats:
     """Rigorous upper bounds on δ(ε) at each ε: the pointwise maximum over all neighbouring pairs and both directions.
 
-    That maximum is a valid privacy profile, and no single pair gives it (docs/privacy.md): it is what may be composed.
+    That maximum is a valid privacy profile, and no single pair gives it (docs/explain/privacy.md): it is what may be composed.
     """
     mechanism, levels = mechanism_of(mechanism), np.asarray(epsilons, dtype=np.float64)
     atoms = mechanism.loss_atoms()
@@ -134,7 +134,7 @@ def _hockey_stick_bounds(log_law: Floats, loss: Floats, epsilons: Floats, error:
     other = np.concatenate([[0.0], np.cumsum(np.exp(log_law[order] - loss[order]))])
     above = np.searchsorted(falling, -epsilons, side="left")
     may_enter = mass[np.searchsorted(falling, 2.0 * error - epsilons, side="right")]
-    value = np.maximum(0.0, mass[above] - np.exp(np.minimum(epsilons, _LARGEST_EXPONENT)) * other[above])
+    value = np.maximum(0.0, mass[above] - np.exp(np.minimum(epsilons, _LARGEST_FLOAT_EXPONENT)) * other[above])
     return np.asarray(value + 4.0 * error * may_enter)
 
 
@@ -151,7 +151,7 @@ def only_prior_speaks(n: int, epsilon: Number) -> bool:
     return check_records(n) * check_positive(epsilon, "epsilon") <= _LITTLE_SAID
 
 
-_CLOSE = 0.005
+_SLIGHT_SLACK = 0.005
 """Less of ε than this left unused is not worth a word."""
 
 
@@ -205,7 +205,7 @@ class Verification:
                 lines.append(f"δ at the claimed ε: certainly at most {self.delta.bound!r}")
         unused = (
             f"; {100.0 * self.slack:.0f} % of the claimed ε is not used"
-            if self.holds and self.slack is not None and self.slack > _CLOSE
+            if self.holds and self.slack is not None and self.slack > _SLIGHT_SLACK
             else ""
         )
         return "\n".join([*lines, f"verdict: {self.verdict}{unused}"])

@@ -2,7 +2,7 @@
 
 The code of a row is a number for its group and category together, in the declared order of groups and then of categories, undeclared
 values and nulls after them: so the least code of a person's rows is in the first of their groups, and there in the first category that
-they gave (docs/tables.md).
+they gave (docs/howto/tables.md).
 """
 
 import json
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.data.categories import kind_of, whole_numbers
-from discreet.data.question import Question
+from discreet.data.categories import BLANKS, NUMBER, kind_of, whole_numbers
+from discreet.data.question import CountingQuestion
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation
@@ -55,7 +55,7 @@ def saturated(sums: Floats) -> Counts:
     return np.where(is_exact, np.where(is_exact, sums, 0.0).astype(np.int64), limits.COUNT + 1)
 
 
-def aggregated(table: nw.LazyFrame[Any], question: Question, dtypes: Types) -> Tally:
+def aggregated(table: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types) -> Tally:
     """Count the codes of a table."""
     plan = _persons if question.privacy_id is not None else _weights if question.weight is not None else _records
     result = plan(*_readable(table, question, dtypes))
@@ -67,7 +67,13 @@ def aggregated(table: nw.LazyFrame[Any], question: Question, dtypes: Types) -> T
     return _tally({name: _array(found.get_column(name)) for name in kinds})
 
 
-def _readable(table: nw.LazyFrame[Any], question: Question, dtypes: Types) -> tuple[nw.LazyFrame[Any], Question, Types]:
+def holds_numbers(table: nw.LazyFrame[Any], column: str) -> bool:
+    """Whether every text of a column is a number or empty. One row at most comes back, and nobody looks at it."""
+    others = table.filter(~nw.col(column).str.contains(NUMBER)).head(1).select(nw.len().alias("others"))
+    return int(others.collect().get_column("others")[0]) == 0
+
+
+def _readable(table: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types) -> tuple[nw.LazyFrame[Any], CountingQuestion, Types]:
     """The table with unsigned 64-bit columns of Arrow that are coded as text: Arrow compares them as signed ones, which not all fit."""
     unsigned = {name: nw.String() for name, _ in question.coded if isinstance(dtypes[name], nw.UInt64)}
     if not unsigned or not table.implementation.is_pyarrow():
@@ -102,7 +108,7 @@ def _tally(found: Mapping[str, NDArray[Any]]) -> Tally:
 # --- rows, persons, weights -------------------------------------------------------------------------------------------
 
 
-def _records(table: nw.LazyFrame[Any], question: Question, dtypes: Types) -> nw.LazyFrame[Any]:
+def _records(table: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types) -> nw.LazyFrame[Any]:
     """Rows by code. Coding the distinct values rather than the rows costs next to nothing on top of the plain group-by, if they are few."""
     values = _selected(table, question, dtypes)
     if len(question.grouping) > _FEW_GROUPS:
@@ -115,7 +121,7 @@ _FEW_GROUPS = 1024
 """Groups up to which the distinct values are listed first: of a million groups that list takes more memory than all else."""
 
 
-def _persons(table: nw.LazyFrame[Any], question: Question, dtypes: Types) -> nw.LazyFrame[Any]:
+def _persons(table: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types) -> nw.LazyFrame[Any]:
     """Persons by the least of their rows' codes, with how many rows they have and whether those are of more than one group.
 
     Rows without an id have a code of their own.
@@ -136,7 +142,7 @@ def _persons(table: nw.LazyFrame[Any], question: Question, dtypes: Types) -> nw.
     return by_code.agg(nw.len().alias("records"), nw.col("rows").sum(), nw.col("moved").max())
 
 
-def _weights(table: nw.LazyFrame[Any], question: Question, dtypes: Types) -> nw.LazyFrame[Any]:
+def _weights(table: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types) -> nw.LazyFrame[Any]:
     """Weights by code, and how many rows have none.
 
     They are added up as 64-bit floats, because sums of integers would overflow in silence in some engines (`saturated`).
@@ -173,15 +179,16 @@ def _amount(weight: nw.Expr, dtype: nw.dtypes.DType) -> tuple[nw.Expr, nw.Expr]:
 # --- values to codes --------------------------------------------------------------------------------------------------
 
 
-def _parts(question: Question) -> list[str]:
+def _parts(question: CountingQuestion) -> list[str]:
     """Names of our own for the columns that are coded, so that no column of the table is in the way."""
     return [f"part{i}" for i in range(len(question.coded))]
 
 
-def _selected(table: nw.LazyFrame[Any], question: Question, dtypes: Types, **more: nw.Expr) -> nw.LazyFrame[Any]:
+def _selected(table: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types, **more: nw.Expr) -> nw.LazyFrame[Any]:
     """The columns that are coded, and more. In DuckDB text becomes its bytes, which no collation of a column or a session compares."""
     named = list(zip(_parts(question), (name for name, _ in question.coded), strict=True))
-    rows = table.select(**{part: _comparable(nw.col(name), dtypes[name]) for part, name in named}, **more)
+    values = {part: _spelt(_comparable(nw.col(name), dtypes[name]), dtypes[name], table, question) for part, name in named}
+    rows = table.select(**values, **more)
     if not rows.implementation.is_duckdb():
         return rows
     from duckdb import ColumnExpression, FunctionExpression
@@ -203,6 +210,15 @@ def _comparable(value: nw.Expr, dtype: nw.dtypes.DType) -> nw.Expr:
     return value
 
 
+def _spelt(value: nw.Expr, dtype: nw.dtypes.DType, table: nw.LazyFrame[Any], question: CountingQuestion) -> nw.Expr:
+    """A text as the rules of spelling make it. Ibis takes the same blanks away, and cannot be told which."""
+    rules = question.declared.spelling
+    if kind_of(dtype) != "text":
+        return value
+    value = value.str.strip_chars(None if table.implementation.is_ibis() else BLANKS) if "trim" in rules else value
+    return value.str.to_lowercase() if "ignore case" in rules else value
+
+
 def _is_missing(value: nw.Expr, dtype: nw.dtypes.DType) -> nw.Expr:
     """Null, or NaN: whether a table can tell them apart depends on the library it was made with."""
     if not dtype.is_float():
@@ -210,7 +226,7 @@ def _is_missing(value: nw.Expr, dtype: nw.dtypes.DType) -> nw.Expr:
     return nw.when(value.is_null()).then(nw.lit(True)).otherwise(value.is_nan())
 
 
-def _coded(rows: nw.LazyFrame[Any], question: Question, dtypes: Types) -> nw.LazyFrame[Any]:
+def _coded(rows: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types) -> nw.LazyFrame[Any]:
     """The rows with columns "group" and "code". Where a row has no group its code, below `_NAMELESS`, says in which column.
 
     Every row comes back once: if it equals several declared values in the engine's eyes, with the first of their codes.
@@ -255,7 +271,7 @@ def _translated(
             return nw.when(value == among[0]).then(nw.lit(written[among[0]])).otherwise(nw.lit(other))
         return nw.when(value.is_in(among[:half])).then(search(among[:half])).otherwise(search(among[half:]))
 
-    if len(written) <= _FEW:
+    if len(written) <= _SPELLED_OUT_CATEGORIES:
         found = search(list(written))
     elif (table := _lookup(rows, written)) is not None:
         label = nw.col("text") if is_text else nw.col("text").cast(dtype)
@@ -268,7 +284,7 @@ def _translated(
     return rows.select(*kept, code.cast(nw.Int64).alias(part))
 
 
-_FEW = 32
+_SPELLED_OUT_CATEGORIES = 32
 """Categories up to which an expression that spells out the bisection is planned in no time."""
 
 
@@ -297,7 +313,7 @@ def _lookup(rows: nw.LazyFrame[Any], written: Mapping[Any, int]) -> nw.LazyFrame
     return found
 
 
-def _may_multiply(rows: nw.LazyFrame[Any], question: Question, dtypes: Types) -> bool:
+def _may_multiply(rows: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types) -> bool:
     """Whether text is looked up by a join that may compare loosely, such as without regard to case, and so find several codes for a row."""
     engine = rows.implementation
     if not (engine.is_ibis() or engine.is_pyspark()):
@@ -305,7 +321,7 @@ def _may_multiply(rows: nw.LazyFrame[Any], question: Question, dtypes: Types) ->
     texts = [
         part
         for part, (name, declared) in zip(_parts(question), question.coded, strict=True)
-        if kind_of(dtypes[name]) == "text" and len(declared.written(dtypes[name], name)) > _FEW
+        if kind_of(dtypes[name]) == "text" and len(declared.written(dtypes[name], name)) > _SPELLED_OUT_CATEGORIES
     ]
     return bool(texts) if engine.is_ibis() else not all(_compares_bytes(rows.to_native().schema[part].dataType) for part in texts)
 
@@ -326,10 +342,10 @@ def _numbered(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 def _compares_bytes(kind: Any) -> bool:
     """Whether texts of this type of Spark are equal only if they are the same; before collations, which Spark 4 has, all were."""
-    return getattr(kind, "collation", _BINARY) == _BINARY
+    return getattr(kind, "collation", _BINARY_COLLATION) == _BINARY_COLLATION
 
 
-_BINARY = "UTF8_BINARY"
+_BINARY_COLLATION = "UTF8_BINARY"
 
 
 def _unnested(relation: "DuckDBPyRelation", texts: list[str], codes: list[int], *, is_bytes: bool) -> "DuckDBPyRelation":

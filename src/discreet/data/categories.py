@@ -24,6 +24,8 @@ class Declared:
     """Other ways to write an answer, each with the code it stands for."""
     are: Literal["categories", "groups"] = "categories"
     """What the labels are, in the words of a message."""
+    spelling: tuple[str, ...] = ()
+    """Rules by which texts are compared: some of `SPELLING_RULES`."""
 
     @property
     def other(self) -> int:
@@ -62,7 +64,7 @@ class Declared:
         """For each value of a column of this type that is written like a declared one, its code."""
         codes: dict[Any, int] = {}
         for label, code in (*zip(self.labels, range(len(self.labels)), strict=True), *self.aliases):
-            for value in _values(label, dtype):
+            for value in _values(label, dtype, self.spelling):
                 if codes.setdefault(value, code) != code:
                     raise InvalidInputError(
                         f"column {column!r} holds truth values, and two of the {self.are} stand for one: declare True and False"
@@ -71,6 +73,8 @@ class Declared:
             advice = "declare True and False" if kind_of(dtype) == "truth values" else f"check column and {self.are}"
             one = {"categories": "category", "groups": "group"}[self.are]
             raise InvalidInputError(f"column {column!r} holds {kind_of(dtype)}, and no declared {one} is written like one: {advice}")
+        if kind_of(dtype) == "text":
+            codes.setdefault("", self.missing)  # as an empty cell of a CSV file is
         return codes
 
     @property
@@ -78,32 +82,50 @@ class Declared:
         return any(_whole_number(label) is not None for label in self.labels)
 
 
-def declare(categories: Iterable[Hashable], mapping: Mapping[Any, Hashable] | None, na_values: Iterable[Hashable]) -> Declared:
+def check_spelling(rules: Any) -> tuple[str, ...]:
+    """The rules by which texts are compared, each once, in the order of `SPELLING_RULES`."""
+    given = None if isinstance(rules, (str, bytes)) or not isinstance(rules, Iterable) else set(rules)
+    if given is None or not given <= set(SPELLING_RULES):
+        raise InvalidInputError(f"spelling must be a sequence of some of {', '.join(map(repr, SPELLING_RULES))}, got {shown(rules)!r}")
+    return tuple(rule for rule in SPELLING_RULES if rule in given)
+
+
+def declare(
+    categories: Iterable[Hashable],
+    mapping: Mapping[Any, Hashable] | None,
+    na_values: Iterable[Hashable],
+    spelling: tuple[str, ...] = (),
+) -> Declared:
     """The categories with the aliases that `mapping` and `na_values` make; nothing may be declared as two things."""
     if isinstance(categories, (str, bytes)) or not isinstance(categories, Iterable):
         raise InvalidInputError("categories must be a sequence of labels, such as ['low', 'mid', 'high']")
     plain = Declared(_checked(categories, "a category"))
     if len(plain.labels) < 2:
         raise InvalidInputError(f"categories must name at least two categories, got {len(plain.labels)}")
-    _check_distinct(plain.labels, "categories must be distinct; 1 and '1' are the same category, and so are True and 'true' or 'True'")
+    _check_distinct(
+        plain.labels, "categories must be distinct; 1 and '1' are the same category, and so are True and 'true' or 'True'", spelling
+    )
     if isinstance(na_values, (str, bytes)) or not isinstance(na_values, Iterable):
         raise InvalidInputError("na_values must be a sequence of what stands for a missing answer, such as ['NA', '.']")
     aliases = [*_mapped(plain, mapping), *((value, plain.missing) for value in _checked(na_values, "one of na_values"))]
     _check_distinct(
         (*plain.labels, *(alias for alias, _ in aliases)),
         "a value is declared as two things: it may be a category, a key of mapping or one of na_values, and only once",
+        spelling,
+        in_shell="a value is declared as two things: it may be one of --categories, a VALUE of --map or one of --na-values, and only once",
     )
-    return Declared(plain.labels, tuple(aliases))
+    return Declared(plain.labels, tuple(aliases), spelling=spelling)
 
 
-def declare_groups(column: str, labels: tuple[Hashable, ...]) -> Declared:
+def declare_groups(column: str, labels: tuple[Hashable, ...], spelling: tuple[str, ...] = ()) -> Declared:
     """The groups of one column, which are compared like categories."""
     checked = _checked(labels, f"a group of {shown(column)!r}")
     _check_distinct(
         checked,
         f"the groups of {shown(column)!r} must be distinct; 1 and '1' are the same group, and so are True and 'true' or 'True'",
+        spelling,
     )
-    return Declared(checked, are="groups")
+    return Declared(checked, are="groups", spelling=spelling)
 
 
 def _mapped(declared: Declared, mapping: Mapping[Any, Hashable] | None) -> list[tuple[Hashable, int]]:
@@ -130,18 +152,26 @@ def _checked(labels: Iterable[Hashable], what: str) -> tuple[Hashable, ...]:
     for label in found:
         if not isinstance(label, (str, int)):
             raise InvalidInputError(f"{what} must be text, a whole number or a truth value, not {type(label).__name__}")
-        if isinstance(label, int) and label.bit_length() > _MOST_BITS:
+        if isinstance(label, int) and label.bit_length() > _CATEGORY_BITS:
             raise InvalidInputError(f"{what} that is a whole number must have fewer than 1,000 digits")
     return found
 
 
-def _check_distinct(labels: Iterable[Hashable], message: str) -> None:
-    spellings = [spelling for label in labels for spelling in _spellings(label)]
-    if len(set(spellings)) < len(spellings):
-        raise InvalidInputError(message)
+def _check_distinct(labels: Iterable[Hashable], message: str, rules: tuple[str, ...], in_shell: str | None = None) -> None:
+    """Refuse labels that have a spelling in common, also one that the rules make the same."""
+    made = " and ".join(f"--{rule.replace(' ', '-')}" for rule in rules) + (" make" if len(rules) > 1 else " makes")
+    seen: set[str] = set()
+    for label in labels:
+        own = {alike for text in _spellings(label) for alike in _alike(text, rules)}
+        if own & seen:
+            raise InvalidInputError(
+                f"{message}; the rules of spelling make some the same" if rules else message,
+                in_shell=f"{in_shell or message}; {made} some the same" if rules else in_shell,
+            )
+        seen |= own
 
 
-_MOST_BITS = 3300
+_CATEGORY_BITS = 3300
 """Of a category: Python does not write out integers of more than 4,300 digits."""
 
 
@@ -166,12 +196,28 @@ def kind_of(dtype: nw.dtypes.DType) -> str | None:
     return "whole numbers" if dtype.is_integer() else "floating-point numbers" if dtype.is_float() else None
 
 
-def _values(label: Hashable, dtype: nw.dtypes.DType) -> list[Any]:
-    """The values of this type that are written like the label."""
+SPELLING_RULES = ("trim", "ignore case")
+"""Public rules by which texts may be compared: without the blanks around them, and without regard to capital letters."""
+NUMBER = r"^ *([-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?)? *$"
+"""Texts that are numbers, or empty, for every engine."""
+BLANKS = " \t\n\r\v\f"
+"""What "trim" takes away at both ends."""
+
+
+def _alike(text: str, rules: tuple[str, ...]) -> set[str]:
+    """How a text may come out of an engine that applies the rules: not all write the last sigma of a word, or ß, as Python does."""
+    text = text.strip(BLANKS) if "trim" in rules else text
+    if "ignore case" not in rules:
+        return {text}
+    return {lower for form in (text, text.upper()) for lower in (form.lower(), "".join(letter.lower() for letter in form))}
+
+
+def _values(label: Hashable, dtype: nw.dtypes.DType, rules: tuple[str, ...]) -> list[Any]:
+    """The values of this type that are written like the label; of texts, after the rules were applied to them."""
     spellings = _spellings(label)
     kind = kind_of(dtype)
     if kind == "text":
-        return spellings
+        return sorted({alike for text in spellings for alike in _alike(text, rules)})
     if kind == "truth values":
         return [_TRUTH[spellings[0]]] if spellings[0] in _TRUTH else []
     number = _whole_number(label)

@@ -1,23 +1,26 @@
 """Tables and files to private counts: one aggregation inside the engine that holds the data, and only the counts come back."""
 
+import os
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from io import IOBase
 from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Counts
-from discreet.data.aggregation import Tally, aggregated, saturated
-from discreet.data.categories import declare, kind_of
+from discreet.data.aggregation import Tally, aggregated, holds_numbers, saturated
+from discreet.data.categories import SPELLING_RULES, check_spelling, declare, kind_of
 from discreet.data.engines import within_engine
-from discreet.data.lines import Reading, check_encoding
-from discreet.data.question import Question, grouping_of
+from discreet.data.lines import LineReading, check_encoding
+from discreet.data.question import CountingQuestion, grouping_of
 from discreet.data.sources import opened
 from discreet.errors import SourceError
 from discreet.frames import forgets_variables
 from discreet.model.cells import Cells, Groups
 from discreet.record.about import CountingRule
+from discreet.validation import shown
 
 Unit = Literal["record", "person"]
 
@@ -118,6 +121,8 @@ def count(
     encoding: str = ...,
     weight: str | None = ...,
     strict: bool = ...,
+    one_row_per_person: bool = ...,
+    spelling: Iterable[str] = ...,
     by: None = ...,
 ) -> CategoryCounts: ...
 @overload
@@ -134,6 +139,8 @@ def count(
     encoding: str = ...,
     weight: str | None = ...,
     strict: bool = ...,
+    one_row_per_person: bool = ...,
+    spelling: Iterable[str] = ...,
     by: Mapping[str, Iterable[Hashable]] | Groups,
     impossible: Iterable[tuple[Hashable, ...]] = ...,
     other_groups: Mapping[str, Hashable] | None = ...,
@@ -152,6 +159,8 @@ def count(
     encoding: str = "utf-8",
     weight: str | None = None,
     strict: bool = False,
+    one_row_per_person: bool = False,
+    spelling: Iterable[str] = (),
     by: Mapping[str, Iterable[Hashable]] | Groups | None = None,
     impossible: Iterable[tuple[Hashable, ...]] = (),
     other_groups: Mapping[str, Hashable] | None = None,
@@ -161,19 +170,23 @@ def count(
     `source` is any table narwhals knows (pandas, polars, pyarrow, DuckDB, Ibis, PySpark; eager or lazy), the path of CSV, JSON or
     Parquet files, with or without `*`, or a stream of bytes that is a CSV file. With `privacy_id`, the name of the column that says
     whose a row is, every person counts once: in the first declared category that any of their rows has; the number of distinct ids is
-    then public. A null, or a value outside the categories, is an error unless `nulls` or `other` names the declared category that takes
-    it; no option drops rows, because the public number of records would then depend on the private answers.
+    then public. `one_row_per_person` declares that every row is another person's, where no column says whose it is: the unit is then the
+    person, which nothing checks, and the record says so. A null, or a value outside the categories, is an error unless `nulls` or `other`
+    names the declared category that takes it; no option drops rows, because the public number of records would then depend on the private
+    answers.
 
-    `mapping` says what else stands for a category, as in {"Never": "never"}, and `na_values` what stands for a null, as in ["NA", "."].
-    `encoding` is that of CSV files. `weight` names a column that says how many records a row stands for; what is protected is then one
-    of them, one unit of weight. With `strict`, no cell of the data decides whether counting succeeds: `nulls` and `other` must name
-    categories, and also take the rows without an id and those that cannot be read. docs/data.md describes each.
+    `mapping` says what else stands for a category, as in {"Never": "never"}, and `na_values` what stands for a null, as in ["NA", "."]; an
+    empty text always does. `spelling` names rules by which texts are compared, which must be fixed before anyone looks at the data:
+    "trim", without the blanks around them, and "ignore case". `encoding` is that of CSV files. `weight` names a column that says how many
+    records a row stands for; what is protected is then one of them, one unit of weight. With `strict`, no cell of the data decides
+    whether counting succeeds: `nulls` and `other` must name categories, and also take the rows without an id and those that cannot be
+    read. docs/howto/data.md describes each.
 
     `by` declares groups, as in {"region": ["north", "south"], "sex": ["f", "m"]}: every combination of the labels is one, and the result
     is a `TableCounts` with a row for each. A person is in the first of the declared groups that any of their rows is in, whatever they
     answered, and counts there in the first category of their rows in that group. A null, or a value outside the groups, is an error
     unless `other_groups` names the group of its column that takes it, as in {"region": "elsewhere"}. `impossible` lists cells that cannot
-    occur, as in [("north", "m", "pregnant")]; a count in one is an error. docs/tables.md describes each.
+    occur, as in [("north", "m", "pregnant")]; a count in one is an error. docs/howto/tables.md describes each.
 
     >>> import pyarrow
     >>> rows = {"risk": ["low", "high", "low"], "region": ["north", "south", "south"]}
@@ -183,25 +196,41 @@ def count(
     >>> count(survey, "risk", ["low", "high"], by={"region": ["north", "south"]})
     TableCounts(2 groups, 2 categories, unit='record')
     """
-    declared = declare(categories, mapping, na_values)
+    declared = declare(categories, mapping, na_values, check_spelling(spelling))
     takes = {"other": declared.position(other, "other"), "nulls": declared.position(nulls, "nulls")}
-    grouping = grouping_of(by, declared.labels, impossible, other_groups)
-    question = Question(column, privacy_id, weight, declared, takes, strict, grouping)
-    reading = Reading(question.names, check_encoding(encoding, strict=strict), strict)
+    grouping = grouping_of(by, declared, impossible, other_groups)
+    question = CountingQuestion(column, privacy_id, weight, declared, takes, strict, grouping, one_row_per_person)
+    reading = LineReading(
+        question.names, check_encoding(encoding, strict=strict), strict, numbers=column if _may_be_refused(question) else None
+    )
     with opened(source, reading) as (table, rows):
         schema = within_engine("reading the table's schema", table.collect_schema)
         question.check_columns(schema)
         tally = within_engine("counting the table", aggregated, table, question, schema)
+        kind = kind_of(schema[column])
+        if kind == "text" and _is_refused(tally, question) and isinstance(source, (str, os.PathLike, IOBase)):
+            is_number = within_engine("looking for numbers", holds_numbers, table, column) if rows is None else rows.all_numbers
+            kind = "numbers" if is_number else kind
     if rows is not None and rows.trouble is not None:
         raise rows.trouble
-    counts = _settled(tally, 0 if rows is None else rows.unreadable, question, kind_of(schema[column]))
-    unit: Unit = "record" if privacy_id is None else "person"
+    counts = _settled(tally, 0 if rows is None else rows.unreadable, question, kind)
+    rule = question.rule
     if grouping.cells is None:
-        return CategoryCounts(counts[0], declared.labels, unit, question.rule)
-    return TableCounts(counts, grouping.cells, unit, tally.moves, strict, question.rule)
+        return CategoryCounts(counts[0], declared.labels, rule.unit, rule)
+    return TableCounts(counts, grouping.cells, rule.unit, tally.moves, strict, rule)
 
 
-def _settled(tally: Tally, unreadable: int, question: Question, kind: str | None) -> Counts:
+def _may_be_refused(question: CountingQuestion) -> bool:
+    """Whether undeclared values are in the way if there are some, which is never so in strict counting, and no category is a number."""
+    return question.takes["other"] is None and not question.strict and not question.declared.has_whole_numbers
+
+
+def _is_refused(tally: Tally, question: CountingQuestion) -> bool:
+    undeclared = (tally.codes % (len(question.declared.labels) + 2) == question.declared.other).any()
+    return bool(undeclared) and _may_be_refused(question)
+
+
+def _settled(tally: Tally, unreadable: int, question: CountingQuestion, kind: str | None) -> Counts:
     """The counts, a row a group, with nulls and other values where the caller wanted them; an error where nothing was said."""
     declared, grouping = question.declared, question.grouping
     if tally.bad_weights:
@@ -223,6 +252,9 @@ def _settled(tally: Tally, unreadable: int, question: Question, kind: str | None
     if homeless:
         words, in_shell = _complaint(question, homeless, kind)
         raise SourceError(words, in_shell=in_shell)
+    # Of someone with rows in several groups not all are looked at: a declared category may be among the others.
+    if not question.strict and found.any() and not found[:, :k].any() and not tally.moves:
+        raise SourceError(_no_declared_value(question))
     for option, position in question.takes.items():
         if position is not None:
             found[:, position] += found[:, codes[option]]
@@ -231,7 +263,7 @@ def _settled(tally: Tally, unreadable: int, question: Question, kind: str | None
     return counts
 
 
-def _possible(counts: Counts, question: Question) -> Counts:
+def _possible(counts: Counts, question: CountingQuestion) -> Counts:
     """The counts, none of them in an impossible cell: one there is an error or, strictly counted, goes to the group's other answers."""
     cells, place = question.grouping.cells, question.takes["other"]
     if cells is None or not cells.impossible:
@@ -248,47 +280,76 @@ def _possible(counts: Counts, question: Question) -> Counts:
     return counts
 
 
-def _homeless_groups(question: Question, column: int, is_null: bool) -> tuple[str, str]:
+def _no_declared_value(question: CountingQuestion) -> str:
+    """What to do where all that was found would go to what `other` and `nulls` name, as it does in a column that was not meant."""
+    labels = question.declared.labels
+    known = ", ".join(repr(shown(label)) for label in labels[:_SHOWN_LABELS]) + (", ..." if len(labels) > _SHOWN_LABELS else "")
+    return (
+        f"no value of column {question.column!r} is one of the declared categories {known}: is it the right column, and are the labels "
+        "spelt as in the file?"
+    )
+
+
+_SHOWN_LABELS = 5
+
+
+def _rules_left(given: tuple[str, ...]) -> tuple[str, str]:
+    """What the rules of spelling would do that were not given, in Python's words and in the shell's; empty where all were."""
+    left = tuple(rule for rule in SPELLING_RULES if rule not in given)
+    if left == SPELLING_RULES:
+        effect = "compare without blanks around them and capital letters"
+        return f"spelling={list(left)!r} {effect}", f"--trim and --ignore-case {effect}"
+    if not left:
+        return "", ""
+    effect = f"compares without {'blanks around them' if left == ('trim',) else 'capital letters'}"
+    return f"{left[0]!r} in spelling= {effect}", f"--{left[0].replace(' ', '-')} {effect}"
+
+
+def _homeless_groups(question: CountingQuestion, column: int, is_null: bool) -> tuple[str, str]:
     """What to do about values of a column that have no group, in Python's words and in the shell's.
 
     But for the column and the kind, it depends on public things alone.
     """
     name = question.grouping.columns[column].name
     found = _FOUND["nulls"] if is_null else "values outside the declared groups"
-    look = "" if is_null else "they are private, so not shown: look for capital letters, blanks and misspellings; "
-    options = f"other_groups={{{name!r}: ...}}", f"--other-group {name}=GROUP"
-    first, second = (
-        f"column {name!r} has {found}; {look}declare groups for them, or name the declared group that takes them with {option}; rows are "
-        "never dropped"
-        for option in options
-    )
-    return first, second
+
+    def words(spelling: str, takes: str) -> str:
+        look = "" if is_null else f"they are private, so not shown{': ' if spelling else ''}{spelling}; "
+        return (
+            f"column {name!r} has {found}; {look}declare groups for them, or name the declared group that takes them with {takes}; rows "
+            "are never dropped"
+        )
+
+    in_python, in_shell = _rules_left(question.declared.spelling)
+    return words(in_python, f"other_groups={{{name!r}: ...}}"), words(in_shell, f"--other-group {name}=GROUP")
 
 
-def _complaint(question: Question, homeless: list[str], kind: str | None) -> tuple[str, str]:
+def _complaint(question: CountingQuestion, homeless: list[str], kind: str | None) -> tuple[str, str]:
     """What to do about undeclared values or nulls, in Python's words and in the shell's.
 
-    But for the kind of both, it depends on public things alone.
+    But for the kind of both, and whether texts are all numbers, it depends on public things alone.
     """
     found = " and ".join(_FOUND[option] for option in homeless)
 
-    def words(mapping: str, na_values: str, one: str, takes: str) -> str:
+    def words(spelling: str, mapping: str, na_values: str, takes: str) -> str:
         look = ""
-        if "other" in homeless:
+        if "other" in homeless and kind != "text":
+            look = f"the column holds {kind}: declare every one that occurs, or make bands of them first; "
+        elif "other" in homeless:
             look = (
-                f"they are private, so not shown: look for capital letters, blanks and misspellings, which {mapping} maps to a category, "
-                f"and for marks of missing answers, which {na_values} names; "
+                f"they are private, so not shown: {spelling}{', and ' if spelling else ''}{na_values} names marks of missing answers; "
+                f"spellings that you find by looking are corrected in the data, not by {mapping}, which is published; "
             )
         if "other" in homeless and kind == "text" and question.declared.has_whole_numbers:
-            look += f"a number is compared as it is written, so 1.0 is not 1: declare 1.0, or map it with {one}; "
+            look += "a number is compared as it is written, so 1.0 is not 1: declare it as it is written; "
         homes = " and ".join(takes.format(option) for option in homeless)
         return (
             f"column {question.column!r} has {found}; {look}declare categories for them, or name "
             f"the declared category that takes them with {homes}; rows are never dropped"
         )
 
-    in_python = words("mapping=", "na_values=", "mapping={'1.0': '1'}", "{}=...")
-    return in_python, words("--map VALUE=CATEGORY", "--na-values", "--map 1.0=1", "--{} CATEGORY")
+    in_python, in_shell = _rules_left(question.declared.spelling)
+    return words(in_python, "mapping=", "na_values=", "{}=..."), words(in_shell, "--map", "--na-values", "--{} CATEGORY")
 
 
 _FOUND = {"other": "values outside the declared categories", "nulls": "nulls (missing values; a blank line of a CSV file is one)"}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from discreet.data import scratch
 from discreet.data.engines import within_engine
-from discreet.data.lines import DELIMITERS, Opener, Reading, TextRows, check_names
+from discreet.data.lines import DELIMITERS, LineReading, Opener, TextRows, check_names
 from discreet.errors import InvalidInputError, SourceError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class FileTable:
 
 
 @contextmanager
-def opened(source: str | os.PathLike[str] | BinaryIO, reading: Reading) -> Iterator[FileTable]:
+def opened(source: str | os.PathLike[str] | BinaryIO, reading: LineReading) -> Iterator[FileTable]:
     """The files that a path or pattern stands for, or a stream of CSV, as one lazy table that has the columns."""
     if isinstance(source, (str, os.PathLike)):
         files, reader = _files(os.fspath(source))
@@ -58,7 +58,7 @@ def _started(resources: ExitStack) -> "DuckDBPyConnection":
         raise SourceError(f"starting DuckDB failed, and nothing was read: {' '.join(str(error).split())}") from error
 
 
-def _in_python(connection: "DuckDBPyConnection", texts: list[Opener], reading: Reading) -> FileTable:
+def _in_python(connection: "DuckDBPyConnection", texts: list[Opener], reading: LineReading) -> FileTable:
     rows = TextRows(texts, reading)
     return FileTable(within_engine("reading rows", connection.from_arrow, rows.reader()), rows)
 
@@ -80,7 +80,7 @@ def _connected(place: str) -> "DuckDBPyConnection":
     return connection
 
 
-_Reader = Callable[["DuckDBPyConnection", list[str], Reading], FileTable]
+_Reader = Callable[["DuckDBPyConnection", list[str], LineReading], FileTable]
 
 
 def _files(path: str) -> tuple[list[str], _Reader]:
@@ -89,17 +89,19 @@ def _files(path: str) -> tuple[list[str], _Reader]:
     try:
         expanded = str(Path(path).expanduser())
         matches = [expanded] if Path(expanded).exists() else sorted(glob(expanded, recursive=True))  # noqa: PTH207 - absolute patterns
+        found = _once([Path(name) for name in matches if Path(name).is_file()])
     except RuntimeError:
         raise SourceError("the path begins with the home directory of a user who is not known here") from None
     except (OSError, ValueError):
         raise SourceError("the path cannot be looked up: it is too long or not a path, or its folder may not be read") from None
     if Path(expanded).is_dir():
         raise SourceError(f"{path!r} is a directory; name its files with a pattern, such as 'directory/*.parquet'")
-    found = [name for name in matches if Path(name).is_file()]
     if not found:
         where = str(Path(expanded).absolute())
         raise SourceError(f"no file matches {where!r}" if any(c in path for c in "*?[") else f"there is no file {where!r}")
     endings = {_ending(name) for name in found}
+    if endings & _SPREADSHEETS:
+        raise SourceError("spreadsheets are not read: save the sheet as CSV (UTF-8), or read it with pandas or polars and count the table")
     readers = {reader for ending in endings for reader, known in _READERS.items() if ending in known}
     if len(readers) != 1 or not all(any(ending in known for known in _READERS.values()) for ending in endings):
         allowed = " ".join(ending for known in _READERS.values() for ending in known)
@@ -107,20 +109,48 @@ def _files(path: str) -> tuple[list[str], _Reader]:
     return found, readers.pop()
 
 
+def _once(files: list[Path]) -> list[str]:
+    """Each file once, whatever links and patterns lead to it: rows that are read twice are protected half as much as is promised."""
+    found: dict[object, str] = {}
+    for file in files:
+        known = file.stat()
+        key = (known.st_dev, known.st_ino) if known.st_nlink > 1 else file.resolve()
+        found.setdefault(key, str(file.absolute()))  # from the root on: DuckDB takes a name that begins with file: for an address
+    return list(found.values())
+
+
 def _ending(name: str) -> str:
     path = Path(name)
     return Path(path.stem).suffix.lower() if path.suffix.lower() in (".gz", ".zst") else path.suffix.lower()
 
 
-def _parquet(connection: "DuckDBPyConnection", files: list[str], reading: Reading) -> FileTable:
+def _parquet(connection: "DuckDBPyConnection", files: list[str], reading: LineReading) -> FileTable:
     if reading.strict:
         return FileTable(within_engine("reading Parquet files", _parquet_by_arrow, connection, files, reading.columns))
-    for file in files if len(files) > 1 else ():
-        one = within_engine("reading a Parquet file", connection.read_parquet, escape(file))
-        check_names(one.columns, reading.columns, " in one of the files")
+    for file in files:
+        found = within_engine("reading the columns of a Parquet file", _parquet_names, file)
+        if len(files) > 1:
+            check_names(found, reading.columns, " in one of the files")
+        one = within_engine("reading a Parquet file", connection.read_parquet, escape(file), hive_partitioning=False)
+        _check_not_renamed(found, one.columns, reading.columns, "a Parquet file")
     names = [escape(file) for file in files]
     table = within_engine("reading Parquet files", connection.read_parquet, names, union_by_name=True, hive_partitioning=False)
     return FileTable(table)
+
+
+def _parquet_names(file: str) -> list[str]:
+    from pyarrow import parquet
+
+    return list(parquet.read_schema(file).names)
+
+
+def _check_not_renamed(found: list[str], engine: list[str], columns: Columns, where: str) -> None:
+    """DuckDB renames columns that are called alike, capital letters aside, and would read one of them in the name's place."""
+    for name in columns:
+        if [i for i, other in enumerate(found) if other == name] != [i for i, other in enumerate(engine) if other == name]:
+            raise InvalidInputError(
+                f"{where} names the column {name!r} more than once, or has others that differ in capital letters only: rename them"
+            )
 
 
 def _parquet_by_arrow(connection: "DuckDBPyConnection", files: list[str], columns: Columns) -> "DuckDBPyRelation":
@@ -154,15 +184,16 @@ def _family(kind: "pa.DataType") -> object:
     return next((position for position, belongs in enumerate(families) if belongs(kind)), kind)
 
 
-def _csv(connection: "DuckDBPyConnection", files: list[str], reading: Reading) -> FileTable:
-    """Every cell as the text it is. Python reads what DuckDB would refuse or, as it does with blank lines, leave out."""
-    in_python = reading.strict or reading.encoding != "utf-8" or any(within_engine("reading a CSV file", _has_blank_line, f) for f in files)
-    if in_python:
-        return _in_python(connection, [partial(_bytes, file) for file in files], reading)
-    return FileTable(_csv_by_engine(connection, files, reading.columns))
+def _csv(connection: "DuckDBPyConnection", files: list[str], reading: LineReading) -> FileTable:
+    """Every cell as the text it is. Python reads what DuckDB would refuse, leave out or change."""
+    if not reading.strict and reading.encoding == "utf-8":
+        delimiter = _delimiter(files[0], reading.columns)
+        if all(within_engine("reading a CSV file", _is_read_alike, file, delimiter) for file in files):
+            return FileTable(_csv_by_engine(connection, files, delimiter, reading.columns))
+    return _in_python(connection, [partial(_bytes, file) for file in files], reading)
 
 
-def _csv_by_engine(connection: "DuckDBPyConnection", files: list[str], columns: Columns) -> "DuckDBPyRelation":
+def _csv_by_engine(connection: "DuckDBPyConnection", files: list[str], delimiter: str, columns: Columns) -> "DuckDBPyRelation":
     """A header, no comments and no skipped lines: nothing that a sniffer might drop or convert."""
 
     def read(names: list[str]) -> "DuckDBPyRelation":
@@ -179,18 +210,11 @@ def _csv_by_engine(connection: "DuckDBPyConnection", files: list[str], columns: 
             hive_partitioning=False,
         )
 
-    delimiter = _delimiter(files[0], columns)
     for file in files:
-        header = within_engine("reading the first line of a CSV file", _header, file, delimiter)
+        header = within_engine("reading the beginning of a CSV file", _header, file, delimiter)
         check_names(header, columns, " in the first line of the CSV file")
         one = within_engine("reading a CSV file", read, [file])
-        for name in columns:
-            # DuckDB renames columns that are called alike, capital letters aside, and would read one of them in the name's place.
-            if [i for i, found in enumerate(header) if found == name] != [i for i, found in enumerate(one.columns) if found == name]:
-                raise InvalidInputError(
-                    f"the first line of the CSV file names the column {name!r} more than once, or another that differs in capital letters "
-                    "only: rename one of them"
-                )
+        _check_not_renamed(header, one.columns, columns, "the first line of the CSV file")
     return within_engine("reading CSV files", read, files)
 
 
@@ -198,7 +222,7 @@ def _delimiter(file: str, columns: Columns) -> str:
     """The delimiter that finds the most of the columns in the header; a header is public, so the choice does not depend on the data."""
 
     def found(delimiter: str) -> int:
-        header = within_engine("reading the first line of a CSV file", _header, file, delimiter)
+        header = within_engine("reading the beginning of a CSV file", _header, file, delimiter)
         return len(set(columns) & set(header))
 
     return max(DELIMITERS, key=found)
@@ -207,12 +231,12 @@ def _delimiter(file: str, columns: Columns) -> str:
 def _header(file: str, delimiter: str) -> list[str]:
     """The cells of the first line. They are data if the file has no header, and so never shown."""
     with _bytes(file) as stream, TextIOWrapper(stream, "utf-8-sig", newline="") as text:
-        for cells in csv.reader(iter(lambda: text.readline(_LONGEST_LINE), ""), delimiter=delimiter):
+        for cells in csv.reader(iter(lambda: text.readline(_LONGEST_HEADER), ""), delimiter=delimiter):
             return cells
     raise SourceError("the CSV file is empty; its first line must name the columns")
 
 
-_LONGEST_LINE = 1 << 20
+_LONGEST_HEADER = 1 << 20
 
 
 def _bytes(file: str) -> BinaryIO:
@@ -222,21 +246,37 @@ def _bytes(file: str) -> BinaryIO:
     return cast("BinaryIO", BufferedReader(input_stream(file, compression)))
 
 
-def _has_blank_line(file: str) -> bool:
-    """Whether two line breaks follow each other: a blank line, or a break within a cell in quotes, which Python's reader tells apart."""
+def _is_read_alike(file: str, delimiter: str) -> bool:
+    """Whether DuckDB reads a CSV file as Python does, by what stands in it; where that is not certain, Python reads it.
+
+    DuckDB leaves out blank lines and blanks beside quotes, and takes a line with an empty cell too many. Where a line ends in a
+    delimiter, which the delimiters of a file without quotes tell apart from an empty last cell, they are counted. Two line breaks in a
+    row may also be within a cell in quotes.
+    """
+    mark = delimiter.encode()
+    differs = (b"\n\n", b"\n\r\n", b"\r\r", b'" ', b' "')
+    ends = has_quotes = False
+    delimiters = feeds = returns = 0
+    last = b""
     with _bytes(file) as stream:
-        end = b""
-        while chunk := stream.read(_CHUNK):
-            if any(breaks in end + chunk for breaks in (b"\n\n", b"\n\r\n", b"\r\r")):
-                return True
-            end = chunk[-2:]
-    return False
+        while chunk := stream.read(_READ_BYTES):
+            seen = last + chunk
+            if any(pattern in seen for pattern in differs):
+                return False
+            ends = ends or mark + b"\n" in seen or mark + b"\r" in seen
+            has_quotes = has_quotes or b'"' in chunk
+            delimiters += chunk.count(mark)
+            feeds, returns = feeds + chunk.count(b"\n"), returns + chunk.count(b"\r")
+            last = seen[-2:]
+    lines = (feeds or returns) + (not last.endswith((b"\n", b"\r")))
+    cells = len(_header(file, delimiter))
+    return not (ends or last.endswith(mark)) or (not has_quotes and delimiters == lines * (cells - 1))
 
 
-_CHUNK = 1 << 20
+_READ_BYTES = 1 << 20
 
 
-def _json(connection: "DuckDBPyConnection", files: list[str], reading: Reading) -> FileTable:
+def _json(connection: "DuckDBPyConnection", files: list[str], reading: LineReading) -> FileTable:
     """Values as text, before any of them can be taken for a date or a number."""
     if reading.strict:
         if any(_ending(file) == ".json" for file in files):
@@ -251,6 +291,7 @@ def _json(connection: "DuckDBPyConnection", files: list[str], reading: Reading) 
     return FileTable(table)
 
 
+_SPREADSHEETS = {".xlsx", ".xls", ".xlsm", ".ods"}
 _READERS: Mapping[_Reader, tuple[str, ...]] = {
     _csv: (".csv", ".tsv", ".txt"),
     _json: (".json", ".jsonl", ".ndjson"),

@@ -8,12 +8,14 @@ of rows depends on the number of lines alone. Otherwise the first row that canno
 import codecs
 import csv
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from io import BufferedIOBase, TextIOWrapper
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
+from discreet.data.categories import NUMBER
 from discreet.data.engines import RAGGED
 from discreet.errors import DiscreetError, InvalidInputError, SourceError
 from discreet.validation import shown
@@ -27,12 +29,14 @@ _LONGEST_LINE = 1 << 24
 _MOST_ROWS, _MOST_CHARACTERS = 8192, 1 << 26
 """Of a batch: Arrow's arrays of text hold 2**31 bytes."""
 
+_IS_NUMBER = re.compile(NUMBER)
+
 Row = list[str | None]
 Opener = Callable[[], AbstractContextManager[BinaryIO]]
 
 
 @dataclass(frozen=True)
-class Reading:
+class LineReading:
     """How text is to be read; all of it is public."""
 
     columns: tuple[str, ...]
@@ -40,6 +44,8 @@ class Reading:
     strict: bool = False
     form: Literal["csv", "json"] = "csv"
     """JSON means one object a line, and is read strictly only."""
+    numbers: str | None = None
+    """The column of which `TextRows.all_numbers` is to be known, if any."""
 
 
 def check_encoding(encoding: Any, *, strict: bool) -> str:
@@ -68,12 +74,14 @@ def check_stream(stream: Any) -> BinaryIO:
 class TextRows:
     """The rows of texts that name their columns, as batches for an engine, and what became of those that could not be read."""
 
-    def __init__(self, texts: Iterable[Opener], reading: Reading) -> None:
+    def __init__(self, texts: Iterable[Opener], reading: LineReading) -> None:
         self._texts, self._reading = list(texts), reading
         self.trouble: DiscreetError | None = None
         """Why reading ended early; what the engine has counted by then is void."""
         self.unreadable = 0
         """How many lines were unreadable, if read strictly. Private, like a count."""
+        self.all_numbers = reading.numbers is not None
+        """Whether every text of the column that the reading names, as far as it was read, is a number or empty. Private, like a count."""
 
     def reader(self) -> "RecordBatchReader":
         """The columns, as text, to be read once."""
@@ -99,14 +107,16 @@ class TextRows:
             self.trouble = SourceError(f"reading failed with {type(error).__name__}")
 
     def _rows(self, stream: BinaryIO) -> Iterator[Row]:
+        place = 0 if self._reading.numbers is None else self._reading.columns.index(self._reading.numbers)
         for row in _parsed(stream, self._reading):
             if row is None:
                 self.unreadable += 1
-            else:
-                yield row
+                continue
+            self.all_numbers = self.all_numbers and _IS_NUMBER.fullmatch((row[place] or "").strip(" ")) is not None
+            yield row
 
 
-def _parsed(stream: BinaryIO, reading: Reading) -> Iterator[Row | None]:
+def _parsed(stream: BinaryIO, reading: LineReading) -> Iterator[Row | None]:
     """The columns' cells of each row, None for one that is empty; None in place of a row that cannot be read."""
     if not reading.strict:
         text = _text_lines(stream, reading.encoding)
@@ -226,7 +236,7 @@ class _Layout:
                 yield [cells[place] or None for place in self.places]
 
 
-def _layout(line: str | None, reading: Reading) -> _Layout:
+def _layout(line: str | None, reading: LineReading) -> _Layout:
     """Read off the first line, which is public and, if the file has no header, data: so it is never shown."""
     if line is None:
         raise SourceError(

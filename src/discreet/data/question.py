@@ -1,6 +1,6 @@
 """What is to be counted: columns, declared categories and groups, and where nulls and undeclared values go. All of it is public."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,8 +48,8 @@ class Grouping:
         return sum((column.home or 0) * stride for column, stride in zip(self.columns, self.strides, strict=False))
 
 
-def grouping_of(by: Any, categories: tuple[Hashable, ...], impossible: Iterable[Any], other_groups: Any) -> Grouping:
-    """The groups that a caller declares; none if `by` is None."""
+def grouping_of(by: Any, answers: Declared, impossible: Iterable[Any], other_groups: Any) -> Grouping:
+    """The groups that a caller declares, spelt by the rules of the answers; none if `by` is None."""
     homes = {} if other_groups is None else other_groups
     if not isinstance(homes, Mapping):
         raise InvalidInputError("other_groups must say which group takes a column's other values, such as {'region': 'elsewhere'}")
@@ -57,13 +57,13 @@ def grouping_of(by: Any, categories: tuple[Hashable, ...], impossible: Iterable[
         if homes or not _is_empty(impossible):
             raise InvalidInputError("impossible and other_groups are about the groups of a table: say which there are, with by=")
         return Grouping()
-    cells = cells_of(by, categories, impossible)
+    cells = cells_of(by, answers.labels, impossible)
     for name in homes:
         if name not in cells.groups.columns:
             raise InvalidInputError(f"other_groups must name columns of by; {shown(name)!r} is not one")
     columns = []
     for name, labels in zip(cells.groups.columns, cells.groups.labels, strict=True):
-        declared = declare_groups(name, labels)
+        declared = declare_groups(name, labels, answers.spelling)
         home = declared.index(homes[name]) if name in homes else None
         if name in homes and home is None:
             raise InvalidInputError(
@@ -78,7 +78,7 @@ def _is_empty(listed: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Question:
+class CountingQuestion:
     """What is to be counted, and how."""
 
     column: str
@@ -89,6 +89,8 @@ class Question:
     """The category that each of `other` and `nulls` names; None for an error."""
     strict: bool
     grouping: Grouping = field(default_factory=Grouping)
+    one_row_per_person: bool = False
+    """Whether every row is another person's, which is declared and not checked."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, str) or not isinstance(self.privacy_id, str | None) or not isinstance(self.weight, str | None):
@@ -103,8 +105,12 @@ class Question:
             raise InvalidInputError("privacy_id and weight do not go together: a row that stands for many records is not one person's")
         if not {column.name for column in self.grouping.columns}.isdisjoint((self.column, self.privacy_id, self.weight)):
             raise InvalidInputError("by must name other columns than the one to count, privacy_id and weight")
-        if not isinstance(self.strict, bool):
-            raise InvalidInputError("strict must be True or False")
+        if not isinstance(self.strict, bool) or not isinstance(self.one_row_per_person, bool):
+            raise InvalidInputError("strict and one_row_per_person must be True or False")
+        if self.one_row_per_person and (self.privacy_id is not None or self.weight is not None):
+            other, why = ("privacy_id", "it says whose a row is") if self.weight is None else ("weight", "a row stands for many records")
+            fault = f"{why}, so that one row per person is not declared as well; leave out one of the two"
+            raise InvalidInputError(f"{other}: {fault}", in_shell=f"--{other.replace('_', '-')}: {fault}")
         if self.strict:
             self._check_strict()
 
@@ -115,6 +121,8 @@ class Question:
                 "strict counting refuses nothing for what the data say, so other and nulls must both name a declared category "
                 "(in the shell, --other and --nulls)"
             )
+        if self.declared.spelling:
+            raise InvalidInputError("strict and spelling do not go together: of some texts an engine cannot tell the capital letters")
         if self.weight is not None:
             raise InvalidInputError("strict and weight do not go together: whether a weight is a whole number can only be refused")
         if any(column.home is None for column in self.grouping.columns):
@@ -153,6 +161,8 @@ class Question:
             mapping=tuple((value, labels[code]) for value, code in self.declared.aliases if code < len(labels)),
             other_groups=tuple((column.name, column.declared.labels[home]) for column, home in homes if home is not None),
             strict=self.strict,
+            one_row_per_person=self.one_row_per_person,
+            spelling=self.declared.spelling,
         )
 
     def check_columns(self, schema: Mapping[str, nw.dtypes.DType]) -> None:

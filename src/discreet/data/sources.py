@@ -10,12 +10,12 @@ import narwhals.stable.v2 as nw
 
 from discreet.data import files
 from discreet.data.engines import within_engine
-from discreet.data.lines import Reading, TextRows, check_stream
+from discreet.data.lines import LineReading, TextRows, check_stream
 from discreet.errors import InvalidInputError
 
 
 @contextmanager
-def opened(source: Any, reading: Reading) -> Iterator[tuple[nw.LazyFrame[Any], TextRows | None]]:
+def opened(source: Any, reading: LineReading) -> Iterator[tuple[nw.LazyFrame[Any], TextRows | None]]:
     """The source as a lazy table and, where Python reads its rows, what to ask about them afterwards."""
     if isinstance(source, (str, os.PathLike, IOBase)):
         with files.opened(check_stream(source) if isinstance(source, IOBase) else source, reading) as found:

@@ -1,34 +1,32 @@
-"""One category's probability where the total is private: a mixture of Betas over counts and few totals (docs/inference_proofs.md).
+"""One category's probability where the total is private: a mixture of Betas over counts and few totals (docs/proofs/inference.md).
 
 Given a total, the sum over counts is fast (`BetaRows`). As a function of the total it is smooth but for few places, so that a sum over
 totals is done on the nodes of `total_nodes`, whose weights sum polynomials exactly under the posterior of the total.
 """
 
 from collections.abc import Hashable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
-from discreet.inference.runs import kept, values_at
+from discreet.inference.any_total_law import LawOfAnyTotal
+from discreet.inference.runs import values_at
 from discreet.inference.total_nodes import nodes_of, on_nodes, stretches
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import BetaRows, Block
+from discreet.numerics.tails import kept
 
-if TYPE_CHECKING:
-    from discreet.inference.any_total_counts import CountsOfAnyTotal
-
-_LEFT_OUT = 1e-12
+_OUTER_TOTALS = 1e-12
 """Posterior probability of the totals that are left out at either end, and of the counts left out at either end."""
-_ROWS = 128
+_MATRIX_NODES = 128
 """Nodes whose counts are held as one matrix."""
 _TOGETHER = 8
 """Up to so many categories share the nodes of the total."""
 
 
-def probability_law(counts: "CountsOfAnyTotal", category: int, a: float, b: float, label: Hashable) -> BetaMixture:
+def probability_law(counts: LawOfAnyTotal, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
     """The distribution of one category's probability: Beta(a + x, b + n - x) over counts x and nodes n of the total."""
     n, share, dropped = _total_nodes(counts, category)
     low, high = counts.windows[category]
@@ -37,10 +35,10 @@ def probability_law(counts: "CountsOfAnyTotal", category: int, a: float, b: floa
             f"the noise leaves {len(n) * (high - low + 1):,} pairs of a count and a total possible; means and intervals are "
             f"computed from up to {limits.MIXTURE_CELLS:,}. Less noise (a larger epsilon) needs fewer"
         )
-    first, last, left = kept(counts.marginal(category).value, _LEFT_OUT)
+    first, last, left = kept(counts.marginal(category).value, _OUTER_TOTALS)
     blocks = []
     for block in _blocks(counts, category, n, share, (low + first, low + last)):
-        column, tail = block.weights.sum(axis=0), _LEFT_OUT * len(block.totals) / len(n)
+        column, tail = block.weights.sum(axis=0), _OUTER_TOTALS * len(block.totals) / len(n)
         if column.sum() > tail:
             at, end, more = kept(column, tail)
             blocks.append(Block(block.first + at, block.totals, block.weights[:, at : end + 1]))
@@ -50,13 +48,13 @@ def probability_law(counts: "CountsOfAnyTotal", category: int, a: float, b: floa
     return BetaRows(blocks, a, b, label, min(1.0, counts.omitted + dropped + left))
 
 
-def joint_weights(counts: "CountsOfAnyTotal", category: int, n: Counts, ends: tuple[int, int]) -> Block:
+def joint_weights(counts: LawOfAnyTotal, category: int, n: Counts, ends: tuple[int, int]) -> Block:
     """The law of one count between two ends given each of these totals, a row each."""
     blocks = list(_blocks(counts, category, n, np.ones(len(n)), ends))
     return Block(ends[0], np.concatenate([block.totals for block in blocks]), np.concatenate([block.weights for block in blocks]))
 
 
-def _blocks(counts: "CountsOfAnyTotal", category: int, n: Counts, share: Floats, ends: tuple[int, int]) -> Iterator[Block]:
+def _blocks(counts: LawOfAnyTotal, category: int, n: Counts, share: Floats, ends: tuple[int, int]) -> Iterator[Block]:
     """For nodes (rows) and the counts between two ends (columns) their weight: the node's share times the law of the count given n."""
     first, last = ends
     for segment in counts.segments:
@@ -76,19 +74,19 @@ def _row_slices(n: Counts) -> Iterator[slice]:
     """Consecutive totals that are neither many nor far from each other: `BetaRows` is fast where they are of one size."""
     start = 0
     while start < len(n):
-        end = min(start + _ROWS, int(np.searchsorted(n, 2 * n[start] + _ROWS, side="right")))
+        end = min(start + _MATRIX_NODES, int(np.searchsorted(n, 2 * n[start] + _MATRIX_NODES, side="right")))
         yield slice(start, end)
         start = end
 
 
-def _total_nodes(counts: "CountsOfAnyTotal", category: int) -> tuple[Counts, Floats, float]:
+def _total_nodes(counts: LawOfAnyTotal, category: int) -> tuple[Counts, Floats, float]:
     """Totals and weights that stand for the law of the total in the sums of this category; and the probability left out."""
     together = len(counts.windows) <= _TOGETHER
     known = counts.nodes.get(0 if together else category)
     if known is not None:
         return known
     sizes = counts.sizes
-    first, last, dropped = kept(sizes.value, _LEFT_OUT)
+    first, last, dropped = kept(sizes.value, _OUTER_TOTALS)
     weight = sizes.value[first : last + 1]
     categories = range(len(counts.windows)) if together else [category]
     probes = np.concatenate([counts.probes(i)[:, first : last + 1] for i in categories])
@@ -98,7 +96,7 @@ def _total_nodes(counts: "CountsOfAnyTotal", category: int) -> tuple[Counts, Flo
     return found
 
 
-def _bends(counts: "CountsOfAnyTotal", first: int) -> Counts:
+def _bends(counts: LawOfAnyTotal, first: int) -> Counts:
     """Where the noisy counts of all categories, or of all but one, add up, from the first total on: laws may bend there."""
     rows = np.maximum(counts.centres, 0)
     sums = [row.sum() - np.append(0, row if len(row) <= _TOGETHER else []) for row in rows]

@@ -1,4 +1,4 @@
-"""Contrasts of two categories of one distribution, which depend on each other (docs/inference_proofs.md).
+"""Contrasts of two categories of one distribution, which depend on each other (docs/proofs/inference.md).
 
 Given the counts, s = θ_a + θ_b and v = θ_a/(θ_a + θ_b) are independent, Beta(α_a + α_b + u, ...) with u = x_a + x_b and
 Beta(α_a + x_a, α_b + x_b). So p(s, v) = Σ_u f(s; u) g(v; u). The ratio θ_a/θ_b is the odds of v, and for the difference s (2v - 1) and
@@ -17,14 +17,15 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.inference.contrasts import Contrast, Quantity, raw_moments, resolved
-from discreet.inference.runs import Run, kept, values_at
+from discreet.inference.runs import Run, values_at
 from discreet.model.beta_rows import Block
 from discreet.model.log_odds import BetaFamily, JointLaw, check_nodes, joined_density, panel_edges, short_law, single_law
+from discreet.numerics.incomplete_beta import BELOW_ONE
+from discreet.numerics.tails import kept
 
-_NEARLY_ONE = 1.0 - 2.0**-53
 _NO_WEIGHT = 1e-20
 """Weight of counts, relative to all, that is left out of means."""
-_LEFT_OUT = 1e-15
+_OUTER_COUNTS = 1e-15
 """Probability of counts that are left out at either end."""
 
 
@@ -54,7 +55,7 @@ class PairWeights:
         """Without cells and rows of nearly no probability; the weights in `rest` add up to 1, so that those of `split` are a law."""
         given = self.rest.sum(axis=1)
         weights = self.split * given[:, None]
-        weights = np.where(weights > _LEFT_OUT / weights.size * float(weights.sum()), weights, 0.0)
+        weights = np.where(weights > _OUTER_COUNTS / weights.size * float(weights.sum()), weights, 0.0)
         used = weights.any(axis=1)
         rest = self.rest[used] / given[used, None]
         return PairWeights(self.totals[used], self.low, weights[used], self.rest_rows[used], self.rest_columns, rest)
@@ -62,7 +63,7 @@ class PairWeights:
 
 def middle_part(factor: Run, law: Run) -> Run:
     """A factor's values where a law, that of the count, has nearly all its probability."""
-    first, last, _ = kept(law.value, _LEFT_OUT * float(law.value.sum()))
+    first, last, _ = kept(law.value, _OUTER_COUNTS * float(law.value.sum()))
     return Run(law.low + first, values_at(factor, law.low + first, last - first + 1))
 
 
@@ -83,7 +84,7 @@ def check_pairs(rows: int, columns: int) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Pair:
+class _CategoryPair:
     """Two categories' joint law, with the prior parameters of the first, of the second and of all others together."""
 
     parts: list[PairWeights]
@@ -126,7 +127,7 @@ class _Pair:
         return float(sum(family.moments(m, -m).sum() for family in self.of_split)) / self.mass
 
     def odds_moment(self, m: int) -> float:
-        """The first or second moment of the odds ratio, from that of each Dirichlet (docs/inference_proofs.md)."""
+        """The first or second moment of the odds ratio, from that of each Dirichlet (docs/proofs/inference.md)."""
         used = [part.split > _NO_WEIGHT * self.mass for part in self.parts]
         terms = sum(int(held.sum()) * part.rest.shape[1] for held, part in zip(used, self.parts, strict=True))
         if terms > limits.CONTRAST_CELLS:
@@ -167,12 +168,12 @@ def category_contrast(
         names: of the two categories.
         omitted: an upper bound on the probability of counts that were left out.
     """
-    pair = _Pair([part.trimmed() for part in parts], *prior)
-    left_out = omitted + 8.0 * _LEFT_OUT
+    pair = _CategoryPair([part for part in map(PairWeights.trimmed, parts) if len(part.totals)], *prior)
+    left_out = omitted + 8.0 * _OUTER_COUNTS
     return _of_two(pair, names, left_out) if prior[2] == 0.0 else _of_many(pair, names, left_out)
 
 
-def _of_two(pair: _Pair, names: tuple[Hashable, Hashable], omitted: float) -> Contrast:
+def _of_two(pair: _CategoryPair, names: tuple[Hashable, Hashable], omitted: float) -> Contrast:
     """There are no others: s = 1, and all contrasts are functions of v."""
 
     def build(finer: float) -> JointLaw:
@@ -184,7 +185,7 @@ def _of_two(pair: _Pair, names: tuple[Hashable, Hashable], omitted: float) -> Co
     spread = np.tanh(0.5 * law.second.nodes)
 
     def below(t: float) -> float:
-        return law.second_below(2.0 * float(np.arctanh(np.clip(t, -_NEARLY_ONE, _NEARLY_ONE))))
+        return law.second_below(2.0 * float(np.arctanh(np.clip(t, -BELOW_ONE, BELOW_ONE))))
 
     def moments() -> tuple[float, float]:
         mean = law.mean(second=spread)
@@ -205,7 +206,7 @@ def _of_two(pair: _Pair, names: tuple[Hashable, Hashable], omitted: float) -> Co
     )
 
 
-def _of_many(pair: _Pair, names: tuple[Hashable, Hashable], omitted: float) -> Contrast:
+def _of_many(pair: _CategoryPair, names: tuple[Hashable, Hashable], omitted: float) -> Contrast:
     law, error = resolved(pair.law)
     low, high = (float(end) for end in law.second.edges[[0, -1]])
     most = float(expit(law.first.edges[-1]))
@@ -244,7 +245,7 @@ def _difference_below(law: JointLaw, t: float) -> float:
     def inverse(y: Floats) -> Floats:
         return np.asarray(2.0 * side * np.arctanh(size / expit(y)))
 
-    found = law.probability(boundary, inverse, [0.0, side * float(2.0 * np.arctanh(min(size, _NEARLY_ONE)))])
+    found = law.probability(boundary, inverse, [0.0, side * float(2.0 * np.arctanh(min(size, BELOW_ONE)))])
     return found if side > 0.0 else 1.0 - found
 
 

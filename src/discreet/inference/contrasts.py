@@ -1,4 +1,4 @@
-"""Contrasts: what is known about the difference, the ratio and the odds ratio of two probabilities (docs/inference_proofs.md).
+"""Contrasts: what is known about the difference, the ratio and the odds ratio of two probabilities (docs/proofs/inference.md).
 
 `independent_contrast` compares two probabilities that nothing ties together, such as those of two groups whose sizes are public, or of
 which nothing is public. `coupled_contrast` compares two groups that a public total ties together. `category_contrasts` compares two
@@ -17,21 +17,22 @@ from discreet import limits
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.runs import Run
-from discreet.inference.total_nodes import Stretch, nodes_of, on_nodes, stretches
+from discreet.inference.total_nodes import TotalsStretch, nodes_of, on_nodes, stretches
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import Block
 from discreet.model.dirichlet import equal_tailed
 from discreet.model.log_odds import BetaFamily, JointLaw, check_nodes, joined_density, panel_edges, product_law, short_law
-from discreet.text import evenly, html_fields, html_table, plain
+from discreet.numerics.roots import crossing
+from discreet.text import chance, evenly, html_fields, html_table, plain
 from discreet.validation import check_levels
 
-_GOOD, _ENOUGH = 1e-12, 1e-10
+_SMALL_PANEL_ERROR, _LARGEST_PANEL_ERROR = 1e-12, 1e-10
 """Errors of probabilities: below the first, panels are not made finer; above the second, the law is refused."""
-_FINER = (1.0, 2.0, 4.0)
+_FINER_PANELS = (1.0, 2.0, 4.0)
 """What the lengths of panels are divided by until they are good."""
 _STEP = 1e-15
 """How closely quantiles are searched for, on the scale of the difference or of the logarithm of a ratio."""
-_ROUNDING = 1e-14
+_UNFOLLOWED = 1e-14
 """Differences of probabilities that a search does not follow."""
 _UNLIKELY = 1e-14
 """Probability of sizes and counts of a group that are left out."""
@@ -93,8 +94,6 @@ class Quantity:
             return np.exp(inner) if self.logarithmic else inner
 
     def _quantile(self, q: float) -> float:
-        from scipy.optimize import brentq  # slow to load
-
         low, high = self.ends
         if q in (0.0, 1.0):
             return (-np.inf if q == 0.0 else np.inf) if self.logarithmic else 2.0 * q - 1.0
@@ -105,9 +104,9 @@ class Quantity:
 
         def excess(x: float) -> float:
             found = self.below(x) - q
-            return found if abs(found) > _ROUNDING else 0.0
+            return found if abs(found) > _UNFOLLOWED else 0.0
 
-        return float(brentq(excess, low, high, xtol=_STEP, rtol=4.0 * np.finfo(float).eps))
+        return crossing(excess, low, high, _STEP)
 
     def interval(self, mass: float = 0.95) -> tuple[float, float]:
         """The equal-tailed interval that holds this much probability."""
@@ -115,7 +114,7 @@ class Quantity:
 
     def _shown(self) -> tuple[str, str]:
         """The median, and the interval with 95 %, in words."""
-        return evenly([(self.median(), *self.interval(0.95))])[0]
+        return evenly([(self.median(), *self.interval(0.95))], ratios=self.logarithmic)[0]
 
     def _repr_html_(self) -> str:
         return html_fields(self.name, dict(zip(("median", "95 % interval"), self._shown(), strict=True)))
@@ -150,11 +149,11 @@ class Contrast:
         return f"{plain(self.names[0])} against {plain(self.names[1])}"
 
     def __repr__(self) -> str:
-        return f"Contrast({self._title}; {'; '.join(map(repr, self._quantities))}; the first is larger: {self.probability:.4g})"
+        return f"Contrast({self._title}; {'; '.join(map(repr, self._quantities))}; the first is larger: {chance(self.probability)})"
 
     def _repr_html_(self) -> str:
         rows = ((quantity.name, *quantity._shown()) for quantity in self._quantities)
-        caption = f"{self._title}: the first is larger with probability {self.probability:.4g}"
+        caption = f"{self._title}: the first is larger with probability {chance(self.probability)}"
         return html_table(caption, ("contrast", "median", "95 % interval"), rows)
 
 
@@ -260,7 +259,7 @@ def coupled_contrast(
     return _of_two_groups(names, law, min(1.0, error), ((first.a, first.b), (second.a, second.b)), moment)
 
 
-def _on_few_sizes(group: CoupledGroup, chance: Floats) -> tuple[BetaFamily, list[Stretch]]:
+def _on_few_sizes(group: CoupledGroup, chance: Floats) -> tuple[BetaFamily, list[TotalsStretch]]:
     """A group's laws given its size for a few sizes that stand for all, whose probabilities are given; without counts that are unlikely.
 
     A law is smooth in the size where its mean, its square and that of 1/(1 + count) are.
@@ -276,7 +275,7 @@ def _on_few_sizes(group: CoupledGroup, chance: Floats) -> tuple[BetaFamily, list
     if (np.diff(block.totals) == 1).all():
         parts = stretches(chance, probes)
     else:
-        parts = [Stretch(slice(None), np.arange(len(law)), np.eye(len(law)), 0.0)]
+        parts = [TotalsStretch(slice(None), np.arange(len(law)), np.eye(len(law)), 0.0)]
     nodes = nodes_of(parts)
     likely = law[nodes] * on_nodes(chance, parts)[:, None] > _UNLIKELY / law[nodes].size
     return Block(block.first, block.totals[nodes], np.where(likely, law[nodes], 0.0)).family(group.a, group.b), parts
@@ -284,10 +283,10 @@ def _on_few_sizes(group: CoupledGroup, chance: Floats) -> tuple[BetaFamily, list
 
 def resolved(build: Callable[[float], JointLaw]) -> tuple[JointLaw, float]:
     """The law on panels that are fine enough, and about how much probability it is off."""
-    for finer in _FINER:
+    for finer in _FINER_PANELS:
         law = build(finer)
         error = law.roughness + abs(law.mass - 1.0)
-        if error <= _GOOD or (finer == _FINER[-1] and error <= _ENOUGH):
+        if error <= _SMALL_PANEL_ERROR or (finer == _FINER_PANELS[-1] and error <= _LARGEST_PANEL_ERROR):
             return law, error
     raise TooLargeError("floats do not hold this contrast to ten digits, as with very many records: compare draws instead")
 

@@ -1,4 +1,4 @@
-"""Covariances of the probabilities of categories, from the law of their true counts (docs/reading.md).
+"""Covariances of the probabilities of categories, from the law of their true counts (docs/howto/reading.md).
 
 Given counts x of total n the probabilities are Dir(a + x), so with y = a + x, N = A + n and m the means,
 
@@ -7,18 +7,14 @@ Given counts x of total n the probabilities are Dir(a + x), so with y = a + x, N
 Everything is taken relative to means of counts and totals, so that nothing large is subtracted where there are many records.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.special import logsumexp
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
+from discreet.inference.any_total_law import LawOfAnyTotal, TotalSegment
 from discreet.inference.runs import Run, added, completed, sum_of, values_at
-
-if TYPE_CHECKING:
-    from discreet.inference.any_total_counts import CountsOfAnyTotal, Segment
 
 
 def listed_covariance(points: Counts, probability: Floats, a: Floats) -> Floats:
@@ -31,7 +27,7 @@ def listed_covariance(points: Counts, probability: Floats, a: Floats) -> Floats:
     return np.asarray(found + np.diag((probability / (total[:, 0] + 1.0)) @ share))
 
 
-def segment_covariance(counts: "CountsOfAnyTotal", a: Floats) -> Floats:
+def segment_covariance(counts: LawOfAnyTotal, a: Floats) -> Floats:
     """From a law of counts as products of their laws and a factor of their total. The diagonal is 0."""
     k, longest = len(a), max(len(segment.sum.run.value) for segment in counts.segments)
     widest = max(high - low + 1 for low, high in counts.windows)
@@ -71,7 +67,7 @@ def segment_covariance(counts: "CountsOfAnyTotal", a: Floats) -> Floats:
 class _Moments:
     """Moments of the totals of a segment and of counts o_i, the distances of counts from the first of their windows; none is negative."""
 
-    def __init__(self, segment: "Segment", a: Floats, scale: float) -> None:
+    def __init__(self, segment: TotalSegment, a: Floats, scale: float) -> None:
         self.segment = segment
         self.n = np.arange(segment.low, segment.high + 1, dtype=np.float64)
         self.whole = float(a.sum()) + self.n

@@ -15,7 +15,7 @@ from discreet.text import html_fields
 
 _DRAWN_TOGETHER = 1 << 23
 """Probabilities that are drawn at once: 64 MB, some times."""
-_SMALL = 0.02
+_DRAWN_IN_LOGARITHMS = 0.02
 """Parameters below this may give draws that are all too small for floats, and are drawn in logarithms."""
 
 
@@ -60,7 +60,7 @@ def standard_error(hits: ArrayLike, size: int) -> Floats:
 
 def dirichlet_draws(a: Floats, rng: np.random.Generator) -> Floats:
     """One draw of Dir(a) for each row of parameters, which are on the last axis."""
-    if a.shape[-1] == 0 or float(a.min(initial=1.0)) >= _SMALL:
+    if a.shape[-1] == 0 or float(a.min(initial=1.0)) >= _DRAWN_IN_LOGARITHMS:
         gamma = rng.standard_gamma(a)
         return cast(Floats, gamma / gamma.sum(axis=-1, keepdims=True))
     logs = np.log(rng.standard_gamma(a + 1.0)) + np.log(rng.random(a.shape)) / a  # G_a = G_{a+1} U^{1/a}

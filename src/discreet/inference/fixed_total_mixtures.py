@@ -11,10 +11,10 @@ from discreet.inference.groups.windows import batches
 from discreet.inference.runs import Run
 from discreet.model.beta_mixtures import BetaMixture
 
-_NEGLIGIBLE = 1e-17
+_NEGLIGIBLE_WEIGHT = 1e-17
 """Components with less weight than this, relative to the largest, are left out."""
 _MOST_COMPONENTS = 1024
-_EXACT = 1e-12
+_TAIL_PRECISION = 1e-12
 """How exactly quantiles are found, relative to the probability beyond them."""
 _BLOCKS_PER_DEVIATION = 8.0
 """Longer mixtures are shortened in blocks of an eighth of a component's standard deviation: an error below 1e-10."""
@@ -38,7 +38,7 @@ class CategoryLines:
     @staticmethod
     def of(runs: Sequence[Run], n: int, a: Floats, b: Floats) -> "CategoryLines":
         """The mixtures of Beta(a + x, b + n - x) over the laws of the categories' counts."""
-        kept = [np.nonzero(run.value > _NEGLIGIBLE * float(run.value.max()))[0] for run in runs]
+        kept = [np.nonzero(run.value > _NEGLIGIBLE_WEIGHT * float(run.value.max()))[0] for run in runs]
         width = np.array([int(held[-1] - held[0]) + 1 for held in kept])
         found = []
         for rows in batches(width, 1):
@@ -61,7 +61,7 @@ class CategoryLines:
     def intervals(self, ends: Floats, mass: float) -> None:
         """Write the intervals of the categories with short mixtures."""
         for rows, lines in self.batches:
-            ends[rows, 0], ends[rows, 1], _ = lines.interval(0.5 * (1.0 - mass), _EXACT)
+            ends[rows, 0], ends[rows, 1], _ = lines.interval(0.5 * (1.0 - mass), _TAIL_PRECISION)
 
 
 def _shortened(run: Run, a: float, b: float, n: int) -> tuple[Floats, Floats, float]:
@@ -71,7 +71,7 @@ def _shortened(run: Run, a: float, b: float, n: int) -> tuple[Floats, Floats, fl
     counts are replaced by the three nodes of the Gauss quadrature of their weights, which has the same moments up to the fifth.
     """
     total = float(run.value.sum())
-    kept = run.value > _NEGLIGIBLE * float(run.value.max())
+    kept = run.value > _NEGLIGIBLE_WEIGHT * float(run.value.max())
     x, weight = run.x[kept], run.value[kept]
     dropped = max(0.0, float(run.value[~kept].sum()) / total)
     if len(x) <= _MOST_COMPONENTS:

@@ -6,7 +6,7 @@ Where noise is independent by category, the posterior weight of counts x given a
 
 Multiplying every g_i by e^{λx} changes nothing on that set. With λ such that the means of the g_i e^{λx}, taken as independent laws,
 add up to n, each of these laws has its mass in a window that is as wide as the noise, whatever n. One category, the *pivot*, whose law has
-the lowest peak, needs none: its count is what the others leave of n. docs/inference_proofs.md bounds the probability outside the windows.
+the lowest peak, needs none: its count is what the others leave of n. docs/proofs/inference.md bounds the probability outside the windows.
 """
 
 from collections.abc import Callable
@@ -20,19 +20,18 @@ from discreet import limits
 from discreet.arrays import Floats
 from discreet.errors import TooLargeError
 from discreet.inference.groups.tilts import balanced_tilts
-from discreet.inference.groups.windows import Cells, RiseTable
+from discreet.inference.groups.windows import GroupCells, RiseTable
 from discreet.inference.runs import Run
 from discreet.numerics.gamma import log_rising
 from discreet.numerics.sum_rules import panel_nodes
+from discreet.numerics.tails import kept
 from discreet.numerics.tilts import balancing_tilt
 
 LogFactor = Callable[[int, Floats], Floats]
 """The log likelihood's part of one category, as a function of its count."""
 
 _NODE_ROOM = 1.05
-_CLOSE = 0.6
-"""How far from n the means may add up to, in standard deviations of the total."""
-_DENSE = 4096
+_EVERY_COUNT_TO = 4096
 """Up to this many records every count is a node."""
 
 
@@ -61,7 +60,7 @@ class _Category:
 
     def tilted(self, rate: float) -> "_Law":
         """The law g(x) e^{rate x} on nodes."""
-        if self.n <= _DENSE:
+        if self.n <= _EVERY_COUNT_TO:
             x, width, log_weight = self._every
         else:
             x, width = self._nodes(rate)
@@ -106,10 +105,8 @@ class _Law:
 
     def window(self) -> tuple[int, int]:
         """Counts outside which the nodes hold less than `limits.WINDOW_TAIL` on either side."""
-        mass = np.exp(self.log_mass - self.log_total)
-        below = int(np.searchsorted(np.cumsum(mass), limits.WINDOW_TAIL))
-        above = len(mass) - 1 - int(np.searchsorted(np.cumsum(mass[::-1]), limits.WINDOW_TAIL))
-        return int(np.floor(self.x[max(below - 1, 0)])), int(np.ceil(self.x[min(above + 1, len(mass) - 1)]))
+        below, above, _ = kept(np.exp(self.log_mass - self.log_total), limits.WINDOW_TAIL)
+        return int(np.floor(self.x[max(below - 1, 0)])), int(np.ceil(self.x[min(above + 1, len(self.x) - 1)]))
 
     def cells(self, low: int, high: int) -> Run:
         """The probabilities of all counts from low to high."""
@@ -119,7 +116,7 @@ class _Law:
 
 
 @dataclass(frozen=True, eq=False)
-class Tilted:
+class TiltedCategories:
     """Independent laws of all categories but the pivot, on their windows, and the pivot's law of what is left.
 
     Probabilities are computed when they are first asked for; how many there are is known before.
@@ -161,7 +158,7 @@ class Tilted:
         return 2.0 * limits.WINDOW_TAIL * len(self.ranges)
 
 
-def tilt(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: LogFactor) -> Tilted:
+def tilt(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: LogFactor) -> TiltedCategories:
     """The tilted laws for `log_factor`, whose part for category i falls with `slopes[i]` on either side of `centres[i]`.
 
     Where there are several outcomes about the same counts, both have a row for each, and `log_factor` is the sum of their parts.
@@ -169,7 +166,7 @@ def tilt(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: LogFact
     laws = _balanced(a, n, np.atleast_2d(centres), np.atleast_2d(slopes), log_factor)
     pivot = int(np.argmin([law.peak() for law in laws]))
     ranges = {i: law.window() for i, law in enumerate(laws) if i != pivot}
-    found = Tilted(n, laws, pivot, ranges)
+    found = TiltedCategories(n, laws, pivot, ranges)
     if found.lowest > found.highest:  # which no draw leads to, but whoever writes a record by hand
         raise TooLargeError(
             "floats do not hold the posterior of this outcome: its noisy counts, n and the prior's parameters are too far apart"
@@ -216,16 +213,12 @@ def _balanced(a: Floats, n: int, centres: Floats, slopes: Floats, log_factor: Lo
 
     categories = [category(i) for i in range(len(a))]
 
-    rate = _close_tilt(a, n, centres, slopes)
-    laws = [c.tilted(rate) for c in categories]
-    means = [law.mean() for law in laws]
-    if abs(sum(means) - n) > _CLOSE * sum(law.variance() for law in laws) ** 0.5:
+    def tilted(rate: float) -> tuple[float, float, list[float]]:
+        laws = [c.tilted(rate) for c in categories]
+        means = [law.mean() for law in laws]
+        return sum(means), sum(law.variance() for law in laws), means
 
-        def excess(rate: float) -> float:
-            return sum(c.tilted(rate).mean() for c in categories) - n
-
-        rate = balancing_tilt(excess, 1.0 / n, xtol=1e-4 / n, rtol=1e-10)
-        means = [c.tilted(rate).mean() for c in categories]
+    rate, means = balancing_tilt(tilted, n, _close_tilt(a, n, centres, slopes), longest=1.0 + float(slopes.sum(axis=0).max()))
     return [replace(c, reference=_reference(mean)).tilted(rate) for c, mean in zip(categories, means, strict=True)]
 
 
@@ -247,5 +240,5 @@ def _close_tilt(a: Floats, n: int, centres: Floats, slopes: Floats) -> float:
     top = np.full((1, len(a)), n)
     middle = (np.clip(centres, 0, n) * slopes).sum(axis=0) / slope if len(slopes) > 1 else centres[0]
     z = np.clip(np.rint(middle), 0, n).astype(np.int64)[None]
-    cells = Cells(z, a[None], float(slope[0]), top, RiseTable(a, min(n, _DENSE)))
+    cells = GroupCells(z, a[None], float(slope[0]), top, RiseTable(a, min(n, _EVERY_COUNT_TO)))
     return float(balanced_tilts(cells, np.array([n]))[0])

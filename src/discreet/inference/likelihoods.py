@@ -1,4 +1,4 @@
-"""The likelihood of a raw outcome as a function of the categories' probabilities, or of rates, and its gradient (docs/pymc.md).
+"""The likelihood of a raw outcome as a function of the categories' probabilities, or of rates, and its gradient (docs/howto/pymc.md).
 
 With a public n the true counts are multinomial: `P(z | θ) = Σ_x n! Π θ_i^{x_i}/x_i! P(z | x)`. With a private n they are independent
 Poisson counts of rates `size · θ_i`. Either way the derivative of the log likelihood is an expected count: `E[x_i | z, θ]` by ln θ_i, and
@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import gammaln
 
-from discreet.arrays import Counts, Floats
+from discreet.arrays import Counts, Floats, Mask
 from discreet.errors import RefusedError
 from discreet.inference.groups.sums import fixed_totals
 from discreet.inference.private_totals import noise_of_any_total
@@ -23,7 +23,6 @@ from discreet.inference.rate_windows import DEPTH, NoisyCells
 from discreet.inference.true_counts import check_listable
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.noise import CellNoise
-from discreet.model.cells import Mask
 from discreet.model.tables import TableSpace
 from discreet.numerics.gamma import log_gamma_excess
 from discreet.numerics.lattice_sums import log_normaliser

@@ -1,4 +1,4 @@
-"""The noise-aware posterior of a release: what its raw outcome says about the categories' probabilities (docs/inference.md).
+"""The noise-aware posterior of a release: what its raw outcome says about the categories' probabilities (docs/explain/inference.md).
 
 The reported posterior takes noisy counts at face value. Here the true counts are unknown, with their own posterior law (`true_counts`), and
 
@@ -29,10 +29,10 @@ from discreet.inference.reader_priors import reader_prior
 from discreet.inference.simultaneous import common_tail
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.true_counts import LatentCounts, latent_counts
-from discreet.mechanisms.laws import Progress
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import size_prior_of
+from discreet.progress import Progress
 from discreet.record.release import Release
 from discreet.text import html_table
 from discreet.validation import category_index, check_records, check_share, items_of, shown, spelling
@@ -61,8 +61,8 @@ def noise_aware(release: Release, prior: Any = None, size_prior: Any = None, *, 
     return NoiseAware(reader, mechanism.total, latent_counts(mechanism, release.raw, reader, progress=progress))
 
 
-_TINY = Fraction(1, 100)
-_HUGE = 10**12
+_LEAST_JOINT_PARAMETER = Fraction(1, 100)
+_LARGEST_JOINT_TOTAL = 10**12
 """Prior parameters below the one, or adding up to more than the other, are computed with one category at a time."""
 
 
@@ -128,7 +128,12 @@ class NoiseAware:
     @cached_property
     def _lines(self) -> CategoryLines | None:
         """The probabilities of all categories as arrays, where n is public and products of the prior's parameters are floats."""
-        if self.n is None or isinstance(self.counts, CountsOfAnyTotal) or min(self.prior.exact) < _TINY or self.prior.exact_total > _HUGE:
+        if (
+            self.n is None
+            or isinstance(self.counts, CountsOfAnyTotal)
+            or min(self.prior.exact) < _LEAST_JOINT_PARAMETER
+            or self.prior.exact_total > _LARGEST_JOINT_TOTAL
+        ):
             return None
         total = self.prior.exact_total
         a, b = (np.array([float(one) for one in exact]) for exact in (self.prior.exact, [total - one for one in self.prior.exact]))

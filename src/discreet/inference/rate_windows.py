@@ -1,4 +1,4 @@
-"""Noisy Poisson counts: the law of each true count given its rate and its noisy value, on a window (docs/pymc.md).
+"""Noisy Poisson counts: the law of each true count given its rate and its noisy value, on a window (docs/howto/pymc.md).
 
 The factor of a cell is `g(x) = Poisson(x; rate) f(z - x) e^{λx}`, f the likelihood of the noise, whose logarithm falls by `slope` a step on
 either side of z, and λ a tilt. Its peak M is z, or where the Poisson law outweighs the noise: z clipped to [rate e^{λ-slope}, rate
@@ -11,23 +11,22 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from discreet.arrays import Counts, Floats
+from discreet.arrays import Counts, Floats, Mask
 from discreet.inference.groups.tilts import check_widths
 from discreet.inference.groups.windows import Windows
 from discreet.mechanisms.noise import CellNoise
-from discreet.model.cells import Mask
 from discreet.numerics.divergences import log_ratio_excess
 from discreet.numerics.gamma import log_gamma_excess
+from discreet.numerics.tilts import balancing_tilts
 
 DEPTH = 45.0
 """How far, in logarithms, a factor has fallen where its window ends."""
-_ROUNDS = 200
-_CLOSE = 2.0
-"""How far the mean total may be from the public one, in standard deviations: the probability of the public one is then still large."""
-_SLACK = 1e-6
-_FEW = 2000.0
+_FAIRLY_CLOSE = 2.0
+"""How far the mean total may be from the public one, in standard deviations: e^-2 of the largest probability is enough for a value, which
+samplers ask for thousands of times."""
+_SMALL_FACTORIALS = 2000.0
 """Counts up to which logarithms of their factorials are small enough for their digits."""
-_LARGEST = 690.0
+_LARGEST_LOG_RATE = 690.0
 """Exponents beyond this are cut: their exponentials would not be floats."""
 
 
@@ -79,7 +78,7 @@ class NoisyCells:
     def _places(self, log_rate: Floats) -> tuple[Counts, int]:
         """Where each window begins, and how wide they all are."""
         slope = np.where(self.noisy, self.noise.slope, 0.0)
-        lowest, highest = (np.exp(np.minimum(log_rate + sign * slope, _LARGEST)) for sign in (-1.0, 1.0))
+        lowest, highest = (np.exp(np.minimum(log_rate + sign * slope, _LARGEST_LOG_RATE)) for sign in (-1.0, 1.0))
         peak = np.where(self.noisy, np.clip(self.z, lowest, highest), lowest)
         with np.errstate(divide="ignore", invalid="ignore"):
             away = np.where(peak > 0.0, np.log(peak) - log_rate, 0.0)
@@ -101,26 +100,25 @@ class NoisyCells:
         Rates that add up to the total and a tilt of -slope give a mean of at most the total, and +slope one of at least the total: then
         the noise and the tilt together only lower, or only raise, every count. Newton's method finds the tilt between them.
         """
-        tilt = np.zeros(len(totals))
-        low, high = np.full(len(totals), -self.noise.slope), np.full(len(totals), self.noise.slope)
-        for _ in range(_ROUNDS):
-            found = self.counts(log_rate, tilt)
-            mean, variance = (each.sum(axis=1) for each in found.windows.moments)
-            excess = mean - totals
-            wrong = np.abs(excess) > _CLOSE * np.sqrt(variance) + _SLACK
-            if not wrong.any():
-                break
-            low, high = np.where(excess <= 0.0, tilt, low), np.where(excess >= 0.0, tilt, high)
-            new = tilt - excess / np.maximum(variance, 1e-300)
-            new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
-            tilt = np.where(wrong, new, tilt)
+        tilt, slope = np.zeros(len(totals)), self.noise.slope
+        found = self.counts(log_rate, tilt)
+
+        def moments(rows: Counts, at: Floats) -> tuple[Floats, Floats]:
+            nonlocal found
+            if (at != tilt[rows]).any():
+                tilt[rows] = at
+                found = self.counts(log_rate, tilt)
+            mean, variance = found.windows.moments
+            return mean[rows].sum(axis=1), variance[rows].sum(axis=1)
+
+        balancing_tilts(moments, totals, tilt, (-slope, slope), close=_FAIRLY_CLOSE)
         return found, tilt
 
 
 def log_poisson(x: Floats, log_rate: Floats) -> Floats:
     """ln of the Poisson probability of x, which keeps its digits where both are large; nothing of size x ln x is formed near the rate."""
-    rate = np.exp(np.minimum(log_rate, _LARGEST))
-    if x.max(initial=0.0) < _FEW:
+    rate = np.exp(np.minimum(log_rate, _LARGEST_LOG_RATE))
+    if x.max(initial=0.0) < _SMALL_FACTORIALS:
         return np.asarray(np.where(x > 0.0, x * np.maximum(log_rate, -1e300), 0.0) - rate - gammaln(x + 1.0))
     positive = np.maximum(x, 1.0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -1,4 +1,4 @@
-"""The prior of whoever reads a release, in place of the one that the record says (docs/reading.md).
+"""The prior of whoever reads a release, in place of the one that the record says (docs/howto/reading.md).
 
 A record says how probable its outcome was given any true counts. That is the mechanism's own law, with the mechanism's own prior where
 its scores use one. What a reader believes about the categories before is another matter, and may be any Dirichlet over them.

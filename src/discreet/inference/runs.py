@@ -5,8 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.numerics.tails import kept
+from discreet.numerics.transforms import convolve
+
+FLOOR = 1e-26
+"""What is dropped at the ends of laws and of their sums, relative to the largest probability: so little that bounds, which divide it by the
+probability of a total, stay small."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,18 +30,13 @@ class Run:
         return np.arange(self.low, self.low + len(self.value), dtype=np.float64)
 
 
-def convolve(left: Floats, right: Floats) -> Floats:
-    if len(left) * len(right) <= limits.DIRECT_CONVOLUTION:
-        return np.convolve(left, right)
-    from scipy.signal import fftconvolve  # slow to load
-
-    return np.maximum(fftconvolve(left, right), 0.0)
-
-
 def completed(target: Run, step: Run, start: Run) -> Run:
     """For each s of `start`: Σ_t step(t) target(s + t)."""
-    value = convolve(target.value, step.value[::-1])
-    return Run(start.low, values_at(Run(target.low - step.high, value), start.low, len(start.value)))
+    first, last = max(target.low, start.low + step.low), min(target.high, start.high + step.high)
+    if first > last:
+        return Run(start.low, np.zeros(len(start.value)))
+    value = convolve(target.value[first - target.low : last - target.low + 1], step.value[::-1])
+    return Run(start.low, values_at(Run(first - step.high, value), start.low, len(start.value)))
 
 
 def added(left: Run, right: Run) -> Run:
@@ -44,12 +44,15 @@ def added(left: Run, right: Run) -> Run:
     return Run(left.low + right.low, convolve(left.value, right.value))
 
 
-def trimmed(run: Run, floor: float) -> tuple[Run, float]:
-    """The run without ends that are below `floor` relative to its largest value, and what they held."""
-    kept = np.nonzero(run.value > floor * run.value.max())[0]
-    first, last = int(kept[0]), int(kept[-1])
-    dropped = float(run.value[:first].sum() + run.value[last + 1 :].sum())
+def trimmed(run: Run, tail: float) -> tuple[Run, float]:
+    """The run without ends that add up to at most `tail`, and what they held."""
+    first, last, dropped = kept(run.value, tail)
     return Run(run.low + first, run.value[first : last + 1]), dropped
+
+
+def above_floor(run: Run, floor: float) -> tuple[Run, float]:
+    """The run without ends that add up to at most `floor` relative to its largest value, and what they held."""
+    return trimmed(run, floor * float(run.value.max()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +70,7 @@ class Sum:
             yield outside, 0.0
             return
         for mine, other in (self.halves, self.halves[::-1]):
-            rest, dropped = trimmed(added(outside, other.run), floor)
+            rest, dropped = above_floor(added(outside, other.run), floor)
             yield from ((run, dropped + more) for run, more in mine.others(rest, floor))
 
     def completions(self, target: Run) -> Iterator[Run]:
@@ -100,7 +103,7 @@ def sum_of(laws: Sequence[Run], floor: float) -> Sum:
         return Sum(laws[0], 0.0)
     half = len(laws) // 2
     left, right = sum_of(laws[:half], floor), sum_of(laws[half:], floor)
-    run, dropped = trimmed(added(left.run, right.run), floor)
+    run, dropped = above_floor(added(left.run, right.run), floor)
     return Sum(run, dropped + left.dropped + right.dropped, (left, right))
 
 
@@ -128,7 +131,7 @@ class RunningSum:
 
     def _join(self) -> None:
         (level, right), (_, left) = self._held.pop(), self._held.pop()
-        run, dropped = trimmed(added(left, right), self._floor)
+        run, dropped = above_floor(added(left, right), self._floor)
         self._dropped += dropped
         self._held.append((level + 1, run))
 
@@ -147,11 +150,3 @@ def inverse(weight: Floats, level: Floats) -> Counts:
     cumulative = np.cumsum(weight)
     found = np.searchsorted(cumulative, level * cumulative[-1], side="right")
     return np.asarray(np.minimum(found, len(weight) - 1), dtype=np.int64)
-
-
-def kept(probability: Floats, tail: float) -> tuple[int, int, float]:
-    """The first and the last index between which all but `tail` at either end is, and what the ends hold."""
-    below, above = np.cumsum(probability), np.cumsum(probability[::-1])
-    first = min(int(np.searchsorted(below, tail, side="right")), len(probability) - 1)
-    last = max(first, len(probability) - 1 - int(np.searchsorted(above, tail, side="right")))
-    return first, last, float(probability[:first].sum() + probability[last + 1 :].sum())

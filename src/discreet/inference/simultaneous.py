@@ -1,4 +1,4 @@
-"""At which common level intervals hold together (docs/tables_proofs.md)."""
+"""At which common level intervals hold together (docs/proofs/tables.md)."""
 
 import numpy as np
 from numpy.typing import NDArray

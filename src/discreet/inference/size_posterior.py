@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.arrays import Counts, Floats
+from discreet.numerics.tails import inner
 from discreet.text import html_fields
 from discreet.validation import check_levels, check_share
 
@@ -56,11 +57,8 @@ class SizePosterior:
 
     def interval(self, mass: float = 0.95) -> tuple[int, int]:
         """The equal-tailed interval of whole numbers: at most (1 - mass)/2 lies below it and as much above, so it holds mass or more."""
-        tail = 0.5 * (1.0 - check_share(mass, "mass"))
-        below, above = np.cumsum(self.probability), np.cumsum(self.probability[::-1])
-        low = int(np.searchsorted(below, tail, side="right"))
-        high = len(above) - 1 - int(np.searchsorted(above, tail, side="right"))
-        return self.low + low, self.low + max(low, high)
+        first, last = inner(self.probability, 0.5 * (1.0 - check_share(mass, "mass")))
+        return self.low + int(first), self.low + int(last)
 
     def sample(self, size: int | tuple[int, ...], rng: np.random.Generator | int | None = None) -> Counts:
         """Monte Carlo draws."""

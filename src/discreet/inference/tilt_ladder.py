@@ -1,4 +1,4 @@
-"""Where the posterior of counts with a private total has its mass: windows for the counts and for the total (docs/inference_proofs.md).
+"""Where the posterior of counts with a private total has its mass: windows for the counts and for the total (docs/proofs/inference.md).
 
 The weight of counts x is `h(n) Π_i g_i(x_i)`, n = Σx, with h(n) = p(n) n!/Γ(A + n). For any tilt λ, any totals B and any event E,
 
@@ -22,12 +22,13 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.gamma import log_rising
+from discreet.numerics.tails import between
 
 TAIL = 1e-22
 """Posterior probability, nearly, that is left out at each end of a window."""
 _GAP = 4.0
 """By how much, in logarithms, the lowest of two tangents may be above what lies between."""
-_ROUNDS = 60
+_CLIMBS = 60
 _LAST_TOTAL = 2**60
 _FINENESS = 8
 """A step between nodes is at most this part of the distance to 0 and to the noisy count: windows are that much wider than they need be."""
@@ -36,12 +37,12 @@ _SAG = 9.0
 """Nodes are a third of a standard deviation apart: a bound is too high by at most a 72nd, in logarithms, for each category."""
 _WORSE = 60.0
 """By how much, in logarithms, the bound of another tilt may be above that of a rung's own and still be looked at."""
-_CLOSEST = 1e-6
+_CLOSEST_RUNGS = 1e-6
 """How close a tilt comes to the slope of the noise, relative to it."""
 
 
 @dataclass(frozen=True, eq=False)
-class Factors:
+class LadderFactors:
     """The factors g_i(x) = Γ(a_i + x)/x! · Π_r P_r(z_ri | x), up to constants, over the outcomes z_r about the same counts.
 
     ln P_r falls with one slope on either side of z_ri.
@@ -91,7 +92,7 @@ class _Tangent:
 class _Nodes:
     """The nodes of all categories, one after the other, with the logarithms of the factors there."""
 
-    def __init__(self, factors: Factors) -> None:
+    def __init__(self, factors: LadderFactors) -> None:
         places = [_places(float(a), z, factors.slope) for a, z in zip(factors.a, factors.centres.T, strict=True)]
         sizes = np.array([len(x) for x in places])
         self.factors = factors
@@ -229,7 +230,7 @@ LogTotal = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
+class TotalsInReach:
     """The totals and counts that the posterior is computed for, and a bound on the weight of all others."""
 
     ladder: Ladder
@@ -243,7 +244,7 @@ class Reach:
     """Bound on the logarithm of the weight left out."""
 
 
-def reach_of(factors: Factors, prior: SizePrior, tail: float = TAIL) -> Reach:
+def reach_of(factors: LadderFactors, prior: SizePrior, tail: float = TAIL) -> TotalsInReach:
     """What the posterior is computed for, leaving out about `tail` at each end; TooLargeError if that is more than the limits allow."""
     nodes = _Nodes(factors)
     reference, total_a = float(factors.references.sum()), float(factors.a.sum())
@@ -263,10 +264,11 @@ def reach_of(factors: Factors, prior: SizePrior, tail: float = TAIL) -> Reach:
     first, last = int(inside[0]), int(inside[-1])
     _check_cells(last - first + 1, limits.WINDOW_CELLS)
     outside = [bounds[~kept], value[:first], value[last + 1 :]]
-    rungs = [(n[j == at], logs[j == at]) for at in np.unique(j[first : last + 1])]
+    weighted = logs > -np.inf
+    rungs = [(n[here], logs[here]) for at in np.unique(j[first : last + 1]) if (here := (j == at) & weighted).any()]
     windows, left = _windows(nodes, ladder, rungs, best, low + last, tail)
     log_outside = float(logsumexp(np.concatenate([*outside, [left]])))
-    return Reach(ladder, (low + first, low + last), logs[first : last + 1], windows, log_outside)
+    return TotalsInReach(ladder, (low + first, low + last), logs[first : last + 1], windows, log_outside)
 
 
 def _check_cells(cells: int, limit: int) -> None:
@@ -282,14 +284,14 @@ def _climbed(nodes: _Nodes, prior: SizePrior, log_total: LogTotal, reference: fl
     slope = nodes.factors.slope
     bottom = -(slope + 60.0 + float(np.log(max(1.0, nodes.factors.a.max()))))
     tangents = [nodes.tangent(rate) for rate in (bottom, -2.0 * slope, -slope, -0.5 * slope, 0.0, 0.5 * slope, 0.9 * slope)]
-    for _ in range(_ROUNDS):
+    for _ in range(_CLIMBS):
         ladder = Ladder(tangents, reference, prior.first, prior.last)
         bounds, best = _rungs(ladder, prior, log_total)
         matters = bounds > max(best, float(bounds.max()) - 700.0) + np.log(tail)
         pairs = (ladder.gaps() > _GAP) & (matters[:-1] | matters[1:])
         rates = ladder.meeting_rates()[pairs].tolist()
         short = prior.last is None or tangents[-1].mean < prior.last
-        if short and matters[-1] and tangents[-1].rate < slope * (1.0 - _CLOSEST):
+        if short and matters[-1] and tangents[-1].rate < slope * (1.0 - _CLOSEST_RUNGS):
             rates.append(slope - 0.25 * (slope - tangents[-1].rate))
         if not rates:
             break
@@ -301,8 +303,8 @@ def _climbed(nodes: _Nodes, prior: SizePrior, log_total: LogTotal, reference: fl
     return ladder, bounds, best
 
 
-_PARTS = np.concatenate([[0.0], 2.0 ** -np.arange(60.0, 4.0, -2.0), np.arange(1.0, 16.0) / 16.0])
-_SAMPLES = np.unique(np.concatenate([_PARTS, 1.0 - _PARTS]))
+_RUNG_PARTS = np.concatenate([[0.0], 2.0 ** -np.arange(60.0, 4.0, -2.0), np.arange(1.0, 16.0) / 16.0])
+_RUNG_SAMPLES = np.unique(np.concatenate([_RUNG_PARTS, 1.0 - _RUNG_PARTS]))
 """Where, between the ends of a rung, ln h is looked at: it is nearly always largest at or near an end."""
 
 
@@ -317,7 +319,7 @@ def _rungs(ladder: Ladder, prior: SizePrior, log_total: LogTotal) -> tuple[Float
     low = np.minimum(low, high)
     means, spread = np.array([(t.mean, t.spread) for t in ladder.tangents]).T
     spikes = [float(prior.highest(int(first), int(last))) for first, last in zip(low, high, strict=True)]
-    n = np.concatenate([low[:, None] + _SAMPLES * (high - low)[:, None], np.array(spikes)[:, None], means[:, None]], axis=1)
+    n = np.concatenate([low[:, None] + _RUNG_SAMPLES * (high - low)[:, None], np.array(spikes)[:, None], means[:, None]], axis=1)
     n = np.clip(np.rint(n), low[:, None], high[:, None])
     value = log_total(n.ravel()).reshape(n.shape) - ladder.rates[:, None] * (n - ladder.reference) + ladder.heights[:, None]
     gap = np.concatenate([[np.inf], np.maximum(ladder.gaps(), 0.0), [np.inf]])
@@ -343,9 +345,9 @@ def _windows(
         left_above += np.exp(np.minimum((above[near] + peaks[near, None]).min(axis=0), 600.0))
     windows, left = [], 0.0
     for first, end in zip(nodes.first, nodes.last + 1, strict=True):
-        low = int(np.searchsorted(left_below[first:end], tail, side="right")) - 1
-        high = len(nodes.x[first:end]) - int(np.searchsorted(left_above[first:end][::-1], tail, side="right"))
-        left += float(left_below[first + low]) + (float(left_above[first + high]) if first + high < end else 0.0)
-        top = float(nodes.x[first + high]) - 1.0 if first + high < end else float(last)
+        before, onward = left_below[first:end], np.append(left_above[first:end], 0.0)
+        low, high = (int(place) for place in between(np.append(before[1:], np.inf), onward[:-1], tail))
+        left += float(before[low] + onward[high + 1])
+        top = float(nodes.x[first + high + 1]) - 1.0 if first + high + 1 < end else float(last)
         windows.append((int(nodes.x[first + low]), int(min(top, last))))
     return windows, best + float(np.log(left)) if left > 0.0 else -np.inf

@@ -1,4 +1,4 @@
-"""What a raw outcome says about the true counts: their posterior law, by listing it or by convolution (docs/inference_proofs.md).
+"""What a raw outcome says about the true counts: their posterior law, by listing it or by convolution (docs/proofs/inference.md).
 
 `w_x ∝ P(z | x) · DirMult(x; n, a)` for counts x of total n.
 
@@ -10,87 +10,32 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from itertools import accumulate
-from math import isqrt
+from functools import cached_property
 
 import numpy as np
-from scipy.special import logsumexp
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
-from discreet.inference.any_total_counts import CountsOfAnyTotal, part_of
+from discreet.inference.any_total_counts import CountsOfAnyTotal
+from discreet.inference.any_total_law import part_of
 from discreet.inference.category_contrasts import PairWeights, check_pairs, middle_part, split_weights
-from discreet.inference.covariances import listed_covariance
 from discreet.inference.fixed_total_mixtures import probability_law
-from discreet.inference.fixed_totals import Tilted, check_windows, tilt
-from discreet.inference.paired_counts import PairedCounts
-from discreet.inference.paired_parts import PairedPart
-from discreet.inference.pooled_counts import PooledCounts
-from discreet.inference.runs import Run, completed, convolve, inverse, sum_of, trimmed, values_at
+from discreet.inference.fixed_totals import TiltedCategories, check_windows, tilt
+from discreet.inference.listed_counts import ListedCounts
+from discreet.inference.runs import FLOOR, Run, Sum, above_floor, completed, inverse, sum_of, values_at
 from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.transformed_counts import transformed_marginals
 from discreet.mechanisms.base import Mechanism, Prior
-from discreet.mechanisms.laws import Progress
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import clamp_outcomes
 from discreet.model.beta_mixtures import BetaMixture
+from discreet.progress import Progress
 
-_BATCH = 4096
-_FEW = 32
-"""Categories up to which draws are made by rejection, or one category after the other."""
-_NEGLIGIBLE = 1e-26
-"""What is dropped at the ends of laws of some counts, relative to the largest."""
+UNDERFLOW = 1e-290
+"""What is dropped at the ends of sums, relative to the largest probability."""
 _CELL = 8
 """What a cell of a window costs, against a step of a convolution."""
-
-
-@dataclass(frozen=True, eq=False)
-class ListedCounts:
-    """A law given by all its points and their log weights."""
-
-    points: Counts
-    log_weight: Floats
-    omitted: float = 0.0
-
-    @property
-    def work(self) -> int:
-        return self.points.size
-
-    @property
-    def n(self) -> int:
-        return int(self.points[0].sum())
-
-    @cached_property
-    def probability(self) -> Floats:
-        return np.exp(self.log_weight - logsumexp(self.log_weight))
-
-    def marginal(self, category: int) -> Run:
-        return Run(0, np.asarray(np.bincount(self.points[:, category], weights=self.probability), dtype=np.float64))
-
-    def probability_law(self, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
-        return probability_law(self.marginal(category), self.n, a, b, label, self.omitted)
-
-    def pairs(self, first: int, second: int) -> list[PairWeights]:
-        x, total = self.points[:, first], self.points[:, first] + self.points[:, second]
-        check_pairs(int(np.ptp(total) + 1), int(np.ptp(x) + 1))
-        split = np.zeros((int(np.ptp(total)) + 1, int(np.ptp(x)) + 1))
-        np.add.at(split, (total - total.min(), x - x.min()), self.probability)
-        return [PairWeights.of_public_total(self.n, int(total.min()), int(x.min()), split)]
-
-    def part(self, chosen: Sequence[int]) -> PooledCounts:
-        return PooledCounts.part_of(self.points, self.probability, chosen, self.omitted)
-
-    def covariance(self, a: Floats) -> Floats:
-        return listed_covariance(self.points, self.probability, a)
-
-    @property
-    def size(self) -> SizePosterior:
-        return SizePosterior(self.n, np.ones(1))
-
-    def sample(self, size: int, rng: np.random.Generator) -> Counts:
-        return self.points[rng.choice(len(self.points), size=size, p=self.probability / self.probability.sum())]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +43,7 @@ class ConvolvedCounts:
     """The law of independent windows and a pivot given that their total is n."""
 
     n: int
-    laws: Tilted
+    laws: TiltedCategories
 
     @property
     def work(self) -> int:
@@ -107,59 +52,20 @@ class ConvolvedCounts:
         return totals * (len(self.laws.ranges) + 1) + _CELL * sum(self.laws.widths)
 
     @cached_property
-    def _order(self) -> list[int]:
-        return sorted(self.laws.windows)
-
-    def _added(self, total: Run, category: int) -> Run:
-        """The law of a total with one more window, cut to what the rest can complete."""
-        window = self.laws.windows[category]
-        last = self.laws.rest.high - total.low - window.low + 1
-        return Run(total.low + window.low, convolve(total.value, window.value)[:last])
-
-    @cached_property
-    def _totals(self) -> tuple[list[Run], Run]:
-        """The laws of the totals of the first 0, s, 2s, ... windows, and of all of them; those between are made again when needed."""
-        kept, total = [], Run(0, np.ones(1))
-        for m, category in enumerate(self._order):
-            if m % self._stride == 0:
-                kept.append(total)
-            total = self._added(total, category)
-        return kept, total
-
-    @cached_property
-    def _stride(self) -> int:
-        return max(1, isqrt(len(self._order)))
+    def _sum(self) -> Sum:
+        """The tilted law of the total of all categories but the pivot, in their order."""
+        return sum_of([self.laws.windows[i] for i in sorted(self.laws.windows)], UNDERFLOW)
 
     @cached_property
     def _completing(self) -> Run:
-        """The pivot's probability of what each total of all windows leaves."""
-        rest, end = self.laws.rest, self._totals[1]
-        return Run(end.low, rest.value[end.low - rest.low :][: len(end.value)])
+        """The pivot's probability of what each total of the others leaves."""
+        low = self._sum.run.low
+        return Run(low, values_at(self.laws.rest, low, min(self._sum.run.high, self.laws.rest.high) - low + 1))
 
     @cached_property
-    def _marginals(self) -> dict[int, Run]:
-        """Of all categories but the pivot, in one pass from the last to the first: two roots of k long laws are held at a time."""
-        found, message = {}, self._completing
-        for first, start in reversed(list(enumerate(self._totals[0]))):
-            block = self._order[first * self._stride : (first + 1) * self._stride]
-            totals = list(accumulate(block[:-1], self._added, initial=start))
-            for category, total in reversed(list(zip(block, totals, strict=True))):
-                window = self.laws.windows[category]
-                weight = window.value * completed(message, total, window).value
-                found[category] = Run(window.low, weight / weight.sum())
-                message = completed(message, window, total)
-        return found
-
-    @cached_property
-    def _after(self) -> list[Run]:
-        """For m = 0, 1, ...: the probability that the other windows and the pivot complete each total of the first m to n."""
-        if len(self._order) * len(self._completing.value) > limits.POSTERIOR_DRAW_CELLS:
-            raise TooLargeError("draws of the true counts would hold too much in memory here; means and intervals do not")
-        totals = list(accumulate(self._order, self._added, initial=Run(0, np.ones(1))))
-        messages = [self._completing]
-        for category, total in reversed(list(zip(self._order, totals, strict=False))):
-            messages.append(completed(messages[-1], self.laws.windows[category], total))
-        return messages[::-1]
+    def _of_others(self) -> Run:
+        """The weight of each total of the others."""
+        return Run(self._completing.low, self._sum.run.value[: len(self._completing.value)] * self._completing.value)
 
     @cached_property
     def _transformed(self) -> tuple[list[Run], float] | None:
@@ -168,26 +74,27 @@ class ConvolvedCounts:
     @cached_property
     def _completion(self) -> float:
         """P_λ(Σ X = n)."""
-        if self._transformed is not None:
-            return self._transformed[1]
-        return float(self._totals[1].value @ self._completing.value)
-
-    @property
-    def acceptance(self) -> float:
-        """The part of draws by rejection that is accepted."""
-        return self._completion / float(self.laws.rest.value.max())
+        return float(self._of_others.value.sum()) if self._transformed is None else self._transformed[1]
 
     @property
     def omitted(self) -> float:
-        return self.laws.outside / self.acceptance
+        return self.laws.outside * float(self.laws.rest.value.max()) / self._completion
+
+    @cached_property
+    def _marginals(self) -> list[Run]:
+        if self._transformed is not None:
+            return self._transformed[0]
+        found = []
+        for i, completion in zip(sorted(self.laws.windows), self._sum.completions(self._completing), strict=True):
+            window = self.laws.windows[i]
+            weight = window.value * np.maximum(values_at(completion, window.low, len(window.value)), 0.0)
+            found.append(Run(window.low, weight / weight.sum()))
+        others = self._of_others
+        found.insert(self.laws.pivot, Run(self.n - others.high, others.value[::-1] / self._completion))
+        return found
 
     def marginal(self, category: int) -> Run:
-        if self._transformed is not None:
-            return self._transformed[0][category]
-        if category != self.laws.pivot:
-            return self._marginals[category]
-        end = self._totals[1]
-        return Run(self.n - end.high, (end.value * self._completing.value)[::-1] / self._completion)
+        return self._marginals[category]
 
     def probability_law(self, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
         return probability_law(self.marginal(category), self.n, a, b, label, self.omitted)
@@ -196,7 +103,8 @@ class ConvolvedCounts:
         factors = [middle_part(self._window(i), self.marginal(i)) for i in (first, second)]
         low, size = factors[0].low + factors[1].low, len(factors[0].value) + len(factors[1].value) - 1
         check_pairs(size, len(factors[0].value))
-        others = reduce(self._added, [i for i in self._order if i not in (first, second)], Run(0, np.ones(1)))
+        rest = [self._window(i) for i in range(len(self.laws.laws)) if i not in (first, second, self.laws.pivot)]
+        others = sum_of(rest, UNDERFLOW).run if rest else Run(0, np.ones(1))
         if self.laws.pivot in (first, second):
             weight = values_at(others, self.n - low - size + 1, size)[::-1]
         else:
@@ -210,10 +118,10 @@ class ConvolvedCounts:
 
     def part(self, chosen: Sequence[int]) -> CountsOfAnyTotal:
         """The law of some of the counts. The others say how likely it is that they add up to what is left of n."""
-        windows = [trimmed(self._window(i), _NEGLIGIBLE)[0] for i in range(len(self.laws.laws))]
+        windows = [above_floor(self._window(i), FLOOR)[0] for i in range(len(self.laws.laws))]
         others = [window for i, window in enumerate(windows) if i not in chosen]
-        rest = sum_of(others, _NEGLIGIBLE).run if others else Run(0, np.ones(1))
-        segment = part_of([windows[i] for i in chosen], rest, Run(self.n, np.zeros(1)), _NEGLIGIBLE)
+        rest = sum_of(others, FLOOR).run if others else Run(0, np.ones(1))
+        segment = part_of([windows[i] for i in chosen], rest, Run(self.n, np.zeros(1)), FLOOR)
         kinks = [self.laws.laws[i].category.kinks or (self.laws.laws[i].category.reference,) for i in chosen]
         centres = np.array([round(each[0]) for each in kinks], dtype=np.int64)
         return CountsOfAnyTotal([segment], centres[None], -np.inf, self.omitted)
@@ -227,45 +135,15 @@ class ConvolvedCounts:
         return SizePosterior(self.n, np.ones(1))
 
     def sample(self, size: int, rng: np.random.Generator) -> Counts:
-        if len(self._order) > _FEW:
-            return self._every.sample(size, rng)
-        return self._by_rejection(size, rng) if self.acceptance > limits.POSTERIOR_ACCEPTANCE else self._in_turn(size, rng)
-
-    @cached_property
-    def _every(self) -> CountsOfAnyTotal:
-        """The same law as sums of halves of the categories: each splits in two in turn, whatever part of draws would be accepted."""
-        return self.part(range(len(self.laws.laws)))
-
-    def _by_rejection(self, size: int, rng: np.random.Generator) -> Counts:
-        """Independent windows, accepted in proportion to the pivot's probability of what they leave."""
-        rest, batches, drawn = self.laws.rest, [], 0
-        ceiling = float(rest.value.max())
-        while drawn < size:
-            x = np.zeros((_BATCH, len(self._order) + 1), dtype=np.int64)
-            for category, window in self.laws.windows.items():
-                x[:, category] = window.low + inverse(window.value, rng.random(_BATCH))
-            total = x.sum(axis=1)
-            chance = np.where(total <= rest.high, rest.value[np.minimum(total - rest.low, len(rest.value) - 1)], 0.0)
-            x[:, self.laws.pivot] = self.n - total
-            batches.append(x[rng.random(_BATCH) * ceiling < chance])
-            drawn += len(batches[-1])
-        return np.concatenate(batches)[:size] if batches else np.empty((0, len(self._order) + 1), dtype=np.int64)
-
-    def _in_turn(self, size: int, rng: np.random.Generator) -> Counts:
-        """Each category given the total of those before it, weighted by how well the rest can complete it."""
-        x = np.zeros((size, len(self._order) + 1), dtype=np.int64)
-        for m, category in enumerate(self._order):
-            window, after = self.laws.windows[category], self._after[m + 1]
-            total = x.sum(axis=1)
-            for value in np.unique(total):
-                rows = np.nonzero(total == value)[0]
-                weight = window.value * values_at(after, int(value) + window.low, len(window.value))
-                x[rows, category] = window.low + inverse(weight, rng.random(len(rows)))
-        x[:, self.laws.pivot] = self.n - x.sum(axis=1)
-        return x
+        """Draws, one a row: the total of all but the pivot, and how it splits between halves of them, and so on."""
+        others = self._of_others
+        total = others.low + inverse(others.value, rng.random(size))
+        drawn = list(self._sum.split(total, rng))
+        drawn.insert(self.laws.pivot, self.n - total)
+        return np.stack(drawn, axis=-1)
 
 
-LatentCounts = ListedCounts | ConvolvedCounts | PooledCounts | PairedCounts | PairedPart
+LatentCounts = ListedCounts | ConvolvedCounts
 """The posterior law of the true counts.
 
 `work` is how many numbers the marginals of all categories are computed from, `omitted` an upper bound on the probability that is left
@@ -297,7 +175,7 @@ def latent_counts(
     log_weight = prior.predictive(mechanism.total).logpmf(points)
     for category, column in enumerate(points.T):
         log_weight = log_weight + noise.log_likelihood(outcome, category, column.astype(np.float64))
-    return ListedCounts(points, log_weight)
+    return ListedCounts.of_logs(points, log_weight)
 
 
 def check_posterior(mechanism: Mechanism) -> None:
@@ -354,4 +232,4 @@ def _from_laws(mechanism: Mechanism, raw: tuple[int, ...], prior: Prior, progres
     points = mechanism.space.points()
     log_prior = prior.predictive(mechanism.total).logpmf(points)
     log_weight = log_prior + mechanism.log_likelihoods(raw, log_prior, progress)
-    return ListedCounts(points, log_weight, limits.WINDOW_TAIL if np.isneginf(log_weight).any() else 0.0)
+    return ListedCounts.of_logs(points, log_weight, limits.WINDOW_TAIL if np.isneginf(log_weight).any() else 0.0)

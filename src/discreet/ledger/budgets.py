@@ -19,7 +19,7 @@ from discreet.validation import Number, check_delta, check_positive, exact
 
 _MOST_SHOWN_DIGITS = 10 * limits.AMOUNT_DIGITS
 """A number with more digits, which only the sums of a ledger of the first version can have, is shown rounded."""
-_ROUNDED = Context(prec=12)
+_TWELVE_DIGITS = Context(prec=12)
 ORDER_EXPONENTS = -3, 6
 """The order of a filter is 1 + 10^x, and x is from the first to the second of these."""
 
@@ -40,7 +40,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class RenyiFilter:
-    """A rule for the releases of a dataset: their Rényi divergences of one fixed order, added up, stay within a limit (docs/ledger.md)."""
+    """A rule for a dataset: the Rényi divergences of its releases, of one fixed order, add up to a limit at most (docs/howto/ledger.md)."""
 
     order: Fraction
     limit: Fraction
@@ -116,6 +116,8 @@ class Spend:
     neighbours: Relation = field(kw_only=True)
     request: str | None = field(default=None, kw_only=True)
     """The key of the request that this is for, which is charged once. None if it had none."""
+    source: str | None = field(default=None, kw_only=True)
+    """What the records were read from, as whoever spent declared it. None if it was not declared."""
 
 
 class History(tuple[Spend, ...]):
@@ -249,20 +251,38 @@ def _filter_of(row: Mapping[str, Any]) -> RenyiFilter | None:
     return rule
 
 
-def spend_row(budget: Budget, charge: Charge, note: str, description: str, request: str | None) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Purpose:
+    """What a spend is for, in public words, checked when it is made."""
+
+    note: str = ""
+    description: Mapping[str, Any] = field(default_factory=dict)
+    request: str | None = None
+    source: str | None = None
+
+    def __post_init__(self) -> None:
+        checked_text(self.note, "note", limits.NOTE_CHARACTERS, empty=True)
+        as_json(self.description)
+        for name, longest in (("request", limits.NAME_CHARACTERS), ("source", limits.NOTE_CHARACTERS)):
+            if getattr(self, name) is not None:
+                checked_text(getattr(self, name), name, longest)
+
+
+def spend_row(budget: Budget, charge: Charge, purpose: Purpose) -> dict[str, Any]:
     """A spend of today as a row of its table; the database numbers it."""
     own = charge.promise
     return {
         "dataset": budget.dataset,
         **_amounts(charge.loss),
         "unit": own.unit or budget.unit,
-        "note": note,
-        "description": description,
+        "note": purpose.note,
+        "description": as_json(purpose.description),
         "time": today().isoformat(),
         "divergence": None if charge.divergence is None else _text(charge.divergence),
         "neighbours": str(own.neighbours or budget.neighbours),
         **_amounts(own.loss, "guarantee_"),
-        "request": request,
+        "request": purpose.request,
+        "source": purpose.source,
     }
 
 
@@ -284,7 +304,7 @@ def spend_of(row: Mapping[str, Any]) -> Spend:
         None if divergence is None else amount_of(divergence),
         guarantee=charged if row.get("guarantee_epsilon") is None else _loss_of(row, "guarantee_"),
         neighbours=_relation_of(row),
-        request=None if row.get("request") is None else _text_of(row, "request"),
+        **{name: None if row.get(name) is None else _text_of(row, name) for name in ("request", "source")},
     )
 
 
@@ -350,7 +370,7 @@ def _day_of(row: Mapping[str, Any], name: str) -> date:
 def _text(value: Fraction) -> str:
     """The number as a decimal if it is one, else as a fraction: either way exactly, unless it is too long for anyone to read."""
     if max(abs(value.numerator), value.denominator) > 10**_MOST_SHOWN_DIGITS:
-        return f"about {_ROUNDED.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()}"
+        return f"about {_TWELVE_DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()}"
     if indecimal(value) != 1:
         return str(value)
     places = next(places for places in count() if not 10**places % value.denominator)

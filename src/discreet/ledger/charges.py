@@ -1,5 +1,6 @@
-"""What a budget is charged for a release, also where the release's promise is about other neighbours (docs/ledger.md)."""
+"""What a budget is charged for a release, also where the release's promise is about other neighbours (docs/howto/ledger.md)."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,11 @@ def _refusal(budget: Budget, unit: Unit, neighbours: Relation) -> BudgetError:
     """Why a release cannot be charged to a budget, and what can be done instead."""
     if budget.unit == "person" and unit == "record":
         fault = f"the budget of {budget.dataset!r} protects persons and this release only records: say whose a row is, with"
-        return BudgetError(f"{fault} privacy_id", in_shell=f"{fault} --privacy-id COLUMN")
+        declare = "or, if every row is another person's, declare that, with"
+        return BudgetError(
+            f"{fault} privacy_id, {declare} one_row_per_person=True (or unit='person' for counts of your own)",
+            in_shell=f"{fault} --privacy-id COLUMN, {declare} --one-row-per-person",
+        )
     own, kept = f"(neighbours: {neighbours.of(unit)})", f"(neighbours: {budget.neighbours.of(budget.unit)})"
     uncovered = "no ε covers that, however large; nothing was spent"
     another = " (not a second one for the same people: their losses add up)"
@@ -75,3 +80,18 @@ def _divergence(loss: Loss, steps: int, mechanism: "Mechanism | None", order: Fr
 
     charged = largest_divergence(loss.epsilon, order)
     return charged if mechanism is None else min(charged, mechanism_divergence(mechanism, order, steps))
+
+
+def second_budget_words(others: Sequence[str]) -> str | None:
+    """What is to be said of a source that was charged to these other datasets; None if there are none."""
+    if not others:
+        return None
+    more = f" and {len(others) - _NAMED_DATASETS:,} more" if len(others) > _NAMED_DATASETS else ""
+    return (
+        f"this source was charged to {', '.join(map(repr, others[:_NAMED_DATASETS]))}{more} before: a second budget for the same people "
+        "does not protect them, because what they lose is the sum"
+    )
+
+
+_NAMED_DATASETS = 5
+"""Datasets that a message names."""

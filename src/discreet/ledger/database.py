@@ -1,5 +1,6 @@
 """The ledger's database: its tables, and connections whose commits survive a power cut. SQLite files and PostgreSQL servers."""
 
+import re
 from functools import cache
 from math import ceil
 from pathlib import Path
@@ -17,13 +18,13 @@ HOW_TO_BEGIN = (
     "or in the shell, discreet ledger create LOCATION DATASET --epsilon ... "
     "(if n is to stay private, with neighbours='add or remove one', in the shell --public nothing)"
 )
-_VERSION = 5
+_TABLES_VERSION = 6
 """Of the tables below; a ledger written by a later version of them is refused, not guessed at.
 
 1: the first. 2: times are days, and a dataset may have a Rényi filter. 3: datasets and spends have a neighbour relation, and a spend
 has its release's own ε and δ beside what was charged. 4: a relation may be within groups, and a description may be of a table. 5: a spend
-may carry the key of the request that it is for. A column says since when it is there; all but the first are nullable. An older ledger is
-read as it is, and brought up to date by the first transaction that writes to it.
+may carry the key of the request that it is for. 6: a spend may name its source. A column says since when it is there; all but the first
+are nullable. An older ledger is read as it is, and brought up to date by the first transaction that writes to it.
 """
 
 
@@ -63,6 +64,7 @@ def metadata() -> "MetaData":
         Column("guarantee_epsilon", Text, info={"since": 3}),
         Column("guarantee_delta", Text, info={"since": 3}),
         Column("request", Text, info={"since": 5}),
+        Column("source", Text, info={"since": 6}),
     )
     return tables
 
@@ -98,6 +100,8 @@ def shown_url(url: "URL") -> str:
 
 def shown_location(location: str) -> str:
     """A ledger's path or URL as it may be shown: as it is written, but for the passwords of a URL."""
+    if _is_meant_for_a_url(location):
+        return HIDDEN
     if "://" not in location:
         return location
     from sqlalchemy import make_url
@@ -114,6 +118,12 @@ def shown_location(location: str) -> str:
 
 HIDDEN = "***"
 """What stands for a password."""
+_WITHOUT_SCHEME = re.compile(r":.*@|password\s*=", re.IGNORECASE | re.DOTALL)
+"""What stands in a path that someone meant for a URL, or for the words that PostgreSQL's own programs take: it may hold a password."""
+
+
+def _is_meant_for_a_url(location: str) -> bool:
+    return "://" not in location and _WITHOUT_SCHEME.search(location) is not None
 
 
 def make_engine(location: str, timeout: float) -> "Engine":
@@ -137,6 +147,11 @@ def _url(location: str) -> "URL":
     from sqlalchemy import URL, make_url
     from sqlalchemy.exc import SQLAlchemyError
 
+    if _is_meant_for_a_url(location):
+        raise LedgerError(
+            "the ledger is neither the URL of a database, such as postgresql://user@host/database, nor a path that is taken: what stands "
+            "between a : and an @, or behind password=, may be a password; write such a path as sqlite:///PATH"
+        )
     try:
         url = make_url(location) if "://" in location else URL.create("sqlite", database=str(Path(location).expanduser()))
     except RuntimeError:
@@ -189,10 +204,10 @@ def prepare(connection: "Connection", timeout: float, *, writing: bool, new: boo
         raise LedgerError(f"{where!r} is a database, but not a ledger")
     if not new:
         raise LedgerError(f"there is no ledger in {where!r}; {HOW_TO_BEGIN}")
-    connection.info[_VERSION_FOUND] = _VERSION
+    connection.info[_VERSION_FOUND] = _TABLES_VERSION
     if writing:
         metadata().create_all(connection)
-        connection.execute(version.insert().values(version=_VERSION))
+        connection.execute(version.insert().values(version=_TABLES_VERSION))
 
 
 def _current(connection: "Connection", where: str, *, writing: bool) -> int:
@@ -201,19 +216,19 @@ def _current(connection: "Connection", where: str, *, writing: bool) -> int:
 
     table = metadata().tables["discreet_ledger"]
     found = connection.scalars(table.select()).all()
-    if writing and found != [_VERSION] and connection.dialect.name != "sqlite":
+    if writing and found != [_TABLES_VERSION] and connection.dialect.name != "sqlite":
         connection.exec_driver_sql(_LOCK_TABLES)  # another writer may be bringing it up to date
         found = connection.scalars(table.select()).all()
-    if len(found) != 1 or found[0] not in range(1, _VERSION + 1):
+    if len(found) != 1 or found[0] not in range(1, _TABLES_VERSION + 1):
         raise LedgerError(f"the ledger {where!r} was written by another version of discreet; use that one, or a later one")
-    if found == [_VERSION] or not writing:
+    if found == [_TABLES_VERSION] or not writing:
         return int(found[0])
     for name, added in ((t.name, c) for t in metadata().sorted_tables for c in t.c if _since(c) > found[0]):
         connection.exec_driver_sql(f"ALTER TABLE {name} ADD COLUMN {added.name} {added.type.compile(connection.dialect)}")
     for column in (budgets().c.created, spends().c.time):
         connection.execute(column.table.update().values({column.name: func.substr(column, 1, _LENGTH_OF_A_DAY)}))
-    connection.execute(table.update().values(version=_VERSION))
-    return _VERSION
+    connection.execute(table.update().values(version=_TABLES_VERSION))
+    return _TABLES_VERSION
 
 
 def _since(column: "Column[Any]") -> int:

@@ -1,6 +1,6 @@
 """The Rényi filter of a budget: what releases are charged, and how much may be, at one order that is fixed beforehand.
 
-Feldman and Zrnic, "Individual privacy accounting via a Rényi filter" (2021). docs/ledger_proofs.md proves that a dataset whose releases
+Feldman and Zrnic, "Individual privacy accounting via a Rényi filter" (2021). docs/proofs/ledger.md proves that a dataset whose releases
 pass the filter is (ε, δ)-private however each release is chosen in view of the earlier ones. Charges are rounded up and limits down,
 to decimals whose sums are exact.
 """
@@ -20,15 +20,15 @@ from discreet.mechanisms.losses import composes_by_cell, renyi_divergence
 from discreet.numerics.balls import ball, dyadic, refine
 from discreet.validation import Number, check_positive, shown
 
-_QUANTUM = Fraction(1, 10**20)
+_CHARGE_UNIT = Fraction(1, 10**20)
 """Charges and limits are multiples of it."""
-_STEPS = 60
-_LEAST_STEP, _MOST_STEP = (_STEPS * exponent for exponent in ORDER_EXPONENTS)
-_ORDERS = [1 + Fraction(Decimal(f"{10 ** (step / _STEPS):.3g}")) for step in range(_LEAST_STEP, _MOST_STEP + 1)]
+_ORDERS_A_DECADE = 60
+_LEAST_STEP, _MOST_STEP = (_ORDERS_A_DECADE * exponent for exponent in ORDER_EXPONENTS)
+_ORDERS = [1 + Fraction(Decimal(f"{10 ** (step / _ORDERS_A_DECADE):.3g}")) for step in range(_LEAST_STEP, _MOST_STEP + 1)]
 """Those that a filter may have, so close together that the best between two of them would hardly allow more."""
-_LARGEST_EXPONENT = 10_000
+_LARGEST_ORDER_EXPONENT = 10_000
 """Where e to this power would be needed, the divergence is its ε for all purposes."""
-_SHOWN = Context(prec=6, rounding=ROUND_FLOOR)
+_SIX_DIGITS_DOWN = Context(prec=6, rounding=ROUND_FLOOR)
 
 
 def planned_filter(total: Loss, planned_epsilon: Number) -> RenyiFilter:
@@ -61,12 +61,12 @@ def _limit(total: Loss, order: Fraction) -> Fraction:
         a, delta = ball(order), ball(total.delta)
         return ball(total.epsilon) - ((a - 1) / a).log() + (delta.log() + a.log()) / (a - 1)
 
-    return floor(dyadic(refine(compute).lower()) / _QUANTUM) * _QUANTUM
+    return floor(dyadic(refine(compute).lower()) / _CHARGE_UNIT) * _CHARGE_UNIT
 
 
 def largest_divergence(epsilon: Fraction, order: Fraction) -> Fraction:
     """The largest Rényi divergence of this order that any ε-private mechanism has: that of a coin told truly with odds of e^ε."""
-    if order * epsilon > _LARGEST_EXPONENT:
+    if order * epsilon > _LARGEST_ORDER_EXPONENT:
         return _rounded_up(epsilon)
 
     def compute() -> arb:
@@ -94,7 +94,7 @@ def mechanism_divergence(mechanism: Mechanism, order: Fraction, steps: int = 1) 
 
 def largest_epsilon(divergence: Fraction, order: Fraction) -> Fraction:
     """The ε, rounded down to six digits, of the largest release that may be charged this much, whatever its mechanism."""
-    if divergence < _QUANTUM:
+    if divergence < _CHARGE_UNIT:
         return Fraction(0)
     low = high = divergence  # no divergence is above its ε
     while largest_divergence(high, order) <= divergence:
@@ -102,8 +102,8 @@ def largest_epsilon(divergence: Fraction, order: Fraction) -> Fraction:
     while high - low > low / 10**7:
         middle = (low + high) / 2
         low, high = (middle, high) if largest_divergence(middle, order) <= divergence else (low, middle)
-    return Fraction(_SHOWN.divide(Decimal(low.numerator), Decimal(low.denominator)))
+    return Fraction(_SIX_DIGITS_DOWN.divide(Decimal(low.numerator), Decimal(low.denominator)))
 
 
 def _rounded_up(value: Fraction) -> Fraction:
-    return ceil(value / _QUANTUM) * _QUANTUM
+    return ceil(value / _CHARGE_UNIT) * _CHARGE_UNIT

@@ -5,6 +5,7 @@ public: names, parameters and days, never counts.
 """
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from discreet import limits
-from discreet.errors import DiscreetError, InvalidInputError, LedgerError
+from discreet.errors import DiscreetError, InvalidInputError, LedgerError, SecondBudgetWarning
 from discreet.frames import forgets_variables
 from discreet.ledger.budgets import (
     Budget,
@@ -21,10 +22,10 @@ from discreet.ledger.budgets import (
     History,
     Loss,
     Promise,
+    Purpose,
     RenyiFilter,
     Spend,
     Unit,
-    as_json,
     budget_of,
     budget_row,
     check_first,
@@ -36,7 +37,7 @@ from discreet.ledger.budgets import (
     spend_row,
     today,
 )
-from discreet.ledger.charges import charge_for
+from discreet.ledger.charges import charge_for, second_budget_words
 from discreet.ledger.database import HOW_TO_BEGIN, budgets, is_made, make_engine, prepare, selected, shown_url, spends
 from discreet.ledger.names import check_new_name, cleaned
 from discreet.ledger.statements import Statement, charged_amounts, check_affordable, statement_of
@@ -94,11 +95,11 @@ class Ledger:
         `neighbours` says what the budget hides: "replace one", what someone answered, for releases that publish n; "add or remove one",
         also that someone took part, for releases that do not. A release without n may be charged to either; to the first it costs twice
         its ε. `within` names the columns of groups that nobody changes, as ["region", "sex"]: the budget then hides what someone answered
-        and not their group, and takes releases that publish the sizes of groups by these columns (docs/ledger.md).
+        and not their group, and takes releases that publish the sizes of groups by these columns (docs/howto/ledger.md).
 
         With `planned_epsilon`, the ε of a typical one of many small releases, the dataset is also kept by a Rényi filter, which needs a
         `delta` above 0: releases are then taken beyond the plain sum, however each is chosen in view of the earlier ones, and all of
-        them together are (ε, δ)-private (docs/ledger.md). Releases with other ε are taken too.
+        them together are (ε, δ)-private (docs/howto/ledger.md). Releases with other ε are taken too.
         """
         name = checked_text(cleaned(checked_text(dataset, "dataset", limits.NAME_CHARACTERS)), "dataset", limits.NAME_CHARACTERS)
         if unit not in ("record", "person"):
@@ -128,6 +129,7 @@ class Ledger:
         note: str = "",
         description: Mapping[str, Any] | None = None,
         request: str | None = None,
+        source: str | None = None,
     ) -> Spend:
         """Take a release's loss from the dataset's budget, durably, before its randomness is drawn.
 
@@ -138,30 +140,25 @@ class Ledger:
 
         `request` is a key that whoever asks makes up, such as `secrets.token_hex(16)`, and sends again if they do not know whether they
         were heard. A dataset is charged for a key once: the second time raises a `RepeatedError`, and nothing may be drawn.
-        """
-        promise = checked_promise(loss, delta, neighbours, within)
-        return self._spend(dataset, promise, note, {} if description is None else description, None, request)
 
-    def _spend(
-        self,
-        dataset: str,
-        promise: Promise,
-        note: str,
-        description: Mapping[str, Any],
-        mechanism: "Mechanism | None",
-        request: str | None,
-    ) -> Spend:
-        key = None if request is None else checked_text(request, "request", limits.NAME_CHARACTERS)
-        text, public = checked_text(note, "note", limits.NOTE_CHARACTERS, empty=True), as_json(description)
+        `source` declares what the records are read from, such as the path of a file. A `SecondBudgetWarning` says before anything is
+        spent that the same source was charged to another dataset: two budgets for the same people add up.
+        """
+        purpose = Purpose(note, {} if description is None else description, request, source)
+        promise = checked_promise(loss, delta, neighbours, within)
+        self._warn_of_second_budget(dataset, source, stacklevel=3)
+        return self._spend(dataset, promise, purpose, None)
+
+    def _spend(self, dataset: str, promise: Promise, purpose: Purpose, mechanism: "Mechanism | None") -> Spend:
         budget = self.budget(dataset)  # never changed, so it may be looked up before the transaction that others wait for
         charge = charge_for(budget, promise, mechanism)
         with self._transaction("write") as connection:
             if self._known(connection, dataset) != budget:
                 raise LedgerError(f"the ledger {self._where!r} was replaced meanwhile; do not release")
             lines = _history(connection, budget)
-            check_first(budget, lines, key)
+            check_first(budget, lines, purpose.request)
             check_affordable(statement_of(budget, ((line.loss, line.divergence, 1) for line in lines)), charge)
-            row = spend_row(budget, charge, text, public, key)
+            row = spend_row(budget, charge, purpose)
             number = connection.execute(spends().insert().values(row)).inserted_primary_key
         if number is None:
             raise LedgerError("the ledger did not say which line it wrote; do not release")
@@ -178,30 +175,54 @@ class Ledger:
         note: str = "",
         about: "About | None" = None,
         request: str | None = None,
+        source: str | None = None,
     ) -> "Release":
         """Release counts and charge the dataset's budget for it: everything is checked, then the spend is durable, then it is drawn.
 
-        `note` is kept in the ledger alone; `about` are public words that the record holds. A `request` is charged and drawn once: see
-        `spend`.
+        `note` is kept in the ledger alone; `about` are public words that the record holds. A `request` is charged and drawn once, and a
+        `source` that was charged to another dataset is warned of: see `spend`.
         """
         if not hasattr(mechanism, "prepare"):
             raise InvalidInputError(
                 f"mechanism must be a mechanism, such as LatticeGeometric(prior, n, epsilon), not {type(mechanism).__name__}"
             )
-        return self.draw(dataset, mechanism.prepare(counts, unit=unit, about=about), note=note, request=request)
+        prepared = mechanism.prepare(counts, unit=unit, about=about)
+        self._warn_of_second_budget(dataset, source, stacklevel=4)  # past what forgets variables
+        return self.draw(dataset, prepared, note=note, request=request, source=source)
 
     @forgets_variables
-    def draw(self, dataset: str, prepared: "Prepared", *, note: str = "", request: str | None = None) -> "Release":
-        """Charge the dataset's budget for a release that `Mechanism.prepare` has checked, durably, and draw it in whole quanta of time."""
+    def draw(
+        self, dataset: str, prepared: "Prepared", *, note: str = "", request: str | None = None, source: str | None = None
+    ) -> "Release":
+        """Charge the dataset's budget for a release that `Mechanism.prepare` has checked, durably, and draw it in whole quanta of time.
+
+        It warns of nothing: ask `charged_elsewhere` about the source first.
+        """
         mechanism = prepared.mechanism
-        self._spend(dataset, checked_promise(prepared.guarantee, 0), note, described(mechanism), mechanism, request)
-        return prepared.draw(steady=True)
+        purpose = Purpose(note, described(mechanism), request, source)
+        self._spend(dataset, checked_promise(prepared.guarantee, 0), purpose, mechanism)
+        return prepared.draw()
+
+    def charged_elsewhere(self, dataset: str, source: str) -> tuple[str, ...]:
+        """The other datasets that were charged for releases of this source, by name. No data are read: sources are compared as declared."""
+        Purpose(source=source)  # which checks it
+        with self._transaction("read") as connection:
+            budget, query = self._known(connection, dataset), selected(connection, spends())
+            if "source" not in query.selected_columns:  # an older ledger, in which no spend names its source
+                return ()
+            found = query.with_only_columns(spends().c.dataset).where(spends().c.source == source, spends().c.dataset != budget.dataset)
+            return tuple(str(name) for name in connection.scalars(found.distinct().order_by(spends().c.dataset)))
+
+    def _warn_of_second_budget(self, dataset: str, source: str | None, stacklevel: int) -> None:
+        said = None if source is None else second_budget_words(self.charged_elsewhere(dataset, source))
+        if said is not None:
+            warnings.warn(said, SecondBudgetWarning, stacklevel=stacklevel)
 
     def accountant(self, dataset: str) -> "Accountant":
         """The releases so far, for exact composition: at a given δ, often far less ε than the sum.
 
         Its figures hold for a list of releases that was fixed beforehand. They do not hold where releases were chosen, or stopped, in
-        view of earlier outcomes: there the plain sum holds, and the budget of a dataset that is kept by a filter (docs/ledger.md).
+        view of earlier outcomes: there the plain sum holds, and the budget of a dataset that is kept by a filter (docs/howto/ledger.md).
         """
         from discreet.analysis.composition import Accountant
 
@@ -333,12 +354,12 @@ class Ledger:
             if budget is not None:
                 return budget
         known = sorted(_names(connection))
-        more = f" and {len(known) - _NAMED:,} more" if len(known) > _NAMED else ""
-        listed = ", ".join(repr(name) for name in known[:_NAMED]) or "none"
+        more = f" and {len(known) - _DATASETS_IN_MESSAGE:,} more" if len(known) > _DATASETS_IN_MESSAGE else ""
+        listed = ", ".join(repr(name) for name in known[:_DATASETS_IN_MESSAGE]) or "none"
         raise LedgerError(f"dataset {dataset!r} is not in the ledger; those in it: {listed}{more}")
 
 
-_NAMED = 20
+_DATASETS_IN_MESSAGE = 20
 """Datasets that a message names."""
 
 

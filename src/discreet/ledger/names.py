@@ -1,8 +1,8 @@
 """Names of datasets: one spelling for each, and no two that a reader could take for one another.
 
 A name is kept in Unicode's normal form KC, with single spaces and none around it. Two names look alike if they agree without case and
-accents, or after letters of other alphabets have become the Latin ones of the same shape. This is a short form of Unicode's report 39,
-for the alphabets that people mix up: words that mix any other alphabets are refused as they are.
+accents, or after letters of other alphabets, and variants of Latin letters, have become the plain Latin ones of the same shape. This is a
+short form of Unicode's report 39, for the alphabets that people mix up: words that mix any other alphabets are refused as they are.
 """
 
 import re
@@ -18,11 +18,16 @@ _SHAPES = str.maketrans(
         **dict(zip("авеѕіјкмһнорстухүԁԛԝѵӏ", "abesijkmhhopctyxydqwvl", strict=True)),
         **dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHlKMNOPTYX", strict=True)),  # Greek capitals
         **dict(zip("αβγεηικνορτυχ", "abyenikvoptux", strict=True)),
-        **dict(zip("I1|0ıɑɡꜱ", "lllOiags", strict=True)),
+        **dict(zip("I1|0ɑ", "lllOa", strict=True)),
         **dict.fromkeys("‘’´`", "'"),
     }
 )
 """Letters that are drawn like a Latin one, or like another sign, in most typefaces."""
+_VARIANT = re.compile(
+    r"(?:.* )?(?:LATIN (?P<small>SMALL LETTER)|LATIN CAPITAL LETTER|LATIN LETTER SMALL CAPITAL|INDICATOR SYMBOL LETTER)"
+    r"(?! TURNED| REVERSED| INVERTED| SIDEWAYS)(?: [A-Z]{2,})* (?P<letter>[A-Z])(?: WITH .*)?"
+)
+"""Unicode's names of letters that are variants of a Latin one: small capitals, with strokes and hooks, in circles and squares."""
 _DROPPED = re.compile("[\u0300-\u036f\u20d0-\u20ff\ufe00-\ufe0f\U000e0100-\U000e01ef\u115f\u1160\u3164\uffa0\u2800]")
 """Accents, selectors of a variant, and what is drawn as nothing: the Hangul fillers and the empty Braille cell.
 
@@ -31,7 +36,7 @@ Vowel signs and voicing marks of other scripts stay: there they make another wor
 _DASH = re.compile("[\u2010-\u2015\u2212]")
 _WRITTEN_TOGETHER = frozenset({"LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "BOPOMOFO", "HANGUL"})
 """Scripts that ordinary words of Chinese, Japanese and Korean mix."""
-_WORD = re.compile(r"[^\W\d_]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def cleaned(text: str) -> str:
@@ -44,7 +49,7 @@ def check_new_name(new: str, others: Iterable[str]) -> None:
     looks = _looks(new)
     if not all(looks):
         raise InvalidInputError("dataset must be a name that can be seen; this one has nothing but blanks and marks")
-    for word in _WORD.findall(new):
+    for word in _LETTERS.findall(new):
         scripts = {name(letter, "UNKNOWN").split()[0] for letter in word} - {"MODIFIER"}
         if len(scripts) > 1 and not scripts <= _WRITTEN_TOGETHER:
             listed = " and ".join(sorted(script.capitalize() for script in scripts))
@@ -59,5 +64,13 @@ def check_new_name(new: str, others: Iterable[str]) -> None:
 def _looks(text: str) -> tuple[str, str]:
     """What is compared of a name: its letters without case and accents, and their shapes."""
     bare = _DASH.sub("-", _DROPPED.sub("", normalize("NFKD", cleaned(text))))
-    bare = normalize("NFC", " ".join(bare.split()))
+    bare = "".join(map(_plain, normalize("NFC", " ".join(bare.split()))))
     return bare.casefold(), bare.translate(_SHAPES).casefold()
+
+
+def _plain(letter: str) -> str:
+    """The Latin letter that this one is a variant of; itself if it is none."""
+    found = None if letter.isascii() else _VARIANT.fullmatch(name(letter, ""))
+    if found is None:
+        return letter
+    return found["letter"].lower() if found["small"] else found["letter"]

@@ -1,4 +1,4 @@
-"""The best report where n is private: counts r of any total with the least expected Hellinger error (docs/mechanisms.md).
+"""The best report where n is private: counts r of any total with the least expected Hellinger error (docs/explain/mechanisms.md).
 
 `argmin_r E[H(Dir(a + X), Dir(a + r)) | z]`, X from the prior predictive, every n as likely as any other before z is seen. With A = Σ a_i
 the posterior of X is `∝ n!/Γ(A + n) Π_i f(z_i | x_i) Γ(a_i + x_i)/x_i!`, n = Σ x_i, and since
@@ -36,28 +36,29 @@ from discreet.numerics.divergences import gap
 from discreet.numerics.gamma import log_rising
 from discreet.numerics.gap_tables import gap_table
 from discreet.numerics.sum_rules import spreading_nodes
+from discreet.numerics.tails import kept
 
-_DENSE, _SPACING = 32, 0.3
+_DENSE_COUNTS, _NODE_SPACING = 32, 0.3
 """Counts next to 0 and to the noisy count that are all nodes, and the distance of others in standard deviations of the prior's law."""
-_FAR = 60.0
+_LAST_NODE_DEPTH = 60.0
 """Log probability, and more, that is given up beyond the last node."""
-_SCAN, _SHARE = 17, 1.0 / 32.0
+_FIRST_TILTS, _SHARE = 17, 1.0 / 32.0
 """Tilts that are tried first, and the most probability between one and the next in the end."""
-_HALVINGS = 64
-_POINTS, _CELLS = 256, 1 << 16
+_TILT_HALVINGS = 64
+_POSTERIOR_POINTS, _POSTERIOR_COUNTS = 256, 1 << 16
 """Points that stand for the posterior, fewer of them where there are many categories: so many counts in all, and at least 32 points."""
 _FEWEST_POINTS = 32
-_NEGLIGIBLE = 1e-9
+_UNLISTED_PROBABILITY = 1e-9
 """Probability that the windows of all counts leave out where the posterior is listed."""
 _STEPPED, _PAIRED = 32, 4
 """Categories up to which single counts are moved, and up to which also records from one to another."""
-_ROUNDS = 16
+_MOST_MOVES = 16
 """How often a report is moved at most."""
-_STEPS = 8
+_MOVE_LENGTHS = 8
 """Lengths of such moves."""
 _SCALES = np.array([0.5, 0.7, 0.85, 1.0, 1.2])
 """What the medians of more categories are multiplied by."""
-_TABLED, _TABLES = (1 << 9, 1 << 12), 8
+_TABLED_COUNTS, _KEPT_TABLES = (1 << 9, 1 << 12), 8
 """Counts and totals up to which gaps come from tables, and how many of those are kept."""
 
 
@@ -66,17 +67,17 @@ _TABLED, _TABLES = (1 << 9, 1 << 12), 8
 
 def _nodes_of(a: float) -> float:
     """How many nodes a category has at most, whatever is drawn: on both sides of its noisy count, and away from 0."""
-    return 3.0 * (_DENSE + 2.0 + log(2.0 * limits.RAW_OUTCOME / _DENSE) / log1p(_spacing(a)))
+    return 3.0 * (_DENSE_COUNTS + 2.0 + log(2.0 * limits.RAW_OUTCOME / _DENSE_COUNTS) / log1p(_spacing(a)))
 
 
 def _spacing(a: float) -> float:
     """How much further out each node is than the last, relatively: the relative width of a category's law is at least the root of 1/a."""
-    return float(_SPACING / (1.0 + a) ** 0.5)
+    return float(_NODE_SPACING / (1.0 + a) ** 0.5)
 
 
 def _points(k: int) -> int:
     """How many points stand for the posterior."""
-    return max(_FEWEST_POINTS, min(_POINTS, _CELLS // k))
+    return max(_FEWEST_POINTS, min(_POSTERIOR_POINTS, _POSTERIOR_COUNTS // k))
 
 
 _ITSELF, _EACH = 150_000.0, 25.0
@@ -153,7 +154,7 @@ class _Posterior:
         self.prior, self.noise, self.z = prior, noise, z
         self.total = float(prior.concentration.sum())
         # Counts of a larger total are less likely than no counts at all, by e^-60.
-        last = 2.0 * float(z.astype(np.float64).sum()) + (_FAR + max(0.0, -log(noise.slope))) / noise.slope
+        last = 2.0 * float(z.astype(np.float64).sum()) + (_LAST_NODE_DEPTH + max(0.0, -log(noise.slope))) / noise.slope
         rows = [self._nodes(a, float(c), last) for a, c in zip(prior.concentration.tolist(), z.tolist(), strict=True)]
         longest = max(len(x) for x, _ in rows)
         self.x, self.width = np.zeros((prior.k, longest)), np.zeros((prior.k, longest))
@@ -166,8 +167,8 @@ class _Posterior:
 
     def _nodes(self, a: float, z: float, last: float) -> tuple[Floats, Floats]:
         """Beyond its noisy count a category's law is below that of Γ(a + x)/x! e^{-slope x}."""
-        top = z + (a + 10.0 * a**0.5 + _FAR) / self.noise.slope
-        return spreading_nodes(max(1.0, ceil(min(top, last))), [0.0, z], _DENSE, 1.0 + _spacing(a))
+        top = z + (a + 10.0 * a**0.5 + _LAST_NODE_DEPTH) / self.noise.slope
+        return spreading_nodes(max(1.0, ceil(min(top, last))), [0.0, z], _DENSE_COUNTS, 1.0 + _spacing(a))
 
     def _log_weight(self, category: int, x: Floats) -> Floats:
         """The log of a category's factor of the posterior, up to a constant."""
@@ -193,9 +194,9 @@ class _Posterior:
 
         Below the first u there are no records, and above the last a tilt changes nothing: what is beyond them is added to them.
         """
-        u = np.linspace(-log(max(self.total, 1.0)) - 40.0, log(1.0 + last) + 20.0, _SCAN)
+        u = np.linspace(-log(max(self.total, 1.0)) - 40.0, log(1.0 + last) + 20.0, _FIRST_TILTS)
         density = np.array([self._log_density(float(v)) for v in u])
-        for _ in range(_HALVINGS):
+        for _ in range(_TILT_HALVINGS):
             between = np.logaddexp(density[1:], density[:-1]) + np.log(np.diff(u) / 2.0)
             much = np.nonzero(between > logsumexp(between) + log(_SHARE))[0]
             much = much[np.diff(u)[much] > 1e-9 * (1.0 + np.abs(u[much]))]
@@ -207,7 +208,7 @@ class _Posterior:
         log_width = np.log(np.diff(u, prepend=u[0] - 2.0, append=u[-1] + 2.0 / self.total))
         log_weight = density + np.logaddexp(log_width[1:], log_width[:-1]) - log(2.0)
         weight = np.exp(log_weight - logsumexp(log_weight))
-        kept = np.nonzero(weight > _NEGLIGIBLE)[0]
+        kept = np.nonzero(weight > _UNLISTED_PROBABILITY)[0]
         return -np.log1p(np.exp(-u[kept])), weight[kept] / weight[kept].sum()
 
     def _marginals(self) -> Floats:
@@ -231,10 +232,9 @@ class _Posterior:
 
     def listed(self) -> tuple[Floats, Floats] | None:
         """All counts that carry the posterior, one a row, with their probabilities; None if they are too many."""
-        windows, tail = [], _NEGLIGIBLE / (2.0 * self.prior.k)
+        windows, tail = [], _UNLISTED_PROBABILITY / (2.0 * self.prior.k)
         for x, width, law in zip(self.x, self.width, self.marginals, strict=True):
-            first = int(np.searchsorted(np.cumsum(law), tail))
-            final = len(law) - 1 - int(np.searchsorted(np.cumsum(law[::-1]), tail))
+            first, final, _ = kept(law, tail)
             windows.append((max(0, int(x[first] - width[first])), int(x[final] + width[final])))
         if prod(high - low + 1 for low, high in windows) > limits.REPORT_POINTS:
             return None
@@ -244,7 +244,7 @@ class _Posterior:
         n = points.sum(axis=-1)
         log_weight = reduce(np.add.outer, log_weights).ravel() - log_rising(self.total, n, float(n.max()))
         weight = np.exp(log_weight - logsumexp(log_weight))
-        likely = weight > _NEGLIGIBLE / len(weight)
+        likely = weight > _UNLISTED_PROBABILITY / len(weight)
         return points[likely], weight[likely]
 
     def drawn(self) -> tuple[Floats, Floats]:
@@ -281,7 +281,7 @@ class _Error:
 
     def __init__(self, prior: Prior, points: Floats, weight: Floats) -> None:
         self.prior, self.points, self.weight, self.totals = prior, points, weight, points.sum(axis=-1)
-        self.tabled = len(_TABLED) * len({*prior.exact, prior.exact_total}) <= _TABLES
+        self.tabled = len(_TABLED_COUNTS) * len({*prior.exact, prior.exact_total}) <= _KEPT_TABLES
 
     def __call__(self, reports: Counts) -> Floats:
         """The error of each report."""
@@ -304,7 +304,7 @@ class _Error:
     def _gaps(self, a: Fraction, x: Floats, r: Floats) -> Floats:
         """The gaps between every r (rows) and every x (columns), computed once for the values that occur."""
         (counts, column), (reported, row) = np.unique(x, return_inverse=True), np.unique(r, return_inverse=True)
-        sizes = [size for size in _TABLED if self.tabled and max(counts[-1], reported[-1]) <= size]
+        sizes = [size for size in _TABLED_COUNTS if self.tabled and max(counts[-1], reported[-1]) <= size]
         if sizes:
             table = gap_table(a, sizes[0])(counts.astype(np.int64), reported.astype(np.int64)[:, None])
         else:
@@ -331,9 +331,9 @@ def _least(error: _Error, candidates: Counts) -> Counts:
 
 def _improved(error: _Error, best: Counts, spread: float) -> Counts:
     """The report, moved by steps of all lengths up to the spread, and multiplied, for as long as that makes it better."""
-    steps = np.unique(np.maximum(np.rint(spread / 2.0 ** np.arange(_STEPS)), 1.0)).astype(np.int64)
+    steps = np.unique(np.maximum(np.rint(spread / 2.0 ** np.arange(_MOVE_LENGTHS)), 1.0)).astype(np.int64)
     moves = np.concatenate([step * _moves(error.prior.k) for step in steps])
-    for _ in range(_ROUNDS):
+    for _ in range(_MOST_MOVES):
         factors = 1.0 + np.concatenate([-steps, steps]) / max(float(best.max()), 1.0)
         tried = np.concatenate([best[None], best + moves, np.rint(np.multiply.outer(factors, best)).astype(np.int64)])
         following = _least(error, np.clip(tried, 0, limits.RAW_OUTCOME))

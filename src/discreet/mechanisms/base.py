@@ -1,4 +1,4 @@
-"""What every mechanism is: public parameters, a law over raw outcomes given private counts, and a report (docs/mechanisms.md).
+"""What every mechanism is: public parameters, a law over raw outcomes given private counts, and a report (docs/explain/mechanisms.md).
 
 A mechanism draws a *raw* outcome, integers whose law the proof is about, and *reports* counts, a fixed public function of it. Laws,
 likelihoods and later inference are about the raw outcome. `law` and `simulate` are for study; only `release` may be published.
@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -22,13 +23,14 @@ from discreet import __version__, limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InternalError, InvalidInputError, RefusedError, TooLargeError
 from discreet.frames import forgets_variables
-from discreet.mechanisms.laws import Law, ListedLaw, LossAtoms, Progress, merge
+from discreet.mechanisms.laws import Law, ListedLaw, LossAtoms, merge
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import AsDrawn, Report
-from discreet.mechanisms.steady import whole_quanta
+from discreet.mechanisms.steady import quantum_above, whole_quanta
 from discreet.model.datasets import Space
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.tables import TableSpace
+from discreet.progress import Progress
 from discreet.record.about import About, check_about
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_up
 from discreet.record.json import written_label
@@ -37,6 +39,8 @@ from discreet.sampling import BitSource, SystemBits
 from discreet.validation import Number, check_moderate, check_records, check_sizes, check_unit, shown
 
 Prior = Dirichlet | Beta
+Noise = Sequence[int] | Counts
+"""Exact noise for the counts: an array of 64-bit integers, or, from mechanisms of others, any whole numbers."""
 
 
 # --- values -----------------------------------------------------------------------------------------------------------
@@ -52,15 +56,21 @@ class Sampler(Protocol):
 
 @frozen(repr=False, eq=False)
 class AddedNoise:
-    """Adds noise that does not depend on the data to the counts, as many of them as there is noise for."""
+    """Adds noise that does not depend on the data to the counts, as many of them as there is noise for.
 
-    counts: tuple[int, ...] = field(repr=False)
+    Noise in an array is added there, and only the sum is made of Python integers: to make one takes time that depends on its value.
+    """
+
+    counts: Counts = field(repr=False)
     """Kept out of what rich prints, which asks the fields and not the class."""
-    noise: Callable[[BitSource], Sequence[int]] = field(repr=False)
+    noise: Callable[[BitSource], Noise] = field(repr=False)
 
     def draw(self, source: BitSource) -> tuple[int, ...]:
         """The noisy counts."""
-        return tuple(x + d for x, d in zip(self.counts, self.noise(source), strict=False))
+        drawn = self.noise(source)
+        in_array = isinstance(drawn, np.ndarray) and drawn.dtype.kind == "i"
+        noise = drawn if in_array else np.array(drawn, dtype=object)  # Python integers of any size; unsigned ones would become floats
+        return tuple((self.counts[: len(noise)] + noise).tolist())
 
 
 # --- the class --------------------------------------------------------------------------------------------------------
@@ -107,8 +117,20 @@ def _check_free(cls: "type[Mechanism]") -> None:
 _SHOWN_SIZES = 60
 """Sizes of groups that a repr looks at: it shows fewer of them."""
 _RESERVED = frozenset({"remapped", "calibrated"})
-_LAW = frozenset({"raw_law", "sampler", "draw_noise", "noise"})
+_LAW = frozenset(
+    {"raw_law", "sampler", "draw_noise", "noise", "scale", "affected", "sensitivity_ball", "rate_ball", "_loss_factor", "_scaled_epsilon"}
+)
 """What a promise is about: whoever gives one of these anew says anew what is promised."""
+
+
+def _law_is_newer(cls: "type[Mechanism]", promise: str) -> bool:
+    """Whether a class of the user's gives the law anew, itself or by a class beside the mechanism, nearer than the promise is given."""
+    for base in cls.__mro__:
+        if promise in base.__dict__:
+            return False
+        if _LAW & base.__dict__.keys() and not base.__module__.startswith("discreet."):
+            return True
+    return False
 
 
 def _check_prior(_: Any, __: "Attribute[Prior]", value: Any) -> None:
@@ -144,8 +166,9 @@ class Mechanism(ABC):
         if is_built_in(cls):
             return
         _check_free(cls)
-        if _LAW & cls.__dict__.keys() and "claim" not in cls.__dict__:
-            cls.claim = Mechanism.claim  # type: ignore[method-assign]
+        for name in ("claim", "theorem"):
+            if _law_is_newer(cls, name):
+                setattr(cls, name, Mechanism.__dict__[name])
         if "claim" in cls.__dict__ and "guarantee" not in cls.__dict__:
             cls.guarantee = Mechanism.guarantee  # type: ignore[method-assign]
 
@@ -167,7 +190,7 @@ class Mechanism(ABC):
         """Number of categories."""
         return self.prior.k
 
-    @property
+    @cached_property
     def space(self) -> Space:
         """The datasets it may be given, and which of them are neighbours."""
         return Space(self.k, self.n if isinstance(self.n, int) else None)
@@ -197,7 +220,12 @@ class Mechanism(ABC):
 
     def by_proof(self) -> Guarantee:
         """What a mechanism with a proof for its ε claims."""
-        return Guarantee(rounded_up(self.epsilon), 0.0, "proof", neighbours=self.space.relation)
+        return Guarantee(rounded_up(self.epsilon), 0.0, "proof", neighbours=self.space.relation, theorem=self.theorem)
+
+    @property
+    def theorem(self) -> str:
+        """The theorem of docs/proofs/checked.md whose statement covers this configuration; empty if there is none."""
+        return ""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -241,21 +269,26 @@ class Mechanism(ABC):
         """The report it has unless it is given another."""
         return AsDrawn()
 
-    def draw_noise(self, source: BitSource) -> Sequence[int]:  # noqa: ARG002
+    def draw_noise(self, source: BitSource) -> Noise:  # noqa: ARG002
         """Exact noise for the counts, in their order. It must not depend on the data."""
         raise InternalError("a mechanism without an exact sampler was drawn from; nothing was released")
 
     def sampler(self, counts: Sequence[int]) -> Sampler:
         """The exact sampler for one dataset, whose counts it holds: private, and kept nowhere else."""
-        return AddedNoise(tuple(int(x) for x in counts), self.draw_noise)
+        return AddedNoise(np.array(counts, dtype=np.int64), self.draw_noise)
 
     def check_size(self) -> None:  # noqa: B027  most mechanisms can draw at any size
         """Refuse, by public numbers alone, what is too large to draw exactly."""
 
     @property
-    def time_quantum(self) -> float | None:
-        """Seconds, by public numbers alone, at whose multiples a steady draw ends; None if its time is not known to depend on the data."""
-        return None
+    def draw_seconds(self) -> float:
+        """More seconds than a draw takes as a rule, whatever the data, without the report's: by public numbers alone."""
+        return 0.0
+
+    @property
+    def time_quantum(self) -> float:
+        """Seconds, by public numbers alone, at whose multiples a steady draw ends: long enough for draw and report."""
+        return quantum_above(self.draw_seconds + self.report.seconds)
 
     def warm_up(self) -> None:  # noqa: B027  most mechanisms need nothing
         """Load and build beforehand what every draw needs and no data decide."""
@@ -364,15 +397,16 @@ class Mechanism(ABC):
         unit: Literal["record", "person"] | None = None,
         source: BitSource | None = None,
         allow_nonprivate: bool = False,
-        steady: bool = False,
+        steady: bool = True,
         about: About | None = None,
     ) -> Release:
         """Draw exactly from the law, with the operating system's randomness, and return the public record.
 
         `unit` is what one of those counted stands for, a record or a person; counts that come with their own, as `discreet.count` makes
         them, need not be told. A mechanism without a guarantee refuses unless told `allow_nonprivate=True`, and the record says so; it
-        also says so where the bits of another `source` are not secret. With `steady=True` the draw ends at a multiple of the mechanism's
-        `time_quantum`, so that nobody learns more from a clock than how many quanta it took: docs/promise.md says what that covers.
+        also says so where the bits of another `source` are not secret. The draw ends at a multiple of the mechanism's `time_quantum`, so
+        that nobody learns more from a clock than how many quanta it took: docs/explain/promise.md says what that covers. For simulations,
+        where nobody watches the clock, `steady=False` ends it at once.
 
         `about` are public words about the release, which the record then holds, as About(title="Smoking in 2024"). How the counts were
         made, if they know it, and the version of discreet are added to them.
@@ -398,7 +432,7 @@ class Mechanism(ABC):
         """Everything about a release but the draw: what can be refused is refused here. The result holds the private counts."""
         words = check_about(about)
         checked = self.checked(counts)
-        private = tuple(int(x) for x in checked) if checked.ndim == 1 else checked
+        private = tuple(checked.tolist()) if checked.ndim == 1 else checked
         if type(self).draw_noise is Mechanism.draw_noise and type(self).sampler is Mechanism.sampler:
             raise RefusedError(f"{type(self).__name__} has no exact sampler, so it releases nothing; it is for study")
         if self.report.wrapper is None and self.report != self.own_report():
@@ -442,15 +476,28 @@ class Prepared:
     about: About | None = None
 
     @forgets_variables
-    def draw(self, source: BitSource | None = None, *, steady: bool = False) -> Release:
-        """The public record of one exact draw, from the operating system's bits unless others are given; if `steady`, in whole quanta."""
+    def draw(self, source: BitSource | None = None, *, steady: bool = True) -> Release:
+        """The public record of one exact draw, from the operating system's bits unless others are given.
+
+        It takes whole quanta of time; for simulations, `steady=False` takes as long as the draw does.
+        """
         bits = SystemBits() if source is None else source
         guarantee = self.guarantee if bits.secret else replace(NO_GUARANTEE, unit=self.guarantee.unit, neighbours=self.guarantee.neighbours)
         if steady:
             self.mechanism.warm_up()
-        with whole_quanta(self.mechanism.time_quantum if steady else None):
+        # Whether numpy raises where floats vanish is the caller's setting, and must not undo what was charged.
+        with whole_quanta(self.mechanism.time_quantum if steady else None), np.errstate(all="ignore"):
             raw = self.mechanism.sampler(self.counts).draw(bits)
+            if not _is_whole(raw):
+                raise InternalError(f"{type(self.mechanism).__name__} drew something other than whole numbers; nothing was released")
             return self.mechanism.recorded(guarantee, raw, self.about)
+
+
+def _is_whole(raw: Any) -> bool:
+    """Whether an outcome is of whole numbers alone. The low bits of a float tell the data, whatever the noise."""
+    if isinstance(raw, np.ndarray):
+        return np.issubdtype(raw.dtype, np.signedinteger)
+    return all(isinstance(number, (int, np.integer)) for number in raw)
 
 
 def _title(name: str, parameters: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Bayes-optimal reports: for a raw outcome z, the candidate r with the least expected Hellinger error (docs/mechanisms.md).
+"""Bayes-optimal reports: for a raw outcome z, the candidate r with the least expected Hellinger error (docs/explain/mechanisms.md).
 
 `argmin_r E[H(Dir(a + X), Dir(a + r)) | z]` with X from the prior predictive: a fixed public function of z, hence free of charge.
 
@@ -29,15 +29,21 @@ from discreet.numerics.divergences import count_gap, to_hellinger, two_count_gap
 from discreet.numerics.gamma import log_rising
 from discreet.numerics.gap_tables import gap_table
 from discreet.numerics.hellinger_series import series_tail
+from discreet.numerics.roots import crossing
 from discreet.numerics.sum_rules import spreading_nodes
-from discreet.numerics.tilts import balancing_tilt
 
 MechanismT = TypeVar("MechanismT", bound=Mechanism)
 LogFactor = Callable[[int, Floats], Floats]
-_DENSE, _GROWTH = 128, 1.02
-_NEGLIGIBLE = 1e-16
-_SCAN = 65
-_STEEPEST = 200.0
+_DENSE_NODES, _NODE_GROWTH = 128, 1.02
+"""Counts next to a place where a law may peak that are all nodes, and how much farther each further one lies."""
+_NEGLIGIBLE_REPORT_NODE = 1e-16
+"""Nodes with less probability are left out."""
+_SCANNED_REPORTS = 65
+"""Reports that are tried first where there are too many to try all."""
+_STEEPEST_TILT = 200.0
+"""Slopes beyond it, either way, are taken as this steep."""
+_WIDENED, _TILT_PRECISION = 4.0, (1e-15, 1e-12)
+"""How much further out a tilt is tried that is not far enough, and how closely it is searched for, absolutely and relatively."""
 
 
 # --- what a search costs, by public numbers alone ---------------------------------------------------------------------
@@ -50,19 +56,19 @@ _NODE_SETS = 40.0
 
 def _category_nodes(prior: Prior, n: int) -> float:
     """How many nodes a category has at most: those next to three places, and a progression away from each on both sides."""
-    return float(6 * (_DENSE + 2 + np.log(max(n / _DENSE, 1.0)) / np.log(_growth(max(prior.concentration), n))))
+    return float(6 * (_DENSE_NODES + 2 + np.log(max(n / _DENSE_NODES, 1.0)) / np.log(_growth(max(prior.concentration), n))))
 
 
 def search_cost(prior: Prior, n: int, slope: float) -> float:
     """About how many distances the search for one report computes, if the log likelihood of a count falls with this slope."""
     if prior.k > 2:
         return _PASSES * prior.k * _category_nodes(prior, n)
-    itself = _NODE_SETS * (_DENSE + np.log(max(n / _DENSE, 1.0)) / np.log(_GROWTH))
-    reach = min(float(n), -2.0 * np.log(_NEGLIGIBLE) / slope)
-    if reach < 4 * _SCAN:
+    itself = _NODE_SETS * (_DENSE_NODES + np.log(max(n / _DENSE_NODES, 1.0)) / np.log(_NODE_GROWTH))
+    reach = min(float(n), -2.0 * np.log(_NEGLIGIBLE_REPORT_NODE) / slope)
+    if reach < 4 * _SCANNED_REPORTS:
         return float(itself + 2.0 * reach**2)
-    nodes = 2.0 * (_DENSE + np.log(reach / _DENSE) / np.log(_GROWTH))
-    return float(itself + 2.0 * nodes * (_SCAN + 3.0 * 33.0 * (1.0 + np.log(reach / _SCAN) / np.log(16.0))))
+    nodes = 2.0 * (_DENSE_NODES + np.log(reach / _DENSE_NODES) / np.log(_NODE_GROWTH))
+    return float(itself + 2.0 * nodes * (_SCANNED_REPORTS + 3.0 * 33.0 * (1.0 + np.log(reach / _SCANNED_REPORTS) / np.log(16.0))))
 
 
 def check_search(prior: Prior, n: int) -> None:
@@ -102,7 +108,9 @@ class BayesOptimal(Report):
 
     @property
     def search_cost(self) -> float:
-        """About how many distances the search for one report computes, where there are too many candidates to try them all."""
+        """About how many distances the search for one report computes: all of them, where candidates are few."""
+        if self.mechanism.space.is_few(limits.REPORT_CANDIDATES):
+            return float(self.mechanism.space.size**2)
         return search_cost(self.mechanism.prior, self.mechanism.total, float(self.mechanism.epsilon))
 
     def _best(self, rows: Counts) -> Counts:
@@ -184,7 +192,7 @@ def _stationary(a: float, b: float, n: int, slope: float) -> list[float]:
 
     With q = e^-slope that is (x + a - ½)(n - x + ½) = q (x + ½)(n - x + b - ½), a quadratic.
     """
-    steep = min(max(slope, -_STEEPEST), _STEEPEST)  # beyond it the kink or an end is the mode
+    steep = min(max(slope, -_STEEPEST_TILT), _STEEPEST_TILT)  # beyond it the kink or an end is the mode
     q, p = exp(-steep), -expm1(-steep)
     roots = np.roots([-p, p * n + (1.0 - a) - q * (b - 1.0), (a - 0.5) * (n + 0.5) - 0.5 * q * (n + b - 0.5)])
     return [float(r.real) for r in np.atleast_1d(roots) if abs(r.imag) <= 1e-9 * max(1.0, abs(r.real))]
@@ -202,10 +210,10 @@ def best_of_two(prior: Prior, n: int, kinks: list[float], log_factor: LogFactor)
     slopes = log_likelihood(straight + 1.0) - log_likelihood(straight)
     centres = [0.0, float(n), *(min(max(c, 0.0), float(n)) for c in kinks)]
     centres += [x for slope in slopes for x in _stationary(a, b, n, float(slope))]
-    x, width = spreading_nodes(n, centres, _DENSE, _GROWTH)
+    x, width = spreading_nodes(n, centres, _DENSE_NODES, _NODE_GROWTH)
     log_weight = prior.predictive(n).logpmf(np.stack([x, n - x], axis=-1)) + np.log(width) + log_likelihood(x)
     weight = np.exp(log_weight - logsumexp(log_weight))
-    kept = weight > _NEGLIGIBLE
+    kept = weight > _NEGLIGIBLE_REPORT_NODE
     x, weight = x[kept], weight[kept]
 
     def error(r: Floats) -> Floats:
@@ -217,10 +225,10 @@ def best_of_two(prior: Prior, n: int, kinks: list[float], log_factor: LogFactor)
 
 def _argmin(error: Callable[[Floats], Floats], low: int, high: int, x: Floats, weight: Floats) -> int:
     """The integer with the least error: all of a short range; else a scan at quantiles, and a search around its lowest dips."""
-    if high - low < 4 * _SCAN:
+    if high - low < 4 * _SCANNED_REPORTS:
         every = np.arange(low, high + 1, dtype=np.float64)
         return int(every[error(every).argmin()])
-    quantiles = np.interp(np.linspace(0.0, 1.0, _SCAN), np.cumsum(weight), x)
+    quantiles = np.interp(np.linspace(0.0, 1.0, _SCANNED_REPORTS), np.cumsum(weight), x)
     scan = np.unique(np.rint(np.concatenate([[low, high], quantiles])))
     value = error(scan)
     padded = np.concatenate([[np.inf], value, [np.inf]])
@@ -255,7 +263,7 @@ def best_of_few(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> C
 
 
 @dataclass(frozen=True)
-class Factors:
+class ReportFactors:
     """The laws of the categories' counts (rows) if they were independent: nodes, the integers each stands for, and weights.
 
     Rows are filled up with nodes of no weight.
@@ -282,14 +290,14 @@ class Factors:
 
 def _growth(a: float, n: int) -> float:
     """How much further out each node is than the last: the relative width of a factor is about the root of 1/a or 1/n, if that is more."""
-    return 1.0 + (_GROWTH - 1.0) / float(np.sqrt(1.0 + min(a, float(n)) / 100.0))
+    return 1.0 + (_NODE_GROWTH - 1.0) / float(np.sqrt(1.0 + min(a, float(n)) / 100.0))
 
 
-def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> tuple[Factors, Floats]:
+def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> tuple[ReportFactors, Floats]:
     """The categories' posterior factors, and their weights with the tilt that makes their medians add up to n."""
     rows = []
     for z, parameter in zip(noisy, prior.concentration, strict=True):
-        rows.append(spreading_nodes(n, [0.0, float(n), float(min(max(int(z), 0), n))], _DENSE, _growth(parameter, n)))
+        rows.append(spreading_nodes(n, [0.0, float(n), float(min(max(int(z), 0), n))], _DENSE_NODES, _growth(parameter, n)))
     longest = max(len(x) for x, _ in rows)
     x, width = np.full((prior.k, longest), float(n)), np.zeros((prior.k, longest))
     for i, (nodes, cells) in enumerate(rows):
@@ -299,30 +307,33 @@ def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) 
     log_prior -= x * np.log1p(prior.concentration.max() / n)
     with np.errstate(divide="ignore"):
         log_weight = log_prior + np.log(width) + np.stack([log_factor(i, nodes) for i, nodes in enumerate(x)])
-    factors = Factors(x, width, log_weight)
+    factors = ReportFactors(x, width, log_weight)
 
     def excess(tilt: float) -> float:
         return float(factors.medians(factors.tilted(tilt)).sum()) - n
 
-    return factors, factors.tilted(balancing_tilt(excess, 1.0, xtol=1e-15, rtol=1e-12))
+    reach = -float(np.sign(excess(0.0)))
+    while excess(reach) * reach < 0.0:
+        reach *= _WIDENED
+    return factors, factors.tilted(crossing(excess, 0.0, reach, *_TILT_PRECISION) if reach else 0.0)
 
 
 # The series of H, summed over brackets of m that are each stood for by one power.
 _EDGES = np.unique(np.rint(1.5 ** np.arange(0.0, 70.0)))
-_TAIL = series_tail(_EDGES)
-_SHARES = np.append(_TAIL[:-1] - _TAIL[1:], _TAIL[-1])
-_POWERS = np.append(np.sqrt(_EDGES[:-1] * (_EDGES[1:] - 1.0)), 4.0 * _EDGES[-1])
+_SERIES_TAIL = series_tail(_EDGES)
+_SERIES_SHARES = np.append(_SERIES_TAIL[:-1] - _SERIES_TAIL[1:], _SERIES_TAIL[-1])
+_SERIES_POWERS = np.append(np.sqrt(_EDGES[:-1] * (_EDGES[1:] - 1.0)), 4.0 * _EDGES[-1])
 
 
 def _independent_error(prior: Prior, x: Floats, weight: Floats, report: Counts) -> float:
     """E[H] of a report, categories being independent."""
-    category, node = np.nonzero(weight > _NEGLIGIBLE)
+    category, node = np.nonzero(weight > _NEGLIGIBLE_REPORT_NODE)
     a, r, kept = prior.concentration[category], report[category], x[category, node]
     divergence, held = count_gap(a, kept, r), weight[category, node]
     starts = np.searchsorted(category, np.arange(prior.k))
     # One power at a time: all of them together would take 70 times the memory.
-    sums = np.array([np.add.reduceat(np.exp(-power * divergence) * held, starts) for power in _POWERS])
-    return float(-np.expm1(np.log(sums + 1e-300).sum(axis=-1)) @ _SHARES)
+    sums = np.array([np.add.reduceat(np.exp(-power * divergence) * held, starts) for power in _SERIES_POWERS])
+    return float(-np.expm1(np.log(sums + 1e-300).sum(axis=-1)) @ _SERIES_SHARES)
 
 
 def round_to_total(values: Floats, n: int) -> Counts:

@@ -1,4 +1,4 @@
-"""The exponential family: candidates Dir(a + r) weighted by `exp(-rate(x) · H(x, r))` (docs/mechanisms.md).
+"""The exponential family: candidates Dir(a + r) weighted by `exp(-rate(x) · H(x, r))` (docs/explain/mechanisms.md).
 
 The four mechanisms differ in the rate alone: `ε / (2Δ)` with Δ the global, local or smooth sensitivity of the Hellinger distance.
 """
@@ -19,18 +19,18 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Mechanism, Prior
-from discreet.mechanisms.laws import Law, ListedLaw, Progress
+from discreet.mechanisms.laws import Law, ListedLaw
 from discreet.mechanisms.likelihoods import Likelihoods
 from discreet.mechanisms.listing import is_listed, listing
 from discreet.mechanisms.losses import Bounded, enumerated_delta, enumerated_loss
 from discreet.mechanisms.proposals import good_weights, load
-from discreet.mechanisms.steady import quantum_above
 from discreet.model import sensitivity
 from discreet.model.datasets import candidate_count, check_outcomes, simplex_points
 from discreet.model.sensitivity import Smoothing
 from discreet.numerics.balls import ball, refine
 from discreet.numerics.divergences import RELATIVE_ERROR, count_gap, to_hellinger, two_count_gap
 from discreet.numerics.gap_tables import GapTable, gap_table
+from discreet.progress import Progress
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_down, rounded_up
 from discreet.sampling import CandidateSampler, Weights, candidate_sampler, check_drawable, most_seconds
 from discreet.validation import Number, check_moderate, check_positive, shown
@@ -45,6 +45,10 @@ def certified_loss(mechanism: "Exponential") -> Bounded:
 @lru_cache(maxsize=2)  # some ten megabytes each
 def _likelihoods(mechanism: "Exponential") -> Likelihoods:
     return Likelihoods(mechanism.prior.exact, mechanism.space.points(), mechanism.rate, fair=mechanism.is_fair)
+
+
+_SHORTEST_QUANTUM = 1.0 / 16.0
+"""Seconds: some twenty times as long as a draw takes where candidates, or categories, are few."""
 
 
 def _factor(value: Number) -> Fraction:
@@ -203,10 +207,10 @@ class Exponential(Mechanism):
             check_drawable(self.prior.exact, self.total)
 
     @property
-    def time_quantum(self) -> float:
+    def draw_seconds(self) -> float:
         """Several times as long as a draw takes for any data: by the size of the sampler's tables for the worst of them."""
         exact = self.prior.exact
-        return quantum_above(0.0 if is_listed(exact, self.total) else most_seconds(exact, self.total))
+        return _SHORTEST_QUANTUM if is_listed(exact, self.total) else max(_SHORTEST_QUANTUM, most_seconds(exact, self.total))
 
     def warm_up(self) -> None:
         """The list of candidates, or what chooses the weights of a proposal."""
@@ -249,6 +253,11 @@ class HellingerGlobal(Exponential):
     is_fair: ClassVar[bool] = True
 
     names: ClassVar[tuple[str, ...]] = ("EHD", "expMech", "expMech_H^D", "PrivInfer")
+
+    @property
+    def theorem(self) -> str:
+        """That of the exponential mechanism; that the sensitivity is right is not in it."""
+        return "exponential_private"
 
     def _sensitivity(self, counts: Counts) -> Floats:
         return np.full(counts.shape[:-1], sensitivity.global_sensitivity(self.prior, self.total))
@@ -309,6 +318,11 @@ class HellingerSmooth(Exponential):
     """Any positive number, or "best": the one with the least expected error under the prior predictive, found by computation."""
 
     names: ClassVar[tuple[str, ...]] = ("EHDS", "expMech^smoo")
+
+    @property
+    def theorem(self) -> str:
+        """Lemma 5.1 of the papers; that the sensitivity is right is not in it."""
+        return "smooth_private_one"
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()

@@ -1,11 +1,10 @@
-"""The Laplace family: integer noise on the counts (docs/mechanisms.md).
+"""The Laplace family: integer noise on the counts (docs/explain/mechanisms.md).
 
 Counts are integers, so `⌊x + Lap(b)⌋ = x + ⌊Lap(b)⌋`, and the noise is drawn as an integer: no float is involved. Neighbours differ by
 1 in two counts, of which k - 1 noised ones can miss one.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from fractions import Fraction
 from math import exp, log
 from typing import ClassVar, Literal
@@ -15,17 +14,19 @@ from attrs import define, field, frozen
 
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
-from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.base import Mechanism, Noise
 from discreet.mechanisms.laws import Law, LossAtoms
 from discreet.mechanisms.noise import IndependentNoise
 from discreet.mechanisms.reports import Clamped, Cut, Report
 from discreet.model.datasets import grid_points
 from discreet.record.guarantee import Guarantee
-from discreet.sampling import BitSource, floored_laplaces, rounded_laplaces
+from discreet.sampling import BitSource, SeededBits
+from discreet.sampling.bulk import Integers, floored_laplace_array, rounded_laplace_array
+from discreet.sampling.noise import check_fits, noise_seconds
 from discreet.validation import shown
 
 Rounding = Literal["floor", "nearest"]
-_FAR = 2.0**60
+_LARGEST_SIMULATED = 2.0**60
 """Simulated noise is cut here, far beyond the largest n, to fit an integer array."""
 
 
@@ -77,11 +78,11 @@ class LaplaceNoise(IndependentNoise):
     def simulate(self, size: int, rng: np.random.Generator) -> Counts:
         """Float draws, one a row."""
         noise = rng.laplace(0.0, float(self.scale), (size, self.cells)) + self.offset
-        return np.asarray(np.floor(np.clip(noise, -_FAR, _FAR)).astype(np.int64))
+        return np.asarray(np.floor(np.clip(noise, -_LARGEST_SIMULATED, _LARGEST_SIMULATED)).astype(np.int64))
 
-    def draw(self, source: BitSource) -> list[int]:
+    def draw(self, source: BitSource) -> Integers:
         """Exact noise for every cell."""
-        draws = floored_laplaces if self.rounding == "floor" else rounded_laplaces
+        draws = floored_laplace_array if self.rounding == "floor" else rounded_laplace_array
         return draws(source, self.scale, self.cells)
 
 
@@ -118,17 +119,37 @@ class _Laplace(Mechanism):
 
     @property
     def claim(self) -> Guarantee:
-        """ε, by proof (docs/mechanisms.md)."""
+        """ε, by proof (docs/explain/mechanisms.md)."""
         return self.by_proof()
+
+    @property
+    def theorem(self) -> str:
+        """Noise that is rounded down has one, by which counts are noised."""
+        if self.rounding != "floor":
+            return ""
+        return "laplace_private" if self.noised == self.k else "laplace_two_private" if self.k == 2 else "laplace_but_last_private"
 
     @property
     def noise(self) -> LaplaceNoise:
         """The noise of every noised count."""
         return LaplaceNoise(self.scale, self.rounding, self.noised)
 
-    def draw_noise(self, source: BitSource) -> Sequence[int]:
+    def draw_noise(self, source: BitSource) -> Noise:
         """Exact noise for the noised counts."""
         return self.noise.draw(source)
+
+    def check_size(self) -> None:
+        """Refuse noise that does not fit arrays."""
+        check_fits(self.scale)
+
+    @property
+    def draw_seconds(self) -> float:
+        """By the number of counts that are noised."""
+        return noise_seconds(self.scale, self.noised)
+
+    def warm_up(self) -> None:
+        """Draw noise once from public bits, which makes the tables."""
+        self.draw_noise(SeededBits(0))
 
     def raw_law(self, counts: Counts) -> Law:
         """Below 0 and above n the likelihood is the same multiple for every dataset: one outcome stands for each tail."""
@@ -151,7 +172,7 @@ class _Laplace(Mechanism):
 class LaplaceZhang(_Laplace):
     """ε-DP by proof: every one of the k counts gets noise of scale 2/ε; the total may differ from n.
 
-    The papers' Algorithm 1 noises k - 1 counts, but their Theorem 4.5 needs all of them noised, and so do we (docs/reproduction.md).
+    The papers' Algorithm 1 noises k - 1 counts, but their Theorem 4.5 needs all noised, and so do we (docs/research/reproduction.md).
     """
 
     names: ClassVar[tuple[str, ...]] = ("LSZhang",)

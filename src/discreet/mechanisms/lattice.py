@@ -1,4 +1,4 @@
-"""The lattice's own mechanism: noise by distance, `P(z) ∝ e^{-ε d(x, z)}`, d the number of steps from x to z (docs/mechanisms.md).
+"""The lattice's own mechanism: noise by distance, `P(z) ∝ e^{-ε d(x, z)}`, d the number of steps from x to z (docs/explain/mechanisms.md).
 
 With a public n a step replaces a record and the lattice is `{z in Z^k, Σz = n}`; with a private n it adds or removes one, the lattice is
 Z^k, and the noise is an independent two-sided geometric on every count: P(d) = (1 - q)/(1 + q) q^|d|, q = e^-ε.
@@ -9,7 +9,7 @@ form for a public n: pairs (G, G') of compositions of S differ by δ with distan
     Σ_δ q^d(δ)  =  (1-q)^k Σ_S q^S C(S+k-1, k-1)²  =  (1-q)^-(k-1) Σ_j C(k-1, j)² q^j .
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
 from itertools import accumulate
@@ -26,13 +26,13 @@ from scipy.special import logsumexp
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.mechanisms.base import Mechanism, Prior, Sampler
+from discreet.mechanisms.base import Mechanism, Noise, Prior, Sampler
 from discreet.mechanisms.laws import Law, LossAtoms
 from discreet.mechanisms.noise import CellNoise, IndependentNoise
 from discreet.mechanisms.reports import Cut, NonNegative, Projected, Report
-from discreet.mechanisms.table_noise import NoisyTable, TableReport, check_table_noise, log_likelihood
+from discreet.mechanisms.table_noise import NoisyTable, TableReport, log_likelihood
 from discreet.model.cells import Groups, cells_of, groups_of
-from discreet.model.datasets import Space, check_outcomes, grid_points, simplex_points
+from discreet.model.datasets import Relation, Space, check_outcomes, grid_points, simplex_points
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.tables import TableSpace, space_of
 from discreet.numerics.balls import ball, refine
@@ -42,12 +42,14 @@ from discreet.record.guarantee import Guarantee
 from discreet.record.release import Release
 from discreet.record.table_json import check_header
 from discreet.record.table_release import TableRelease
-from discreet.sampling import BitSource, discrete_laplaces, lattice_noise
+from discreet.sampling import BitSource, SeededBits
+from discreet.sampling.bulk import ATTEMPTED, discrete_laplace_array, lattice_noise
+from discreet.sampling.noise import check_fits, noise_seconds
 from discreet.validation import check_parameter, check_records, items_of, shown, spelling
 
 Projection = Literal["euclidean", "cut"]
 
-_NEGLIGIBLE = 2.0**-60
+_UNLISTED = 2.0**-60
 """Probability beyond which the infinite support is cut when a law is listed; the law says how much is missing."""
 
 
@@ -57,7 +59,7 @@ def _reach(k: int, epsilon: float) -> int:
     Chernoff's bound: P(d >= t) <= e^{-st} E[e^{sd}], where E[e^{sd}] is a ratio of normalisers; the best of a few s is taken.
     """
     tilts = epsilon * (1.0 - 2.0 ** -np.arange(1.0, 12.0))
-    reach: int = ceil(min((log_normaliser(k, epsilon - s) - log_normaliser(k, epsilon) - log(_NEGLIGIBLE)) / s for s in tilts.tolist()))
+    reach: int = ceil(min((log_normaliser(k, epsilon - s) - log_normaliser(k, epsilon) - log(_UNLISTED)) / s for s in tilts.tolist()))
     return reach
 
 
@@ -239,7 +241,7 @@ class LatticeGeometric(Mechanism):
             raise RefusedError("this is a mechanism for one variable; a table has groups, which by= declares")
         return space_of(cells_of(self.by, self.prior.categories, self.impossible), self.n)
 
-    @property
+    @cached_property
     def space(self) -> Space:
         """The datasets it may be given: counts of one variable, or tables."""
         return super().space if self.by is None else self.table
@@ -254,8 +256,16 @@ class LatticeGeometric(Mechanism):
 
     @property
     def claim(self) -> Guarantee:
-        """ε, by proof (docs/mechanisms.md)."""
+        """ε, by proof (docs/explain/mechanisms.md)."""
         return self.by_proof()
+
+    @property
+    def theorem(self) -> str:
+        """One for each of the three promises."""
+        relation = self.space.relation
+        if relation == Relation.ADD_REMOVE_ONE:
+            return "cells_private"
+        return "blocks_private" if relation.within else "fixed_total_private"
 
     @property
     def noise(self) -> LatticeNoise | GeometricNoise:
@@ -272,9 +282,20 @@ class LatticeGeometric(Mechanism):
         return super().sampler(counts) if self.by is None else NoisyTable(counts, self.table, self.epsilon)
 
     def check_size(self) -> None:
-        """Refuse a table whose noise does not fit arrays."""
-        if self.by is not None:
-            check_table_noise(self.table, self.epsilon)
+        """Refuse noise that does not fit arrays."""
+        check_fits(2 / self.epsilon, self.space.k)
+
+    @property
+    def draw_seconds(self) -> float:
+        """By the number of cells, and of those in one block that are attempted together."""
+        sizes = self.noise.sizes if isinstance(self.noise, LatticeNoise) else ()
+        together = max((size for size in sizes if size <= ATTEMPTED), default=1)
+        return noise_seconds(2 / self.epsilon, self.space.k, together)
+
+    def warm_up(self) -> None:
+        """Draw noise once from public bits, which makes the tables."""
+        if self.by is None:
+            self.draw_noise(SeededBits(0))
 
     def check_labels(self) -> None:
         """Refuse labels that a record cannot hold."""
@@ -318,10 +339,10 @@ class LatticeGeometric(Mechanism):
         noise[:, possible] = self.noise.simulate(len(noise), np.random.default_rng(rng))
         return np.stack([self.report(private + one) for one in noise])
 
-    def draw_noise(self, source: BitSource) -> Sequence[int]:
+    def draw_noise(self, source: BitSource) -> Noise:
         """Exact noise on the lattice."""
         if self.n is None:
-            return discrete_laplaces(source, 1 / self.epsilon, self.k)
+            return discrete_laplace_array(source, 1 / self.epsilon, self.k)
         return lattice_noise(source, self.k, self.epsilon)
 
     def log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
@@ -345,7 +366,7 @@ class LatticeGeometric(Mechanism):
         if self.k == 2:
             return self._two_category_law(counts)
         noise, log_probability = _noise_law(self.k, float(self.epsilon))
-        return Law(noise + counts, log_probability.copy(), _NEGLIGIBLE)
+        return Law(noise + counts, log_probability.copy(), _UNLISTED)
 
     def _two_category_law(self, counts: Counts) -> Law:
         """Outcomes beyond 0 and n tell datasets apart no better than 0 and n do: their tails are added there."""
@@ -354,13 +375,13 @@ class LatticeGeometric(Mechanism):
 
     def _law_of_any_total(self, noise: GeometricNoise, counts: Counts) -> Law:
         """Each noisy count out to where next to no probability is left, those below 0 taken as 0."""
-        reach = ceil((log(self.k) - log(_NEGLIGIBLE)) / noise.slope)
+        reach = ceil((log(self.k) - log(_UNLISTED)) / noise.slope)
         highest = [int(x) + reach for x in counts]
         check_outcomes(prod(high + 1 for high in highest), "this law", limits.LISTED_CELLS // self.k)
         axes = [np.arange(high + 1) for high in highest]
         logs = [noise.clamped_below(int(x), axis.astype(np.float64)) for x, axis in zip(counts, axes, strict=True)]
         outcomes = np.stack([column.ravel() for column in np.meshgrid(*axes, indexing="ij")], axis=-1)
-        return Law(outcomes, np.asarray(reduce(np.add.outer, logs)).ravel(), _NEGLIGIBLE)
+        return Law(outcomes, np.asarray(reduce(np.add.outer, logs)).ravel(), _UNLISTED)
 
     def line_law(self, x: int, r: Floats) -> Floats | None:
         """By distance from x; what would be reported beyond 0 or n is reported there. One number says nothing of a private n."""

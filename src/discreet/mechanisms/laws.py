@@ -1,6 +1,5 @@
 """Laws as values: of outcomes, listed, and of the privacy loss between two datasets."""
 
-from collections.abc import Callable
 from fractions import Fraction
 from math import prod
 from typing import NamedTuple
@@ -9,9 +8,6 @@ import numpy as np
 from attrs import field, frozen
 
 from discreet.arrays import Counts, Floats
-
-Progress = Callable[[int, int, str], None]
-"""Called with the steps done, the steps in all and what comes next, where something takes long."""
 
 _LISTED_ERROR = 2.0**-40
 """What the log probabilities of a listed law are taken to be right to, unless the law says better."""

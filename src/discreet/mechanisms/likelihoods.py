@@ -1,4 +1,4 @@
-"""What an exponential mechanism's outcome says about every dataset: `P(z | x) = e^(-c(x) H(x, z)) / Z(x)` (docs/inference_proofs.md).
+"""What an exponential mechanism's outcome says about every dataset: `P(z | x) = e^(-c(x) H(x, z)) / Z(x)` (docs/proofs/inference.md).
 
 The normaliser `Z(x) = Σ_r e^(-c(x) H(x, r))` is a sum over all candidates, for each dataset x. With three or more categories that is for
 `product_sums`.
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.mechanisms.laws import Progress
 from discreet.mechanisms.product_sums import PIECE, SPARE, THREADS, ProductSums, Tell
 from discreet.model.datasets import candidate_count
 from discreet.numerics.divergences import to_hellinger
 from discreet.numerics.gap_tables import GapTable, gap_table
+from discreet.progress import Progress
 
 WINDOW_ERROR = 2.0**-49
 """Bound on the relative error of a normaliser that comes from the candidates outside its window."""

@@ -1,4 +1,4 @@
-"""The weights of all candidates at once, where these are few: whole numbers that certainly enclose them (docs/exactness.md).
+"""The weights of all candidates at once, where these are few: whole numbers that certainly enclose them (docs/proofs/exactness.md).
 
 The floats here have an error that is proved from IEEE 754's additions, multiplications and square roots alone. They become intervals of
 whole numbers, and from those `sampling.listed` draws: no float decides.
@@ -24,10 +24,10 @@ RATE_ERROR = 1.1 * 2.0**-46
 
 _SCALE = 46
 """Weights are in units of 2^-46: the sum of 2^16 of them, and of their bounds, fits 63 bits."""
-_MOST = 1 << 16
-_ABOVE, _BELOW = 2, 1
+_MOST_LISTED_CANDIDATES = 1 << 16
+_UNITS_ABOVE, _UNITS_BELOW = 2, 1
 """By how much the bounds of a weight lie above and below the whole units found: one for the error, one more for what was cut off."""
-_CHUNK = 1 << 13
+_CANDIDATES_TOGETHER = 1 << 13
 """Candidates worked on together: few enough to stay near the processor."""
 
 
@@ -36,7 +36,9 @@ def is_listed(prior: tuple[Fraction, ...], n: int) -> bool:
     k = len(prior)
     if k == 2:
         return n <= limits.DRAWN_RECORDS
-    return k <= limits.DRAWN_CATEGORIES and n <= limits.DRAWN_RECORDS and is_few(n, k, min(_MOST, limits.DRAWN_CELLS // k))
+    return (
+        k <= limits.DRAWN_CATEGORIES and n <= limits.DRAWN_RECORDS and is_few(n, k, min(_MOST_LISTED_CANDIDATES, limits.DRAWN_CELLS // k))
+    )
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Listing:
     def sampler(self, weights: Weights, rate: float) -> Listed:
         """The sampler of one dataset, given its rate to a relative error of `RATE_ERROR`."""
         ends = self._bounds(weights.counts, rate).cumsum()
-        return Listed(weights, self._candidate, ends, _ABOVE + _BELOW, _SCALE)
+        return Listed(weights, self._candidate, ends, _UNITS_ABOVE + _UNITS_BELOW, _SCALE)
 
     def _candidate(self, index: int) -> tuple[int, ...]:
         return tuple(self.points[index].tolist())
@@ -61,8 +63,8 @@ class Listing:
             return _upper_ends(divergence, rate)
         rows = [table.row(x) for table, x in zip(self.tables, counts, strict=True)]
         ends = np.empty(len(self.points), dtype=np.int64)
-        for start in range(0, len(ends), _CHUNK):
-            chunk = slice(start, start + _CHUNK)
+        for start in range(0, len(ends), _CANDIDATES_TOGETHER):
+            chunk = slice(start, start + _CANDIDATES_TOGETHER)
             first, *others = (row[column] for row, column in zip(rows, self.points[chunk].T, strict=True))
             for other in others:
                 first += other
@@ -76,7 +78,7 @@ def _upper_ends(divergence: Floats, rate: float) -> Counts:
     weight = decay(distance)
     weight *= 2.0**_SCALE
     ends: Counts = weight.astype(np.int64)
-    ends += _ABOVE
+    ends += _UNITS_ABOVE
     return ends
 
 

@@ -1,4 +1,4 @@
-"""Exact privacy losses of mechanisms whose laws can be listed, with rigorous upper bounds (docs/privacy.md).
+"""Exact privacy losses of mechanisms whose laws can be listed, with rigorous upper bounds (docs/explain/privacy.md).
 
 Every law is computed in floats with a known error η in each log probability, so a loss is known to 2η, and a hockey-stick divergence
 to 2η times the probability of the outcomes that enter it. The bounds below add that; they are what a guarantee may rest on.
@@ -40,7 +40,7 @@ class Bounded:
 
 
 @dataclass(frozen=True)
-class _Pair:
+class _NeighbourPair:
     """The laws of two neighbouring datasets, and the error of their log probabilities."""
 
     first: Counts
@@ -60,9 +60,9 @@ class _Pair:
         return float(max(difference.max(), -difference.min()))
 
 
-def _pair(first: ListedLaw, second: ListedLaw) -> _Pair:
+def _pair(first: ListedLaw, second: ListedLaw) -> _NeighbourPair:
     error = max(first.log_error, second.log_error)
-    return _Pair(first.counts, second.counts, first.log_probability, second.log_probability, error)
+    return _NeighbourPair(first.counts, second.counts, first.log_probability, second.log_probability, error)
 
 
 def check_paired(n: int, k: int, passes: int = 1) -> None:
@@ -80,7 +80,7 @@ def check_paired(n: int, k: int, passes: int = 1) -> None:
         )
 
 
-def neighbouring_laws(mechanism: Mechanism, *, every: bool = False, passes: int = 1) -> Iterator[_Pair]:
+def neighbouring_laws(mechanism: Mechanism, *, every: bool = False, passes: int = 1) -> Iterator[_NeighbourPair]:
     """The laws of every pair of neighbouring datasets, each pair once; `passes` says how many times as long as a loss its use takes.
 
     Where categories are alike, pairs that differ by their order have the same losses: then, unless `every` is asked for, one dataset
@@ -140,7 +140,7 @@ def enumerated_delta(mechanism: Mechanism, epsilon: float) -> Bounded:
     is then off by at most P(e^η - 1) for P and P e^η (e^{2η} - 1) for the loss, together below 3 P (e^η - 1) e^{2η}.
     """
 
-    def both_ways(pair: _Pair) -> Iterator[Bounded]:
+    def both_ways(pair: _NeighbourPair) -> Iterator[Bounded]:
         loss = pair.log_first - pair.log_second
         for log_law, signed in ((pair.log_first, loss), (pair.log_second, -loss)):
             enters = signed > epsilon - 2.0 * pair.error
@@ -153,7 +153,7 @@ def enumerated_delta(mechanism: Mechanism, epsilon: float) -> Bounded:
 
 
 def composes_by_cell(mechanism: Mechanism) -> bool:
-    """Whether replacing a record tells as much as two releases do, each about a record that comes or goes (docs/ledger_proofs.md).
+    """Whether replacing a record tells as much as two releases do, each about a record that comes or goes (docs/proofs/ledger.md).
 
     That is so where n is private and each count has noise of its own: two counts change, each by one.
     """

@@ -1,4 +1,4 @@
-"""Normalisers `Z(x) = Σ_r e^(-c(x) H(x, r))` of the exponential family with three or more categories (docs/inference_proofs.md).
+"""Normalisers `Z(x) = Σ_r e^(-c(x) H(x, r))` of the exponential family with three or more categories (docs/proofs/inference.md).
 
 H² = 1 - A, where the affinity A = Π A_i(x_i, r_i) is a product over categories. Near x, where every A_i is above some level, the candidates
 are gone through one by one. With h_i = 1 - A_i, `H² = 1 - Π(1 - h_i)` is put together as `h + (1 - h) h'`: sums of positive terms, in which
@@ -18,14 +18,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.fft import next_fast_len, rfft
 
 from discreet.arrays import Counts, Floats
 from discreet.model.datasets import candidate_count
 from discreet.numerics.gap_tables import GapTable
+from discreet.numerics.transforms import at_place, fast_length, spectra
 
-_Spectrum = NDArray[np.complex128]
 Tell = Callable[[int, int], None]
 """Is told the steps done and the steps in all."""
 
@@ -34,11 +32,11 @@ PIECE = 64
 """Datasets of a piece: calls cost more than the work if there are few, and a bar stands still if there are many."""
 SPARE = 36.0
 """e^-36 is below 2^-51."""
-_BLOCK = 1 << 15
+_WEIGHTED_TOGETHER = 1 << 15
 """Candidates of some datasets that are weighted together: few enough to stay near the processor."""
-_LEVELS = (0.25, 0.5, 1.0, 2.0, 4.0)
+_FAR_GAPS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Gaps, -ln A_i, beyond which a candidate may count as far."""
-_PRODUCT, _TABLED = 0.15, 1.5
+_FACTOR_WORK, _TRANSFORM_WORK = 0.15, 1.5
 """What a factor of a frequency takes, compared with a candidate that is gone through, and what a value takes that is transformed."""
 
 
@@ -89,11 +87,11 @@ class ProductSums:
         if distance < 1.0:
             level = -float(np.log1p(-(distance**2)))
             plans.append((datasets * self._near_count(level), _Plan(level, 0)))
-        for level in _LEVELS:
+        for level in _FAR_GAPS:
             plan = _Plan(level, int(np.ceil(enough / level)))
             reaches = sum(self._reach(enough / j) + self._reach(level) for j in range(1, plan.terms))
-            each = self._near_count(level) + _PRODUCT * self._k * reaches * self._k / 2
-            plans.append((datasets * each + _TABLED * len(self._gaps) * (self._n + 1) * 2 * reaches, plan))
+            each = self._near_count(level) + _FACTOR_WORK * self._k * reaches * self._k / 2
+            plans.append((datasets * each + _TRANSFORM_WORK * len(self._gaps) * (self._n + 1) * 2 * reaches, plan))
         return min(plans, key=lambda one: one[0])[1]
 
     def _near_count(self, level: float) -> float:
@@ -137,18 +135,14 @@ class ProductSums:
 
     def _power_sums(self, j: int, reach: int, level: float) -> Callable[[Counts], Floats]:
         """Σ A^j over candidates whose counts are at most `reach` from those of the dataset and whose gaps are below the level."""
-        length = next_fast_len(self._k * reach + 1, real=True)
-        spectra: dict[GapTable, _Spectrum] = {
-            table: rfft(np.exp(-float(j) * _band(gap, reach, level)), length) for table, gap in self._gaps.items()
-        }
-        turn = np.exp(2j * np.pi * (np.arange(length // 2 + 1) * (self._k * reach) % length) / length) / length
-        turn[1 : (length + 1) // 2] *= 2.0  # frequencies that stand for their conjugates too
-        turned = spectra[self._tables[-1]] * turn
+        length = fast_length(self._k * reach + 1)
+        known = {table: spectra(np.exp(-float(j) * _band(gap, reach, level)), length) for table, gap in self._gaps.items()}
+        turned = known[self._tables[-1]] * at_place(length, self._k * reach)
 
         def sums(datasets: Counts) -> Floats:
-            product = spectra[self._tables[0]][datasets[:, 0]]
+            product = known[self._tables[0]][datasets[:, 0]]
             for table, x in zip(self._tables[1:-1], datasets.T[1:-1], strict=True):
-                product *= spectra[table][x]
+                product *= known[table][x]
             # a matrix product would start threads of its own inside of ours
             return np.asarray(np.einsum("xw,xw->x", product, turned[datasets[:, -1]]).real)
 
@@ -186,7 +180,7 @@ class _Near:
         for u in _shares(first, rest, wanted):
             one, other = first.of(u), rest.of(wanted - u)
             seen += one.shape[1] * other.shape[1]
-            together = max(1, _BLOCK // (one.shape[1] * other.shape[1]))
+            together = max(1, _WEIGHTED_TOGETHER // (one.shape[1] * other.shape[1]))
             for some in (slice(start, start + together) for start in range(0, len(total), together)):
                 total[some] += _weights(_joined(one[some], other[some]), rates[some])
         return np.asarray(total + (self._size - seen) * np.exp(-rates))
@@ -202,7 +196,7 @@ def _weights(squares: Floats, rates: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _SumPart:
     """Some categories together."""
 
     largest: int
@@ -211,22 +205,22 @@ class _Part:
     """For a total of them: 1 - A of every way to share it among them, a column each, from every dataset, a row each."""
 
 
-def _halves(rows: Sequence[Floats]) -> tuple[_Part, _Part]:
+def _halves(rows: Sequence[Floats]) -> tuple[_SumPart, _SumPart]:
     return _part(rows[: len(rows) // 2]), _part(rows[len(rows) // 2 :])
 
 
-def _shares(first: _Part, rest: _Part, total: int) -> range:
+def _shares(first: _SumPart, rest: _SumPart, total: int) -> range:
     """What a total may leave to the first of two parts."""
     return range(max(0, total - rest.largest), min(total, first.largest) + 1)
 
 
-def _part(rows: Sequence[Floats]) -> _Part:
+def _part(rows: Sequence[Floats]) -> _SumPart:
     largest = sum(row.shape[1] - 1 for row in rows)
     if len(rows) == 1:
-        return _Part(largest, lambda total: rows[0][:, total : total + 1])
+        return _SumPart(largest, lambda total: rows[0][:, total : total + 1])
     if len(rows) == 2:
         left = 1.0 - rows[0]
-        return _Part(largest, lambda total: _of_two(rows[0], left, rows[1], total))
+        return _SumPart(largest, lambda total: _of_two(rows[0], left, rows[1], total))
     first, rest = _halves(rows)
     known: dict[int, Floats] = {}
 
@@ -236,7 +230,7 @@ def _part(rows: Sequence[Floats]) -> _Part:
             known[total] = np.concatenate(shared, axis=1)
         return known[total]
 
-    return _Part(largest, of_many)
+    return _SumPart(largest, of_many)
 
 
 def _of_two(first: Floats, left: Floats, second: Floats, total: int) -> Floats:

@@ -35,7 +35,7 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
 """The built-in mechanisms that release."""
 
 _WRAPPERS: dict[str, Callable[[Any], Mechanism]] = {"remapped": Remapped, "calibrated": Calibrated}
-_WRAPPED = re.compile(rf"\s*({'|'.join(_WRAPPERS)})\s*\((.*)\)\s*", re.IGNORECASE | re.DOTALL)
+_WRAPPED_TITLE = re.compile(rf"\s*({'|'.join(_WRAPPERS)})\s*\((.*)\)\s*", re.IGNORECASE | re.DOTALL)
 
 
 # --- from a name ------------------------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ def mechanism(name: str, prior: Prior, n: int | Sequence[int] | None, epsilon: N
 def _unwrapped(name: Any) -> tuple[list[Callable[[Any], Mechanism]], Any]:
     """The wrappers that a name begins with, the outermost first, and the name inside them."""
     wrappers: list[Callable[[Any], Mechanism]] = []
-    while isinstance(name, str) and (parts := _WRAPPED.fullmatch(name)):
+    while isinstance(name, str) and (parts := _WRAPPED_TITLE.fullmatch(name)):
         wrapper, name = parts.groups()
         wrappers.append(_WRAPPERS[wrapper.casefold()])
         if len(wrappers) > limits.WRAPPERS:

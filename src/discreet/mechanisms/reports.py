@@ -12,6 +12,9 @@ from attrs import frozen
 from discreet import limits
 from discreet.arrays import Counts
 
+_SECONDS_A_SEARCH, _SECONDS_A_DISTANCE = 0.24, 3e-7
+"""Three times or more of what searches were measured to take on a machine of two cores."""
+
 
 class Report(ABC):
     """A function from raw outcomes, one a row, to counts, one a row."""
@@ -30,6 +33,11 @@ class Report(ABC):
     def search_cost(self) -> float:
         """About how many distances such a search computes."""
         return 0.0
+
+    @property
+    def seconds(self) -> float:
+        """More than the report of one outcome takes as a rule, by public numbers alone; what is no search takes next to nothing."""
+        return _SECONDS_A_SEARCH + _SECONDS_A_DISTANCE * self.search_cost if self.is_search else 0.0
 
     def check_size(self) -> None:  # noqa: B027  most reports are found at any size
         """Refuse, by public numbers alone, reports that could not be found after a draw."""
@@ -101,7 +109,7 @@ def project_one(z: tuple[int, ...], n: int) -> tuple[int, ...]:
     return tuple(result)
 
 
-_FEW = 256
+_PROJECTED_IN_PYTHON = 256
 """Categories up to which one outcome is projected without arrays."""
 
 
@@ -204,7 +212,7 @@ class Projected(Report):
 
     def one(self, raw: tuple[int, ...]) -> tuple[int, ...]:
         """The projected counts of one outcome."""
-        return project_one(raw, self.n) if len(raw) <= _FEW else super().one(raw)
+        return project_one(raw, self.n) if len(raw) <= _PROJECTED_IN_PYTHON else super().one(raw)
 
     def row(self, raw: tuple[int, ...]) -> Counts:
         """A constant may be taken off, and what is n or more below the largest becomes 0."""

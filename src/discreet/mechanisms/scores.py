@@ -1,4 +1,4 @@
-"""The exponential mechanism with any bounded metric as its score, for study (docs/mechanisms.md).
+"""The exponential mechanism with any bounded metric as its score, for study (docs/explain/mechanisms.md).
 
 The metric is a function of two arrays of Dirichlet parameters, such as `total_variation` for two categories; any other bounded score will
 do. The table of all pairwise scores gives the sensitivity at x, `max |m(x, r) - m(x', r)|` over neighbours

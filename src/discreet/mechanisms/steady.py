@@ -1,17 +1,17 @@
-"""Draws that end at a multiple of a public quantum of time: a clock then tells how many quanta they took, and no more (docs/promise.md)."""
+"""Draws that end at a multiple of a public quantum of time: a clock then tells the number of quanta alone (docs/explain/promise.md)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import ceil
 from time import monotonic, sleep
 
-_LEAST = 1.0 / 16.0
-"""Seconds: some twenty times as long as the shortest draws take."""
+_LEAST_QUANTUM = 1.0 / 64.0
+"""Seconds: over a hundred times as long as the shortest draws take."""
 
 
 def quantum_above(seconds: float) -> float:
-    """The least of 1/16 s, 1/8 s, 1/4 s, ... that is not below this many seconds."""
-    quantum = _LEAST
+    """The least of 1/64 s, 1/32 s, 1/16 s, ... that is not below this many seconds."""
+    quantum = _LEAST_QUANTUM
     while quantum < seconds:
         quantum *= 2.0
     return quantum

@@ -1,4 +1,4 @@
-"""Noise for all cells of a table at once, how tables are reported, and the likelihood of a noisy table (docs/tables.md).
+"""Noise for all cells of a table at once, how tables are reported, and the likelihood of a noisy table (docs/howto/tables.md).
 
 Where the size of every group is public, each group has a lattice of its own; where the total is, all cells have one; otherwise every cell
 has noise of its own. A cell that cannot occur has none.
@@ -11,32 +11,21 @@ from math import exp, expm1, inf, log, log1p
 import numpy as np
 from attrs import field, frozen
 
-from discreet.arrays import Counts
-from discreet.errors import TooLargeError
+from discreet.arrays import Counts, Mask
 from discreet.mechanisms.reports import Report, project
-from discreet.model.cells import Mask
 from discreet.model.tables import TableSpace
 from discreet.numerics.lattice_sums import log_normaliser
 from discreet.sampling import BitSource
-from discreet.sampling.lattice import ATTEMPTED
-from discreet.sampling.noise import fits_arrays
-
-
-def check_table_noise(space: TableSpace, epsilon: Fraction) -> None:
-    """Refuse noise that does not fit the integers of arrays; a function of public numbers."""
-    if not fits_arrays(2 / epsilon, space.k):
-        raise TooLargeError(f"the noise of {space.k:,} cells at so small an epsilon does not fit arrays of integers; raise epsilon")
+from discreet.sampling.bulk import ATTEMPTED, discrete_laplace_array, lattice_array, lattice_noise
 
 
 def table_noise(source: BitSource, space: TableSpace, epsilon: Fraction) -> Counts:
     """Exact noise for every cell, a row a group."""
-    from discreet.sampling.bulk import discrete_laplace_array  # numpy's part of the samplers is loaded where it is needed
-
     noise, possible = np.zeros(space.cells.shape, dtype=np.int64), space.cells.possible
     if space.published == "nothing":
         noise[possible] = discrete_laplace_array(source, 1 / epsilon, space.k)
     elif space.published == "total":
-        noise[possible] = _one_lattice(source, space.k, epsilon)
+        noise[possible] = lattice_noise(source, space.k, epsilon)
     else:
         for rows, columns in _alike(possible):
             noise[np.ix_(rows, columns)] = _lattices(source, len(columns), epsilon, len(rows))
@@ -56,21 +45,13 @@ class NoisyTable:
         return self.counts + table_noise(source, self.space, self.epsilon)
 
 
-def _one_lattice(source: BitSource, cells: int, epsilon: Fraction) -> Counts:
-    from discreet.sampling.bulk import lattice_array, wide_lattice_array
-
-    return lattice_array(source, cells, epsilon, 1)[0] if cells <= ATTEMPTED else wide_lattice_array(source, cells, epsilon)
-
-
 def _lattices(source: BitSource, cells: int, epsilon: Fraction, blocks: int) -> Counts:
     """Noise for so many groups that each have so many cells: none for fewer than two, because the group's size says what is there."""
-    from discreet.sampling.bulk import lattice_array
-
     if cells < 2:
         return np.zeros((blocks, cells), dtype=np.int64)
     if cells <= ATTEMPTED:
         return lattice_array(source, cells, epsilon, blocks)
-    return np.stack([_one_lattice(source, cells, epsilon) for _ in range(blocks)])
+    return np.stack([lattice_noise(source, cells, epsilon) for _ in range(blocks)])
 
 
 def _alike(possible: Mask) -> Iterator[tuple[Counts, Counts]]:

@@ -1,10 +1,9 @@
-"""Finite mixtures of Beta distributions: what is known of a category's probability once noise is allowed for (docs/inference_proofs.md).
+"""Finite mixtures of Beta distributions: what is known of a category's probability once noise is allowed for (docs/proofs/inference.md).
 
 Sums over components are of one sign and every component is evaluated without cancellation, so densities and probabilities keep the
 accuracy of a single Beta. Quantiles are found by Newton's method on the logit scale inside a bracket that only shrinks.
 """
 
-import warnings
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,28 +13,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincc, betaincinv, expit, logit, logsumexp
 
-from discreet.arrays import Floats
+from discreet.arrays import Counts, Floats, Mask
 from discreet.errors import InvalidInputError
+from discreet.frames import warn_caller
 from discreet.model.dirichlet import equal_tailed, log_density
 from discreet.model.highest_density import shortest_interval
 from discreet.model.log_odds import BetaFamily
-from discreet.numerics.incomplete_beta import beta_cdf, beta_survival
+from discreet.numerics.incomplete_beta import BELOW_ONE, LOGITS, beta_cdf, beta_survival
+from discreet.numerics.roots import bracketed
 from discreet.text import html_fields, plain
 from discreet.validation import check_levels, check_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_CHUNK = 1 << 20
+_MOST_PAIRS_HELD = 1 << 20
 """Most pairs of a point and a component that are held at once."""
-_LOWEST, _HIGHEST = -708.0, 36.8
-"""Logits of the smallest normal float and of the largest one below 1: quantiles are looked for between them."""
-_CLOSE = 2.0**-51
-_ROUNDING = 1e-11
+_LOGIT_PRECISION = 2.0**-51
+"""How closely the logit of a quantile is searched for, relative to it where it is above 1."""
+_BETA_ROUNDING = 1e-11
 """Below this, steps that no longer shrink follow the rounding errors of the incomplete beta function."""
 _QUADRATIC = 0.125
-"""Newton's steps shrink as s' = c s², so that the one after s' would be s'³/s². If that is this part of the precision it is not made."""
-_MOST_STEPS = 200
+"""A step of Newton's that is expected to be shorter than this part of the precision is not made."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +116,7 @@ class BetaMixture:
     def _over(self, function: Callable[[Floats], Floats], x: Floats) -> Floats:
         """`function` of a column of points against the row of components, a chunk of points at a time."""
         flat = np.asarray(x, dtype=np.float64).reshape(-1, 1)
-        rows = max(1, _CHUNK // self.weight.size)
+        rows = max(1, _MOST_PAIRS_HELD // self.weight.size)
         parts = [function(flat[start : start + rows]) for start in range(0, len(flat), rows)]
         return np.concatenate(parts).reshape(np.shape(x)) if parts else np.zeros(np.shape(x))
 
@@ -133,36 +132,36 @@ class BetaMixture:
         return result.reshape(levels.shape)
 
     def _logit_quantile(self, q: Floats) -> Floats:
-        """The root of `_excess` for each level; a Newton step that leaves its bracket is replaced by halving it."""
-        low, high = np.full_like(q, _LOWEST), np.full_like(q, _HIGHEST)
-        u = np.clip(logit(self._guess(q)), _LOWEST + 1.0, _HIGHEST - 1.0)
-        last = np.full_like(q, np.nan)  # the last step, if it was one of Newton's
-        open_ = np.arange(q.size)
-        for _ in range(_MOST_STEPS):
-            at = u[open_]
+        """The root of `_excess` for each level, by Newton's method.
+
+        Its steps shrink as s' = c s², so that the one after s' would be s'³/s². If that is a small part of the precision it is not made.
+        """
+        next_, last = np.full((2, q.size), np.nan)  # where the last step of Newton's led, and its length
+
+        def look(open_: Counts, at: Floats) -> tuple[Floats, Floats, Mask]:
             value, slope = self._excess(at, q[open_])
-            low[open_] = np.where(value <= 0.0, at, low[open_])
-            high[open_] = np.where(value >= 0.0, at, high[open_])
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 newton = at - value / slope
-            inside = np.isfinite(newton) & (newton >= low[open_]) & (newton <= high[open_])
-            u[open_] = np.where(inside, newton, 0.5 * (low[open_] + high[open_]))
-            step, size = np.abs(u[open_] - at), _CLOSE * np.maximum(1.0, np.abs(at))
-            settled = (np.abs(value) <= _CLOSE) | ((np.abs(value) <= _ROUNDING) & (step > 0.5 * last[open_]))
-            settled |= inside & (step**3 <= _QUADRATIC * size * last[open_] ** 2)
-            last[open_] = np.where(inside, step, np.nan)
-            open_ = open_[(step > size) & (high[open_] - low[open_] > size) & ~settled]
-            if not open_.size:
-                break
-        return u
+                step, size = np.abs(newton - at), _LOGIT_PRECISION * np.maximum(1.0, np.abs(at))
+                before = np.where(at == next_[open_], last[open_], np.nan)
+                done = (
+                    (step <= size)
+                    | ((np.abs(value) <= _BETA_ROUNDING) & (step > 0.5 * before))
+                    | (step**3 <= _QUADRATIC * size * before**2)
+                )
+            next_[open_], last[open_] = newton, step
+            return value, newton, done
+
+        start = np.clip(logit(self._guess(q)), LOGITS[0] + 1.0, LOGITS[1] - 1.0)
+        return bracketed(look, start, *LOGITS, _LOGIT_PRECISION)
 
     def _guess(self, q: Floats) -> Floats:
         """The quantile of the one Beta with this mean and variance."""
         mean, var = self.mean(), self.var()
         total = mean * (1.0 - mean) / var - 1.0 if var > 0.0 else np.inf
         if not (np.isfinite(total) and total > 0.0):
-            return np.full_like(q, np.clip(mean, 1e-300, 1.0 - 2.0**-53))
-        return np.clip(betaincinv(mean * total, (1.0 - mean) * total, q), 1e-300, 1.0 - 2.0**-53)
+            return np.full_like(q, np.clip(mean, 1e-300, BELOW_ONE))
+        return np.clip(betaincinv(mean * total, (1.0 - mean) * total, q), 1e-300, BELOW_ONE)
 
     def _excess(self, u: Floats, q: Floats) -> tuple[Floats, Floats]:
         """ln F - ln q (or ln (1-q) - ln S above the median) at logits u, and its slope: nearly straight in either tail."""
@@ -186,10 +185,9 @@ class BetaMixture:
         """
         low, high, is_one = shortest_interval(self, check_share(mass, "mass"))
         if not is_one:
-            warnings.warn(
-                f"the most probable values of {plain(self.category)} that hold {100.0 * mass:g} % are not one interval; this is the "
-                "shortest interval, and pdf() shows the peaks",
-                stacklevel=2,
+            warn_caller(
+                f"the probability of category {plain(self.category)}: its most probable values, which hold {100.0 * mass:g} %, are not one "
+                "interval; this is the shortest interval, and pdf() shows the peaks"
             )
         return low, high
 

@@ -1,4 +1,4 @@
-"""Mixtures of many Betas in rows whose parameters follow each other by 1: fast sums over counts and totals (docs/inference_proofs.md).
+"""Mixtures of many Betas in rows whose parameters follow each other by 1: fast sums over counts and totals (docs/proofs/inference.md).
 
 With `d(a, b) = t^a (1-t)^{b-1} Γ(a+b) / (Γ(a+1) Γ(b))`, `I_t(a, b) = I_t(a + 1, b - 1) + d(a, b)`. So for the components of one row,
 a = a_0, a_0 + 1, ..., a_m with a + b fixed and weights w (Abel's summation by parts),
@@ -24,13 +24,13 @@ from discreet.model.beta_mixtures import BetaMixture, each_component
 from discreet.model.dirichlet import log_density
 from discreet.model.log_odds import BetaFamily
 from discreet.numerics.divergences import log_ratio_excess
-from discreet.numerics.incomplete_beta import beta_cdf, beta_survival
+from discreet.numerics.incomplete_beta import BELOW_ONE, beta_cdf, beta_survival
 
-_LARGEST = 650.0
+_LARGEST_LOG_RATIO = 650.0
 """Logarithm of how much larger a factor may be than the sum it is part of: others that are too small for a float are then negligible."""
-_NOTHING = 1e-25
+_UNSEEN_TAIL = 1e-25
 """Probability that is not looked at further."""
-_LEAST, _MOST = 2.0**-1022, 1.0 - 2.0**-53
+_LEAST_NORMAL = 2.0**-1022
 """The floats next to 0 and 1, but for denormal ones."""
 
 
@@ -75,10 +75,10 @@ class BetaRows(BetaMixture):
     """The mixture of all components of some blocks, which share a and b."""
 
     def __init__(self, blocks: Sequence[Block], a: float, b: float, category: Hashable = "success", omitted: float = 0.0) -> None:
-        for name, value in (("category", category), ("omitted", omitted), ("_table", _Table(blocks, a, b))):
+        for name, value in (("category", category), ("omitted", omitted), ("_table", _BetaTable(blocks, a, b))):
             object.__setattr__(self, name, value)
 
-    _table: "_Table"
+    _table: "_BetaTable"
 
     @cached_property
     def _components(self) -> tuple[Floats, Floats, Floats]:
@@ -139,7 +139,7 @@ class BetaRows(BetaMixture):
     def _excess(self, u: Floats, q: Floats) -> tuple[Floats, Floats]:
         """As for any mixture, with the matrices of all blocks computed once."""
         upper = q > 0.5
-        points = [float(t) for t in np.clip(expit(u), _LEAST, _MOST)]
+        points = [float(t) for t in np.clip(expit(u), _LEAST_NORMAL, BELOW_ONE)]
         found = [(self._table.above if high else self._table.below)(t) for t, high in zip(points, upper, strict=True)]
         mass, density = np.array(found).reshape(-1, 2).T
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -148,7 +148,7 @@ class BetaRows(BetaMixture):
         return np.where(upper, np.log1p(-q) - log_mass, log_mass - np.log(q)), slope
 
 
-class _Table:
+class _BetaTable:
     """What sums over all blocks need.
 
     With X, Y and N = X + Y the count, the rest and the total in the middle, and x, y and n what others have beyond them,
@@ -172,7 +172,7 @@ class _Table:
         self.log_x = _log_rising(a + 1.0, first, last, self.count, self.alpha)
         self.log_y = _log_rising(b, max(low - last, 0), high - first, self.rest, self.beta)
         self.log_n = _log_rising(a + b, low, high, self.total, self.nu)
-        self.parts = [_Part(block, row, self) for block, row in zip(blocks, rows, strict=True)]
+        self.parts = [_RowPart(block, row, self) for block, row in zip(blocks, rows, strict=True)]
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats, Floats, Floats]:
@@ -202,7 +202,7 @@ class _Table:
         whole = 0.0
         for part in self.parts:
             a, b = part.parameters(part.last)
-            if betainc(a.min(), b.max(), t) > _NOTHING:
+            if betainc(a.min(), b.max(), t) > _UNSEEN_TAIL:
                 whole += float(part.row @ each_component(betainc, beta_cdf, a, b, np.array([[t]]))[0])
         terms, density = self._summed(t, lambda part: (part.lower, part.density))
         return (whole + terms) / self.mass, density / self.mass
@@ -212,23 +212,23 @@ class _Table:
         whole = 0.0
         for part in self.parts:
             a, b = part.parameters(part.first)
-            if betaincc(a.max(), b.min(), t) > _NOTHING:
+            if betaincc(a.max(), b.min(), t) > _UNSEEN_TAIL:
                 whole += float(part.row @ each_component(betaincc, beta_survival, a, b, np.array([[t]]))[0])
         terms, density = self._summed(t, lambda part: (part.upper, part.density))
         return (whole + terms) / self.mass, density / self.mass
 
-    def _summed(self, t: float, factors: "Callable[[_Part], tuple[_Factors, _Factors]]") -> list[float]:
+    def _summed(self, t: float, factors: "Callable[[_RowPart], tuple[_Factors, _Factors]]") -> list[float]:
         """Σ factor · d(a, b) over all components, for two factors."""
         known = self._log_middle(t)
         slopes = float(np.log(t) - np.log(self.alpha / self.nu)), float(np.log1p(-t) - np.log(self.beta / self.nu))
         each = [(factors(part), *part.vectors(known, *slopes)) for part in self.parts]
         largest = max(float(rows.max()) for _, rows, _ in each)
-        if largest < _LARGEST:
+        if largest < _LARGEST_LOG_RATIO:
             found = np.zeros(2)
             for pair, rows, columns in each:
                 row, column = np.exp(rows), np.exp(columns)
                 found += [row @ (factor.matrix @ column) for factor in pair]
-            if found.min() > np.exp(largest - _LARGEST):
+            if found.min() > np.exp(largest - _LARGEST_LOG_RATIO):
                 return found.tolist()
         return [sum(pair[side].summed(rows, columns) for pair, rows, columns in each) for side in (0, 1)]
 
@@ -251,7 +251,7 @@ class _Table:
 class _Factors:
     """What the terms d of a block are multiplied with in a sum."""
 
-    part: "_Part"
+    part: "_RowPart"
     values: Floats
 
     @cached_property
@@ -266,10 +266,10 @@ class _Factors:
         return float((self.values * np.exp(log_terms)).sum())
 
 
-class _Part:
+class _RowPart:
     """A block, with the logarithms of the three functions that d is a product of there."""
 
-    def __init__(self, block: Block, row: Floats, table: "_Table") -> None:
+    def __init__(self, block: Block, row: Floats, table: "_BetaTable") -> None:
         self.block, self.row, self.table = block, row, table
         self.x = (block.counts - table.count).astype(np.float64)
         self.n = (block.totals - table.total).astype(np.float64)

@@ -8,14 +8,12 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet import limits
+from discreet.arrays import Mask
 from discreet.errors import InvalidInputError
 from discreet.text import plain
 from discreet.validation import items_of, shown, spelling
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

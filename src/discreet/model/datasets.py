@@ -1,7 +1,7 @@
 """Datasets as counts: which there are, which are neighbours, and lists of them while they are short enough.
 
 A `Space` holds what is public about a dataset: its categories, and its total or that there is none. From it follows the `Relation`:
-what one step changes, and so what a promise protects (docs/promise.md).
+what one step changes, and so what a promise protects (docs/explain/promise.md).
 """
 
 import json
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def candidate_count(n: int, k: int) -> int:
-    """Number of ways to share n records among k categories (the papers' C(n+1, m-1) is a slip: docs/reproduction.md)."""
+    """Number of ways to share n records among k categories (the papers' C(n+1, m-1) is a slip: docs/research/reproduction.md)."""
     return math.comb(n + k - 1, k - 1)
 
 

@@ -161,6 +161,7 @@ def _shown(exact: Iterable[Fraction]) -> str:
     return ", ".join(f"{float(a):g}" for a in exact)
 
 
+@dataclass(frozen=True, init=False, repr=False)
 class Dirichlet(_Conjugate):
     """A Dirichlet distribution over the probabilities of k >= 2 categories.
 
@@ -270,6 +271,7 @@ def _all_but(label: Hashable) -> str:
     return rest if len(rest) <= limits.LABEL_CHARACTERS else "all others"
 
 
+@dataclass(frozen=True, init=False, repr=False)
 class Beta(_Conjugate):
     """A Beta distribution over the probability of the first of two categories.
 

@@ -1,4 +1,4 @@
-"""Distances between Dirichlet distributions, right from tiny parameters to 10^15 (docs/numerics.md).
+"""Distances between Dirichlet distributions, right from tiny parameters to 10^15 (docs/research/numerics.md).
 
 Every function takes two `Dirichlet` or `Beta` objects, or two arrays of parameters with the categories on the last axis, which
 broadcast. Objects are compared through their exact parameters; arrays at the exact value of their floats.
@@ -25,6 +25,7 @@ from discreet.numerics.balls import ball, bregman_ball, refine, to_hellinger_bal
 from discreet.numerics.divergences import bregman, jensen, to_hellinger
 from discreet.numerics.gamma import digamma_excess, log_gamma_ratio
 from discreet.numerics.incomplete_beta import beta_cdf
+from discreet.numerics.roots import crossing
 from discreet.validation import Number, check_parameters, check_positive
 
 Distribution = Dirichlet | Beta
@@ -34,7 +35,7 @@ _HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
-class _Pair:
+class _DirichletPair:
     """Two broadcast arrays of parameters with their differences, which rounding must not have touched."""
 
     u: Floats
@@ -51,10 +52,10 @@ class _Pair:
         return [Fraction(float(c)) for c in self.u[index]], [Fraction(float(c)) for c in self.v[index]]
 
 
-def _pair(p: Distribution | ArrayLike, q: Distribution | ArrayLike) -> _Pair:
+def _pair(p: Distribution | ArrayLike, q: Distribution | ArrayLike) -> _DirichletPair:
     if isinstance(p, Distribution) and isinstance(q, Distribution):
         _same_categories(p.k, q.k)
-        return _Pair(
+        return _DirichletPair(
             p.concentration,
             q.concentration,
             np.array([float(b - a) for a, b in zip(p.exact, q.exact, strict=True)]),
@@ -71,7 +72,7 @@ def _pair(p: Distribution | ArrayLike, q: Distribution | ArrayLike) -> _Pair:
     except ValueError:
         raise InvalidInputError(f"p and q must broadcast against each other, got shapes {u.shape} and {v.shape}") from None
     total_step = _exact_sum(np.concatenate([v, -u], axis=-1))
-    return _Pair(u, v, v - u, u.sum(axis=-1), v.sum(axis=-1), total_step, None)
+    return _DirichletPair(u, v, v - u, u.sum(axis=-1), v.sum(axis=-1), total_step, None)
 
 
 def _same_categories(k: int, other: int) -> None:
@@ -90,7 +91,7 @@ def _exact_sum(terms: Floats) -> Floats:
     return total + error
 
 
-def _divergence(pair: _Pair, order: Fraction) -> Floats:
+def _divergence(pair: _DirichletPair, order: Fraction) -> Floats:
     """Σ_i J(α_i, β_i) - J(Σα, Σβ): for order 1 the Bregman divergence, otherwise the Jensen gap."""
     terms = _terms(pair.u, pair.v, pair.step, order).sum(axis=-1)
     total = _terms(pair.total_u, pair.total_v, pair.total_step, order)
@@ -222,13 +223,11 @@ def _lower_tail(a: float, b: float, logit: float) -> float:
 
 def _crossing(log_ratio: Callable[[float], float], start: float, direction: float) -> float:
     """A zero of the log density ratio: on one side of its turning point, or the only one (direction 0)."""
-    from scipy.optimize import brentq  # slow to load
-
     width = 1.0
     while width < _WIDEST_LOGIT:
         low, high = (start - width, start + width) if direction == 0.0 else sorted((start, start + direction * width))
         if log_ratio(low) * log_ratio(high) <= 0.0:
-            return float(brentq(log_ratio, low, high, xtol=1e-15, rtol=1e-15))
+            return crossing(log_ratio, low, high, 1e-15, 1e-15)
         width *= 2.0
     return start + (direction or 1.0) * width
 
@@ -244,15 +243,15 @@ def total_variation_bounds(p: Distribution | ArrayLike, q: Distribution | ArrayL
     return _plain(distance**2), _plain(distance * np.sqrt(2.0 - distance**2))
 
 
-class Estimate(NamedTuple):
+class DistanceEstimate(NamedTuple):
     """A Monte Carlo estimate with its standard error."""
 
     value: float
     standard_error: float
 
 
-def total_variation_estimate(p: Distribution, q: Distribution, size: int, rng: np.random.Generator) -> Estimate:
+def total_variation_estimate(p: Distribution, q: Distribution, size: int, rng: np.random.Generator) -> DistanceEstimate:
     """Monte Carlo estimate of the total variation distance, E_p[(1 - q/p)+], with its standard error."""
     points = p.sample(size, rng)
     share = np.maximum(0.0, -np.expm1(q.logpdf(points) - p.logpdf(points)))
-    return Estimate(float(share.mean()), float(share.std(ddof=1) / np.sqrt(size)))
+    return DistanceEstimate(float(share.mean()), float(share.std(ddof=1) / np.sqrt(size)))

@@ -11,18 +11,26 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
 from discreet.arrays import Floats
+from discreet.numerics.incomplete_beta import BELOW_ONE
+from discreet.numerics.roots import crossing
 
-_POINTS = 64
+_FIRST_PLACES = 64
 """Places, evenly spaced in log-odds, at which the distribution function is looked at first."""
-_TAIL = 1e-7
+_OUTSIDE_PLACES = 1e-7
 """Probability beyond the first and the last of them."""
-_ALIKE = 1e-6
+_FINEST_PLACES, _PLACE_HALVINGS = 1.0 / 64, 12
+"""Between neighbouring places there is at most this much probability, unless so many halvings of their distance do not reach that."""
+_NEARLY = 1.02
+"""A shortest interval among places that is this much longer than the shortest of all may still become it."""
+_BELOW_PRECISION = 1e-14, 1e-10
+"""How closely the probability below the interval is searched for, absolutely and relatively."""
+_DENSITY_TOLERANCE = 1e-6
 """How much a density may differ, relative to that at the ends, before it counts as above or below it."""
-_SEEN = 1e-5
+_UNSEARCHED_ENDS = 1e-5
 """Probability at 0 and at 1 in which nothing is looked for: densities may grow without bound there and hold next to nothing."""
 
 
-class Law(Protocol):
+class ContinuousLaw(Protocol):
     """What is needed of a distribution."""
 
     def pdf(self, x: ArrayLike) -> Floats: ...
@@ -30,35 +38,45 @@ class Law(Protocol):
     def ppf(self, q: ArrayLike) -> Floats: ...
 
 
-def shortest_interval(law: Law, mass: float) -> tuple[float, float, bool]:
+def shortest_interval(law: ContinuousLaw, mass: float) -> tuple[float, float, bool]:
     """The shortest interval with this probability, and whether all values in it are more probable than all others."""
-    points = _places(law)
-    below = law.cdf(points)
+    points, below = _places(law)
     start = np.unique(np.concatenate([[0.0], below[below <= 1.0 - mass], (below - mass)[below >= mass], [1.0 - mass]]))
-    inner = (start > 0.0) & (start < 1.0 - mass)
     width = np.interp(start + mass, below, points) - np.interp(start, below, points)
     ends = law.ppf([0.0, mass, 1.0 - mass, 1.0, 0.5 * (1.0 - mass), 0.5 * (1.0 + mass)]).reshape(3, 2)
-    width[0], width[-1] = ends[0, 1], 1.0 - ends[1, 0]
     candidates = [(float(low), float(high)) for low, high in ([0.0, ends[0, 1]], [ends[1, 0], 1.0], ends[2])]
-    if inner.any():
-        candidates.append(_refined(law, mass, start, int(np.argmin(np.where(inner, width, np.inf)))))
+    candidates += [_refined(law, mass, start, at) for at in _valleys(width)]
     lengths = [high - low for low, high in candidates]
-    shortest = min(lengths)
     # An equal-tailed interval is taken where it is as short as any, as under a flat density.
-    best = 2 if lengths[2] <= shortest * (1.0 + 1e-12) else int(np.argmin(lengths))
+    best = 2 if lengths[2] <= min(lengths) * (1.0 + 1e-12) else int(np.argmin(lengths))
     low, high = candidates[best]
     return low, high, _is_one_region(law, points, low, high)
 
 
-def _places(law: Law) -> Floats:
-    """Points that are close together where the law has its mass."""
-    low, high = np.clip(law.ppf([_TAIL, 1.0 - _TAIL]), 2.0**-1000, 1.0 - 2.0**-53)
-    return np.unique(np.concatenate([[0.0], expit(np.linspace(logit(low), logit(high), _POINTS)), [1.0]]))
+def _places(law: ContinuousLaw) -> tuple[Floats, Floats]:
+    """Points that are close together where the law has its mass, from 0 to 1, and the distribution function there."""
+    low, high = np.clip(law.ppf([_OUTSIDE_PLACES, 1.0 - _OUTSIDE_PLACES]), 2.0**-1000, BELOW_ONE)
+    u = np.unique(np.linspace(logit(low), logit(high), _FIRST_PLACES))
+    below = law.cdf(expit(u))
+    for _ in range(_PLACE_HALVINGS):
+        wide = np.flatnonzero(np.diff(below) > _FINEST_PLACES)
+        if not wide.size:
+            break
+        between = 0.5 * (u[wide] + u[wide + 1])
+        u, below = np.insert(u, wide + 1, between), np.insert(below, wide + 1, law.cdf(expit(between)))
+    points, first = np.unique(np.concatenate([[0.0], expit(u), [1.0]]), return_index=True)
+    return points, np.maximum.accumulate(np.concatenate([[0.0], below, [1.0]])[first])
 
 
-def _refined(law: Law, mass: float, start: Floats, at: int) -> tuple[float, float]:
+def _valleys(width: Floats) -> list[int]:
+    """The places between the ends where intervals are shorter than around them, and nearly as short as any."""
+    inner = width[1:-1]
+    low = (inner <= width[:-2]) & (inner <= width[2:]) & (inner <= _NEARLY * width.min())
+    return (1 + np.flatnonzero(low)).tolist() or ([1 + int(np.argmin(inner))] if inner.size else [])
+
+
+def _refined(law: ContinuousLaw, mass: float, start: Floats, at: int) -> tuple[float, float]:
     """The shortest interval whose lower end leaves out about start[at]: the densities at both ends are the same there."""
-    from scipy.optimize import brentq  # slow to load
 
     def ends(level: float) -> tuple[float, float]:
         low, high = law.ppf([level, level + mass])
@@ -68,19 +86,21 @@ def _refined(law: Law, mass: float, start: Floats, at: int) -> tuple[float, floa
         low, high = law.pdf(ends(level))
         return float(high - low)
 
-    for reach in (2, 8, 32):  # the length grows with the level where the density at the upper end is the lower one
+    for reach in (1, 2, 4, 8, 32):  # the length grows with the level where the density at the upper end is the lower one
         first, last = float(start[max(at - reach, 1)]), float(start[min(at + reach, len(start) - 2)])
-        if excess(first) > 0.0 > excess(last):
-            return ends(brentq(excess, first, last, xtol=1e-14, rtol=1e-10))
+        if first < last and excess(first) > 0.0 > excess(last):
+            return ends(crossing(excess, first, last, *_BELOW_PRECISION))
     return ends(float(start[at]))
 
 
-def _is_one_region(law: Law, points: Floats, low: float, high: float) -> bool:
+def _is_one_region(law: ContinuousLaw, points: Floats, low: float, high: float) -> bool:
     """Whether the density is higher between the ends than beyond them, but for next to no probability at 0 and 1."""
-    edge = law.ppf([_SEEN, 1.0 - _SEEN])
+    edge = law.ppf([_UNSEARCHED_ENDS, 1.0 - _UNSEARCHED_ENDS])
     held = points[(points > edge[0]) & (points < edge[1])]
     inside, outside = held[(held > low) & (held < high)], held[(held < low) | (held > high)]
     limits = [float(law.pdf(end)) for end in (low, high) if 0.0 < end < 1.0]
+    if not limits:  # the interval is everything
+        return True
     least = law.pdf(inside).min(initial=np.inf)
     most = law.pdf(outside).max(initial=0.0)
-    return bool(least >= max(limits) * (1.0 - _ALIKE) and most <= min(limits) * (1.0 + _ALIKE))
+    return bool(least >= max(limits) * (1.0 - _DENSITY_TOLERANCE) and most <= min(limits) * (1.0 + _DENSITY_TOLERANCE))

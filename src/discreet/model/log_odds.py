@@ -1,4 +1,4 @@
-"""The law of one or two log-odds on panels: mixtures of Betas as piecewise polynomials, fast to integrate (docs/inference_proofs.md).
+"""The law of one or two log-odds on panels: mixtures of Betas as piecewise polynomials, fast to integrate (docs/proofs/inference.md).
 
 The log-odds y = ln θ/(1-θ) of a Beta(a, b) variable have the density θ^a (1-θ)^b / B(a, b): smooth on the whole line, with exponential
 tails. On panels of about two standard deviations of the narrowest component it is a polynomial to rounding errors.
@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import cast
 
 import numpy as np
-from numpy.polynomial.legendre import leggauss, legvander
+from numpy.polynomial.legendre import legvander
 from scipy.special import betaincinv, betaln, expit, log_expit, logit
 
 from discreet import limits
@@ -18,39 +18,41 @@ from discreet.arrays import Floats
 from discreet.errors import TooLargeError
 from discreet.model.dirichlet import log_kernel
 from discreet.numerics.gamma import log_gamma_excess
+from discreet.numerics.incomplete_beta import BELOW_ONE
+from discreet.numerics.sum_rules import integral_rule
 
-_NODES = 20
+_PANEL_NODES = 20
 """Gauss-Legendre nodes of a panel."""
-_POINTS, _WEIGHTS = leggauss(_NODES)
+_PANEL_POINTS, _PANEL_WEIGHTS = integral_rule(_PANEL_NODES)
 _HALF_PANEL = 1.25
 """Half the length of a panel in standard deviations of a component: the polynomial through the nodes is then good to 1e-13."""
 _CROWDED = 2.8
 """Expected counts from which on that holds. With fewer, densities are smoother, and panels grow with the fourth root."""
-_WIDEST = 2.5
+_WIDEST_PANEL = 2.5
 """Half the length of the longest panel, but for the far tails."""
 _STRIDE = 1.5
 """Longest piece of a panel on which one rule integrates: θ/(1-θ) grows by e^{1.5} there, which 20 nodes follow to 1e-14."""
-_FAR = 80.0
+_STRAIGHT_BEYOND = 80.0
 """Beyond the logarithm of all records and this, log densities are straight lines."""
-_FAR_HALF = 1.5
+_STRAIGHT_HALF = 1.5
 """Half the length of a panel out there, in units of the line's slope."""
 _CENTRE = 30.0
 """The reference of logarithms lies within this, whatever the mean."""
-_TAIL = 1e-16
+_END_TAIL = 1e-16
 """Probability left out at either end."""
-_NEGLIGIBLE = 1e-18
+_UNPLACED_WEIGHT = 1e-18
 """Weight of components, relative to all, that do not matter for where panels are."""
-_DEPTH = 80.0
+_LOG_TERM_DEPTH = 80.0
 """How far below the largest of its row, in logarithms, a term must be in the middle of a panel to be left out there."""
 _APART = 100.0
 """By how much, in logarithms, the largest columns of rows that are computed together may change differently over half a panel."""
-_LARGEST = 600.0
+_LARGEST_LOG_FACTOR = 600.0
 """No factor's logarithm is larger; one that would be belongs to a panel that is too long, which its last coefficients tell."""
 _CACHED = 1 << 15
 """Terms that are computed together."""
-_HELD = 8 * _NODES
+_ROW_WORK = 8 * _PANEL_NODES
 """How much a row on a panel counts against a density: its values at the nodes are held."""
-_PAIR = 8
+_PAIR_WORK = 8
 """The same for a pair of nodes."""
 _RESIDUE = 1e-14
 """Probability that a joint law may lose when it is written as a short sum of products."""
@@ -104,7 +106,7 @@ class BetaFamily:
     @cached_property
     def _extremes(self) -> tuple[Floats, Floats, float]:
         """The least and the largest a and b of components that matter, and the largest a + b."""
-        held = self.weights > _NEGLIGIBLE * float(self.weights.sum())
+        held = self.weights > _UNPLACED_WEIGHT * float(self.weights.sum())
         parameters = self._parameters[held]
         return parameters.min(axis=0), parameters.max(axis=0), float(parameters.sum(axis=1).max())
 
@@ -120,15 +122,15 @@ class BetaFamily:
     @property
     def far(self) -> float:
         """Log-odds beyond which, on either side, the density is one exponential."""
-        return float(np.log(self._extremes[2] + 1.0)) + _FAR
+        return float(np.log(self._extremes[2] + 1.0)) + _STRAIGHT_BEYOND
 
     def half_panel(self, y: float) -> float:
         """Half the length of a panel at these log-odds."""
         least, _, total = self._extremes
         if abs(y) > self.far:
-            return max(_WIDEST, _FAR_HALF / float(least[0] if y < 0.0 else least[1]))
+            return max(_WIDEST_PANEL, _STRAIGHT_HALF / float(least[0] if y < 0.0 else least[1]))
         expected = total * float(expit(y) * expit(-y))
-        return float(min(_WIDEST, _HALF_PANEL / np.sqrt(max(expected, np.sqrt(expected * _CROWDED)))))
+        return float(min(_WIDEST_PANEL, _HALF_PANEL / np.sqrt(max(expected, np.sqrt(expected * _CROWDED)))))
 
     # --- densities ----------------------------------------------------------------------------------------------------
 
@@ -153,7 +155,7 @@ class BetaFamily:
         Between two points of a panel every log density changes by a part of its row and one of its column, so that the densities at all
         nodes are products of one matrix, that of the middle, with vectors.
         """
-        _check_work((len(edges) - 1) * max(self.weights.size, _HELD * len(self.rows)))
+        _check_work((len(edges) - 1) * max(self.weights.size, _ROW_WORK * len(self.rows)))
         middle, half = 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
         return np.stack([self._panel(float(m), float(h)) for m, h in zip(middle, half, strict=True)])
 
@@ -161,7 +163,7 @@ class BetaFamily:
         """By node and row, for as many rows at a time as a processor's cache holds the terms of."""
         to_middle = _changes(self._reference[0], np.array([middle - self._reference[0]]))[0]
         of_rows, of_columns = self.rows @ to_middle, self.columns @ to_middle
-        changes = _changes(middle, half * _POINTS).T
+        changes = _changes(middle, half * _PANEL_POINTS).T
         step = max(1, _CACHED // len(self.columns))
         parts = [
             self._some_rows(slice(start, start + step), of_rows[start : start + step], of_columns, changes)
@@ -177,7 +179,7 @@ class BetaFamily:
         log_middle -= top[:, None]
         # A factor of the column is relative to a column that is the largest of its row, or of one that changes nearly as much.
         alike = np.floor((self.columns @ changes[:, [0, -1]])[best] / _APART)
-        result = np.empty((_NODES, len(best)))
+        result = np.empty((_PANEL_NODES, len(best)))
         for group in np.unique(alike, axis=0):
             rows = np.nonzero((alike == group).all(axis=1))[0]
             result[:, rows] = self._together(self.rows[held][rows], int(best[rows[0]]), (top + of_rows)[rows], log_middle[rows], changes)
@@ -185,12 +187,12 @@ class BetaFamily:
 
     def _together(self, rows: Floats, column: int, top: Floats, log_terms: Floats, changes: Floats) -> Floats:
         """Densities of some rows at all nodes, from terms in the middle relative to the largest of each row."""
-        near = np.nonzero((log_terms > -_DEPTH).any(axis=0))[0]
+        near = np.nonzero((log_terms > -_LOG_TERM_DEPTH).any(axis=0))[0]
         used = slice(int(near[0]), int(near[-1]) + 1) if near.size else slice(0, 0)
         terms = np.zeros((len(rows), len(log_terms[0, used])))
-        np.exp(log_terms[:, used], out=terms, where=log_terms[:, used] > -2.0 * _DEPTH)
-        of_column = np.exp(np.minimum((self.columns[used] - self.columns[column]) @ changes, _LARGEST))
-        of_row = np.exp(np.minimum(top[:, None] + (rows + self.columns[column]) @ changes, _LARGEST))
+        np.exp(log_terms[:, used], out=terms, where=log_terms[:, used] > -2.0 * _LOG_TERM_DEPTH)
+        of_column = np.exp(np.minimum((self.columns[used] - self.columns[column]) @ changes, _LARGEST_LOG_FACTOR))
+        of_row = np.exp(np.minimum(top[:, None] + (rows + self.columns[column]) @ changes, _LARGEST_LOG_FACTOR))
         return cast(Floats, (of_row * (terms @ of_column)).T)
 
 
@@ -209,12 +211,12 @@ def _rising(value: Floats, steps: int) -> Floats:
 
 
 def _low_end(a: float, b: float) -> float:
-    """Log-odds below which Beta(a, b) has a probability of `_TAIL`; where they are too low for a float, from θ^a / (a B(a, b))."""
-    quantile = float(betaincinv(a, b, _TAIL))
+    """Log-odds below which Beta(a, b) has a probability of `_END_TAIL`; where they are too low for a float, from θ^a / (a B(a, b))."""
+    quantile = float(betaincinv(a, b, _END_TAIL))
     if quantile > 1e-300:
-        return float(logit(min(quantile, 1.0 - 2.0**-53)))
+        return float(logit(min(quantile, BELOW_ONE)))
     with np.errstate(divide="ignore", invalid="ignore"):  # a tiny a, whose ends no float holds, is refused by whoever asks for panels
-        return float((np.log(_TAIL) + np.log(a) + betaln(a, b)) / a)
+        return float((np.log(_END_TAIL) + np.log(a) + betaln(a, b)) / a)
 
 
 def _check_work(cells: int) -> None:
@@ -225,7 +227,7 @@ def _check_work(cells: int) -> None:
         )
 
 
-_MOST_PANELS = 1 << 16
+_MOST_LAW_PANELS = 1 << 16
 """More than any law that floats hold has been seen to need."""
 _BEYOND_FLOATS = (
     "floats do not hold this contrast, as with a prior parameter near 0 or a very large one: compare draws instead, as from sample()"
@@ -246,7 +248,7 @@ def panel_edges(families: Sequence[BetaFamily], finer: float = 1.0) -> Floats:
     while edges[-1] < high:
         last, step = edges[-1], length(edges[-1])
         edges.append(min(last + step, -far) if last < -far else last + min(step, length(last + step)))
-        if len(edges) > _MOST_PANELS or not edges[-1] > last:
+        if len(edges) > _MOST_LAW_PANELS or not edges[-1] > last:
             raise TooLargeError(_BEYOND_FLOATS)
         _check_work(len(edges) * sum(f.weights.size for f in families))
     return np.array(edges)
@@ -275,16 +277,16 @@ class PanelLaws:
     @cached_property
     def nodes(self) -> Floats:
         """By panel and node."""
-        return 0.5 * (self.edges[1:] + self.edges[:-1])[:, None] + self._half[:, None] * _POINTS
+        return 0.5 * (self.edges[1:] + self.edges[:-1])[:, None] + self._half[:, None] * _PANEL_POINTS
 
     @cached_property
     def node_weights(self) -> Floats:
-        return self._half[:, None] * _WEIGHTS
+        return self._half[:, None] * _PANEL_WEIGHTS
 
     @cached_property
     def strides(self) -> Floats:
         """The ends of panels, and places between them where these are long; far out they may be, since nothing happens there."""
-        pieces = np.where(self._half <= _WIDEST, np.ceil(2.0 * self._half / _STRIDE), 1.0).astype(np.int64)
+        pieces = np.where(self._half <= _WIDEST_PANEL, np.ceil(2.0 * self._half / _STRIDE), 1.0).astype(np.int64)
         start, step = np.repeat(self.edges[:-1], pieces), np.repeat(2.0 * self._half / pieces, pieces)
         within = np.arange(len(start)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
         return np.append(start + step * within, self.edges[-1])
@@ -296,16 +298,16 @@ class PanelLaws:
     @cached_property
     def _coefficients(self) -> Floats:
         """Of Legendre polynomials, by panel, degree and function."""
-        to_legendre = legvander(_POINTS, _NODES - 1) * _WEIGHTS[:, None] * (np.arange(_NODES) + 0.5)
+        to_legendre = legvander(_PANEL_POINTS, _PANEL_NODES - 1) * _PANEL_WEIGHTS[:, None] * (np.arange(_PANEL_NODES) + 0.5)
         return np.asarray(np.einsum("mk,pmr->pkr", to_legendre, self.values))
 
     @cached_property
     def _integrals(self) -> Floats:
         """Coefficients of every function's integral from the left end of all panels on, by ∫ P_k = (P_{k+1} - P_{k-1})/(2k+1)."""
-        scaled = self._coefficients * (self._half[:, None] / (2.0 * np.arange(_NODES) + 1.0))[..., None]
-        found = np.zeros((len(scaled), _NODES + 1, scaled.shape[2]))
+        scaled = self._coefficients * (self._half[:, None] / (2.0 * np.arange(_PANEL_NODES) + 1.0))[..., None]
+        found = np.zeros((len(scaled), _PANEL_NODES + 1, scaled.shape[2]))
         found[:, 1:] += scaled
-        found[:, : _NODES - 1] -= scaled[:, 1:]
+        found[:, : _PANEL_NODES - 1] -= scaled[:, 1:]
         found[:, 0] += scaled[:, 0]
         before = np.cumsum(2.0 * self._half[:, None] * self._coefficients[:, 0], axis=0)
         found[1:, 0] += before[:-1]
@@ -314,7 +316,7 @@ class PanelLaws:
     def roughness(self) -> Floats:
         """For every function about how much of its integral the panels do not resolve: their last coefficients."""
         last = np.abs(self._coefficients[:, -2:]).max(axis=1)
-        return cast(Floats, (self._half[:, None] / _NODES * last).sum(axis=0))
+        return cast(Floats, (self._half[:, None] / _PANEL_NODES * last).sum(axis=0))
 
     def at(self, y: Floats) -> Floats:
         """Every function at points, by point and function; 0 outside of the panels."""
@@ -380,10 +382,10 @@ class JointLaw:
         ends = ends[(ends >= self.second.edges[0]) & (ends <= self.second.edges[-1])]
         edges = np.unique(ends)
         half = 0.5 * np.diff(edges)
-        y = ((0.5 * (edges[1:] + edges[:-1]))[:, None] + half[:, None] * _POINTS).ravel()
+        y = ((0.5 * (edges[1:] + edges[:-1]))[:, None] + half[:, None] * _PANEL_POINTS).ravel()
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             below = self.first.below(boundary(y))
-        terms = (half[:, None] * _WEIGHTS).ravel() * np.einsum("nr,nr->n", below, self.second.at(y))
+        terms = (half[:, None] * _PANEL_WEIGHTS).ravel() * np.einsum("nr,nr->n", below, self.second.at(y))
         return float(np.clip(terms.sum() / self.mass, 0.0, 1.0))
 
 
@@ -394,13 +396,13 @@ def product_law(first: Floats, second: Floats, edges: tuple[Floats, Floats]) -> 
 
 def single_law(density: Floats, edges: Floats) -> JointLaw:
     """The law of one log-odds, as the second of two of which the first means nothing."""
-    nothing = PanelLaws(np.array([0.0, 1.0]), np.ones((1, _NODES, 1)))
+    nothing = PanelLaws(np.array([0.0, 1.0]), np.ones((1, _PANEL_NODES, 1)))
     return JointLaw(nothing, PanelLaws(edges, density[..., None]))
 
 
 def check_nodes(edges: tuple[Floats, Floats]) -> None:
     """Refuse panels with too many pairs of nodes."""
-    _check_work(_PAIR * _NODES**2 * len(edges[0]) * len(edges[1]))
+    _check_work(_PAIR_WORK * _PANEL_NODES**2 * len(edges[0]) * len(edges[1]))
 
 
 def short_law(density: Floats, edges: tuple[Floats, Floats]) -> JointLaw:
@@ -409,13 +411,13 @@ def short_law(density: Floats, edges: tuple[Floats, Floats]) -> JointLaw:
     Gaussian elimination with complete pivoting on the probabilities that nodes stand for, until what is left adds up to nearly nothing.
     The density is nearly that of normal variables, for which some ten or twenty terms are enough.
     """
-    grids = [PanelLaws(e, np.empty((len(e) - 1, _NODES, 0))) for e in edges]
+    grids = [PanelLaws(e, np.empty((len(e) - 1, _PANEL_NODES, 0))) for e in edges]
     weights = [grid.node_weights.ravel() for grid in grids]
     left = density * weights[0][:, None] * weights[1]
     enough = _RESIDUE * float(left.sum())
     terms = list(_eliminated(left, enough))
     values = [np.stack([term[side] for term in terms], axis=-1) / weights[side][:, None] for side in (0, 1)]
-    laws = [PanelLaws(e, v.reshape(len(e) - 1, _NODES, len(terms))) for e, v in zip(edges, values, strict=True)]
+    laws = [PanelLaws(e, v.reshape(len(e) - 1, _PANEL_NODES, len(terms))) for e, v in zip(edges, values, strict=True)]
     return JointLaw(laws[0], laws[1])
 
 

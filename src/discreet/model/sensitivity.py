@@ -1,4 +1,4 @@
-"""Sensitivities of the Hellinger distance between posteriors, without enumerating datasets (docs/sensitivity.md).
+"""Sensitivities of the Hellinger distance between posteriors, without enumerating datasets (docs/research/sensitivity.md).
 
 Replacing one record moves a count from category i to category j, and the posterior by `H = sqrt(1 - e^-(F(s) + F(t)))` with
 `F(s) = gap(s, s + 1)`, which decreases, `s = a_i + y_i - 1` and `t = a_j + y_j`. The page proves that a smooth sensitivity is reached at
@@ -37,7 +37,7 @@ _TIE = 1e-9
 _FEW_CATEGORIES = 3
 """The leg ends of so many categories are compared by enclosures sooner than by floats."""
 TABLED_ERROR = 2.0**-46
-"""Bound on the relative error of a sensitivity from tables that are fine (docs/exactness.md)."""
+"""Bound on the relative error of a sensitivity from tables that are fine (docs/proofs/exactness.md)."""
 
 
 @dataclass(frozen=True)

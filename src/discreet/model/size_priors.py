@@ -16,7 +16,7 @@ from discreet.numerics.gamma import log_rising
 from discreet.validation import check_moderate, shown
 
 _ALLOWED = "'flat', 'poisson:MEAN', 'negative-binomial:MEAN,SHAPE', an array of log weights for n = 0, 1, 2, ... or a function of n"
-_LOOKED_AT = 1 << 16
+_TOTALS_LOOKED_AT = 1 << 16
 """Totals from 0 on at which a reader's own function is looked at for its highest weights; between later ones it is sampled."""
 
 
@@ -118,7 +118,7 @@ def _of_function(function: Callable[[Any], Any]) -> SizePrior:
         _check_weights(value)
         return np.asarray(np.broadcast_to(value, n.shape))
 
-    return SizePrior(log_weight, None, log_weight(np.arange(_LOOKED_AT, dtype=np.float64)))
+    return SizePrior(log_weight, None, log_weight(np.arange(_TOTALS_LOOKED_AT, dtype=np.float64)))
 
 
 def _check_weights(value: Floats) -> None:

@@ -1,4 +1,4 @@
-"""Tables as datasets: counts of every cell, what is public about them, and which tables are neighbours (docs/tables.md).
+"""Tables as datasets: counts of every cell, what is public about them, and which tables are neighbours (docs/howto/tables.md).
 
 | public | a step | what stays |
 |---|---|---|
@@ -85,7 +85,7 @@ class TableSpace(Space):
 
     @property
     def fewest(self) -> int:
-        """How many cells the smallest block has in which a step is possible: there a release tells most (docs/tables_proofs.md)."""
+        """How many cells the smallest block has in which a step is possible: there a release tells most (docs/proofs/tables.md)."""
         if self.sizes is None:
             return self.k
         possible = self.cells.possible.sum(axis=1)

@@ -73,8 +73,8 @@ def refine(compute: Callable[[], arb], bits: int = 64) -> arb:
             if result.is_finite() and (result.is_zero() or result.rel_accuracy_bits() >= bits):
                 return result
         precision *= 2
-        if precision > _MOST_BITS:
+        if precision > _MOST_BALL_BITS:
             raise ArithmeticError(f"no enclosure to {bits} bits at a working precision of {precision // 2} bits")
 
 
-_MOST_BITS = 1 << 16
+_MOST_BALL_BITS = 1 << 16

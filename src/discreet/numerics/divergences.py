@@ -5,7 +5,7 @@ Everything discreet measures between Dirichlet distributions is a sum of one fun
     B(v | u) = lnΓ(v) - lnΓ(u) - (v - u) ψ(u)  >=  0 .
 
 Subtracting `gammaln` values loses all digits at large arguments. Here B is a sum of terms that are each computed to a few units in the
-last place (docs/numerics.md): with `τ = (v - u)/u`, Stirling's series gives
+last place (docs/research/numerics.md): with `τ = (v - u)/u`, Stirling's series gives
 
     B(v | u) = u κ(τ) - ½ λ(τ) + Σ_p c_p [v^-p - u^-p (1 - pτ)],   κ(τ) = (1+τ) ln(1+τ) - τ,   λ(τ) = ln(1+τ) - τ,
 
@@ -23,11 +23,11 @@ from numpy.typing import ArrayLike
 from discreet.arrays import Floats
 
 RELATIVE_ERROR = 2.0**-45
-"""Bound on the relative error of `bregman` and `gap` for arguments in [1e-9, 1e15] (docs/numerics.md; checked against `arb`)."""
+"""Bound on the relative error of `bregman` and `gap` for arguments in [1e-9, 1e15] (docs/research/numerics.md; checked against `arb`)."""
 
 STIRLING_FROM = 10.0
 _SERIES_BELOW = 0.5
-_CHUNK = 1 << 13
+_ELEMENTS_TOGETHER = 1 << 13
 """Elements worked on together: few enough to stay near the processor, many enough that the calls do not count."""
 # B_2k / (2k (2k-1)) for the powers p = 2k-1 = 1, 3, ... 13. The first term left out, p = 15, is below 1e-15 of the sum.
 STIRLING = ((1, 1 / 12), (3, -1 / 360), (5, 1 / 1260), (7, -1 / 1680), (9, 1 / 1188), (11, -691 / 360360), (13, 1 / 156))
@@ -80,7 +80,7 @@ def bregman(v: ArrayLike, u: ArrayLike, difference: ArrayLike | None = None) -> 
     result = np.zeros(v.shape)
     moved = step != 0.0
     columns: list[Floats] = [column[moved] for column in (v, u, step)]
-    chunks = (slice(start, start + _CHUNK) for start in range(0, columns[0].size, _CHUNK))
+    chunks = (slice(start, start + _ELEMENTS_TOGETHER) for start in range(0, columns[0].size, _ELEMENTS_TOGETHER))
     result[moved] = np.concatenate([np.zeros(0), *(_bregman(*(column[chunk] for column in columns)) for chunk in chunks)])
     return result
 
@@ -119,7 +119,7 @@ def jensen(u: ArrayLike, v: ArrayLike, order: float, difference: ArrayLike | Non
 
 
 def gap(u: ArrayLike, v: ArrayLike, difference: ArrayLike | None = None) -> Floats:
-    """½ lnΓ(u) + ½ lnΓ(v) - lnΓ((u+v)/2), to a relative error of `RELATIVE_ERROR` (docs/numerics.md)."""
+    """½ lnΓ(u) + ½ lnΓ(v) - lnΓ((u+v)/2), to a relative error of `RELATIVE_ERROR` (docs/research/numerics.md)."""
     return jensen(u, v, 0.5, difference)
 
 

@@ -1,4 +1,4 @@
-"""Falling exponentials in floats whose error is proved from IEEE 754 alone: no mathematical library is trusted (docs/exactness.md).
+"""Falling exponentials in floats whose error is proved from IEEE 754 alone: no mathematical library is trusted (docs/proofs/exactness.md).
 
 `exp` and `expm1` of a library are accurate as a rule, and nobody promises how accurate. Here t >= 0 is cut into a multiple j/64, whose
 exponential is in a table, and a rest below 1/64, whose exponential is a short series. The cut is exact, and every sum has terms of one

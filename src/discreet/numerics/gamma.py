@@ -26,7 +26,7 @@ def log_gamma_ratio(z: ArrayLike, shift: ArrayLike) -> Floats:
     return np.asarray(bregman(z + shift, z, shift) + shift * (np.log(z) + digamma_excess(z)))
 
 
-_FEW = 64.0
+_SMALL_PARAMETER = 64.0
 """Prior parameters up to which the logarithms that `log_rising` subtracts are small enough for their digits."""
 
 
@@ -35,7 +35,7 @@ def log_rising(a: float, x: Floats, reference: float) -> Floats:
 
     For a large a they are Bregman divergences of ln Γ and a line, which takes longer.
     """
-    if a <= _FEW:
+    if a <= _SMALL_PARAMETER:
         return np.asarray(log_rise(a, x) - log_rise(a, np.array([reference])))
     step = x - reference
     above, below = a + reference, 1.0 + reference

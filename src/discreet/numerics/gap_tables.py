@@ -12,10 +12,10 @@ from discreet.arrays import Floats
 from discreet.numerics.balls import ball, working_precision
 
 FINE_ERROR = 2.0**-49
-"""Bound on the relative error of a table that `is_fine`: additions of floats alone, on top of ball arithmetic (docs/exactness.md)."""
+"""Bound on the relative error of a table that `is_fine`: additions of floats, on top of ball arithmetic (docs/proofs/exactness.md)."""
 
 
-_SMALL = 200
+_ALL_GAPS_TO = 200
 """Up to so many records all gaps are kept: 300 kB."""
 
 
@@ -36,7 +36,7 @@ class GapTable:
             enclosed = all(value.rad() < unit * 2.0**-54 for value in values)
         self.n = n
         self.is_fine = bool(enclosed and np.abs(self._high).max() <= 2.0**50 * unit and 8.0 * (float(a) + n + 1.0) * unit <= 1.0)
-        """Whether everything is small enough, as far as is known always, for `FINE_ERROR` (docs/exactness.md)."""
+        """Whether everything is small enough, as far as is known always, for `FINE_ERROR` (docs/proofs/exactness.md)."""
 
     @cached_property
     def steps(self) -> list[float]:
@@ -59,7 +59,7 @@ class GapTable:
     def row(self, x: int, low: int = 0, high: int | None = None) -> Floats:
         """The gaps from x to every r from low to high, or to n: several times faster than by index; not to be written to."""
         end = (self.n if high is None else high) + 1
-        if self.n <= _SMALL:
+        if self.n <= _ALL_GAPS_TO:
             kept: Floats = self._square[x, low:end]
             return kept
         other, between = slice(2 * low, 2 * end - 1, 2), slice(x + low, x + end)

@@ -8,6 +8,11 @@ from scipy.special import betainc, betaincc, betainccinv, betaincinv
 
 from discreet.arrays import Floats
 
+BELOW_ONE = 1.0 - 2.0**-53
+"""The largest float below 1."""
+LOGITS = -708.0, 36.8
+"""Logits of the smallest normal float and of the largest one below 1: quantiles are looked for between them."""
+
 
 def beta_cdf(a: float, b: float, x: ArrayLike) -> Floats:
     """The regularised incomplete beta function I_x(a, b), also where SciPy's is not right.

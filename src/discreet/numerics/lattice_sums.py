@@ -1,4 +1,4 @@
-"""The sums over the lattice {d in Z^k, Σd = 0} that normalise its noise (docs/mechanisms.md)."""
+"""The sums over the lattice {d in Z^k, Σd = 0} that normalise its noise (docs/explain/mechanisms.md)."""
 
 from functools import lru_cache
 from math import expm1, log

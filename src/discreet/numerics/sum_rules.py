@@ -1,15 +1,19 @@
-"""Sums over the integers from 0 to n by few nodes, for terms that are smooth away from a few known places."""
+"""Nodes that stand for many places: of sums over integers, of integrals, and of polynomials through values at Chebyshev's nodes.
+
+Terms must be smooth, or smooth away from a few known places.
+"""
 
 from functools import lru_cache
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebvander
 from scipy.linalg import eigh_tridiagonal
 
-from discreet.arrays import Floats
+from discreet.arrays import Counts, Floats
 
 _PANEL = 32
 """Integers of a panel that are all nodes."""
-_NODES = 16
+_PANEL_RULE_NODES = 16
 _NEARLY_AN_INTEGRAL = 4096
 """The rule for so many integers differs from that of an integral by 1/24 of the square of this: 2e-9."""
 
@@ -22,12 +26,63 @@ def sum_rule(length: int, nodes: int) -> tuple[Floats, Floats]:
     error is at most that of Gauss-Legendre for an integral over as long an interval.
     """
     j = np.arange(1.0, nodes)
-    off_diagonal = np.sqrt(j**2 * (float(length) ** 2 - j**2) / (4.0 * (4.0 * j**2 - 1.0)))
-    places, vectors = eigh_tridiagonal(np.full(nodes, 0.5 * (length - 1.0)), off_diagonal)
-    return places.astype(np.float64), length * vectors[0] ** 2
+    return _gauss(0.5 * (length - 1.0), np.sqrt(j**2 * (float(length) ** 2 - j**2) / (4.0 * (4.0 * j**2 - 1.0))), float(length))
 
 
-def panel_nodes(n: int, centres: list[float], panel: int = _PANEL, nodes: int = _NODES) -> tuple[Floats, Floats]:
+@lru_cache(maxsize=8)
+def integral_rule(nodes: int) -> tuple[Floats, Floats]:
+    """Nodes and weights for an integral from -1 to 1, exact for polynomials of a degree below twice the nodes: Gauss-Legendre."""
+    j = np.arange(1.0, nodes)
+    return _gauss(0.0, j / np.sqrt(4.0 * j**2 - 1.0), 2.0)
+
+
+def _gauss(centre: float, off_diagonal: Floats, mass: float) -> tuple[Floats, Floats]:
+    """The Gauss rule of a measure with this mass, symmetric about a centre, by the recurrence of its orthogonal polynomials."""
+    places, vectors = eigh_tridiagonal(np.full(len(off_diagonal) + 1, centre), off_diagonal)
+    return places.astype(np.float64), mass * vectors[0] ** 2
+
+
+def chebyshev_rule(size: int, nodes: int) -> tuple[Floats, Floats]:
+    """Chebyshev's nodes from 0 to size - 1, the last one first, and by how much each, a column, counts at each of the places, a row.
+
+    The nodes are where T_nodes is 0. Sums of Chebyshev's polynomials lose fewer digits than `interpolation` does: nodes are not rounded.
+    """
+    half, y = 0.5 * (size - 1.0), np.cos(np.pi * (np.arange(nodes) + 0.5) / nodes)
+    at_nodes = chebvander(y, nodes - 1) * (2.0 / nodes)
+    at_nodes[:, 0] *= 0.5
+    return half + half * y, np.asarray(chebvander(np.arange(size) / half - 1.0, nodes - 1) @ at_nodes.T)
+
+
+def whole_chebyshev_rule(size: int, nodes: int) -> tuple[Counts, Floats]:
+    """The same with whole nodes, both ends among them and at most so many: where T_(nodes - 1) is 1 or -1, rounded."""
+    half = 0.5 * (size - 1.0)
+    whole = np.unique(np.rint(half - half * np.cos(np.pi * np.arange(nodes) / (nodes - 1.0))).astype(np.int64))
+    return whole, interpolation(size, whole)
+
+
+def interpolation(size: int, nodes: Counts) -> Floats:
+    """By how much each of the nodes, a column, counts at each of the places 0, ..., size - 1, a row: the polynomial through their values.
+
+    The barycentric formula. Distances are taken relative to a quarter of the range, so that products of them neither grow nor vanish.
+    """
+    quarter = 0.25 * (size - 1.0)
+    distance = (nodes[:, None] - nodes[None, :]) / quarter
+    np.fill_diagonal(distance, 1.0)
+    gap = (np.arange(size)[:, None] - nodes[None, :]) / quarter
+    at = gap == 0.0
+    terms = 1.0 / (distance.prod(axis=1) * np.where(at, 1.0, gap))
+    return np.asarray(np.where(at.any(axis=1)[:, None], at, terms / terms.sum(axis=1, keepdims=True)), dtype=np.float64)
+
+
+def stretched_rule(low: Floats, length: Floats, nodes: int) -> tuple[Floats, Floats]:
+    """Nodes and weights for sums over stretches of integers, a row each, from `low` on: all of one length, or all nearly integrals."""
+    unit = int(min(length[0], _NEARLY_AN_INTEGRAL))
+    places, weights = sum_rule(unit, min(nodes, unit))
+    scale = (length / unit)[:, None]
+    return low[:, None] + scale * (places + 0.5) - 0.5, scale * weights
+
+
+def panel_nodes(n: int, centres: list[float], panel: int = _PANEL, nodes: int = _PANEL_RULE_NODES) -> tuple[Floats, Floats]:
     """Nodes in [0, n] and the number of integers that each stands for.
 
     The range is cut into panels that double in length away from each of the centres, from 0 and from n: all integers of a short one are
@@ -38,15 +93,15 @@ def panel_nodes(n: int, centres: list[float], panel: int = _PANEL, nodes: int = 
     edges = np.unique(np.concatenate([np.clip(edges, 0.0, n + 1.0), [0.0, n + 1.0]]))
     low, length = edges[:-1], np.diff(edges)
     short = length <= panel
-    every = low[short, None] + np.arange(panel)
+    every = low[short, None] + np.arange(float(panel))
     inside = np.arange(panel) < length[short, None]
-    x, weight = [every[inside]], [np.ones(int(inside.sum()))]
+    x: list[Floats] = [every[inside]]
+    weight: list[Floats] = [np.ones(int(inside.sum()))]
     for size in np.unique(np.minimum(length[~short], _NEARLY_AN_INTEGRAL)).tolist():
         same = ~short & (np.minimum(length, _NEARLY_AN_INTEGRAL) == size)
-        places, weights = sum_rule(int(size), nodes)
-        scale = (length[same] / int(size))[:, None]
-        x.append((low[same, None] + scale * (places + 0.5) - 0.5).ravel())
-        weight.append((scale * weights).ravel())
+        places, weights = stretched_rule(low[same], length[same], nodes)
+        x.append(places.ravel())
+        weight.append(weights.ravel())
     places, widths = np.concatenate(x), np.concatenate(weight)
     order = np.argsort(places, kind="stable")
     return np.clip(places[order], 0.0, n), widths[order]
@@ -63,8 +118,15 @@ def spreading_nodes(n: float, centres: list[float], dense: int, growth: float) -
     offsets = spreading_steps(n, dense, growth)
     inside = [c for c in centres if 0.0 <= c <= n]
     points = np.unique(np.clip(np.concatenate([np.rint(c) + s * offsets for c in inside for s in (-1, 1)]), 0, n))
-    between = np.diff(points)
-    width = np.ones(len(points))
-    width[:-1] += (between - 1.0) / 2.0
-    width[1:] += (between - 1.0) / 2.0
-    return points, width
+    return points, stood_for(points)
+
+
+def stood_for(x: Floats) -> Floats:
+    """How many integers each of ascending ones, on the last axis, stands for: half of those up to the next; a repeated one for none."""
+    gap = np.diff(x, axis=-1)
+    half = 0.5 * np.maximum(gap - 1.0, 0.0)
+    count = np.ones_like(x)
+    count[..., :-1] += half
+    count[..., 1:] += half
+    count[..., 1:][gap == 0.0] -= 1.0
+    return np.maximum(count, 0.0)

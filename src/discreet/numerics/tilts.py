@@ -1,22 +1,54 @@
-"""The tilt e^{λx} under which independent counts add up to a given total."""
+"""The tilt e^{λx} under which independent counts add up to a given total on average.
+
+The mean of the total grows with λ, and its slope is the variance: Newton's method needs nothing else.
+"""
 
 from collections.abc import Callable
-from math import copysign
+from math import inf
+from typing import TypeVar
 
-_WIDENED = 4.0
+import numpy as np
+
+from discreet.arrays import Counts, Floats, Mask
+from discreet.numerics.roots import bracketed
+
+CLOSE = 0.5
+"""How far the mean may be from the total, in standard deviations: the total's probability is then still nearly the largest. A tilt changes
+where windows lie, and no probability that they hold."""
+SLACK = 1e-6
+"""How far besides, in records: a total that does not vary has no standard deviation."""
+
+Law = TypeVar("Law")
+Moments = Callable[[Counts, Floats], tuple[Floats, Floats]]
+"""The means and the variances of the totals of these indices, under a tilt for each."""
 
 
-def balancing_tilt(excess: Callable[[float], float], first: float, *, xtol: float, rtol: float) -> float:
-    """The λ at which `excess(λ)`, by how much the total is too large, is 0; it grows with λ.
+def balancing_tilts(
+    moments: Moments, totals: Counts | Floats, start: Floats, ends: tuple[float, float], *, close: float = CLOSE, longest: float = inf
+) -> Floats:
+    """For each total a tilt between these ends under which it is the mean, or nearly; no step is longer than `longest`."""
 
-    A bracket of length `first` from 0 on is widened until it holds the root, which Brent's method finds to these tolerances.
-    """
-    middle = excess(0.0)
-    if middle == 0.0:
-        return 0.0
-    from scipy.optimize import brentq  # slow to load
+    def look(rows: Counts, tilt: Floats) -> tuple[Floats, Floats, Mask]:
+        mean, variance = moments(rows, tilt)
+        excess = mean - totals[rows]
+        done = np.abs(excess) <= close * np.sqrt(np.maximum(variance, 0.0)) + SLACK
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            step = np.clip(excess / np.maximum(variance, 0.0), -longest, longest)
+        return excess, np.where(done, tilt, tilt - step), done
 
-    reach = copysign(first, -middle)
-    while excess(reach) * middle > 0.0:
-        reach *= _WIDENED
-    return float(brentq(excess, 0.0, reach, xtol=xtol, rtol=rtol))
+    return bracketed(look, start, *ends)
+
+
+def balancing_tilt(
+    tilted: Callable[[float], tuple[float, float, Law]], total: float, start: float = 0.0, *, close: float = CLOSE, longest: float = inf
+) -> tuple[float, Law]:
+    """The same for one total, with what there is under the tilt: `tilted` says mean and variance of the total, and what else it found."""
+    found: list[Law] = []
+
+    def moments(_: Counts, tilt: Floats) -> tuple[Floats, Floats]:
+        mean, variance, law = tilted(float(tilt[0]))
+        found[:] = [law]
+        return np.array([mean]), np.array([variance])
+
+    tilt = balancing_tilts(moments, np.array([total]), np.array([start]), (-inf, inf), close=close, longest=longest)
+    return float(tilt[0]), found[0]

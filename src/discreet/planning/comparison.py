@@ -17,11 +17,11 @@ from discreet.analysis.error_laws import ExpectedError, error_summary
 from discreet.analysis.optimum import TOLERANCE, constraint_count, optimal
 from discreet.errors import InternalError, RefusedError, TooLargeError
 from discreet.mechanisms import MECHANISMS, Mechanism, mechanism
-from discreet.mechanisms.laws import Progress
 from discreet.model.datasets import Relation, Space
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger
 from discreet.planning.expected_widths import Believed, ExpectedWidth, plain_width, width_of
+from discreet.progress import Progress
 from discreet.record.guarantee import Guarantee
 from discreet.text import html_table, plain
 from discreet.validation import Number, Public, check_positive, check_public, check_records
@@ -49,8 +49,15 @@ _TOLD_FROM_NONE = 1_000
 """Errors are divided by an optimum that is at least this many times the solver's tolerance."""
 
 
+def maker(chosen: str | Maker) -> tuple[str, Maker]:
+    """A mechanism by any name that `mechanism` reads, or a class or function of (prior, n, epsilon): its name, and how it is made."""
+    if isinstance(chosen, str):
+        return chosen, partial(mechanism, chosen)
+    return getattr(chosen, "__name__", str(chosen)), chosen
+
+
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """One mechanism of a comparison."""
 
     mechanism: str
@@ -82,7 +89,7 @@ class Comparison:
     n: int
     """How many records there are, or, where nothing is public, are guessed to be."""
     epsilon: Fraction
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     optimum: float | None
     """The least mean error of any ε-DP mechanism that reports counts of total n, where it is known."""
     plain: ExpectedWidth
@@ -168,7 +175,7 @@ class Comparison:
         )
 
 
-def _plain(row: Row) -> dict[str, Any]:
+def _plain(row: ComparisonRow) -> dict[str, Any]:
     """One row's numbers and words by name; None for what could not be computed, and for ε and δ where nothing is promised."""
     promised = row.guarantee if row.guarantee is not None and row.guarantee.basis != "none" else None
     numbers = {name: getattr(row, name) for name in ("width", "loss", "error", "worst", "quantile", "ratio")}
@@ -267,7 +274,7 @@ def compare(
         try:
             rows.append(_row(name, make(prior, given, level), believed, distance if errors else None, optimum))
         except (TooLargeError, RefusedError) as error:  # such as Calibrated, which needs the exact loss
-            rows.append(Row(name, reason=str(error), no_width=str(error)))
+            rows.append(ComparisonRow(name, reason=str(error), no_width=str(error)))
     tell(steps, steps, "done")
     rows.sort(key=lambda row: tuple(float("inf") if value is None else float(value) for value in (row.width, row.error)))
     return Comparison(prior, records, level, tuple(rows), optimum, plain_width(believed), known)
@@ -284,7 +291,7 @@ def _least_error(prior: Prior, n: int, epsilon: Fraction, distance: Distance) ->
     return value if value > _TOLD_FROM_NONE * TOLERANCE else None
 
 
-def _row(name: str, made: Mechanism, believed: Believed, distance: Distance | None, optimum: float | None) -> Row:
+def _row(name: str, made: Mechanism, believed: Believed, distance: Distance | None, optimum: float | None) -> ComparisonRow:
     """All that is known of one mechanism; without a distance, no errors."""
     from discreet.analysis.privacy import privacy_loss
 
@@ -294,14 +301,14 @@ def _row(name: str, made: Mechanism, believed: Believed, distance: Distance | No
         loss = None
     width, no_width = _width(made, believed)
     if distance is None:
-        return Row(name, made.guarantee, width, loss, no_width=no_width)
+        return ComparisonRow(name, made.guarantee, width, loss, no_width=no_width)
     try:
         summary = error_summary(made, distance, n=believed.n)
     except TooLargeError as error:
-        return Row(name, made.guarantee, width, loss, reason=str(error), no_width=no_width)
+        return ComparisonRow(name, made.guarantee, width, loss, reason=str(error), no_width=no_width)
     quantile = None if summary.law is None else float(summary.law.quantile(0.95))
     ratio = None if optimum is None else summary.predictive.over(optimum)
-    return Row(name, made.guarantee, width, loss, summary.predictive, summary.worst, quantile, ratio, no_width=no_width)
+    return ComparisonRow(name, made.guarantee, width, loss, summary.predictive, summary.worst, quantile, ratio, no_width=no_width)
 
 
 def _width(made: Mechanism, believed: Believed) -> tuple[ExpectedWidth | None, str | None]:

@@ -2,7 +2,7 @@
 
 The width is that of the equal-tailed 95 % interval of a category's probability, averaged over the categories or of the widest one. It is
 expected over data from the prior predictive, or over data with shares that someone guesses. Both are functions of public numbers, so
-choosing by them costs no privacy (docs/planning.md).
+choosing by them costs no privacy (docs/howto/planning.md).
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from discreet.inference.private_totals import noise_of_any_total
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.dirichlet import Beta, Dirichlet
-from discreet.numerics.sum_rules import panel_nodes, sum_rule
+from discreet.numerics.sum_rules import panel_nodes, stretched_rule
 from discreet.planning.mixture_widths import interval_widths
 from discreet.planning.outcome_widths import OutcomeReader
 from discreet.validation import Number, check_records, exact, shown
@@ -39,7 +39,7 @@ _EXACT = 10**6
 """Records up to which the incomplete beta function is used where there is no noise; beyond, normal approximations are as good."""
 _FAR = 25.0
 """Components that are e to this power less likely than the likeliest are left out."""
-_DENSE, _GROWTH, _NODES = 48, 4, 8
+_DENSE_OUTCOMES, _PANEL_GROWTH, _NODES = 48, 4, 8
 """Outcomes that are all nodes at either end, how much longer each further panel is, and the nodes of each."""
 _RARE = 1e-7
 """Outcomes of such a probability, and no more of them than that, are left out."""
@@ -93,11 +93,14 @@ class Believed:
         if expect is None:
             return cls(prior, n)
         if isinstance(expect, (str, bytes)) or len(expect) != prior.k:
-            raise InvalidInputError(f"expect must have a share for each of the {prior.k} categories; got {shown(list(expect))}")
+            given = shown(expect) if isinstance(expect, (str, bytes)) else shown(", ".join(map(str, expect)))
+            fault = f"expect must have a share for each of the {prior.k} categories; got {given}"
+            raise InvalidInputError(fault, in_shell=f"--{fault}")
         shares = tuple(exact(share, "a share of expect") for share in expect)
         total = sum(shares, Fraction(0))
         if min(shares) < 0 or abs(total - 1) > Fraction(1, 1000):
-            raise InvalidInputError(f"expect must be shares of at least 0 that add up to 1; these add up to {float(total):g}")
+            fault = f"expect must be shares of at least 0 that add up to 1; these add up to {float(total):g}"
+            raise InvalidInputError(fault, in_shell=f"--{fault}")
         return cls(prior, n, tuple(share / total for share in shares))
 
     @property
@@ -300,27 +303,24 @@ def _outcomes(n: int) -> tuple[Floats, Floats]:
     """Noisy counts from 0 to n, or nodes, and how many each stands for: panels that grow away from both ends."""
     if n <= _LISTED:
         return np.arange(n + 1.0), np.ones(n + 1)
-    half, z, width = (n + 1) // 2, [np.arange(float(_DENSE))], [np.ones(_DENSE)]
-    start, size = _DENSE, _DENSE
+    half, z, width = (n + 1) // 2, [np.arange(float(_DENSE_OUTCOMES))], [np.ones(_DENSE_OUTCOMES)]
+    start, size = _DENSE_OUTCOMES, _DENSE_OUTCOMES
     while start < half:
         end = min(start + size, half)
         nodes, weights = _whole_nodes(start, end)
         z.append(nodes)
         width.append(weights)
-        start, size = end, size * _GROWTH
+        start, size = end, size * _PANEL_GROWTH
     low, low_width, middle = np.concatenate(z), np.concatenate(width), np.full(1 - n % 2, n / 2)
     return np.concatenate([low, middle, n - low[::-1]]), np.concatenate([low_width, np.ones_like(middle), low_width[::-1]])
 
 
 def _whole_nodes(start: int, end: int) -> tuple[Floats, Floats]:
     """Some of the integers from start to before end, and weights that sum polynomials over all of these exactly, up to a degree."""
-    unit = min(end - start, 4096)
-    places, weights = sum_rule(unit, min(_NODES, unit))
-    scale, middle = (end - start) / unit, 0.5 * (start + end - 1.0)
-    nodes = start + scale * (places + 0.5) - 0.5
-    whole = np.unique(np.rint(nodes))
+    (nodes,), (weights,) = stretched_rule(np.array([float(start)]), np.array([float(end - start)]), _NODES)
+    whole, middle = np.unique(np.rint(nodes)), 0.5 * (start + end - 1.0)
     degree, half = len(whole) - 1, 0.5 * (end - start)
-    sums = scale * weights @ np.polynomial.legendre.legvander((nodes - middle) / half, degree)
+    sums = weights @ np.polynomial.legendre.legvander((nodes - middle) / half, degree)
     return whole, np.asarray(np.linalg.solve(np.polynomial.legendre.legvander((whole - middle) / half, degree).T, sums), dtype=np.float64)
 
 

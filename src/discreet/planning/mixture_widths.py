@@ -1,4 +1,4 @@
-"""Widths of the equal-tailed intervals of many mixtures of Betas at once, in floats that are good for planning (docs/planning.md).
+"""Widths of the equal-tailed intervals of many mixtures of Betas at once, in floats that are good for planning (docs/howto/planning.md).
 
 The distribution function of a Beta is the incomplete beta function where a parameter is small, or where `exact` is asked for. Elsewhere
 it is Peizer and Pratt's normal approximation, which is right to 2e-4 there and some twenty times as fast; where both parameters are beyond
@@ -10,19 +10,20 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betainc, betaln, ndtr, ndtri
 
-from discreet.arrays import Counts, Floats
+from discreet.arrays import Counts, Floats, Mask
+from discreet.numerics.incomplete_beta import BELOW_ONE
+from discreet.numerics.roots import bracketed
 
 _SMALL, _NORMAL = 16.0, 1e7
 """Parameters below which the incomplete beta function is used, and beyond which the normal distribution is."""
-_STEPS = 60
-_CLOSE, _EXACTLY_CLOSE = 1e-5, 1e-7
+_PRECISION, _EXACT_PRECISION = 1e-5, 1e-7
 """Precision of a quantile, relative to the deviation, where a bracket is halved."""
-_LAST, _EXACTLY_LAST = (3e-3, 3e-3), (1e-4, 1e-5)
+_LAST, _EXACT_LAST = (3e-3, 3e-3), (1e-4, 1e-5)
 """A step of Newton's method is the last if it is shorter than this part of the deviation, and the tail nearer than this part to what is
 sought: what the step leaves is about the square."""
 _SLIGHT, _EXACTLY_SLIGHT = 1e-8, 1e-12
 """Components with less than this part of a mixture's weight are left out."""
-_LEAST, _MOST = 1e-300, 1.0 - 2.0**-53
+_LEAST, _MOST = 1e-300, BELOW_ONE
 """Points at which tails are looked at: all that are not 0 or 1."""
 _BEYOND = 15.0
 """Deviations above the mean beyond which a Beta with a first parameter from 1 on has all its probability below."""
@@ -66,9 +67,10 @@ class _Components:
 def interval_widths(weight: Floats, a: Floats, b: Floats, mass: float, spread: Floats | float = 0.0, *, exact: bool = False) -> Floats:
     """The widths of the intervals of mixtures Σ weight · Beta(a, b), one mixture a row.
 
-    `spread` is a variance that each component has besides its own: that of the counts which one component stands for.
+    Weights add up to something above 0; few may be slightly negative. `spread` is a variance that each component has besides its own: that
+    of the counts which one component stands for.
     """
-    kept = weight > (_EXACTLY_SLIGHT if exact else _SLIGHT) * weight.sum(axis=-1, keepdims=True)
+    kept = np.abs(weight) > (_EXACTLY_SLIGHT if exact else _SLIGHT) * weight.sum(axis=-1, keepdims=True)
     row = np.nonzero(kept)[0]
     weight, a, b, spread = weight[kept], a[kept], b[kept], np.broadcast_to(spread, kept.shape)[kept]
     starts = np.flatnonzero(np.diff(row, prepend=-1))
@@ -87,32 +89,26 @@ def interval_widths(weight: Floats, a: Floats, b: Floats, mass: float, spread: F
 
 
 def _quantile(parts: _Components, tail: float, mean: Floats, deviation: Floats, *, upper: bool) -> Floats:
-    """Where a tail of the mixtures begins: Newton's method on logarithms, inside a bracket that only shrinks.
+    """Where a tail of the mixtures begins: Newton's method on logarithms.
 
-    The logarithm of a Beta's tail is nearly a straight line in that of the distance to the end, also where its density has a pole there. A
-    step that leaves the bracket is replaced by halving.
+    The logarithm of a Beta's tail is nearly a straight line in that of the distance to the end, also where its density has a pole there.
     """
-    low, high = np.zeros_like(mean), np.ones_like(mean)
-    t = np.clip(mean + ndtri(1.0 - tail if upper else tail) * deviation, 0.5 * mean, 0.5 * (1.0 + mean))
-    close, last = (_EXACTLY_CLOSE, _EXACTLY_LAST) if parts.exact else (_CLOSE, _LAST)
-    open_ = np.arange(len(mean))
-    for _ in range(_STEPS):
-        at, unit = t[open_], deviation[open_]
+    start = np.clip(mean + ndtri(1.0 - tail if upper else tail) * deviation, 0.5 * mean, 0.5 * (1.0 + mean))
+    short, near = _EXACT_LAST if parts.exact else _LAST
+    held: Counts = np.arange(len(mean))
+
+    def look(open_: Counts, at: Floats) -> tuple[Floats, Floats, Mask]:
+        nonlocal parts, held
+        if len(open_) < len(held):
+            parts, held = parts.of(np.searchsorted(held, open_), len(held)), open_
         below, slope = parts.distribution(at)
         beyond = 1.0 - below if upper else below
-        short = beyond > tail if upper else beyond < tail
-        low[open_], high[open_] = np.where(short, at, low[open_]), np.where(short, high[open_], at)
-        newton = _step(at, beyond, slope, tail, upper=upper)
+        newton = np.clip(_step(at, beyond, slope, tail, upper=upper), _LEAST, _MOST)
         with np.errstate(invalid="ignore"):
-            last_step = (np.abs(newton - at) <= last[0] * unit) & (np.abs(beyond - tail) <= last[1] * tail)
-            inside = last_step | ((newton > low[open_]) & (newton < high[open_]))  # a step of length 0 ends on the bracket
-        t[open_] = np.clip(np.where(inside, newton, 0.5 * (low[open_] + high[open_])), _LEAST, _MOST)
-        done = last_step | (high[open_] - low[open_] <= close * unit)
-        if done.any():
-            parts, open_ = parts.of(np.flatnonzero(~done), len(open_)), open_[~done]
-        if not open_.size:
-            break
-    return t
+            done = (np.abs(newton - at) <= short * deviation[open_]) & (np.abs(beyond - tail) <= near * tail)
+        return (tail - beyond if upper else beyond - tail), newton, done
+
+    return bracketed(look, start, _LEAST, _MOST, (_EXACT_PRECISION if parts.exact else _PRECISION) * deviation)
 
 
 def _step(t: Floats, beyond: Floats, slope: Floats, tail: float, *, upper: bool) -> Floats:

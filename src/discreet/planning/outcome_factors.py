@@ -15,7 +15,7 @@ _SINGLE = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Factors:
+class OutcomeFactors:
     """What a reader of raw outcomes knows: the prior, the noise and n, or that n is private (with a flat prior of its own)."""
 
     a: Floats
@@ -36,25 +36,27 @@ class Factors:
         logs[:, self.noise.cells :] = 0.0
         return logs
 
-    def log_tilted_means(self, centres: Floats, middle: Floats, length: Floats, rate: Floats) -> Floats:
-        """The logs of the means of likelihood times e^{λx} over cells of so many counts: exponentials on either side of the noisy count."""
+    def log_tilted_means(self, centres: Floats, middle: Floats, length: Floats, rate: Floats, prior: Floats) -> Floats:
+        """The logs of the means of likelihood times e^{λx} over cells of so many counts, weighted by the prior with these slopes in them.
+
+        All but the prior's bend within a cell are exponentials on either side of the noisy count.
+        """
         logs = self.log_likelihood(centres, middle) + rate[:, None, None] * middle
         if (length == 1.0).all():
             return logs
-        tilt, size = rate[:, None, None], length[:, None, None]
+        tilt, size = rate[:, None, None] + prior, length[:, None, None]
         slope = np.where(np.arange(len(self.a)) < self.noise.cells, self.noise.slope, 0.0)[None, :, None]
         away = middle - centres[..., None]
-        up, down = (_log_sinh_ratio(tilt + sign * slope, size) - np.log(size) for sign in (1.0, -1.0))
-        logs += np.where(away < 0.0, up, down)
         half = 0.5 * (size - 1.0)
         cusp = (np.abs(away) <= half) & (slope > 0.0)
+        plain = _log_mean(tilt - np.sign(away) * slope, size)
+        logs += plain - _log_mean(prior, size)
         tilt, slope, half, size = (np.broadcast_to(part, cusp.shape)[cusp] for part in (tilt, slope, half, size))
         away = away[cusp]
         below, above = half + 1.0 - np.ceil(away), half + np.ceil(away)
         first = _log_sinh_ratio(tilt + slope, below) + (tilt + slope) * 0.5 * (below - 1.0 - 2.0 * half) + slope * away
         second = _log_sinh_ratio(tilt - slope, above) + (tilt - slope) * 0.5 * (2.0 * half - above + 1.0) - slope * away
-        up, down = (np.broadcast_to(part, cusp.shape)[cusp] for part in (up, down))
-        logs[cusp] += np.logaddexp(first, second) - np.log(size) + slope * np.abs(away) - np.where(away < 0.0, up, down)
+        logs[cusp] += np.logaddexp(first, second) - np.log(size) + slope * np.abs(away) - plain[cusp]
         return logs
 
     def log_prior(self, x: Floats) -> Floats:
@@ -66,11 +68,16 @@ class Factors:
         return log_gamma_ratio(1.0 + x, a - 1.0) - log_gamma_ratio(1.0 + reference, a - 1.0)
 
     def log_prior_sums(self, x: Floats, length: Floats) -> Floats:
-        """The same of the sums over length counts from x on: far from 0 the middle times the length, and near it exactly.
+        """The same of the sums over length counts from x on: near 0 exactly, and far from it with the slope and the bend of the logarithm.
 
         Γ(a + m)/(a Γ(m)) is the sum over all counts below m.
         """
-        sums = self.log_prior(x + 0.5 * (length - 1.0)) + np.log(length)
+        middle = x + 0.5 * (length - 1.0)
+        sums = self.log_prior(middle) + np.log(length)
+        if (length == 1.0).all():
+            return sums
+        slope, bend = self.prior_slope(middle)
+        sums += _log_mean(slope, length) + bend * (length**2 - 1.0) / 24.0
         near = (length > 1.0) & (x < _SINGLE * length)
         if not near.any() or self.a.max() > _HUGE or (self.a == 1.0).all():
             return sums
@@ -81,6 +88,21 @@ class Factors:
             before = np.where(start > 0.0, log_rise(a, np.maximum(start, 1.0)) + np.log(start / a), -np.inf)
         sums[near] = below + np.log(-np.expm1(np.minimum(before - below, -1e-12)))
         return sums
+
+    def prior_slope(self, x: Floats) -> tuple[Floats, Floats]:
+        """About the slope of `log_prior` at these counts and its bend: those of ln of a function that rises by (a + x)/(1 + x) a count."""
+        a = self.a[None, :, None]
+        above, own = np.maximum(a + x - 0.5, 0.5 * a), x + 0.5
+        return np.log(above / own), (1.0 - a) / (above * own)
+
+
+def _log_mean(slope: Floats, terms: Floats) -> Floats:
+    """ln of the mean of e^{slope j} over so many consecutive j around 0: its series where that is enough."""
+    square, many = slope**2, np.broadcast_to(terms, slope.shape)
+    found = square * (terms**2 - 1.0) / 24.0 - square**2 * (terms**4 - 1.0) / 2880.0
+    steep = square * terms**2 > 1.0
+    found[steep] = _log_sinh_ratio(slope[steep], many[steep]) - np.log(many[steep])
+    return np.asarray(found)
 
 
 def _log_sinh_ratio(slope: Floats, terms: Floats) -> Floats:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import partial
 from math import ceil, inf
 from typing import Any, Literal
 
@@ -11,12 +10,12 @@ from discreet import limits
 from discreet.analysis.dataset_errors import Distance
 from discreet.analysis.error_laws import ExpectedError, planning_error
 from discreet.errors import InvalidInputError
-from discreet.mechanisms import Mechanism, mechanism
-from discreet.mechanisms.laws import Progress
+from discreet.mechanisms import Mechanism
 from discreet.model.distances import hellinger
-from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior
+from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior, maker
 from discreet.planning.search import narrowed, rounded_up, unit
 from discreet.planning.width_plans import WidthPlan, WidthQuestion, plan_width, width_given
+from discreet.progress import Progress
 from discreet.text import html_fields
 from discreet.validation import Number, Public, check_positive, check_public, check_records
 
@@ -65,11 +64,11 @@ class Plan:
         return f"{self.mechanism} with {given} needs {need} for a {kind} of {self.target_error:g}: it is {self.error!r}. {self.choice}"
 
 
-_SMALLEST_EPSILON, _LARGEST_EPSILON = Fraction(1, 2**40), Fraction(1024)
-_EPSILON_STEP = 8
+_SMALLEST_ERROR_EPSILON, _LARGEST_ERROR_EPSILON = Fraction(1, 2**40), Fraction(1024)
+_ERROR_EPSILON_STEP = 8
 """From one ε to the next that is tried in search of a bracket: the error is nearly a power of ε over long ranges."""
 _DIGITS = 3  # significant digits of the ε that is found
-_DOUBLED_TO, _RECORDS_STEP = 1024, 4
+_DOUBLED_TO, _ERROR_RECORDS_STEP = 1024, 4
 """While the prior may outweigh the data n is doubled; beyond, this many times as many records are tried next."""
 _MANY_CATEGORIES = 20
 """With more, every error is a simulation that takes a while, and the first thousands of records drown in the noise."""
@@ -77,13 +76,6 @@ _LEVEL_FROM, _LEVEL = 1024, 0.005
 """A worst-case error tends to a limit, that of a few records in a category: from this n on, one that hardly falls is not followed.
 
 Where ε is below 1, from as many times 1/ε²: the noise, 1/ε, outweighs the posterior's own width, the root of n, before that."""
-
-
-def maker(chosen: str | Maker) -> tuple[str, Maker]:
-    """A mechanism by any name that `mechanism` reads, or a class or function of (prior, n, epsilon): its name, and how it is made."""
-    if isinstance(chosen, str):
-        return chosen, partial(mechanism, chosen)
-    return getattr(chosen, "__name__", str(chosen)), chosen
 
 
 def plan(
@@ -199,13 +191,13 @@ def _least_epsilon(error_at: Callable[[Fraction], ExpectedError], target: float)
     low: tuple[Fraction, ExpectedError] | None = None
     high = (Fraction(1), error_at(Fraction(1)))
     while high[1] > target:
-        if high[0] * _EPSILON_STEP > _LARGEST_EPSILON:
+        if high[0] * _ERROR_EPSILON_STEP > _LARGEST_ERROR_EPSILON:
             raise InvalidInputError(
                 f"the error stays at {float(high[1]):.4g} however large epsilon is; aim for a larger error, or use more records"
             )
-        low, high = high, (high[0] * _EPSILON_STEP, error_at(high[0] * _EPSILON_STEP))
-    while low is None and high[0] / _EPSILON_STEP >= _SMALLEST_EPSILON:
-        smaller = rounded_up(high[0] / _EPSILON_STEP, _DIGITS)
+        low, high = high, (high[0] * _ERROR_EPSILON_STEP, error_at(high[0] * _ERROR_EPSILON_STEP))
+    while low is None and high[0] / _ERROR_EPSILON_STEP >= _SMALLEST_ERROR_EPSILON:
+        smaller = rounded_up(high[0] / _ERROR_EPSILON_STEP, _DIGITS)
         found = error_at(smaller)
         if found > target:
             low = (smaller, found)
@@ -224,7 +216,7 @@ def _least_records(
     tried = [(1, error_at(1))]
     while len(tried) < 2 or not (tried[-1][1] <= target and tried[-1][1] < tried[-2][1]):
         n, error = tried[-1]
-        following = n * (2 if n < doubled_to else _RECORDS_STEP)
+        following = n * (2 if n < doubled_to else _ERROR_RECORDS_STEP)
         level = n >= level_from and error > target and abs(error - tried[-3][1]) <= _LEVEL * error
         if level or following > limits.PLANNED_RECORDS:
             ends = "levels off at" if level else "is still"

@@ -1,15 +1,14 @@
-"""The expected width of the published intervals against the number of records (docs/planning.md)."""
+"""The expected width of the published intervals against the number of records (docs/howto/planning.md)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.mechanisms.laws import Progress
-from discreet.planning.comparison import Maker, Prior, points
+from discreet.planning.comparison import Maker, Prior, maker, points
 from discreet.planning.expected_widths import ExpectedWidth
-from discreet.planning.plans import maker
 from discreet.planning.width_plans import SEARCHED, WidthQuestion
+from discreet.progress import Progress
 from discreet.text import html_table
 from discreet.validation import Number, Public, check_positive, check_public, check_records
 

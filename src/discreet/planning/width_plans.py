@@ -1,4 +1,4 @@
-"""The ε or the n with which the published intervals are as narrow as wanted: functions of public numbers (docs/planning.md)."""
+"""The ε or the n with which the published intervals are as narrow as wanted: functions of public numbers (docs/howto/planning.md)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.laws import Progress
 from discreet.model.dirichlet import Beta, Dirichlet
-from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior, points
+from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior, maker, points
 from discreet.planning.expected_widths import Believed, ExpectedWidth, plain_width, width_of
 from discreet.planning.search import narrowed, rounded_up, unit
+from discreet.progress import Progress
 from discreet.text import html_fields, html_table
-from discreet.validation import Number, Public, check_public, check_records
+from discreet.validation import Number, Public, check_positive, check_public, check_records
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +28,7 @@ _LOOKED_AT = 0.15
 """What n and ε give is simulated with so much less, so that it answers while someone moves a slider; it says how far it may be off."""
 _SMALLEST_EPSILON, _LARGEST_EPSILON, _EPSILON_STEP = Fraction(1, 10**9), Fraction(50), 6
 _RECORDS_STEP = 4
+_GUESSES = 6
 _QUADRATURE, _NOT_SEEN = 4e-5, 1e-3
 """Error of an integrated width, relative to it, and of W² - W₀² that three digits of ε allow."""
 _SURE = 2.0
@@ -90,8 +91,9 @@ class WidthPlan:
             return f"Found by {self.width.method}{off}."
         if self.bracket is None:
             return f"Found by {self.width.method}: three digits of {'ε' if self.sought == 'epsilon' else 'n'} are right."
-        low, high = self.bracket
-        shown = f"ε from {low:.3g} to {high:.3g}" if self.sought == "epsilon" else f"n from {low:,.0f} to {high:,.0f}"
+        name, digits = ("ε", ".3g") if self.sought == "epsilon" else ("n", ",.0f")
+        low, high = (format(end, digits) for end in self.bracket)
+        shown = f"{name} = {low}" if low == high else f"{name} from {low} to {high}"
         return f"Found by {self.width.method}, width ± {100.0 * self.width.standard_error:.2g} points: the least is {shown}."
 
     def to_dict(self) -> dict[str, Any]:
@@ -294,9 +296,10 @@ def _allowing(level: Fraction, width: ExpectedWidth, wanted: float, plain: float
 
 def _too_narrow(ask: WidthQuestion, wanted: float, plain: ExpectedWidth, n: int) -> str:
     """What to do about a width that there would not be without privacy either."""
-    guess = n * (float(plain) / wanted) ** 2
-    for _ in range(4):
-        guess *= (float(ask.plain(min(max(1, round(guess)), limits.COUNT))) / wanted) ** 2
+    prior, guess, width = float(ask.prior.concentration.sum()), float(n), float(plain)
+    for _ in range(_GUESSES):  # the square of a width is about one over the records and those that the prior stands for
+        guess = max((prior + guess) * (width / wanted) ** 2 - prior, 1.0)
+        width = float(ask.plain(min(round(guess), limits.COUNT)))
     enough = f"n = {rounded_up(Fraction(guess), 2).__ceil__():,} would give it" if guess < limits.COUNT else "no n that can be had gives it"
     return (
         f"without privacy the intervals of n = {n:,} records are already {points(plain)} points wide, so {points(wanted)} points "
@@ -360,9 +363,6 @@ def width_curve(
     progress: Progress | None = None,
 ) -> WidthCurve:
     """The expected width of the published 95 % intervals for several ε, and without privacy. Public: no data are looked at."""
-    from discreet.planning.plans import maker
-    from discreet.validation import check_positive
-
     records, name_and_maker = check_records(n), maker(mechanism)
     levels = tuple(check_positive(level, "epsilon") for level in epsilons)
     ask = WidthQuestion(*name_and_maker, prior, check_public(public), expect, worst, progress)

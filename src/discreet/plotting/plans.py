@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_errors", "plot_widths"]
 
-_WIDTH = 6.4
+_PLAN_WIDTH = 6.4
 
 
 def plot_widths(
@@ -19,7 +19,7 @@ def plot_widths(
     """The expected width of 95 % intervals with privacy and without, in percentage points, over a logarithmic axis."""
     own = ax is None
     if ax is None:
-        ax = new_axes(_WIDTH, 3.9)
+        ax = new_axes(_PLAN_WIDTH, 3.9)
     with drawing(own=own):
         ax.plot(places, [100.0 * w for w in private], "o-", color=NOISE, label="with privacy")
         ax.plot(places, [100.0 * w for w in plain], linestyle=(0, (5, 2.5)), color=SAMPLING, label="without privacy")
@@ -49,7 +49,7 @@ def plot_errors(
     """The mean error of every mechanism as a bar with the mechanism's marker at its end, and its 95 % quantile; the first on top."""
     own = ax is None
     if ax is None:
-        ax = new_axes(_WIDTH, 1.9 + 0.3 * len(names), grid="x", rows=True)
+        ax = new_axes(_PLAN_WIDTH, 1.9 + 0.3 * len(names), grid="x", rows=True)
     with drawing(own=own):
         for height, (name, mean, quantile) in enumerate(reversed(list(zip(names, means, quantiles, strict=True)))):
             look = look_of(name)

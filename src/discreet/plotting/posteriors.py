@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_release", "plot_marginals", "plot_release"]
 
-_TAIL = 1e-4
-_POINTS = 400
+_UNDRAWN_TAIL, _CURVE_POINTS = 1e-4, 400
+"""Probability beyond either end of a curve, and the points that it is drawn through."""
 _NOISE_AWARE = {"marker": "o", "markersize": 7, "linestyle": "-", "linewidth": 3, "color": ESTIMATE}
 _AS_REPORTED = {"marker": "s", "markersize": 5.5, "linestyle": "--", "linewidth": 1.1, "color": QUIET, "markerfacecolor": PAPER}
 """Told apart by marker and line as well as by colour."""
 _AWARE, _REPORTED = "noise-aware", "as reported"
-_MEANING = {
+_LEGEND_WORDS = {
     _AWARE: "noise-aware: allows for the noise that protects people",
     _REPORTED: "as reported: takes the noisy counts at face value, so it is too narrow",
 }
@@ -48,10 +48,11 @@ _MEANING = {
 _NO_INTERVAL = "as reported; no interval that allows for the noise"
 TALLEST = 40.0
 """Inches: more rows of a picture are no longer read, and a picture has a largest size."""
-_WIDTH = 7.0
+PICTURE_WIDTH = 7.0
+"""Inches of a picture with one panel."""
 _MOST_NAMED = 20
 """Entries of a legend that fit beside the picture."""
-_SHORT = 18
+_SHORT_LABEL = 18
 """Characters of labels that leave room for the picture beside them."""
 
 
@@ -59,14 +60,14 @@ def plot_marginals(marginals: "Sequence[tuple[Hashable, Beta | BetaMixture]]", a
     """The densities of the categories' probabilities, told apart by line style as well as by colour."""
     shown = len(marginals) if len(marginals) <= _MOST_NAMED else _MOST_NAMED - 1
     labels = [label(category) for category, _ in marginals[:shown]]
-    beside = max(map(len, labels), default=0) <= _SHORT
+    beside = max(map(len, labels), default=0) <= _SHORT_LABEL
     own = ax is None
     if ax is None:
-        ax = new_axes(_WIDTH, max(3.8, 0.6 + 0.19 * len(marginals[:_MOST_NAMED])) if beside else 3.9 + 0.2 * len(labels))
+        ax = new_axes(PICTURE_WIDTH, max(3.8, 0.6 + 0.19 * len(marginals[:_MOST_NAMED])) if beside else 3.9 + 0.2 * len(labels))
     with drawing(own=own):
         for i, ((_, beta), look) in enumerate(zip(marginals, cycle(SERIES), strict=False)):
-            low, high = beta.ppf([_TAIL, 1.0 - _TAIL])
-            grid = np.linspace(low, high, _POINTS)
+            low, high = beta.ppf([_UNDRAWN_TAIL, 1.0 - _UNDRAWN_TAIL])
+            grid = np.linspace(low, high, _CURVE_POINTS)
             ax.plot(grid, beta.pdf(grid), color=look.colour, linestyle=look.dash, label=labels[i] if i < shown else None)
         if shown < len(marginals):
             ax.plot([], [], " ", label=f"and {len(marginals) - shown} more")
@@ -94,7 +95,7 @@ def plot_release(
     """
     own = ax is None
     if ax is None:
-        ax = new_axes(_WIDTH, _height(release), grid="x", rows=True)
+        ax = new_axes(PICTURE_WIDTH, _height(release), grid="x", rows=True)
     with drawing(own=own):
         _fill(ax, release, mass, prior)
         entitle(ax, heading(release, _question(variable)))
@@ -107,7 +108,7 @@ def plot_release(
 
 def draw_release(release: "Release", figure: "Figure", mass: float, *, variable: str | None, prior: Any = None) -> None:
     """Fill an empty figure with the picture that `plot_release` draws, as tall as it needs to be."""
-    figure.set_size_inches(_WIDTH, _height(release))
+    figure.set_size_inches(PICTURE_WIDTH, _height(release))
     figure.set(facecolor="white", layout_engine="constrained")
     with house_style():
         ax = figure.add_subplot()
@@ -126,9 +127,9 @@ def _height(release: "Release") -> float:
 def _finish(ax: "Axes") -> None:
     """What axes of our own have besides: percentages, and a legend that says more and covers nothing."""
     for line in ax.get_lines():
-        line.set_label(_MEANING.get(str(line.get_label()), str(line.get_label())))
+        line.set_label(_LEGEND_WORDS.get(str(line.get_label()), str(line.get_label())))
     percentages(ax)
-    legend_below(ax, right=longest_line([text.get_text() for text in ax.get_yticklabels()]) > _SHORT)
+    legend_below(ax, right=longest_line([text.get_text() for text in ax.get_yticklabels()]) > _SHORT_LABEL)
 
 
 def _fill(ax: "Axes", release: "Release", mass: float, prior: Any) -> None:

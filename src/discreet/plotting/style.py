@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 
+from discreet.text import POWERS_FROM
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
@@ -30,7 +32,7 @@ __all__ = [
     "SAMPLING",
     "SERIES",
     "Dash",
-    "Look",
+    "MarkStyle",
     "add_to_title",
     "drawing",
     "dress",
@@ -66,7 +68,7 @@ Dash = str | tuple[float, tuple[float, ...]]
 
 
 @dataclass(frozen=True)
-class Look:
+class MarkStyle:
     """How one thing is drawn everywhere."""
 
     colour: str
@@ -90,27 +92,27 @@ class Look:
         }
 
 
-MECHANISMS: Mapping[str, Look] = {
-    "LaplaceZhang": Look("#4e1202", "P", (0, (1, 1)), "++"),
-    "LaplaceDimension": Look("#51a47e", "s", (0, (6, 2)), "//"),
-    "LaplaceHistogram": Look("#9e5102", "o", (0, (9, 1.5)), ""),
-    "HellingerGlobal": Look("#858191", "X", (0, (1, 2)), "xx"),
-    "HellingerLocal": Look("#c660fc", "v", (0, (4, 1, 1, 1, 1, 1)), ".."),
-    "HellingerSmooth": Look(ESTIMATE, "^", (0, (6, 1, 2, 1)), "\\\\"),
-    "HellingerSmoothDelta": Look("#af9304", "D", (0, (3, 1.5)), "--"),
-    "Calibrated(HellingerSmooth)": Look("#a0395b", "*", (0, (5, 1, 1, 1)), "oo"),
-    "LatticeGeometric": Look(INK, "h", "-", "||"),
+MECHANISMS: Mapping[str, MarkStyle] = {
+    "LaplaceZhang": MarkStyle("#4e1202", "P", (0, (1, 1)), "++"),
+    "LaplaceDimension": MarkStyle("#51a47e", "s", (0, (6, 2)), "//"),
+    "LaplaceHistogram": MarkStyle("#9e5102", "o", (0, (9, 1.5)), ""),
+    "HellingerGlobal": MarkStyle("#858191", "X", (0, (1, 2)), "xx"),
+    "HellingerLocal": MarkStyle("#c660fc", "v", (0, (4, 1, 1, 1, 1, 1)), ".."),
+    "HellingerSmooth": MarkStyle(ESTIMATE, "^", (0, (6, 1, 2, 1)), "\\\\"),
+    "HellingerSmoothDelta": MarkStyle("#af9304", "D", (0, (3, 1.5)), "--"),
+    "Calibrated(HellingerSmooth)": MarkStyle("#a0395b", "*", (0, (5, 1, 1, 1)), "oo"),
+    "LatticeGeometric": MarkStyle(INK, "h", "-", "||"),
 }
-"""By the name of the class; tests/test_house_style.py measures how far apart the colours are."""
+"""By the name of the class; tests/present/test_house_style.py measures how far apart the colours are."""
 
-SERIES: tuple[Look, ...] = (
-    Look(ESTIMATE, "o", "-"),
-    Look("#9e5102", "^", "--"),
-    Look("#51a47e", "D", "-."),
-    Look("#c660fc", "v", ":"),
-    Look("#a0395b", "s", (0, (3, 1.5))),
-    Look("#af9304", "X", (0, (8, 1.5))),
-    Look("#858191", "P", (0, (2, 2))),
+SERIES: tuple[MarkStyle, ...] = (
+    MarkStyle(ESTIMATE, "o", "-"),
+    MarkStyle("#9e5102", "^", "--"),
+    MarkStyle("#51a47e", "D", "-."),
+    MarkStyle("#c660fc", "v", ":"),
+    MarkStyle("#a0395b", "s", (0, (3, 1.5))),
+    MarkStyle("#af9304", "X", (0, (8, 1.5))),
+    MarkStyle("#858191", "P", (0, (2, 2))),
 )
 """For what is not a mechanism: categories, parameters, other libraries; in this order."""
 
@@ -126,11 +128,11 @@ ON_DARK: Mapping[str, str] = {
 }
 """What the colours become on a dark page, where `INK` becomes the page's own light one."""
 
-_OTHER = Look("#858191", "p", (0, (2, 2)), "**")
+_OTHER = MarkStyle("#858191", "p", (0, (2, 2)), "**")
 _REMAPPED = "Remapped("
 
 
-def look_of(mechanism: str) -> Look:
+def look_of(mechanism: str) -> MarkStyle:
     """How a mechanism is drawn, by its name in tables. A remapped one has the look of the one inside, hollow; one unknown here is grey."""
     if mechanism.startswith(_REMAPPED):
         return replace(look_of(mechanism.removeprefix(_REMAPPED).removesuffix(")")), hollow=True)
@@ -242,7 +244,7 @@ def legend_below(ax: "Axes", *, columns: int = 1, right: bool = False) -> None:
     """A legend below the axes and the name of the horizontal one, where it covers nothing; on the right beside long labels."""
     from matplotlib.transforms import ScaledTranslation
 
-    below = ScaledTranslation(0.0, -_BELOW / 72.0, ax.get_figure(root=True).dpi_scale_trans)  # type: ignore[union-attr]
+    below = ScaledTranslation(0.0, -_POINTS_BELOW_AXIS / 72.0, ax.get_figure(root=True).dpi_scale_trans)  # type: ignore[union-attr]
     ax.legend(
         loc="upper right" if right else "upper left",
         bbox_to_anchor=(1.0 if right else 0.0, 0.0),
@@ -254,7 +256,7 @@ def legend_below(ax: "Axes", *, columns: int = 1, right: bool = False) -> None:
     )
 
 
-_BELOW = 39.0
+_POINTS_BELOW_AXIS = 39.0
 """Points from an axis to below its ticks and its name."""
 
 
@@ -263,14 +265,12 @@ def log_ticks(axis: "Axis", low: float, high: float) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high <= _TWO_DECADES * low else (1.0,)))
-    axis.set_major_formatter(lambda value, _: f"{value:,g}" if value < _POWERS else f"{value:g}")
+    axis.set_major_formatter(lambda value, _: f"{value:,g}" if value < POWERS_FROM else f"{value:g}")
     axis.set_minor_formatter(NullFormatter())
 
 
 _TWO_DECADES = 100.0
 """Over wider ranges, ticks at 1, 2 and 5 of every decade have labels that run into each other."""
-_POWERS = 1e6
-"""From here on numbers are written with a power of ten, which needs no commas."""
 
 
 def percentages(ax: "Axes", step: float | None = None) -> None:
@@ -278,9 +278,9 @@ def percentages(ax: "Axes", step: float | None = None) -> None:
     from matplotlib.ticker import MaxNLocator, MultipleLocator
 
     low, high = ax.get_xlim()
-    if high - low >= _FINEST:
+    if high - low >= _FINEST_PERCENTAGES:
         ax.xaxis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 2.5, 5, 10]) if step is None else MultipleLocator(step))
         ax.xaxis.set_major_formatter(lambda value, _: f"{round(100.0 * value, 6):g} %")
 
 
-_FINEST = 1e-4
+_FINEST_PERCENTAGES = 1e-4

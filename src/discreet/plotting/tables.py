@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from discreet.plotting.posteriors import TALLEST
+from discreet.plotting.posteriors import PICTURE_WIDTH, TALLEST
 from discreet.plotting.style import (
     ESTIMATE,
     QUIET,
@@ -21,6 +21,7 @@ from discreet.plotting.style import (
     percentages,
 )
 from discreet.plotting.words import group_label, heading, label, lines_of, longest_line, named, row_label
+from discreet.text import more
 from discreet.validation import category_index
 
 if TYPE_CHECKING:
@@ -34,18 +35,18 @@ if TYPE_CHECKING:
 __all__ = ["draw_contrasts", "draw_table", "plot_contrasts", "plot_groups", "plot_table"]
 
 _MOST_PANELS = 4
-_MOST_GROUPS = 180
+_MOST_ROWS_DRAWN = 180
 """Rows that fit the tallest picture."""
 _INNER = 0.5
 """The probability of the thick part of an interval."""
-_WIDTH, _PANEL_WIDTH = 7.0, 2.1
+_PANEL_WIDTH = 2.1
 _BETWEEN = 0.05
 """Between panels, so that their numbers do not meet: a share of a panel's width."""
 _TITLE_CHARACTERS = 18
 """Of a line above a panel."""
-_NARROWEST = 0.4
+_NARROWEST_PANEL = 0.4
 """The narrowest panel over the widest that still has room for numbers and a name."""
-_FARTHEST = 1e6
+_FARTHEST_RATIO = 1e6
 """Odds ratios beyond this, or below its inverse, are drawn at the edge."""
 
 
@@ -65,7 +66,7 @@ def plot_groups(
     """
     names, own = [row_label(text) for text in labels], ax is None
     if ax is None:
-        ax = new_axes(_WIDTH, _height(names), grid="x", rows=True)
+        ax = new_axes(PICTURE_WIDTH, _height(names), grid="x", rows=True)
     rows = np.arange(len(names))
     with drawing(own=own):
         if reference is not None:
@@ -97,7 +98,7 @@ class _Shares:
         posterior = release.noise_aware(prior)
         self.found = posterior.figures(mass)
         # The inner interval takes as long again, which a picture of a part of a large table is not worth.
-        self.inner = posterior.figures(_INNER) if len(release.cells.groups) <= _MOST_GROUPS and mass > _INNER else None
+        self.inner = posterior.figures(_INNER) if len(release.cells.groups) <= _MOST_ROWS_DRAWN and mass > _INNER else None
 
     def order(self, column: int) -> "Counts":
         """The groups in which a category occurs, those with the largest mean first."""
@@ -137,8 +138,9 @@ class _Shares:
         asked = otherwise if name is None else f"{name} The answers" if name.endswith("?") else f"“{name}”"
         columns = " and ".join(label(column) for column in self.release.cells.groups.columns)
         left_out = groups - drawn
-        more = f" The {left_out:,} groups with the smallest means are not drawn." if left_out else ""
-        return heading(self.release, f"{asked} in {drawn:,} groups by {columns}.{more}")
+        smallest = "group with the smallest mean is" if left_out == 1 else f"{left_out:,} groups with the smallest means are"
+        rest = f" The {smallest} not drawn." if left_out else ""
+        return heading(self.release, f"{asked} in {drawn:,} groups by {columns}.{rest}")
 
 
 def plot_table(
@@ -147,12 +149,12 @@ def plot_table(
     """One category's share in every group, groups with the largest mean first."""
     shares, column, own = _Shares(release, mass, prior), category_index(release.prior.categories, category), ax is None
     order = shares.order(column)
-    ax = shares.draw(order[:_MOST_GROUPS], column, ax)
+    ax = shares.draw(order[:_MOST_ROWS_DRAWN], column, ax)
     with drawing(own=own):
         if own:
             percentages(ax)
         ax.set_xlabel(f"probability of “{label(category)}”: {shares.meaning}")
-        entitle(ax, shares.title(variable, f"How common “{label(category)}” is", min(len(order), _MOST_GROUPS), len(order)))
+        entitle(ax, shares.title(variable, f"How common “{label(category)}” is", min(len(order), _MOST_ROWS_DRAWN), len(order)))
     return ax
 
 
@@ -167,13 +169,13 @@ def draw_table(release: "TableRelease", figure: "Figure", mass: float, *, variab
     shares, k = _Shares(release, mass, prior), release.prior.k
     columns = range(1 if k == 2 else min(k, _MOST_PANELS))
     every = shares.order(0) if len(columns) == 1 else np.arange(len(release.cells.groups))
-    order = every if len(every) <= _MOST_GROUPS else np.concatenate([shares.order(0), every])[:_MOST_GROUPS]
+    order = every if len(every) <= _MOST_ROWS_DRAWN else np.concatenate([shares.order(0), every])[:_MOST_ROWS_DRAWN]
     limits = [shares.limits(order, column) for column in columns]
     spans = [high - low for low, high in limits]
-    same = min(spans) >= _NARROWEST * max(spans)  # panels have the same scale, unless one would be too narrow
+    same = min(spans) >= _NARROWEST_PANEL * max(spans)  # panels have the same scale, unless one would be too narrow
     labels = [row_label(text) for text in shares.labels(order)]
-    wide = max(_WIDTH, 0.5 + 0.08 * longest_line(labels) + _PANEL_WIDTH * len(columns))
-    figure.set_size_inches(wide if len(columns) > 1 else _WIDTH, _height(labels, 1.8))
+    wide = max(PICTURE_WIDTH, 0.5 + 0.08 * longest_line(labels) + _PANEL_WIDTH * len(columns))
+    figure.set_size_inches(wide if len(columns) > 1 else PICTURE_WIDTH, _height(labels, 1.8))
     figure.set(facecolor="white")
     with house_style():
         figure.set_layout_engine(ConstrainedLayoutEngine(wspace=_BETWEEN))
@@ -188,7 +190,7 @@ def draw_table(release: "TableRelease", figure: "Figure", mass: float, *, variab
         first = f"“{label(release.prior.categories[0])}”"
         what, asked = (f"probability of {first}", first) if len(columns) == 1 else ("probability", "each category")
         figure.supxlabel(f"{what}: {shares.meaning}", fontsize="medium")
-        not_drawn = f" {k - len(columns):,} more categories are not drawn." if k > max(2, len(columns)) else ""
+        not_drawn = f" {more(k - len(columns), 'category is', 'categories are')} not drawn." if k > max(2, len(columns)) else ""
         entitle_figure(figure, shares.title(variable, f"How common {asked} is", len(order), len(every)) + not_drawn)
 
 
@@ -212,15 +214,17 @@ def plot_contrasts(
 
     Odds ratios are drawn on a logarithmic scale, which ends at a million.
     """
-    drawn = contrasts[:_MOST_GROUPS]
+    drawn = contrasts[:_MOST_ROWS_DRAWN]
     ratios = quantity == "odds ratio"
     median, low, high = np.array([c.odds_ratio if ratios else c.difference for c in drawn]).reshape(-1, 3).T
-    median, low, high = (np.clip(value, 1.0 / _FARTHEST, _FARTHEST) if ratios else value for value in (median, low, high))
+    median, low, high = (np.clip(value, 1.0 / _FARTHEST_RATIO, _FARTHEST_RATIO) if ratios else value for value in (median, low, high))
     ax = plot_groups([group_label(c.group) for c in drawn], median, low, high, ax, reference=1.0 if ratios else 0.0)
     if ratios:
         ax.set_xscale("log")
         log_ticks(ax.xaxis, low.min(initial=1.0), high.max(initial=1.0))
-    ax.set_xlabel(f"{quantity}: median and {100.0 * mass:g} % interval")
+    else:
+        ax.xaxis.set_major_formatter(lambda value, _: f"{round(100.0 * value, 6):g}")
+    ax.set_xlabel(f"{quantity}{'' if ratios else ' in percentage points'}: median and {100.0 * mass:g} % interval")
     return ax
 
 
@@ -235,7 +239,7 @@ def draw_contrasts(
 ) -> None:
     """Forest plots of all groups against a reference group, of differences and of odds ratios beside each other; the largest first."""
     contrasts = sorted(contrasts, key=lambda contrast: -contrast.difference[0])
-    figure.set_size_inches(9.0, _height([row_label(group_label(c.group)) for c in contrasts[:_MOST_GROUPS]], 1.8))
+    figure.set_size_inches(9.0, _height([row_label(group_label(c.group)) for c in contrasts[:_MOST_ROWS_DRAWN]], 1.8))
     figure.set(facecolor="white", layout_engine="constrained")
     with house_style():
         left, right = figure.subplots(1, 2, sharey=True)
@@ -243,6 +247,7 @@ def draw_contrasts(
             dress(ax, grid="x", rows=True)
         plot_contrasts(contrasts, "difference", left, mass)
         plot_contrasts(contrasts, "odds ratio", right, mass)
-        more = f" {len(contrasts) - _MOST_GROUPS:,} more groups are not drawn." if len(contrasts) > _MOST_GROUPS else ""
-        asked = f"“{label(category)}” in each group against “{label(group_label(reference))}”; the dotted line is no difference.{more}"
+        left_out = len(contrasts) - _MOST_ROWS_DRAWN
+        rest = f" {more(left_out, 'group is', 'groups are')} not drawn." if left_out > 0 else ""
+        asked = f"“{label(category)}” in each group against “{label(group_label(reference))}”; the dotted line is no difference.{rest}"
         entitle_figure(figure, heading(release, asked))

@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 __all__ = ["group_label", "heading", "known", "label", "lines_of", "longest_line", "named", "row_label"]
 
-_LONGEST = 60
+_LONGEST_DRAWN_LABEL = 60
 """Characters: a longer label leaves no room for what is drawn."""
-_LINE = 32
+_ROW_LABEL_LINE = 32
 """Characters of a label beside a row; what is longer is broken into lines."""
 
 
 def label(category: Hashable) -> str:
     """A category as plain text: no mathematics between dollars, and no leading underscore, which Matplotlib hides; a long one is cut."""
     text = plain(category)
-    text = (text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...").replace("$", r"\$")
+    text = (text if len(text) <= _LONGEST_DRAWN_LABEL else f"{text[:_LONGEST_DRAWN_LABEL]}...").replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
 
-def row_label(category: Hashable, width: int = _LINE) -> str:
+def row_label(category: Hashable, width: int = _ROW_LABEL_LINE) -> str:
     """The label of a row or a panel, in as many lines of so many characters as it needs."""
     text = label(category)
     return text if len(text) <= width else "\n".join(wrap(text, width, break_on_hyphens=False)) or text

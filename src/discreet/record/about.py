@@ -7,14 +7,16 @@ import re
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
+from typing import Any, Literal
 
 from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.text import is_plain
 from discreet.validation import shown, spelling
 
-_LARGEST = 10**1000
+LONG_NUMBER = 10**limits.NUMBER_DIGITS
+"""The least whole number with more digits than a record holds."""
+_SPELLINGS = ((), ("trim",), ("ignore case",), ("trim", "ignore case"))
 TEXTS = ("title", "variable", "source", "note")
 """The fields that are free text."""
 
@@ -29,7 +31,7 @@ class CountingRule:
     column: str
     """The column that holds the answers."""
     privacy_id: str | None = None
-    """The column that says whose a row is; every person then counts once. None if every row is a record."""
+    """The column that says whose a row is; every person then counts once. None if there is none."""
     weight: str | None = None
     """The column that says how many records a row stands for."""
     nulls: Hashable = None
@@ -44,6 +46,15 @@ class CountingRule:
     """Columns of groups, each with the group that takes undeclared and missing ones."""
     strict: bool = False
     """Whether `other` also took what could not be read, and `nulls` rows without a `privacy_id`."""
+    one_row_per_person: bool = False
+    """Whether it was declared that every row is another person's. Nothing checks that."""
+    spelling: tuple[str, ...] = ()
+    """Rules by which texts were compared: "trim", without the blanks around them, and "ignore case"."""
+
+    @property
+    def unit(self) -> Literal["record", "person"]:
+        """What is counted, and so what a release of the counts protects."""
+        return "person" if self.privacy_id is not None or self.one_row_per_person else "record"
 
     def check(self, categories: tuple[Hashable, ...], groups: Any) -> None:
         """Refuse what a record cannot hold, and categories and groups that are not declared: `groups` are a table's, or None."""
@@ -62,24 +73,27 @@ class CountingRule:
 
     def _check_types(self) -> None:
         """Refuse what could be drawn and charged for, and not be written or read back."""
-        if type(self.strict) is not bool:
-            raise InvalidInputError("strict of a counting rule must be True or False")
+        for name in ("strict", "one_row_per_person"):
+            if type(getattr(self, name)) is not bool:
+                raise InvalidInputError(f"{name} of a counting rule must be True or False")
         for name, values, of in (("na_values", self.na_values, "values"), ("mapping", self.mapping, "pairs")):
             if not isinstance(values, tuple):
                 raise InvalidInputError(f"{name} of a counting rule must be a tuple of {of}, not {type(values).__name__}")
+        if not isinstance(self.spelling, tuple) or self.spelling not in _SPELLINGS:
+            raise InvalidInputError("spelling of a counting rule must be a tuple of 'trim', 'ignore case' or both, in this order")
         pairs = (*self.mapping, *self.other_groups) if isinstance(self.other_groups, tuple) else (None,)
         if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
             raise InvalidInputError("mapping and other_groups of a counting rule must be tuples of pairs")
         labels = (*self.na_values, *(label for pair in pairs for label in pair or ()))
-        if any(isinstance(label, int) and abs(label) >= _LARGEST for label in labels):
-            raise InvalidInputError("whole numbers in a counting rule must have at most 1,000 digits")
+        if any(isinstance(label, int) and abs(label) >= LONG_NUMBER for label in labels):
+            raise InvalidInputError(f"whole numbers in a counting rule must have at most {limits.NUMBER_DIGITS:,} digits")
 
     def _check_sizes(self) -> None:
         for name in (self.column, self.privacy_id, self.weight, *(column for column, _ in self.other_groups)):
             if name is not None and not (isinstance(name, str) and 0 < len(name) <= limits.LABEL_CHARACTERS):
                 raise InvalidInputError(f"a counting rule must name columns by texts of 1 to {limits.LABEL_CHARACTERS:,} characters")
-        if self.privacy_id is not None and self.weight is not None:
-            raise InvalidInputError("a counting rule has a privacy_id or a weight, and not both")
+        if sum((self.privacy_id is not None, self.weight is not None, self.one_row_per_person)) > 1:
+            raise InvalidInputError("a counting rule has a privacy_id, a weight or one row per person, and not two of them")
         values = (*self.na_values, *(label for pair in self.mapping for label in pair))
         if not all(isinstance(label, (str, int)) for label in values):
             raise InvalidInputError("what a counting rule maps must be text, a whole number or a truth value; one is not")
@@ -136,9 +150,9 @@ class About:
         if not isinstance(self.counting, CountingRule):
             return
         self.counting.check(categories, groups)
-        if (self.counting.privacy_id is not None) != (unit == "person"):
+        if self.counting.unit != unit:
             raise InvalidInputError(
-                f"a counting rule with a privacy_id counts persons, and one without counts records; the unit is {unit!r}"
+                f"a counting rule with a privacy_id or one row per person counts persons, and any other records; the unit is {unit!r}"
             )
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ def steps_between(own: Relation, unit: str, aim: Relation, aim_unit: str) -> int
 
     None if no number of them is enough. One record more or less can change the answer that its person counts for, or the group, which
     removes one person's answer and adds another. A record that is replaced within its group replaces its person's answer within the
-    group (docs/ledger_proofs.md). A person may have any number of records.
+    group (docs/proofs/ledger.md). A person may have any number of records.
     """
     if unit == "record" and aim_unit == "person":
         return None
@@ -25,7 +25,7 @@ def steps_between(own: Relation, unit: str, aim: Relation, aim_unit: str) -> int
 
 
 def group_privacy(epsilon: Fraction, delta: Fraction, steps: int) -> tuple[Fraction, Fraction]:
-    """The ε and δ that an (ε, δ)-private release has between datasets that are so many steps apart (docs/ledger_proofs.md).
+    """The ε and δ that an (ε, δ)-private release has between datasets that are so many steps apart (docs/proofs/ledger.md).
 
     ε becomes `steps·ε`, exactly, and δ becomes `δ (1 + e^ε + ... + e^((steps-1) ε))`, rounded up to a decimal of 12 digits, and at most
     1, which is true of every release.

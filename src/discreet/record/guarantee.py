@@ -1,6 +1,6 @@
 """A differential privacy promise as a value, and numbers rounded so that no promise is understated."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from math import inf, nextafter
@@ -17,7 +17,8 @@ class Guarantee:
     `basis` is "proof" (a theorem), "computation" (the exact loss of this very configuration was computed) or "none" (no promise).
     `neighbours` is what the promise hides: that one is replaced by another, or that one comes or goes. Where it is within columns, that
     one is replaced by another of the same group is hidden, and the group is not. `unit` says of what: a record, or all the rows of a
-    person.
+    person. `theorem` names what a machine checked of a proof (docs/proofs/checked.md); a record does not hold it, and it makes no promise
+    another one.
     """
 
     epsilon: float
@@ -25,26 +26,39 @@ class Guarantee:
     basis: Literal["proof", "computation", "none"]
     unit: Literal["record", "person"] = "record"
     neighbours: Relation = Relation.REPLACE_ONE
+    theorem: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         if self.basis == "none":
             return "no privacy guarantee"
-        return f"{self.level} differential privacy by {self.basis}; neighbours: {self.neighbours.of(self.unit)}"
+        return f"{self.level} differential privacy by {self.grounds}; neighbours: {self.neighbours.of(self.unit)}"
 
     def _repr_html_(self) -> str:
         promised = self.basis != "none"
-        fields = {"ε": f"{self.epsilon:g}", "δ": f"{self.delta:g}", "basis": self.basis, "neighbours": self.neighbours.of(self.unit)}
+        fields = {"ε": f"{self.epsilon:g}", "δ": f"{self.delta:g}", "basis": self.grounds, "neighbours": self.neighbours.of(self.unit)}
         return html_fields("Guarantee" if promised else str(self), fields if promised else {})
+
+    @property
+    def grounds(self) -> str:
+        """The basis in words, with the theorem that a machine checked."""
+        return f"{self.basis} (checked: {self.theorem})" if self.theorem else self.basis
 
     @property
     def level(self) -> str:
         """The privacy parameters in symbols: ε, and δ where it is not 0."""
-        return f"ε = {self.epsilon:g}" if self.delta == 0 else f"(ε, δ) = ({self.epsilon:g}, {self.delta:g})"
+        epsilon, delta = (_shown_number(value) for value in (self.epsilon, self.delta))
+        return f"ε = {epsilon}" if self.delta == 0 else f"(ε, δ) = ({epsilon}, {delta})"
 
     @property
     def hides_presence(self) -> bool:
         """Whether it is hidden that someone is among the data, and not only what they say."""
         return self.neighbours == Relation.ADD_REMOVE_ONE
+
+
+def _shown_number(value: float) -> str:
+    """Six digits, or all where six would say less than is given away."""
+    short = f"{value:g}"
+    return short if float(short) >= value else repr(value)
 
 
 NO_GUARANTEE = Guarantee(inf, 1.0, "none")

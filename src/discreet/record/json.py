@@ -1,4 +1,4 @@
-"""The written form of a release: JSON, version 1 where n is public, 2 where it is private, 3 for tables, 4 with words (docs/release.md).
+"""The written form of a release: JSON of five versions (docs/reference/release.md).
 
 Numbers that matter are written exactly, as strings of whole numbers or ratios; what is read is checked field by field, and anything
 that is not exactly what the version says is refused.
@@ -19,27 +19,30 @@ from discreet import limits
 from discreet.errors import DiscreetError, InvalidInputError
 from discreet.model.datasets import check_relation
 from discreet.model.dirichlet import Beta, Dirichlet
-from discreet.record.about import TEXTS, About, CountingRule
+from discreet.record.about import LONG_NUMBER, TEXTS, About, CountingRule
 
 if TYPE_CHECKING:
-    from discreet.mechanisms import Mechanism
+    from discreet import Mechanism
     from discreet.record.guarantee import Guarantee
-    from discreet.record.release import Release
 
 
 FORMAT = "discreet release"
 TABLE = 3
-WITH_WORDS = 4
-VERSIONS = (1, 2, TABLE, WITH_WORDS)
-"""The second differs in one thing: n is null, because the number of records is private. The third is for tables. The fourth is any of
-these with a field `about`. Whoever knows only the first refuses all others."""
+_WITH_WORDS, _WITH_STATEMENTS = 4, 5
+VERSIONS = (1, 2, TABLE, _WITH_WORDS, _WITH_STATEMENTS)
+"""The first is for a public n. The second differs in one thing: n is null, because the number of records is private. The third is for
+tables. The fourth is any of these with a field `about`. The fifth is the fourth with a counting rule that has more fields, and is written
+where one of them says something. Whoever knows only the first refuses all others."""
+_RULE = ("column", "privacy_id", "weight", "strict", "nulls", "other", "na_values", "mapping", "other_groups")
+_STATEMENTS = ("one_row_per_person", "spelling")
+"""The fields of a counting rule: those of the fourth version, and those that came with the fifth."""
 
-_FIELDS = ("format", "version", "mechanism", "parameters", "prior", "n", "guarantee", "raw", "counts")
-_EXACT = ("epsilon", "gamma", "delta", "factor")
+_RELEASE_FIELDS = ("format", "version", "mechanism", "parameters", "prior", "n", "guarantee", "raw", "counts")
+_EXACT_PARAMETERS = ("epsilon", "gamma", "delta", "factor")
 """Parameters that are exact numbers; all others are text or truth values."""
 _RATIO = re.compile(r"[0-9]{1,1001}(/[0-9]{1,1001})?")
 _DECIMAL = re.compile(r"[0-9]{1,400}(\.[0-9]{1,400})?(e[+-]?[0-9]{1,3})?|inf")
-_WRAPPED = {date: "date", datetime: "datetime", Decimal: "decimal", Fraction: "fraction"}
+_WRITTEN_AS_TEXT = {date: "date", datetime: "datetime", Decimal: "decimal", Fraction: "fraction"}
 _UNWRAPPED: dict[str, Callable[[str], Hashable]] = {
     "date": date.fromisoformat,
     "datetime": datetime.fromisoformat,
@@ -51,14 +54,17 @@ _UNWRAPPED: dict[str, Callable[[str], Hashable]] = {
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def written(release: "Release") -> str:
+def written(
+    mechanism: "Mechanism", guarantee: "Guarantee", raw: tuple[int, ...], counts: tuple[int, ...], about: About | None = None
+) -> str:
     """JSON text of a release of one variable."""
+    n = mechanism.space.n
     body = {
-        **written_description(release.mechanism, 1 if release.n is not None else 2, release.about),
-        "n": release.n,
-        "guarantee": written_guarantee(release.guarantee),
-        "raw": list(release.raw),
-        "counts": list(release.counts),
+        **written_description(mechanism, 1 if n is not None else 2, about),
+        "n": n,
+        "guarantee": written_guarantee(guarantee),
+        "raw": list(raw),
+        "counts": list(counts),
     }
     return json.dumps(body, indent=2, allow_nan=False)
 
@@ -68,7 +74,7 @@ def written_description(mechanism: "Mechanism", version: int, about: About | Non
     name, parameters = mechanism.described()
     return {
         "format": FORMAT,
-        "version": version if about is None else WITH_WORDS,
+        "version": version if about is None else _WITH_STATEMENTS if _has_statements(about) else _WITH_WORDS,
         **({} if about is None else {"about": written_about(about)}),
         "mechanism": name,
         "parameters": written_parameters(parameters),
@@ -100,10 +106,15 @@ def written_about(about: About) -> dict[str, Any]:
     return {**texts, "counting": _written_rule(rule) if isinstance(rule, CountingRule) else rule}
 
 
+def _has_statements(about: About) -> bool:
+    """Whether the counting rule says something for which the fourth version has no field."""
+    return isinstance(about.counting, CountingRule) and any(getattr(about.counting, name) for name in _STATEMENTS)
+
+
 def _written_rule(rule: CountingRule) -> dict[str, Any]:
-    names = {name: getattr(rule, name) for name in ("column", "privacy_id", "weight", "strict")}
+    stated = _STATEMENTS if any(getattr(rule, name) for name in _STATEMENTS) else ()
     return {
-        **names,
+        **{name: getattr(rule, name) for name in ("column", "privacy_id", "weight", "strict", *stated)},
         "nulls": written_label(rule.nulls),
         "other": written_label(rule.other),
         "na_values": [written_label(value) for value in rule.na_values],
@@ -142,9 +153,9 @@ def written_label(label: Hashable) -> Any:
         return str(label)
     if isinstance(label, float) and isfinite(label):
         return label
-    if type(label) in _WRAPPED:
+    if type(label) in _WRITTEN_AS_TEXT:
         text = label.isoformat() if isinstance(label, date) else str(label)
-        return {"type": _WRAPPED[type(label)], "value": text}
+        return {"type": _WRITTEN_AS_TEXT[type(label)], "value": text}
     raise InvalidInputError(
         f"a category label of type {type(label).__name__} cannot be written to JSON; use text, numbers, truth values or dates"
     )
@@ -152,7 +163,7 @@ def written_label(label: Hashable) -> Any:
 
 def _moderate(label: int) -> int:
     """A whole number, refused if it is longer than the numbers of a record are."""
-    if abs(label) > 10**limits.NUMBER_DIGITS:
+    if abs(label) >= LONG_NUMBER:
         raise InvalidInputError(f"a label that is a number must have at most {limits.NUMBER_DIGITS:,} digits; one has more")
     return label
 
@@ -167,7 +178,7 @@ def read(text: str | bytes) -> dict[str, Any]:
         from discreet.record.table_json import read_table
 
         return read_table(body)
-    check_fields(body, fields_of(body, _FIELDS), "a release")
+    check_fields(body, fields_of(body, _RELEASE_FIELDS), "a release")
     return {
         **read_description(body),
         "n": _records(body["n"], body["version"]),
@@ -178,18 +189,18 @@ def read(text: str | bytes) -> dict[str, Any]:
 
 def is_table(body: Mapping[str, Any]) -> bool:
     """Whether a record is that of a table, by its version; with words, by whether it has groups."""
-    return body["version"] == TABLE or (body["version"] == WITH_WORDS and "groups" in body)
+    return body["version"] == TABLE or (body["version"] >= _WITH_WORDS and "groups" in body)
 
 
 def fields_of(body: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
     """The fields that a record must have: these and, if its version has words, `about`."""
-    return (*names, "about") if body["version"] == WITH_WORDS else names
+    return (*names, "about") if body["version"] >= _WITH_WORDS else names
 
 
 def read_description(body: Mapping[str, Any]) -> dict[str, Any]:
     """What records of all versions have in common."""
     return {
-        "about": read_about(body["about"]) if body["version"] == WITH_WORDS else None,
+        "about": _about(body["about"], body["version"]) if body["version"] >= _WITH_WORDS else None,
         "mechanism": _text(body["mechanism"], "mechanism"),
         "parameters": read_parameters(body["parameters"]),
         "prior": read_prior(body["prior"]),
@@ -259,7 +270,7 @@ def read_integer(value: Any, name: str, where: str = "") -> int:
 
 
 def _records(value: Any, version: int) -> int | None:
-    if version == WITH_WORDS:
+    if version >= _WITH_WORDS:
         return None if value is None else read_integer(value, "n", ", or null where it is private")
     if version == 1:
         return read_integer(value, "n", " in a release of version 1, which is for a public n")
@@ -294,7 +305,7 @@ def read_parameters(value: Any, wrappers: int = limits.WRAPPERS) -> dict[str, An
 def _parameter(name: str, value: Any, wrappers: int) -> Any:
     if name == "options":
         return read_parameters(value, wrappers - 1)
-    if name in _EXACT:
+    if name in _EXACT_PARAMETERS:
         return read_number(value, name)
     if not isinstance(value, (str, bool, int)):
         raise InvalidInputError(f"parameter {name[:40]!r} must be text, a whole number or a truth value")
@@ -354,28 +365,42 @@ def _guarantee(value: Any) -> dict[str, Any]:
     for name in ("epsilon", "delta"):
         if not _DECIMAL.fullmatch(result[name]):
             raise InvalidInputError(f"the guarantee's {name} must be a number written as text, such as '0.5', or 'inf'")
-    exact = {name: float(result[name]) for name in ("epsilon", "delta")}
-    return {**result, **exact, "neighbours": check_relation(result["neighbours"])}
+    return {
+        **result,
+        **{name: _float(result[name], name) for name in ("epsilon", "delta")},
+        "neighbours": check_relation(result["neighbours"]),
+    }
 
 
-def read_about(value: Any) -> About:
+def _float(text: str, name: str) -> float:
+    """The float that a guarantee holds; refused if the text says another number, however near, than this float does."""
+    found = float(text)
+    if text != "inf" and (not isfinite(found) or Fraction(repr(found)) != Fraction(text)):
+        raise InvalidInputError(f"the guarantee's {name} has more digits than a record keeps, and would be taken for another number")
+    return found
+
+
+def _about(value: Any, version: int) -> About:
     """Words about a release as `written_about` wrote them, checked."""
     check_fields(value, (*TEXTS, "date", "software", "counting"), "about")
-    rule = value["counting"]
-    return About(**{**value, "counting": _rule(rule) if isinstance(rule, dict) else rule})
+    stated, rule = _STATEMENTS if version == _WITH_STATEMENTS else (), value["counting"]
+    if stated and not isinstance(rule, dict):
+        raise InvalidInputError(f"counting must be an object in a release of version {_WITH_STATEMENTS}")
+    return About(**{**value, "counting": _rule(rule, stated) if isinstance(rule, dict) else rule})
 
 
-def _rule(value: dict[str, Any]) -> CountingRule:
-    names = ("column", "privacy_id", "weight", "strict", "nulls", "other", "na_values", "mapping", "other_groups")
-    check_fields(value, names, "a counting rule")
-    if type(value["strict"]) is not bool or not all(isinstance(value[name], list) for name in names[-3:]):
+def _rule(value: dict[str, Any], stated: tuple[str, ...]) -> CountingRule:
+    check_fields(value, (*_RULE, *stated), "a counting rule")
+    if type(value["strict"]) is not bool or not all(isinstance(value[name], list) for name in ("na_values", "mapping", "other_groups")):
         raise InvalidInputError("a counting rule's strict must be a truth value, and na_values, mapping and other_groups lists")
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in (*value["mapping"], *value["other_groups"])):
         raise InvalidInputError("a counting rule's mapping and other_groups must be lists of pairs")
     if not isinstance(value["column"], str) or not all(isinstance(column, str) for column, _ in value["other_groups"]):
         raise InvalidInputError("a counting rule must name its columns by texts")
+    more: dict[str, Any] = {name: tuple(value[name]) if isinstance(value[name], list) else value[name] for name in stated}
     return CountingRule(
         **{name: value[name] for name in ("column", "privacy_id", "weight", "strict")},
+        **more,
         nulls=read_label(value["nulls"]),
         other=read_label(value["other"]),
         na_values=tuple(read_label(item) for item in value["na_values"]),

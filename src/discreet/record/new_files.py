@@ -60,17 +60,17 @@ def is_moved(partial: Path, place: Path) -> bool:
                 _write(place, lambda file: copyfileobj(content, file), S_IMODE(partial.stat().st_mode))
         except FileExistsError:
             return False
-    _sync_folder(place.parent)
+    sync_folder(place.parent)
     return True
 
 
 def put_over(partial: Path, place: Path) -> None:
     """Put the file in its place, over the one that is there: at any time, also after a crash, one of the two is there, and whole."""
     partial.replace(place)
-    _sync_folder(place.parent)
+    sync_folder(place.parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the name of a new file durable too, where folders can be synced."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""A table as a Parquet file: a row a cell, which any reader can open, and all else as JSON in the file's metadata (docs/release.md).
+"""A table as a Parquet file: a row a cell, which any reader opens, all else as JSON in the file's metadata (docs/reference/release.md).
 
 The columns are those of the groups, `category`, `raw` and `counts`. Rows are in the order of the groups, and in a group in that of the
 categories. Nothing is compressed, but for the dictionaries of labels and counts, so that a small file cannot stand for a huge one.
@@ -42,7 +42,7 @@ _KINDS: dict[str, tuple[type, pa.DataType]] = {
 }
 _JSON = "json"
 """A column whose labels are of several types, or of another one: each is written as JSON."""
-_ROWS = 1 << 18
+_PARQUET_ROWS_TOGETHER = 1 << 18
 """Rows that are written or compared together, where labels are short."""
 _TEXT = 1 << 26
 """Bytes of labels that are written or compared together."""
@@ -132,7 +132,7 @@ def _label_columns(groups: Groups, arrays: list[tuple[str, pa.Array]], categorie
 
 def _step(labels: list[_Labels]) -> int:
     """How many rows are looked at together."""
-    return max(1, min(_ROWS, _TEXT // max(column.widest for column in labels)))
+    return max(1, min(_PARQUET_ROWS_TOGETHER, _TEXT // max(column.widest for column in labels)))
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -305,7 +305,7 @@ def _groups(file: pq.ParquetFile, columns: list[_Column], categories: int, size:
     strides = [prod(column.count for column in columns[i + 1 :]) * categories for i in range(len(columns))]
     found: list[list[pa.Array]] = [[] for _ in columns]
     left = [size] * len(columns)
-    for start, stop, values in _batches(file, rows, _ROWS):
+    for start, stop, values in _batches(file, rows, _PARQUET_ROWS_TOGETHER):
         for i, (column, stride) in enumerate(zip(columns, strides, strict=True)):
             first = np.arange(-start % stride, min(stop, stride * column.count) - start, stride)
             labels, used = _plain(values[i].take(pa.array(first)), left[i])

@@ -10,19 +10,32 @@ _CODEC = (4, 1, 3, 4)
 """Where a codec stands, by the numbers of the fields: row groups, their columns, the metadata of each, its codec."""
 _VALUES = 1 << 22
 """Values in a footer, many times as many as those of the largest table."""
-_DEPTH = 20
-_TRUE, _FALSE, _BYTE, _SHORT, _INTEGER, _LONG, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
+_MOST_NESTED = 20
+(
+    _TRUE_TYPE,
+    _FALSE_TYPE,
+    _BYTE_TYPE,
+    _SHORT_TYPE,
+    _INTEGER_TYPE,
+    _LONG_TYPE,
+    _DOUBLE_TYPE,
+    _BINARY_TYPE,
+    _LIST_TYPE,
+    _SET_TYPE,
+    _MAP_TYPE,
+    _STRUCT_TYPE,
+) = range(1, 13)
 
 
 def codecs(footer: bytes) -> set[int]:
     """The numbers of all codecs in a footer, 0 for none; ValueError if these bytes are no footer, or too many values."""
-    walk = _Walk(footer)
+    walk = _FooterWalk(footer)
     walk.struct(())
     return walk.found
 
 
 @define
-class _Walk:
+class _FooterWalk:
     data: bytes
     place: int = 0
     values: int = 0
@@ -60,33 +73,33 @@ class _Walk:
                 number = written // 2 if written % 2 == 0 else -1
             if not 0 <= number < 1 << 15:  # other readers wrap these around, perhaps to the number of a codec
                 raise ValueError("a field of the footer has an impossible number")
-            if kind in (_TRUE, _FALSE):  # the value of such a field is its kind
+            if kind in (_TRUE_TYPE, _FALSE_TYPE):  # the value of such a field is its kind
                 self.count(path)
             else:
                 self.value(kind, (*path, number))
 
     def count(self, path: tuple[int, ...]) -> None:
         self.values += 1
-        if self.values > _VALUES or len(path) > _DEPTH:
+        if self.values > _VALUES or len(path) > _MOST_NESTED:
             raise ValueError("the footer has too many values, or too deep ones")
 
     def value(self, kind: int, path: tuple[int, ...]) -> None:
         self.count(path)
-        if kind in (_SHORT, _INTEGER, _LONG):
+        if kind in (_SHORT_TYPE, _INTEGER_TYPE, _LONG_TYPE):
             number = self.integer()
             if path == _CODEC:
                 self.found.add(number // 2 if number % 2 == 0 else -(number // 2) - 1)
-        elif kind in (_TRUE, _FALSE, _BYTE):
+        elif kind in (_TRUE_TYPE, _FALSE_TYPE, _BYTE_TYPE):
             self.skip(1)
-        elif kind == _DOUBLE:
+        elif kind == _DOUBLE_TYPE:
             self.skip(8)
-        elif kind == _BINARY:
+        elif kind == _BINARY_TYPE:
             self.skip(self.integer())
-        elif kind == _STRUCT:
+        elif kind == _STRUCT_TYPE:
             self.struct(path)
-        elif kind in (_LIST, _SET):
+        elif kind in (_LIST_TYPE, _SET_TYPE):
             self.list(path)
-        elif kind == _MAP:
+        elif kind == _MAP_TYPE:
             self.map(path)
         else:
             raise ValueError("a value of the footer is of no known kind")
@@ -95,7 +108,7 @@ class _Walk:
         size, kind = divmod(self.byte(), 16)
         size = self.integer() if size == 15 else size
         self.check_length(size)
-        inside = path if kind == _STRUCT else (*path, 0)
+        inside = path if kind == _STRUCT_TYPE else (*path, 0)
         for _ in range(size):
             self.value(kind, inside)
 

@@ -20,13 +20,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from discreet.inference.noise_aware import NoiseAware
-    from discreet.mechanisms import Mechanism
-    from discreet.mechanisms.laws import Progress
-    from discreet.record.table_release import TableRelease
+    from discreet import Mechanism, NoiseAware, TableRelease
+    from discreet.progress import Progress
 
 
-_SHOWN = 8
+_SHOWN_COUNTS = 8
 """Counts that a repr shows before it is cut."""
 
 
@@ -85,8 +83,8 @@ class Release:
     # --- JSON ---------------------------------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """The record as JSON, which `from_json` reads back exactly; docs/release.md describes it."""
-        return json.written(self)
+        """The record as JSON, which `from_json` reads back exactly; docs/reference/release.md describes it."""
+        return json.written(self.mechanism, self.guarantee, self.raw, self.counts, self.about)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Release":
@@ -120,7 +118,7 @@ class Release:
     # --- for people ---------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        counts = ", ".join(str(c) for c in self.counts[:_SHOWN]) + (", ..." if len(self.counts) > _SHOWN else "")
+        counts = ", ".join(str(c) for c in self.counts[:_SHOWN_COUNTS]) + (", ..." if len(self.counts) > _SHOWN_COUNTS else "")
         return f"Release({self.mechanism.title}, {_size(self.n)}, counts=({counts}), {self.guarantee})"
 
     def _repr_html_(self) -> str:
@@ -167,7 +165,10 @@ def _read_release(found: Mapping[str, Any]) -> Release:
     if any(getattr(mechanism, name) != value for name, value in (layout or {}).items()):
         raise InvalidInputError("impossible and priors must be in the order of the groups, with their labels as they are declared")
     made = Release if layout is None else TableRelease
-    release = made(mechanism, Guarantee(**found["guarantee"]), found["raw"], found["counts"], found["about"])
+    stated = Guarantee(**found["guarantee"])
+    if stated.basis == "proof":
+        stated = replace(stated, theorem=mechanism.claim.theorem)
+    release = made(mechanism, stated, found["raw"], found["counts"], found["about"])
     _check_consistent(release)
     return release
 

@@ -1,4 +1,4 @@
-"""The written form of a table: JSON, version 3, and the header that stands in a Parquet file beside its cells (docs/release.md)."""
+"""The written form of a table: JSON, version 3, and the header in a Parquet file beside its cells (docs/reference/release.md)."""
 
 import json
 from collections.abc import Hashable, Mapping
@@ -29,12 +29,12 @@ from discreet.record.json import (
 )
 
 if TYPE_CHECKING:
-    from discreet.mechanisms.lattice import LatticeGeometric
+    from discreet import LatticeGeometric
     from discreet.record.table_release import TableRelease
 
 HEADER = ("format", "version", "mechanism", "parameters", "prior", "n", "groups", "impossible", "shares", "priors", "guarantee")
 """What a record of a table says beside its cells."""
-_FIELDS = (*HEADER, "raw", "counts")
+_TABLE_FIELDS = (*HEADER, "raw", "counts")
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -44,7 +44,7 @@ def written_table(release: "TableRelease") -> str:
     """JSON text of a table; InvalidInputError, before anything large is made, if it has more cells than a text is read for."""
     cells, size = release.cells, release.cells.shape[0] * release.cells.shape[1]
     if size > limits.RECORD_CELLS:
-        raise InvalidInputError(f"a table of {size:,} cells is too large for JSON (at most {limits.RECORD_CELLS:,}); {_PARQUET}")
+        raise InvalidInputError(f"a table of {size:,} cells is too large for JSON (at most {limits.RECORD_CELLS:,}); {_PARQUET_INSTEAD}")
     groups = [
         {"column": name, "labels": [written_label(label) for label in labels]}
         for name, labels in zip(cells.groups.columns, cells.groups.labels, strict=True)
@@ -53,11 +53,11 @@ def written_table(release: "TableRelease") -> str:
     body = header(release.mechanism, release.guarantee, n, groups, release.about)
     text = json.dumps({**body, "raw": release.raw.tolist(), "counts": release.counts.tolist()}, indent=2, allow_nan=False)
     if len(text) > limits.RECORD_CHARACTERS:
-        raise InvalidInputError(f"the labels of this table are too long for JSON; {_PARQUET}")
+        raise InvalidInputError(f"the labels of this table are too long for JSON; {_PARQUET_INSTEAD}")
     return text
 
 
-_PARQUET = "write it with release.to_parquet('release.parquet')"
+_PARQUET_INSTEAD = "write it with release.to_parquet('release.parquet')"
 
 
 def header(mechanism: Any, guarantee: Guarantee, n: Any, groups: list[dict[str, Any]], about: About | None = None) -> dict[str, Any]:
@@ -99,11 +99,11 @@ def json_can_hold(groups: Groups, size: int) -> bool:
 
 def labels_fit_text(groups: Groups) -> bool:
     """Whether JSON holds the labels of these groups: a quarter of a record is theirs, and half is left to what `check_header` measures."""
-    written = (len(json.dumps(written_label(label))) + _LINE for labels in groups.labels for label in labels)
+    written = (len(json.dumps(written_label(label))) + _LABEL_LINE for labels in groups.labels for label in labels)
     return sum(written) <= limits.RECORD_CHARACTERS // 4
 
 
-_LINE = 10
+_LABEL_LINE = 10
 """Characters that a label's line has beside it."""
 
 
@@ -112,7 +112,7 @@ _LINE = 10
 
 def read_table(body: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a table's record."""
-    check_fields(body, fields_of(body, _FIELDS), "a release of a table")
+    check_fields(body, fields_of(body, _TABLE_FIELDS), "a release of a table")
     groups = _groups(body["groups"])
     cells = len(groups) * len(read_prior(body["prior"]).categories)
     if cells > limits.RECORD_CELLS:

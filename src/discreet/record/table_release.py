@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from discreet.inference.tables.posterior import TablePosterior
+    from discreet import TablePosterior
     from discreet.model.cells import Cells
     from discreet.model.tables import TableSpace
 
@@ -116,7 +116,7 @@ class TableRelease(Release):
         return written_table(self)
 
     def to_parquet(self, path: "str | Path") -> None:
-        """Write the record to a new Parquet file, which `Release.from_parquet` reads back exactly; docs/release.md describes it.
+        """Write the record to a new Parquet file, which `Release.from_parquet` reads back exactly; docs/reference/release.md describes it.
 
         It has a row for each cell: the columns of the groups, `category`, `raw` and `counts`. All else is JSON in the file's metadata. The
         file is there as a whole or not at all, and no file is overwritten.

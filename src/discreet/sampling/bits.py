@@ -1,7 +1,6 @@
-"""Random bits, the only randomness a release ever uses, and exact uniform integers made of them (docs/exactness.md)."""
+"""Random bits, the only randomness a release ever uses, and exact uniform integers made of them (docs/proofs/exactness.md)."""
 
 import os
-import struct
 from hashlib import blake2b
 from typing import Protocol
 
@@ -123,13 +122,6 @@ def take_octets(source: BitSource, size: int) -> bytes:
     if not isinstance(data, bytes) or len(data) != size:
         raise EntropyError("the bit source returned something other than as many bytes as were asked for; nothing was released")
     return data
-
-
-def take_words(source: BitSource, count: int, bits: int = 64) -> tuple[int, ...]:
-    """`count` uniform integers of 64 bits each, from one call of the source; or, for tests, of fewer bits, from a call for each."""
-    if bits != 64:
-        return tuple(take(source, bits) for _ in range(count))
-    return struct.unpack(f">{count}Q", take_octets(source, 8 * count))
 
 
 def uniform(source: BitSource, bound: int) -> int:

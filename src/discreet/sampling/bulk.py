@@ -1,4 +1,8 @@
-"""Exact noise in bulk: the same laws and tables as one draw has, compared with arrays of words (docs/exactness.md).
+"""Exact noise in arrays, of one draw or of millions: tables compared with arrays of words (docs/proofs/exactness.md).
+
+A Python integer takes time that depends on its value: those from -5 to 256 are kept, others are made. So noise is never one. It is drawn
+and added in 64-bit words, and only the outcome is converted. (A word that its table leaves open, with probability below 2^-54, is settled
+in Python integers.)
 
 This is the one module of the samplers that uses numpy, and it uses integers alone: no float array, no division that makes one, and no
 random numbers of numpy's. Tables and words are both unsigned 64-bit integers, because numpy compares unsigned with signed ones as floats.
@@ -11,14 +15,14 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InternalError, TooLargeError
-from discreet.sampling.bits import BitSource, take_octets, take_words
+from discreet.errors import InternalError
+from discreet.sampling.bits import BitSource, take, take_octets
 from discreet.sampling.inversion import Inversion
 from discreet.sampling.lattice_total import accepts, mode
 from discreet.sampling.noise import (
     NoiseLaw,
+    check_fits,
     discrete_laplace_law,
-    fits_arrays,
     floored_laplace_law,
     geometric_law,
     rounded_laplace_law,
@@ -30,49 +34,48 @@ Integers = NDArray[np.int64]
 CHUNK = 1 << 15
 """Words that are worked on at a time: they fit a processor's cache, and memory beyond the result does not grow with it."""
 
-_LARGEST = 2**62
+_SENT_WORD, _HELD_WORD = np.dtype(">u8"), np.dtype(np.uint64)
+"""Words as the source gives them, the first byte being the highest, and as they are compared."""
+
+_LARGEST_SUM = 2**62
+"""Noise that is added up is at most this: it fits a 64-bit integer, and so does a count added to it."""
 
 DENSE = 32
 """Places for each that is chosen, up to which a byte is kept for every place; where there are more, few are drawn twice."""
 
 
 def geometric_array(source: BitSource, scale: Fraction, size: int) -> Integers:
-    """Independent draws of `geometric`; TooLargeError for a scale whose noise does not fit arrays."""
-    _check(scale, 1)
+    """Independent draws of G >= 0 with P(G = t) = (1 - e^{-1/scale}) e^{-t/scale}; TooLargeError for a scale that does not fit arrays."""
+    check_fits(scale)
     return draw_array(source, geometric_law(scale), size)
 
 
 def discrete_laplace_array(source: BitSource, scale: Fraction, size: int) -> Integers:
-    """Independent draws of `discrete_laplace`, the two-sided geometric law; TooLargeError as for `geometric_array`."""
-    _check(scale, 1)
+    """Independent draws of Z with P(Z = z) ∝ e^{-|z|/scale}, the two-sided geometric law; TooLargeError as for `geometric_array`."""
+    check_fits(scale)
     return draw_array(source, discrete_laplace_law(scale), size)
 
 
 def floored_laplace_array(source: BitSource, scale: Fraction, size: int) -> Integers:
-    """Independent draws of `floored_laplace`; TooLargeError as for `geometric_array`."""
-    _check(scale, 1)
+    """Independent draws of the floor of a Laplace variable; TooLargeError as for `geometric_array`."""
+    check_fits(scale)
     return draw_array(source, floored_laplace_law(scale), size)
 
 
 def rounded_laplace_array(source: BitSource, scale: Fraction, size: int) -> Integers:
-    """Independent draws of `rounded_laplace`; TooLargeError as for `geometric_array`."""
-    _check(scale, 1)
+    """Independent draws of a Laplace variable rounded to the nearest integer; TooLargeError as for `geometric_array`."""
+    check_fits(scale)
     return draw_array(source, rounded_laplace_law(scale), size)
-
-
-def _check(scale: Fraction, cells: int) -> None:
-    if not fits_arrays(scale, cells):
-        raise TooLargeError("noise of so large a scale does not fit arrays of integers; raise epsilon, or draw one by one")
 
 
 # --- words and tables ---------------------------------------------------------------------------------------------------
 
 
 def _words(source: BitSource, count: int, bits: int) -> Words:
-    """Uniform words, the same that single draws take; for tests, of a few bits only."""
+    """Uniform words of 64 bits; or, for tests, of fewer, from a call of the source for each."""
     if bits == 64:
-        return np.frombuffer(take_octets(source, 8 * count), dtype=np.dtype(">u8")).astype(np.uint64)
-    return np.array(take_words(source, count, bits), dtype=np.uint64)
+        return np.frombuffer(take_octets(source, 8 * count), dtype=_SENT_WORD).astype(_HELD_WORD)
+    return np.array([take(source, bits) for _ in range(count)], dtype=np.uint64)
 
 
 @lru_cache(maxsize=256)
@@ -83,10 +86,10 @@ def _table(law: Inversion) -> tuple[Words, Words]:
 def located(source: BitSource, law: Inversion, words: Words, most: int) -> Integers:
     """The integers that the words stand for, in one search of the whole table; words that it leaves open are settled one by one."""
     high, low = _table(law)
-    if not high.dtype == low.dtype == words.dtype == np.uint64:
+    if not high.dtype == low.dtype == words.dtype == _HELD_WORD:
         raise InternalError("a table and the words compared with it must be of one type; nothing was released")
-    index = np.searchsorted(high, words, side="right")
-    for place in np.flatnonzero(words >= low.take(index)).tolist():
+    index = high.searchsorted(words, side="right")
+    for place in (words >= low.take(index)).nonzero()[0].tolist():
         found = law.settle(int(index[place]), int(words[place]), source)
         if found > most:
             raise InternalError("noise was found beyond the largest integer of an array; nothing was released")
@@ -94,17 +97,18 @@ def located(source: BitSource, law: Inversion, words: Words, most: int) -> Integ
     return index.astype(np.int64, copy=False)
 
 
+_NONE: Integers = np.zeros(0, dtype=np.int64)
+
+
 def _values(source: BitSource, law: NoiseLaw, count: int, cells: int) -> Integers:
     """One chunk of draws, of which so many are safe to add up; each part of the law takes a word for every draw."""
-    mask, shift = np.uint64(law.mask), np.uint64(law.bits - 1)
-    sign = np.zeros(0, dtype=np.int64)
-    size = np.zeros(count, dtype=np.int64)
+    mask, sign, size = np.uint64(law.mask), _NONE, _NONE
     for number, (place, part) in enumerate(law.parts):
         words = _words(source, count, law.bits)
         if number == 0 and law.signed:
-            sign = (words >> shift).astype(np.int64)
-        digit = located(source, part, words & mask, _LARGEST // (place * cells))
-        size += digit * np.int64(place) if place > 1 else digit
+            sign = (words >> np.uint64(law.bits - 1)).view(np.int64)
+        digit = located(source, part, words & mask, _LARGEST_SUM // (place * cells))
+        size = digit if number == 0 else size + digit * np.int64(place)
     if law.gate is not None:
         size += 1
         size *= located(source, law.gate, _words(source, count, law.bits) & mask, 1)
@@ -117,6 +121,8 @@ def _values(source: BitSource, law: NoiseLaw, count: int, cells: int) -> Integer
 
 def draw_array(source: BitSource, law: NoiseLaw, size: int, cells: int = 1) -> Integers:
     """Independent draws of a law whose values fit; sums of `cells` of them do as well."""
+    if size <= CHUNK:
+        return _values(source, law, size, cells)
     result = np.empty(size, dtype=np.int64)
     for start in range(0, size, CHUNK):
         stop = min(size, start + CHUNK)
@@ -126,17 +132,38 @@ def draw_array(source: BitSource, law: NoiseLaw, size: int, cells: int = 1) -> I
 
 # --- noise that adds up to zero -----------------------------------------------------------------------------------------
 
+ATTEMPTED = 1024
+"""Categories up to which whole vectors are attempted: at most 2 sqrt(k) times on average. By way of the total it is twice at most."""
+
+
+def lattice_noise(source: BitSource, k: int, epsilon: Fraction) -> Integers:
+    """One draw of k integers that add up to 0, with probability proportional to exp(-ε/2 Σ|d_i|): the law of LatticeGeometric."""
+    return lattice_array(source, k, epsilon, 1)[0] if k <= ATTEMPTED else wide_lattice_array(source, k, epsilon)
+
+
+@lru_cache(maxsize=64)
+def _lattice_laws(k: int, numerator: int, denominator: int) -> tuple[NoiseLaw, ...]:
+    """The laws that noise of k categories is drawn by, sought as `law_of` seeks them: of the pair, or of the cells and of their bound."""
+    scale = Fraction(denominator, numerator) * (1 if k == 2 else 2)
+    check_fits(scale, 1 if k == 2 else k)
+    return (discrete_laplace_law(scale),) if k == 2 else (discrete_laplace_law(scale), geometric_law(scale))
+
 
 def lattice_array(source: BitSource, k: int, epsilon: Fraction, blocks: int) -> Integers:
     """Independent draws of `lattice_noise`, a row for each block: for tables of many groups with the same few categories.
 
-    Attempts are independent and alike, and those that are kept are returned in the order they were made in.
+    Two categories have (Z, -Z) for a two-sided geometric Z of slope ε. With more, k - 1 two-sided geometrics of slope ε/2 and what makes
+    their sum 0 are kept if and only if one geometric of the same slope is at least as large as that rest. Whether an attempt is kept says
+    nothing about which vector is kept, and every attempt takes as many words. Attempts are independent and alike, and those that are kept
+    are returned in the order they were made in.
     """
     if k == 2:
-        noise = discrete_laplace_array(source, 1 / epsilon, blocks)
-        return np.stack([noise, -noise], axis=1)
-    _check(2 / epsilon, k)
-    cells, bound = discrete_laplace_law(2 / epsilon), geometric_law(2 / epsilon)
+        (law,) = _lattice_laws(k, epsilon.numerator, epsilon.denominator)
+        pairs = np.empty((blocks, 2), dtype=np.int64)
+        pairs[:, 0] = noise = draw_array(source, law, blocks)
+        np.negative(noise, out=pairs[:, 1])
+        return pairs
+    cells, bound = _lattice_laws(k, epsilon.numerator, epsilon.denominator)
     result, kept = np.empty((blocks, k), dtype=np.int64), 0
     while kept < blocks:
         attempts = max(1, min(CHUNK // k, 2 * (1 + isqrt(k)) * (blocks - kept)))
@@ -151,7 +178,7 @@ def lattice_array(source: BitSource, k: int, epsilon: Fraction, blocks: int) -> 
 
 def wide_lattice_array(source: BitSource, k: int, epsilon: Fraction) -> Integers:
     """One draw of `lattice_noise` for many categories, by way of the total."""
-    _check(2 / epsilon, k)
+    check_fits(2 / epsilon, k)
     law, peak = geometric_law(2 / epsilon), mode(k, epsilon)
     while True:
         gains = draw_array(source, law, k, k)

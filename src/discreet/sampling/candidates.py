@@ -10,7 +10,7 @@ from discreet.sampling.domination import Target, even_weights
 from discreet.sampling.many_categories import Mixture, check_size, most_megabytes
 from discreet.sampling.two_categories import Envelope
 
-_SECONDS_BEGUN, _SECONDS_A_MEGABYTE = 0.1, 0.05
+_SECONDS_A_DRAW, _SECONDS_A_MEGABYTE = 0.1, 0.05
 """Five times or more of what draws for the worst data were measured to take on a machine of two cores (`python -m benchmarks steady`)."""
 
 
@@ -35,4 +35,4 @@ def check_drawable(prior: tuple[Fraction, ...], n: int) -> None:
 
 def most_seconds(prior: tuple[Fraction, ...], n: int) -> float:
     """More than building a sampler and drawing from it takes as a rule, whatever the data. With two categories it does not grow with n."""
-    return 0.0 if len(prior) == 2 else _SECONDS_BEGUN + _SECONDS_A_MEGABYTE * most_megabytes(prior, n)
+    return 0.0 if len(prior) == 2 else _SECONDS_A_DRAW + _SECONDS_A_MEGABYTE * most_megabytes(prior, n)

@@ -1,6 +1,6 @@
 """Exact coins of any computable real probability: a lazily drawn uniform number is compared with ever tighter enclosures.
 
-The proof is in docs/exactness.md. All comparisons are between integers.
+The proof is in docs/proofs/exactness.md. All comparisons are between integers.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +16,7 @@ WORD = 64
 
 _MOST_PRECISION = 1 << 17
 
-_FINEST = 1 << 18
+_FINEST_BITS = 1 << 18
 """Bits beyond which the ends of an enclosure are rounded outwards: written out, e^{-10^15} would fill any memory with zeros."""
 
 
@@ -59,8 +59,8 @@ class LazyUniform:
         """
         for enclosure in enclosures:
             low, high, exponent = endpoints(enclosure)
-            if exponent < -_FINEST:
-                low, high, exponent = low >> -_FINEST - exponent, -(-high >> -_FINEST - exponent), -_FINEST
+            if exponent < -_FINEST_BITS:
+                low, high, exponent = low >> -_FINEST_BITS - exponent, -(-high >> -_FINEST_BITS - exponent), -_FINEST_BITS
             shift = max(0, -exponent)
             low, high, unit = low << (exponent + shift), high << (exponent + shift), 1 << shift  # the number lies in [low, high] / unit
             if low > unit or high < 0:

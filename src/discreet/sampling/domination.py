@@ -6,7 +6,7 @@ numbers M. Which weights are *good* is left to floating point, here or by whoeve
 everywhere from the nearest candidate on.
 
 The powers are chosen so that weights exist whose sum is nowhere more than `MOST_EXCESS` times g (where g is above e^-depth), which
-docs/exactness.md proves for every c and every depth. As the sum is compared with g point by point, that holds for any data.
+docs/proofs/exactness.md proves for every c and every depth. As the sum is compared with g point by point, that holds for any data.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from discreet.errors import InternalError
 from discreet.numerics.balls import working_precision
 
 MOST_EXCESS = 17.0
-"""2e^t + 2 + 4/(1 - e^-t) with t = `_LIFT`, which is 15.5, and 1 for the exponential that holds D = 0: docs/exactness.md."""
+"""2e^t + 2 + 4/(1 - e^-t) with t = `_LIFT`, which is 15.5, and 1 for the exponential that holds D = 0: docs/proofs/exactness.md."""
 
 FLOOR = 7.0
 """The constant term may hold e^-7, a thousandth, of the mass of r = x alone."""
@@ -28,12 +28,12 @@ FLOOR = 7.0
 _LIFT = 0.5
 """ln of how far above g an exponential may be where it is nearest to it. From ½ on whole numbers M are close enough to each other."""
 
-_FAR = 40.0  # from here on e^-D is below 2^-57 and g is flat
+_FLAT_FROM = 40.0  # from here on e^-D is below 2^-57 and g is flat
 _BEND = 0.004  # how far ln g may leave its chord between neighbouring points of the grid
-_PRECISION = 96
+_HEIGHT_BITS = 96
 _DOUBLINGS = 6  # a power 64 times the highest that is needed follows g to where it has fallen by a twentieth
 _SEPARATED = 12.0  # at the nearest candidate the last exponential is e^-12 of g, so that it can hold the mass of r = x alone
-_HALVINGS = 80
+_HEIGHT_HALVINGS = 80
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def plan(rate: arb, nearest: arb, log_candidates: float) -> Target:
     first = first if arb(first) <= nearest.lower() else nextafter(first, 0.0)
     depth = log_candidates + FLOOR
     height = depth / c
-    last = max(first, min(_FAR, -log1p(-height * height)) if height < 1.0 else _FAR)
+    last = max(first, min(_FLAT_FROM, -log1p(-height * height)) if height < 1.0 else _FLAT_FROM)
     grid = [first]
     while grid[-1] < last:
         grid.append(min(last, grid[-1] + _step(c, grid[-1])))
@@ -126,7 +126,7 @@ def _highest_power(c: float, distance: float) -> float:
     high = 2.0 * low + 2.0
     while not too_high(high):
         low, high = high, 2.0 * high
-    for _ in range(_HALVINGS):
+    for _ in range(_HEIGHT_HALVINGS):
         middle = (low + high) / 2.0
         low, high = (low, middle) if too_high(middle) else (middle, high)
     return low
@@ -138,7 +138,7 @@ def _reach(c: float, depth: float, power: int) -> float:
     top = _height(c, power, high) - _LIFT
     if top <= 0.0:
         return 0.0
-    for _ in range(_HALVINGS):
+    for _ in range(_HEIGHT_HALVINGS):
         middle = (low + high) / 2.0
         low, high = (low, middle) if _height(c, power, middle) >= top else (middle, high)
     return high
@@ -150,7 +150,7 @@ def _reach(c: float, depth: float, power: int) -> float:
 def even_weights(target: Target) -> list[float]:
     """Logarithms of weights with which the `sparse` exponentials all come equally close to g: -inf for the others.
 
-    Up to a common factor their sum is nowhere more than `MOST_EXCESS` times g (docs/exactness.md).
+    Up to a common factor their sum is nowhere more than `MOST_EXCESS` times g (docs/proofs/exactness.md).
     """
     c = float(target.rate.mid())
     points = [0.0, *target.grid]
@@ -165,8 +165,8 @@ def even_weights(target: Target) -> list[float]:
 
 
 def certify(target: Target, log_weights: Sequence[float], scale: int) -> list[int]:
-    """Whole numbers w_M with Σ_M w_M e^{-MD} >= 2^scale g(D) at D = 0 and for every D >= grid[0]. The proof is in docs/exactness.md."""
-    with working_precision(_PRECISION + target.powers[-1].bit_length()):
+    """Whole numbers w_M with Σ_M w_M e^{-MD} >= 2^scale g(D) at D = 0 and for every D >= grid[0]. Proof: docs/proofs/exactness.md."""
+    with working_precision(_HEIGHT_BITS + target.powers[-1].bit_length()):
         weights = [arb(w).exp() if w > float("-inf") else arb(0) for w in log_weights]
         excess = _deficit(target, weights).exp() * arb(2) ** scale
         return [_ceiling(excess * w) for w in weights]

@@ -1,12 +1,11 @@
-"""Certified inversion: an integer drawn by comparing one uniform word with a table of its law (the proof is in docs/exactness.md).
+"""Certified inversion: an integer drawn by comparing one uniform word with a table of its law (the proof is in docs/proofs/exactness.md).
 
 A law on 0, 1, 2, … has the boundaries c_j = P(X < j), j = 1, 2, …. With U uniform in [0, 1), the number of boundaries that are at or below
 U has that law. A word of U's first bits decides it by comparison with integers, computed once from enclosures of the boundaries. The few
 words that hold a boundary are extended by further bits and compared with the boundaries themselves, in ball arithmetic.
 """
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from itertools import accumulate
 
@@ -41,15 +40,6 @@ class Inversion:
     """Of boundary j + 1 in place j: a word that is this or more is at or above it for certain. Padded by what no word reaches."""
     low: tuple[int, ...]
     """Of boundary j + 1 in place j: a word that is less is below it for certain. It has one boundary more than `high`."""
-
-    def locate(self, words: Iterable[int], source: BitSource) -> list[int]:
-        """The integers that these words stand for; further bits are taken from the source only for a word that holds a boundary."""
-        high, low = self.high, self.low
-        found = []
-        for word in words:
-            index = bisect_right(high, word)
-            found.append(index if word < low[index] else self.settle(index, word, source))
-        return found
 
     def settle(self, index: int, word: int, source: BitSource) -> int:
         """The integer for a word that the table leaves open, given that boundary `index` is at or below it for certain.

@@ -1,4 +1,4 @@
-"""The total of lattice noise with many categories: how a proposed total is accepted (docs/exactness.md).
+"""The total of lattice noise with many categories: how a proposed total is accepted (docs/proofs/exactness.md).
 
 Lattice noise is G - G' for two independent uniform compositions of one total S, P(S) ∝ e^{-εS} C(S+k-1, k-1)². That is the *square* of the
 negative binomial law NB(S) ∝ e^{-εS/2} C(S+k-1, k-1), the law of a sum of k geometrics of scale 2/ε. So k geometrics with sum S are kept

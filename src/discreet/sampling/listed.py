@@ -2,7 +2,7 @@
 
 Every weight lies in an interval of whole numbers, of one width for all, that somebody else has proved. Laid end to end, the upper ends
 are a line of whole numbers. A uniform point of the line falls to a candidate; below that candidate's lower end it is accepted at
-once, and in the small rest by a coin whose probability is enclosed in ball arithmetic. The proof is in docs/exactness.md.
+once, and in the small rest by a coin whose probability is enclosed in ball arithmetic. The proof is in docs/proofs/exactness.md.
 """
 
 from bisect import bisect_right
@@ -16,7 +16,7 @@ from discreet.sampling.bits import BitSource, take
 from discreet.sampling.coins import bernoulli, ladder
 from discreet.sampling.weights import Weights
 
-_WORD = 64
+_WORD_BITS = 64
 
 
 class WholeNumbers(Protocol):
@@ -40,7 +40,7 @@ class Listed(CandidateSampler):
         ends: WholeNumbers,
         width: int,
         scale: int,
-        word: int = _WORD,
+        word: int = _WORD_BITS,
     ) -> None:
         """The weight of candidate(i), in units of 2^-scale, lies between high_i - width and high_i; ends[i] is high_0 + ... + high_i.
 

@@ -8,7 +8,7 @@ the first by `domination` (M = 0 and a few whole numbers), the second by integer
 to nothing: there the term M = 0 is raised instead. The right side is a mixture of product forms.
 Convolving the tables two by two gives a tree that knows, for every group of categories and every number of records, an upper bound of
 the mass; a candidate is drawn by splitting the n records down that tree, and accepted with probability weight / bound. Where a node
-claims more than its parts (it is rounded up), the surplus is drawn as "start again". The proof is in docs/exactness.md.
+claims more than its parts (it is rounded up), the surplus is drawn as "start again". The proof is in docs/proofs/exactness.md.
 """
 
 from bisect import bisect_left, bisect_right
@@ -29,8 +29,8 @@ from discreet.numerics.balls import gap_ball, working_precision
 from discreet.sampling.attempts import CandidateSampler
 from discreet.sampling.bits import BitSource, uniform
 from discreet.sampling.coins import bernoulli, endpoints, ladder
+from discreet.sampling.compositions import composition
 from discreet.sampling.domination import FLOOR, Target, certify, even_weights, plan, slowest_powers
-from discreet.sampling.lattice import composition
 from discreet.sampling.weights import Weights
 
 _SPARE_BITS = 40
@@ -42,7 +42,7 @@ _CUT_BITS = 12
 _ENTRY_BYTES = 64
 """Of an entry, beside its digits: the list's pointer, the Python object and FLINT's header."""
 
-_ROUNDED = 2
+_AFFINITY_UNITS = 2
 """An entry of `affinities` is above the true value by at most this many units."""
 
 
@@ -50,7 +50,7 @@ class Mixture(CandidateSampler):
     """An exact sampler for one dataset with three categories or more."""
 
     least_acceptance: ClassVar[Fraction] = Fraction(1, 18)
-    """No dataset, prior, n or rate has a lower one: 17 by the choice of powers, and rounding. The proof is in docs/exactness.md."""
+    """No dataset, prior, n or rate has a lower one: 17 by the choice of powers, and rounding. The proof is in docs/proofs/exactness.md."""
 
     def __init__(
         self,
@@ -159,14 +159,14 @@ class Mixture(CandidateSampler):
         return chain([quick] if quick.is_finite() else [], exact)
 
     def _table_weight(self, candidate: tuple[int, ...]) -> arb:
-        """Enclosure of the weight from the tables of affinities, which are right to `_ROUNDED` units; not a number beyond them."""
+        """Enclosure of the weight from the tables of affinities, which are right to `_AFFINITY_UNITS` units; not a number beyond them."""
         affinity, unit = arb(1), arb(2) ** -self._bits
         for table, x, r in zip(self._tables, self._counts, candidate, strict=True):
             if r != x:
                 entry = table[r]
                 if not entry:
                     return arb("nan")
-                affinity *= (arb(entry) * unit).union(arb(entry - _ROUNDED) * unit)
+                affinity *= (arb(entry) * unit).union(arb(entry - _AFFINITY_UNITS) * unit)
         return (-self.weight.rate() * (1 - affinity).sqrt()).exp()
 
 

@@ -1,21 +1,20 @@
-"""Exact geometric and Laplace noise of any rational scale, by certified inversion (the proofs are in docs/exactness.md).
+"""The laws of exact geometric and Laplace noise, as tables for certified inversion (the proofs are in docs/proofs/exactness.md).
 
 Every law here is a geometric one with a sign, a gap at 0 or both. A geometric variable whose table would be long, because its scale is
 large, is put together from digits, which are independent; so no table grows with the scale. A draw takes a number of words that depends
-on the scale alone.
+on the scale alone. `sampling.bulk` draws.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache, partial
-from math import ceil
+from math import ceil, isqrt
 
 from attrs import field, frozen
 from flint import arb
 
-from discreet.errors import InternalError
+from discreet.errors import InternalError, TooLargeError
 from discreet.numerics.balls import ball
-from discreet.sampling.bits import BitSource, take_words
 from discreet.sampling.inversion import LONGEST, Inversion, inversion
 
 WORD = 64
@@ -24,12 +23,9 @@ WORD = 64
 DIGIT = 8
 """Binary digits, at most, that are drawn together by one table."""
 
-FEW = 12
-"""Draws up to which a loop is quicker than arrays are."""
-
-ROOM = 2**50
-"""Sums of noise, in units of its scale, up to which arrays of 64-bit integers are used: 2^12 times this much fits them, and noise is
-beyond 2^12 times its scale with probability below 2^-5900."""
+ROOM = 2**56
+"""The largest scale of noise, times the number of draws that are added up: 2^6 times this much fits arrays of 64-bit integers. A draw is
+beyond 2^6 times its scale with probability below 2^-90. It then raises, whatever the data are."""
 
 
 @frozen(repr=False, eq=False)
@@ -57,32 +53,6 @@ class NoiseLaw:
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "words", len(self.parts) + (self.gate is not None))
         object.__setattr__(self, "mask", (1 << self.bits - 1) - 1)
-
-    def values(self, words: Sequence[int], source: BitSource) -> list[int]:
-        """The noise that words stand for: those of all draws' first parts come first, then those of the second, and so on.
-
-        A word that its table leaves open is extended from the source.
-        """
-        count = len(words) // self.words
-        rest = [word & self.mask for word in words]
-        sizes = self.parts[0][1].locate(rest[:count], source)
-        for number, (place, law) in enumerate(self.parts[1:], 1):
-            digits = law.locate(rest[number * count : (number + 1) * count], source)
-            sizes = [size + place * digit for size, digit in zip(sizes, digits, strict=True)]
-        if self.gate is not None:
-            sizes = [gate * (1 + size) for gate, size in zip(self.gate.locate(rest[-count:], source), sizes, strict=True)]
-        if not self.signed:
-            return sizes
-        signs = [word >> self.bits - 1 for word in words[:count]]
-        return [(size ^ -sign) + sign * self.zero for size, sign in zip(sizes, signs, strict=True)]
-
-    def draws(self, source: BitSource, count: int) -> list[int]:
-        """Independent exact draws, in a loop."""
-        return self.values(take_words(source, count * self.words, self.bits), source)
-
-    def draw(self, source: BitSource) -> int:
-        """One exact draw."""
-        return self.draws(source, 1)[0]
 
 
 # --- the laws, by their boundaries --------------------------------------------------------------------------------------
@@ -167,54 +137,19 @@ def rounded_laplace_law(scale: Fraction, bits: int = WORD) -> NoiseLaw:
     return law_of("rounded", scale.numerator, scale.denominator, bits)
 
 
-# --- draws --------------------------------------------------------------------------------------------------------------
+_SECONDS_A_WORD = 0.5e-6
+"""Four times or more of what noise, report and record were measured to take for each word, on a machine of two cores."""
 
 
-def geometric(source: BitSource, scale: Fraction) -> int:
-    """G >= 0 with P(G = t) = (1 - e^{-1/scale}) e^{-t/scale}, exactly."""
-    return geometric_law(scale).draw(source)
+def noise_seconds(scale: Fraction, cells: int, together: int = 1) -> float:
+    """More than noise for so many cells, its report and its record take as a rule: by public numbers alone.
+
+    Blocks of `together` cells whose noise adds up to 0 are attempted some sqrt(together) times.
+    """
+    return _SECONDS_A_WORD * cells * (1 + isqrt(together)) * discrete_laplace_law(scale).words
 
 
-def discrete_laplace(source: BitSource, scale: Fraction) -> int:
-    """Z with P(Z = z) ∝ e^{-|z|/scale}, exactly."""
-    return discrete_laplace_law(scale).draw(source)
-
-
-def floored_laplace(source: BitSource, scale: Fraction) -> int:
-    """The floor of a Laplace variable, exactly."""
-    return floored_laplace_law(scale).draw(source)
-
-
-def rounded_laplace(source: BitSource, scale: Fraction) -> int:
-    """A Laplace variable rounded to the nearest integer, exactly."""
-    return rounded_laplace_law(scale).draw(source)
-
-
-def fits_arrays(scale: Fraction, cells: int = 1) -> bool:
-    """Whether sums of so many draws of this scale are safe in 64-bit integers."""
-    return ceil(scale) * cells <= ROOM
-
-
-def _many(source: BitSource, law: NoiseLaw, scale: Fraction, count: int) -> list[int]:
-    """Independent draws: a loop for few, or where values may be too large for arrays; arrays for many."""
-    if count <= FEW or not fits_arrays(scale):
-        return law.draws(source, count)
-    from discreet.sampling.bulk import draw_array  # numpy is loaded where it is needed
-
-    values: list[int] = draw_array(source, law, count).tolist()
-    return values
-
-
-def discrete_laplaces(source: BitSource, scale: Fraction, count: int) -> list[int]:
-    """So many independent draws of `discrete_laplace`."""
-    return _many(source, discrete_laplace_law(scale), scale, count)
-
-
-def floored_laplaces(source: BitSource, scale: Fraction, count: int) -> list[int]:
-    """So many independent draws of `floored_laplace`."""
-    return _many(source, floored_laplace_law(scale), scale, count)
-
-
-def rounded_laplaces(source: BitSource, scale: Fraction, count: int) -> list[int]:
-    """So many independent draws of `rounded_laplace`."""
-    return _many(source, rounded_laplace_law(scale), scale, count)
+def check_fits(scale: Fraction, cells: int = 1) -> None:
+    """Refuse, by public numbers, noise of which sums of so many draws are not safe in arrays of 64-bit integers."""
+    if ceil(scale) * cells > ROOM:
+        raise TooLargeError("noise at so small an epsilon, for so many counts, does not fit arrays of integers; raise epsilon")

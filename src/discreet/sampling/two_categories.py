@@ -3,7 +3,7 @@
 H grows as r leaves x on either side. Each side is cut into blocks of distances [2^j, 2^{j+1}); no weight in a block exceeds the one at its
 near end, so size × (an upper bound of that weight) bounds the block. Walking outwards stops where everything further out, lumped under the
 bound at its near end, is a small share of what has been found. Then: choose a block by its bound, a point uniformly in it, and accept it
-with probability weight / bound. The proof is in docs/exactness.md.
+with probability weight / bound. The proof is in docs/proofs/exactness.md.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class Envelope(CandidateSampler):
     """An exact sampler for one dataset with two categories."""
 
     least_acceptance: ClassVar[Fraction] = Fraction(12, 25)
-    """No dataset, prior, n or rate has a lower one. The proof is in docs/exactness.md."""
+    """No dataset, prior, n or rate has a lower one. The proof is in docs/proofs/exactness.md."""
 
     def __init__(self, prior: tuple[Fraction, ...], counts: tuple[int, ...], rate: Callable[[], arb]) -> None:
         """`rate()` encloses c at the working precision in force when it is called."""

@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Counts, Floats
-from discreet.inference.groups.windows import Cells, RiseTable
+from discreet.inference.groups.windows import GroupCells, RiseTable
+from discreet.numerics.tails import even_windows
 from discreet.text import html_table
 
 DEPTH = 30.0
 """Windows hold all but e^-30 of a tilted law, nearly."""
 TRIMMED = 1e-9
 """Probability that quantiles leave out at either end of a window."""
-_PRECISION, _RELATIVE = 4e-7, 1e-5
+_QUANTILE_PRECISION, _TAIL_QUANTILE_PRECISION = 2e-8, 1e-6
 """How exactly quantiles are found: in probability, and relative to the probability beyond them."""
 Result = TypeVar("Result")
 
@@ -65,7 +66,7 @@ class GroupSummaries:
 class Table:
     """Noisy counts with all that is public about them, made regular: one row for each group that differs."""
 
-    cells: Cells
+    cells: GroupCells
     possible: NDArray[np.bool_]
     rest: Floats
     """The prior parameters of all other possible categories of the group, added up."""
@@ -121,7 +122,7 @@ def table_of(
     allowed, centres, highest = allowed[chosen], centres[chosen], highest[chosen]
     rest = np.where(allowed, prior, 0.0) @ (1.0 - np.eye(k))
     last = int(min(highest.max(initial=0), centres.max(initial=0) + 200.0 / slope))
-    cells = Cells(centres, prior, slope, highest, RiseTable(a, last))
+    cells = GroupCells(centres, prior, slope, highest, RiseTable(a, last))
     return Table(cells, allowed, rest, size[chosen], share, multiplicity, inverse)
 
 
@@ -165,7 +166,7 @@ def joined(table: Table, parts: list[GroupSummaries]) -> GroupSummaries:
 
 def precision(tail: float) -> float:
     """How exactly the probability beyond a quantile is to be `tail`, relative to it."""
-    return min(_RELATIVE, _PRECISION / tail)
+    return min(_TAIL_QUANTILE_PRECISION, _QUANTILE_PRECISION / tail)
 
 
 def known(table: Table) -> GroupSummaries:
@@ -177,13 +178,7 @@ def known(table: Table) -> GroupSummaries:
 
 def trimmed(weight: Floats, tail: float) -> tuple[Counts, Floats, Floats]:
     """Where rows of weights begin without what holds less than `tail` at either end; these rows, of one length; and what was left out."""
-    sums = np.cumsum(weight, axis=1)
-    whole = sums[:, -1:]
-    first = (sums <= tail * whole).sum(axis=1)
-    last = (sums < (1.0 - tail) * whole).sum(axis=1)
-    width = int((last - first).max(initial=0)) + 1
-    start = np.clip(first, 0, weight.shape[1] - width)
-    index = start[:, None] + np.arange(width)
-    kept = np.take_along_axis(weight, index, axis=1)
+    start, width = even_windows(weight, tail)
+    kept = np.take_along_axis(weight, start[:, None] + np.arange(width), axis=1)
     mass = kept.sum(axis=1, keepdims=True)
-    return start, kept / mass, np.maximum(1.0 - (mass / whole)[:, 0], 0.0)
+    return start, kept / mass, np.maximum(1.0 - (mass / weight.sum(axis=1, keepdims=True))[:, 0], 0.0)

@@ -1,4 +1,4 @@
-"""Posteriors of many groups whose sizes have weights of their own: the total of a group's counts is not fixed (docs/inference_proofs.md).
+"""Posteriors of many groups whose sizes have weights of their own: the total of a group's counts is not fixed (docs/proofs/inference.md).
 
 The weight of counts x of a group is `Π_i g_i(x_i) · h(n)`, n = Σx. Under a tilt that is the slope of ln h where the posterior of n is, the
 law of n is that of independent counts times a factor that hardly changes, and one transform has all of it.
@@ -18,14 +18,14 @@ from discreet.inference.groups.plane_quantiles import BetaPlanes
 from discreet.inference.groups.quantile_search import matched_logits
 from discreet.inference.groups.sums import FreeTotals
 from discreet.inference.groups.tilts import check_transforms, check_widths
-from discreet.inference.groups.windows import batches, ranges, windows
+from discreet.inference.groups.windows import HELD, batches, ranges, windows
+from discreet.numerics.tails import even_windows
+from discreet.numerics.transforms import rounding
 
 LogWeight = Callable[[Counts, NDArray[np.int64]], Floats]
 """ln h of totals, a row for each of the groups of these indices."""
 
-_HELD = 1 << 19
-"""Numbers of counts and rests that are held at once."""
-TRIMMED, _SEEN, _NOTHING = 1e-8, 2e-7, 1e-14
+TRIMMED, _SEEN, _TRIMMED_AFTER_ALL = 1e-8, 3e-8, 1e-14
 """What is trimmed of the laws of counts and rests, the probability from which on it is looked at after all, and what is trimmed then."""
 _FARTHEST = 2**50
 _ALIKE = 0.8
@@ -60,11 +60,11 @@ class WeightedTotals:
         weighted = np.where(held[:, None], self.factor, 1.0) * self.found.law
         return np.asarray(weighted / weighted.sum(axis=1, keepdims=True))
 
-    def times(self, others: Floats, omitted: float) -> "WeightedTotals":
-        """With totals weighted by one more factor, whose error is given."""
+    def times(self, others: Floats, omitted: Floats) -> "WeightedTotals":
+        """With totals weighted by one more factor, whose error is given for each group."""
         factor = self.factor * others
         factor /= np.maximum(factor.max(axis=1, keepdims=True), 1e-300)
-        return WeightedTotals(self.rows, self.part, self.found, factor, self.omitted + omitted)
+        return WeightedTotals(self.rows, self.part, self.found, factor, np.minimum(self.omitted + omitted, 1.0))
 
 
 def weighted_totals(table: Table, tilt: Floats, log_weight: LogWeight, depth: float, most: int = _FARTHEST) -> Iterator[WeightedTotals]:
@@ -100,8 +100,8 @@ def _weighted(rows: NDArray[np.int64], part: Table, found: FreeTotals, tilt: Flo
     with np.errstate(divide="ignore", invalid="ignore"):
         outside = np.exp(np.minimum(_log_outside(found, seen, highest, log_factor) - safe, 50.0))
         norm = np.sqrt(np.square(found.windows.value).sum(axis=2).max(axis=1))  # transforms have errors of this times that of floats of 1
-        rounding = found.transforms.rounding() * norm * factor.sum(axis=1)
-        omitted = (outside + rounding + found.windows.tail) / weight
+        rounded = rounding(found.transforms.length) * norm * factor.sum(axis=1)
+        omitted = (outside + rounded + found.windows.tail) / weight
     return WeightedTotals(rows, part, found, factor, np.where(np.isfinite(omitted), np.minimum(omitted, 1.0), 1.0))
 
 
@@ -109,7 +109,7 @@ def _log_outside(found: FreeTotals, seen: NDArray[np.bool_], highest: Counts, lo
     """Bound on the logarithm of the weight of totals beyond those that are seen: e^{-δ|n - centre|} times the factor, and ln E e^{δ...}.
 
     The largest value of that product beyond a place is looked for at samples, the first and the last possible total among them. It is
-    there if the logarithm of the factor is convex, or concave and falling (docs/inference_proofs.md, "How far off intervals can be").
+    there if the logarithm of the factor is convex, or concave and falling (docs/proofs/inference.md, "How far off intervals can be").
     """
     length, bounds = seen.shape[1], found.bounds
     last = found.first + length - 1 - np.argmax(seen[:, ::-1], axis=1)
@@ -137,7 +137,7 @@ def summarise(batch: WeightedTotals, tail: float, result: GroupSummaries) -> Non
     to = batch.rows[group], cell
     result.mean[to], result.std[to] = mean[group, cell], np.sqrt(variance[group, cell])
     rests = _Rests(batch)
-    for trim in (TRIMMED, _NOTHING):
+    for trim in (TRIMMED, _TRIMMED_AFTER_ALL):
         left = _intervals(batch, rests, (group, cell), (mean[group, cell], variance[group, cell]), tail, trim, result)
         if not left.any():
             return
@@ -155,8 +155,8 @@ def _intervals(
 ) -> NDArray[np.bool_]:
     """Write the intervals of some cells; and which of them need counts that were trimmed, by their law without the weight of the total."""
     group, cell = cells
-    first, counts = _ends(batch.found.windows.value[group, cell], trim)
-    least, width = _ends(rests.value[group, cell], trim)
+    first, counts = even_windows(batch.found.windows.value[group, cell], trim)
+    least, width = even_windows(rests.value[group, cell], trim)
     if counts * width > limits.PLANE_CELLS:
         raise TooLargeError(
             f"the noise leaves {counts * width:,} pairs of a count and a rest of its group possible; summaries of all groups at once hold "
@@ -164,7 +164,7 @@ def _intervals(
         )
     left = np.zeros(len(group), dtype=np.bool_)
     guesses = matched_logits(*moments, tail)
-    step = max(1, _HELD // (counts + width))
+    step = max(1, HELD // (counts + width))
     for start in range(0, len(group), step):
         part = slice(start, start + step)
         g, c = group[part], cell[part]
@@ -223,15 +223,6 @@ class _Rests:
         else:
             self.first = lowest
         self.value = value
-
-
-def _ends(law: Floats, trim: float) -> tuple[Counts, int]:
-    """Where each law's window without negligible ends begins, and one width for all of them."""
-    sums = np.cumsum(law, axis=1)
-    first = (sums <= trim * sums[:, -1:]).sum(axis=1)
-    last = (sums < (1.0 - trim) * sums[:, -1:]).sum(axis=1)
-    width = int((last - first).max(initial=0)) + 1
-    return np.clip(first, 0, law.shape[1] - width), width
 
 
 def _planes(

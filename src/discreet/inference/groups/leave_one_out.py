@@ -1,4 +1,4 @@
-"""For every group, the law of the total of all others, without a convolution for each (docs/inference_proofs.md, "Many groups at once").
+"""For every group, the law of the total of all others, without a convolution for each (docs/proofs/inference.md, "Many groups at once").
 
 Under a tilt that gives all groups together the public total N on average, the law of the total of all but one is a sum over frequencies,
 
@@ -13,20 +13,21 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import next_fast_len
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
+from discreet.numerics.tilts import balancing_tilt
+from discreet.numerics.transforms import Spectra, conjugates, fast_length, laws, spectra
 
 DEPTH = 36.0
 """All but e^-36 of the law of the total lies within a period."""
 _DISTANCES = 2 ** np.arange(9)
-_RATES = np.geomspace(1e-4, 0.6, 24)
+_LEAVE_ONE_OUT_RATES = np.geomspace(1e-4, 0.6, 24)
 _NEGLIGIBLE = 1e-19
 """What frequencies may add up to that are left out, relative to the largest probability of a total."""
 _TINY = 1e-280
-_ROUNDING = 1e-15
+_FREQUENCY_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,7 @@ class Contributions:
 
 def rates(slope: float) -> Floats:
     """The rates with which totals are bounded where noise falls with this slope."""
-    return np.asarray(slope * _RATES)
+    return np.asarray(slope * _LEAVE_ONE_OUT_RATES)
 
 
 def contributions(law: Floats, first: Counts, multiplicity: Counts, slope: float) -> Contributions:
@@ -91,7 +92,7 @@ class Frequencies:
         shift = rate * float(found.centre - total)
         bound = np.maximum(found.above + shift, found.below - shift)
         period = min(int(np.ceil(((bound + DEPTH) / rate).clip(1.0).min())) + 1, span)
-        period = next_fast_len(period, real=True)
+        period = fast_length(period)
         check_period(period)
         omega = 2.0 * np.pi / period * np.arange(period // 2 + 1)
         log_size = np.zeros_like(omega)
@@ -109,11 +110,7 @@ class Frequencies:
     @property
     def weights(self) -> Floats:
         """How often each counts: those but the first, and but the last of an even period, stand for their negatives too."""
-        found = np.full(self.count, 2.0)
-        found[0] = 1.0
-        if self.period % 2 == 0 and self.count == self.period // 2 + 1:
-            found[-1] = 1.0
-        return found / self.period
+        return np.asarray(conjugates(self.period)[: self.count] / self.period)
 
     def _few(self, width: int) -> bool:
         """Whether a matrix of all places of a window by all frequencies is held; else a transform has all frequencies of one law."""
@@ -123,35 +120,35 @@ class Frequencies:
         """The places of a window about its middle, within the period."""
         return np.asarray((np.arange(width) - width // 2) % self.period)
 
-    def _turns(self, width: int) -> NDArray[np.complex128]:
+    def _turns(self, width: int) -> Spectra:
         away = np.arange(width) - width // 2
         return np.asarray(np.exp(2j * np.pi / self.period * ((away[:, None] * np.arange(self.count)) % self.period)))
 
-    def log_spectra(self, law: Floats) -> NDArray[np.complex128]:
+    def log_spectra(self, law: Floats) -> Spectra:
         """ln φ of each law, about the middle of its window."""
         if self._few(law.shape[1]):
             turns = self._turns(law.shape[1])
-            spectra = law @ turns.real + 1j * (law @ turns.imag)
+            found = law @ turns.real + 1j * (law @ turns.imag)
         else:
             places = self._places(law.shape[1])
-            folded = (np.bincount(places, row, self.period) for row in law)
-            spectra = np.stack([np.fft.rfft(row)[: self.count].conj() for row in folded])
-        return np.asarray(np.log(np.where(np.abs(spectra) > _TINY, spectra, _TINY)))
+            folded = (np.asarray(np.bincount(places, row, self.period), dtype=np.float64) for row in law)
+            found = np.stack([spectra(row, self.period)[: self.count].conj() for row in folded])
+        return np.asarray(np.log(np.where(np.abs(found) > _TINY, found, _TINY)))
 
-    def others(self, law: Floats, log_whole: NDArray[np.complex128], offset: int) -> Floats:
+    def others(self, law: Floats, log_whole: Spectra, offset: int) -> Floats:
         """For each law and place u of its window, the probability that all other groups add up to the total less u.
 
         `log_whole` is the sum of all groups' `log_spectra`, and `offset` the total less the sum of their middles.
         """
         places = (offset % self.period) * np.arange(self.count) % self.period
         turn = np.exp(-2j * np.pi / self.period * places)
-        spectra = np.exp(log_whole - self.log_spectra(law)) * turn
+        rest = np.exp(log_whole - self.log_spectra(law)) * turn
         if not self._few(law.shape[1]):
             places = self._places(law.shape[1])
-            return np.stack([np.maximum(np.fft.irfft(row, self.period)[places], 0.0) for row in spectra])
-        spectra *= self.weights
+            return np.stack([np.maximum(laws(row, self.period)[places], 0.0) for row in rest])
+        rest *= self.weights
         turns = self._turns(law.shape[1]).T
-        return np.asarray(np.maximum(spectra.real @ turns.real - spectra.imag @ turns.imag, 0.0))
+        return np.asarray(np.maximum(rest.real @ turns.real - rest.imag @ turns.imag, 0.0))
 
 
 def leave_one_out(log_weight: Floats, first: Counts, total: int, slope: float) -> tuple[Floats, float]:
@@ -168,27 +165,21 @@ def leave_one_out(log_weight: Floats, first: Counts, total: int, slope: float) -
         that follows from them can be off, in probability.
     """
     u = first[:, None] + np.arange(log_weight.shape[1])
-    tilt = 0.0
-    low, high = -np.inf, np.inf
     once = np.ones(len(first), dtype=np.int64)
-    for _ in range(200):
+
+    def tilted(tilt: float) -> tuple[float, float, tuple[Floats, Contributions]]:
         law = _normalised(log_weight + tilt * (u - first[:, None]))
         found = contributions(law, first, once, slope)
-        excess = found.mean - total
-        if abs(excess) <= 0.5 * np.sqrt(found.variance) + 1e-6:
-            break
-        low, high = (tilt, high) if excess < 0.0 else (low, tilt)
-        new = tilt - excess / max(found.variance, 1e-12)
-        new = float(np.clip(new, tilt - 8.0 * slope, tilt + 8.0 * slope))
-        tilt = new if low < new < high else 0.5 * (low + high)
+        return found.mean, found.variance, (law, found)
+
+    tilt, (law, found) = balancing_tilt(tilted, total, longest=8.0 * slope)
     lowest = int(first.sum())
     highest = lowest + len(first) * (log_weight.shape[1] - 1)
     frequencies = Frequencies.of(found, total, slope, max(highest, total) - min(lowest, total) + 1)
     log_whole = frequencies.log_spectra(law).sum(axis=0)
     others = frequencies.others(law, log_whole, total - found.centre)
-    completion = float((law * others).sum(axis=1).min())
+    error = float(relative_error(frequencies, (law * others).sum(axis=1)).max())
     with np.errstate(divide="ignore"):
-        error = relative_error(frequencies, completion)
         return np.log(others) + tilt * u, error
 
 
@@ -197,8 +188,9 @@ def _normalised(log_law: Floats) -> Floats:
     return np.asarray(law / law.sum(axis=1, keepdims=True))
 
 
-def relative_error(frequencies: Frequencies, completion: float) -> float:
-    """What the period, the frequencies left out and rounding can change, where the total has the probability `completion`."""
-    if not completion > 0.0:
-        return 1.0
-    return min(1.0, _ROUNDING * (8.0 + frequencies.count) + (frequencies.error + 2.0 * float(np.exp(-DEPTH)) + 1e-16) / completion)
+def relative_error(frequencies: Frequencies, completion: Floats) -> Floats:
+    """What the period, the frequencies left out and rounding can change, where the total has these probabilities."""
+    wrong = frequencies.error + 2.0 * float(np.exp(-DEPTH)) + 1e-16
+    with np.errstate(divide="ignore"):
+        found = _FREQUENCY_ROUNDING * (8.0 + frequencies.count) + wrong / np.maximum(completion, 0.0)
+    return np.minimum(found, 1.0)

@@ -1,4 +1,4 @@
-"""Quantiles of many mixtures of Beta(a + x, b + n - x) over counts x of one total n each (docs/inference_proofs.md, "Many groups at once").
+"""Quantiles of many mixtures of Beta(a + x, b + n - x) over counts x of one total n each (docs/proofs/inference.md, "Many groups at once").
 
 With `d_x = t^{a+x} (1-t)^{b+n-x-1} Γ(a+b+n) / (Γ(a+x+1) Γ(b+n-x))`, `I_t(a+x, b+n-x) = I_t(a+x+1, b+n-x-1) + d_x`. So, w the weights,
 
@@ -25,7 +25,7 @@ from discreet.numerics.incomplete_beta import beta_cdf
 
 _SYMMETRIC = 1e3
 """From here on SciPy's incomplete beta function of equal parameters is not used."""
-_NOTHING = 1e-300
+_LEAST_FACTOR = 1e-300
 _TERMS = 12
 """How many terms of an incomplete beta function in a tail are tried before it is computed."""
 
@@ -154,7 +154,7 @@ def _relative_terms(a: Floats, b: Floats, odds: Floats, place: Counts, width: in
     """The terms d of consecutive counts at these odds, relative to that of one place each; next to nothing beyond the total."""
     result = np.zeros((width, len(a)))
     for j in range(1, width):
-        np.divide(np.maximum(b - j, _NOTHING) * odds, a + j, out=result[j])
+        np.divide(np.maximum(b - j, _LEAST_FACTOR) * odds, a + j, out=result[j])
         np.log(np.maximum(result[j], np.finfo(np.float64).tiny), out=result[j])
         result[j] += result[j - 1]
     result -= np.take_along_axis(result, place[None], axis=0)

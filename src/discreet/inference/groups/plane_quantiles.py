@@ -1,4 +1,4 @@
-"""Quantiles of many mixtures of Beta(a + x, b + r) over counts x and rests r (docs/inference_proofs.md, "Many groups at once").
+"""Quantiles of many mixtures of Beta(a + x, b + r) over counts x and rests r (docs/proofs/inference.md, "Many groups at once").
 
 With `e(x, r) = t^{a+x} (1-t)^{b+r} Γ(a+b+x+r) / (Γ(a+x+1) Γ(b+r))`,
 
@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.polynomial.chebyshev import chebvander
 from numpy.typing import NDArray
 from scipy.special import betainc, expit, gammaln, log_expit, logit
 
@@ -27,16 +26,16 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.inference.groups.line_quantiles import incomplete_beta
 from discreet.inference.groups.quantile_search import equal_tailed
+from discreet.inference.groups.windows import HELD
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.dirichlet import log_density
 from discreet.numerics.divergences import log_ratio_excess
 from discreet.numerics.incomplete_beta import beta_cdf
+from discreet.numerics.sum_rules import chebyshev_rule
 
 _LARGEST = 500.0
 """Logarithms of what is kept apart stay below this."""
-_HELD = 1 << 19
-"""Numbers in one array of a batch."""
-_MARGIN, _BEYOND = 1.2, 0.2
+_REACH_MARGIN, _REACH_BEYOND = 1.2, 0.2
 """How much farther than both first guesses points of a search are expected: times, and plus, in powers of e over half of the rests."""
 _INTERPOLATED = 1e-9
 """What nodes are allowed to change in powers of 1-t, relative to that of the middle rest."""
@@ -125,13 +124,13 @@ class _Powers:
         self.counts, self.rests = counts, rests
         low, high = log_expit(-guesses[0]), log_expit(-guesses[1])
         self.middle = 0.5 * (low + high)
-        self._reach = _MARGIN * 0.25 * (rests - 1.0) * np.abs(low - high) + _BEYOND
+        self._reach = _REACH_MARGIN * 0.25 * (rests - 1.0) * np.abs(low - high) + _REACH_BEYOND
 
     def batches(self) -> Iterator[tuple[NDArray[np.int64], int | None]]:
         """Mixtures whose powers need the same number of nodes, and that number; None for those that need all rests."""
         order, nodes = np.argsort(self._reach, kind="stable"), 2
         while nodes <= _PAYS * self.rests:
-            inside = int((_interpolation_error(self._reach[order], nodes) <= _INTERPOLATED).sum())
+            inside = int((_log_interpolation_error(self._reach[order], nodes, self.counts + self.rests) <= np.log(_INTERPOLATED)).sum())
             for chosen in self.split(order[:inside], nodes):
                 yield chosen, nodes
             order, nodes = order[inside:], nodes + 2
@@ -140,15 +139,21 @@ class _Powers:
 
     def split(self, chosen: NDArray[np.int64], nodes: int | None) -> Iterator[NDArray[np.int64]]:
         """So many at a time that their matrices are not large."""
-        step = max(1, _HELD // (self.counts * (nodes or self.rests)))
+        step = max(1, HELD // (self.counts * (nodes or self.rests)))
         return (chosen[start : start + step] for start in range(0, len(chosen), step))
 
 
-def _interpolation_error(reach: Floats, nodes: int) -> Floats:
-    """Bound on the error of e^{reach y} by the polynomial through its values at Chebyshev's nodes in -1 <= y <= 1."""
-    with np.errstate(divide="ignore"):
-        logs = nodes * np.log(0.5 * reach) - gammaln(nodes + 1.0) + reach
-    return np.asarray(2.0 * np.exp(np.minimum(logs, _LARGEST)))
+def _log_interpolation_error(reach: Floats, nodes: int, summed: int) -> Floats:
+    """The logarithm of a bound on the error of e^{reach y} by the polynomial through its values at Chebyshev's nodes, -1 <= y <= 1.
+
+    `summed` is the number of counts and rests that are added up. Values at nodes are as large as e^reach where those that they stand for
+    are as small as e^-reach, so what floats lose is a part of e^reach (docs/proofs/inference.md, "Many groups at once").
+    """
+    lebesgue = 1.0 + 2.0 / np.pi * np.log(nodes + 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        missed = np.log(2.0) + nodes * np.log(0.5 * reach) - gammaln(nodes + 1.0)
+        rounded = np.log(np.finfo(np.float64).eps * (lebesgue * (summed + nodes + reach + 2.0) + 3.0 * nodes**3))
+        return np.asarray(np.logaddexp(missed, rounded) + reach)
 
 
 class _Sums:
@@ -173,10 +178,10 @@ class _Sums:
         self.rests: Floats = r
         basis: Floats | None = None
         if nodes is not None:
-            self.rests, basis = _chebyshev(rests, nodes)
+            self.rests, basis = chebyshev_rule(rests, nodes)
         self.beta, self.rested, self.least = b[:, None] + self.rests, self.rests - place[1][:, None], place[1]
         self.shift = np.zeros(len(a)) if nodes is None else log_middle - np.log(self.means[1])
-        self.half = 0.0 if nodes is None else 0.5 * (rests - 1.0)
+        self.half, self.summed = 0.0 if nodes is None else 0.5 * (rests - 1.0), counts + rests
         apart = max(float(part.max()) for part in (of_both, of_count, of_rest)) < _LARGEST
         scaled = np.exp(self.shift[:, None] * (r - place[1][:, None]) - (of_rest if apart else 0.0))
         beyond = np.maximum(np.cumsum(by_rest[:, ::-1], axis=1)[:, ::-1] - by_rest, 0.0) / one
@@ -184,7 +189,7 @@ class _Sums:
         of_counts, of_rests = planes.of_count / one, planes.of_rest * scaled
         self.of_count = of_count if apart else np.zeros_like(of_count)
         self.matrix = np.empty((len(a), counts, len(self.rests)))
-        for start in range(0, len(a), step := max(1, _HELD // (counts * rests))):
+        for start in range(0, len(a), step := max(1, HELD // (counts * rests))):
             part = slice(start, start + step)
             rows = _running(of_counts[part], of_rests[part], planes.of_sum[part], last[part])
             logs = sliding_window_view(of_both[part], rests, axis=1)
@@ -225,9 +230,10 @@ class _Sums:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             _, scale, of_count, _, _ = self._at(slice(None), logit(point))
             rate = np.log1p(-point) - np.log(self.means[1]) - self.shift
-            power = np.exp(rate * (self.half - self.least)) * _interpolation_error(self.half * np.abs(rate), len(self.rests))
+            log_error = _log_interpolation_error(self.half * np.abs(rate), len(self.rests), self.summed)
+            power = np.exp(rate * (self.half - self.least) + log_error)  # far away one is tiny and the other huge
             found = scale * power * (self.matrix.sum(axis=2) * of_count).sum(axis=1)
-        return np.where(np.isfinite(found), np.minimum(found, 1.0), 1.0)
+        return np.where(np.isfinite(found) & (scale > np.finfo(np.float64).tiny), np.minimum(found, 1.0), 1.0)
 
     def _at(self, chosen: Chosen, logit: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """The point and 1 less it, the term of the middle there, the powers of both relative to it, and the term of the end."""
@@ -244,14 +250,6 @@ class _Sums:
 
 def _mean_places(weight: Floats) -> Floats:
     return np.asarray(np.rint(np.einsum("ij,j->i", weight, np.arange(weight.shape[1], dtype=np.float64))))
-
-
-def _chebyshev(rests: int, nodes: int) -> tuple[Floats, Floats]:
-    """Nodes among the rests from 0 on, and for each rest by how much each node counts: a polynomial through values at the nodes."""
-    half, y = 0.5 * (rests - 1.0), np.cos(np.pi * (np.arange(nodes) + 0.5) / nodes)
-    at_nodes = chebvander(y, nodes - 1) * (2.0 / nodes)
-    at_nodes[:, 0] *= 0.5
-    return half + half * y, np.asarray(chebvander(np.arange(rests) / half - 1.0, nodes - 1) @ at_nodes.T)
 
 
 def _running(of_count: Floats, of_rest: Floats, of_sum: Floats, last: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Posteriors of many groups whose sizes are public: the counts of each group add up to its size (docs/inference_proofs.md)."""
+"""Posteriors of many groups whose sizes are public: the counts of each group add up to its size (docs/proofs/inference.md)."""
 
 import numpy as np
 

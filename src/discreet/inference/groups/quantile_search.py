@@ -1,7 +1,7 @@
 """Quantiles of many distributions on (0, 1) at once: Newton's method for whole arrays, on the logit scale, with a check at the end.
 
 Where the distribution function F is within reach of its target p the step is Newton's for `Φ^{-1}(F)`, which is nearly a straight line in
-the logit; elsewhere for ln F (ln (1 - F) above the median), which is one in the tails. Every step stays inside a bracket that only shrinks.
+the logit; elsewhere for ln F (ln (1 - F) above the median), which is one in the tails.
 """
 
 from collections.abc import Callable
@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, gammaln, ndtri
 
-from discreet.arrays import Floats
+from discreet.arrays import Counts, Floats, Mask
 from discreet.model.beta_mixtures import BetaMixture
+from discreet.numerics.incomplete_beta import LOGITS
+from discreet.numerics.roots import bracketed
 
 Evaluate = Callable[[NDArray[np.int64] | slice, Floats], tuple[Floats, Floats]]
 """For chosen distributions and one logit for each: the probability of what lies on the side of the quantile, and the density."""
 
-_LOWEST, _HIGHEST = -708.0, 36.8
-"""Logits of the smallest normal float and of the largest one below 1."""
-_NEAR = 1.5
-_ROUNDS = 40
+_NEAR_PROBITS = 1.5
 _ROOT = float(np.sqrt(2.0 * np.pi))
 _SHIFT = 4
 """How far arguments of polygamma functions are moved up before their asymptotic series is used."""
@@ -31,31 +30,18 @@ def quantiles(evaluate: Evaluate, guess: Floats, tail: float, upper: bool, preci
     `tail` is at most ½. What is not within `precision` times the tail after all rounds has an error that says so.
     """
     sign = -1.0 if upper else 1.0
-    u = np.clip(np.where(np.isfinite(guess), guess, 0.0), _LOWEST + 1.0, _HIGHEST - 1.0)
-    low, high = np.full_like(u, _LOWEST), np.full_like(u, _HIGHEST)
-    error = np.full_like(u, np.inf)
-    open_: NDArray[np.int64] | slice = slice(None)
-    for _ in range(_ROUNDS):
-        at = u[open_]
-        mass, density = evaluate(open_, at)
+    start = np.clip(np.where(np.isfinite(guess), guess, 0.0), LOGITS[0] + 1.0, LOGITS[1] - 1.0)
+    error = np.full_like(start, np.inf)
+
+    def look(open_: Counts, at: Floats) -> tuple[Floats, Floats, Mask]:
+        mass, density = evaluate(open_ if len(open_) < len(start) else slice(None), at)
         with np.errstate(invalid="ignore"):
             excess = sign * (mass - tail)
-        error[open_] = np.where(np.isfinite(excess), np.abs(excess), np.inf)
-        wrong = np.nonzero(~(np.abs(excess) <= precision * tail))[0]
-        if not wrong.size:
-            break
-        low[open_], high[open_] = np.where(excess <= 0.0, at, low[open_]), np.where(excess >= 0.0, at, high[open_])
-        indices = wrong if isinstance(open_, slice) else open_[wrong]
-        new = at[wrong] + sign * _step(mass[wrong], density[wrong], tail)
-        inside = (new > low[indices]) & (new < high[indices])
-        u[indices] = np.where(inside, new, 0.5 * (low[indices] + high[indices]))
-        if not isinstance(open_, slice) or wrong.size < _FEWER * u.size:
-            open_ = indices
-    return u, error
+            error[open_] = np.where(np.isfinite(excess), np.abs(excess), np.inf)
+            done = np.abs(excess) <= precision * tail
+            return excess, np.where(done, at, at + sign * _step(mass, density, tail)), done
 
-
-_FEWER = 0.7
-"""Once less than this part is wrong the others are left alone."""
+    return bracketed(look, start, *LOGITS), error
 
 
 def equal_tailed(
@@ -94,7 +80,7 @@ def _step(mass: Floats, density: Floats, tail: float) -> Floats:
         probit = ndtri(mass)
         near = (target - probit) * np.exp(-0.5 * probit * probit) / (_ROOT * density)
         far = (np.log(tail) - np.log(mass)) * mass / density
-        return np.where(np.abs(target - probit) < _NEAR, near, far)
+        return np.where(np.abs(target - probit) < _NEAR_PROBITS, near, far)
 
 
 def matched_logits(mean: Floats, variance: Floats, tail: float) -> tuple[Floats, Floats]:

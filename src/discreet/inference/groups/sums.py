@@ -1,4 +1,4 @@
-"""Totals of the cells of many groups at once, by Fourier transforms of tilted windows (docs/inference_proofs.md, "Many groups at once").
+"""Totals of the cells of many groups at once, by Fourier transforms of tilted windows (docs/proofs/inference.md, "Many groups at once").
 
 A transform of length L adds up totals that differ by multiples of L. For any δ the tilted probability of a total that is D or more above
 a place c is at most `e^{-δD} Π_i E e^{δ(X_i - ...)}`, which says how long a transform must be and what it can be wrong by. Its rounding
@@ -9,19 +9,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.fft import next_fast_len
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.inference.groups.windows import Windows
+from discreet.numerics.transforms import Spectra, all_but_one, fast_length, laws, rounding, spectra
 
-Spectra = NDArray[np.complex128]
-
-_RATES = np.geomspace(0.02, 0.9, 8)
+_TOTAL_RATES = np.geomspace(0.02, 0.9, 8)
 """Tilts that totals are bounded with, in parts of how fast the laws of counts fall."""
-_ROUNDING = 2.0**-52
+_FLOAT_SPACING = 2.0**-52
 _DIRECT = 1e-10
 """Relative error of a transform from which on a group's windows are convolved directly, to a relative error of 1e-12."""
 _SHORT = 1 << 12
@@ -44,7 +41,7 @@ class TotalBounds:
     def of(windows: Windows, centre: Counts, fall: float | Floats) -> "TotalBounds":
         """The bounds around a centre of each group; `fall` is how fast the tilted laws fall beyond their windows, for all or for each."""
         half = 0.5 * (windows.width - 1)
-        rates = np.minimum(np.multiply.outer(fall, _RATES), 600.0 / max(half, 1.0))
+        rates = np.minimum(np.multiply.outer(fall, _TOTAL_RATES), 600.0 / max(half, 1.0))
         steps = (np.arange(windows.width) - half)[:, None] * rates[..., None, :]
         shift = (windows.low.sum(axis=1) + half * windows.low.shape[1] - centre)[:, None]
         above, below = (np.log(windows.value @ np.exp(sign * steps)).sum(axis=1) + sign * rates * shift for sign in (1.0, -1.0))
@@ -64,22 +61,12 @@ class Transforms:
 
     @cached_property
     def each(self) -> Spectra:
-        return np.fft.rfft(self.windows.value, self.length)
+        return spectra(self.windows.value, self.length)
 
     @cached_property
     def _products(self) -> tuple[Spectra, Spectra]:
         """For each cell the product of all others', and the product of all."""
-        k = self.each.shape[1]
-        others = np.empty_like(self.each)
-        product = np.ones_like(self.each[:, 0])
-        for i in range(k):
-            others[:, i] = product
-            product = product * self.each[:, i]
-        after = np.ones_like(product)
-        for i in range(k - 1, 0, -1):
-            after = after * self.each[:, i]
-            others[:, i - 1] *= after
-        return others, product
+        return all_but_one(self.each)
 
     @property
     def others(self) -> Spectra:
@@ -91,11 +78,7 @@ class Transforms:
 
     def of_others(self) -> Floats:
         """For each cell the law of the total of all others, from the sum of their first counts on, modulo the length."""
-        return np.fft.irfft(self.others, self.length)
-
-    def rounding(self) -> float:
-        """Absolute error of the probabilities; products of k factors have a relative error of k roundings on top."""
-        return _ROUNDING * 2.0 * float(np.log2(self.length))
+        return laws(self.others, self.length)
 
 
 # --- a public total ---------------------------------------------------------------------------------------------------
@@ -119,7 +102,7 @@ def fixed_totals(windows: Windows, totals: Counts, slope: float, depth: float) -
     reach = np.maximum(start, span - start) + 1.0
     if windows.low.size * span > _SHORT:
         reach = np.minimum(TotalBounds.of(windows, totals, slope).distance(depth), reach)
-    transforms = Transforms(windows, next_fast_len(max(int(np.ceil(reach.max())) + 1, windows.width), real=True))
+    transforms = Transforms(windows, fast_length(max(int(np.ceil(reach.max())) + 1, windows.width)))
     rest = (start[:, None] - np.arange(windows.width)) % transforms.length
     weight = at_places(transforms.of_others(), rest)
     np.maximum(weight, 0.0, out=weight)
@@ -127,7 +110,7 @@ def fixed_totals(windows: Windows, totals: Counts, slope: float, depth: float) -
     completion = weight.sum(axis=2)
     least = completion.min(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = (transforms.rounding() + 2.0 * np.exp(-depth)) / least + _ROUNDING * weight.shape[1]
+        error = (rounding(transforms.length) + 2.0 * np.exp(-depth)) / least + _FLOAT_SPACING * weight.shape[1]
         wide = windows.low.shape[1] * windows.width**2 > limits.DIRECT_CONVOLUTION
         hard = np.nonzero(~(error < (_FAIR if wide else _DIRECT)))[0]
         if wide and hard.size:
@@ -189,7 +172,7 @@ class FreeTotals:
         span = windows.low.shape[1] * (windows.width - 1) + 1
         bounds = TotalBounds.of(windows, centre, fall)
         half = int(np.ceil(bounds.distance(depth).max())) + 1
-        length = next_fast_len(min(2 * half + windows.width, span) + 1, real=True)
+        length = fast_length(min(2 * half + windows.width, span) + 1)
         first = lowest if length >= span else np.maximum(lowest, centre - length // 2)
         return FreeTotals(windows, bounds, centre, first, Transforms(windows, length))
 
@@ -209,7 +192,7 @@ class FreeTotals:
     @cached_property
     def law(self) -> Floats:
         """The tilted probability of every total; 0 where it is not told from rounding errors."""
-        found = np.fft.irfft(self.transforms.whole * self._turns, self.transforms.length)
+        found = laws(self.transforms.whole * self._turns, self.transforms.length)
         floor = _VISIBLE * found.max(axis=1, keepdims=True)
         found[found < floor] = 0.0
         return found
@@ -219,8 +202,8 @@ class FreeTotals:
         j = np.arange(self.windows.width, dtype=np.float64)
         found = []
         for power in (j, j * j):
-            spectra = np.fft.rfft(self.windows.value * power, self.transforms.length)
-            spectra *= self.transforms.others
-            spectra *= self._turns[:, None, :]
-            found.append(np.fft.irfft(spectra, self.transforms.length))
+            product = spectra(self.windows.value * power, self.transforms.length)
+            product *= self.transforms.others
+            product *= self._turns[:, None, :]
+            found.append(laws(product, self.transforms.length))
         return found[0], found[1]

@@ -1,4 +1,4 @@
-"""Tilts of many groups: for each the λ under which independent counts have the total that the posterior has (docs/inference_proofs.md).
+"""Tilts of many groups: for each the λ under which independent counts have the total that the posterior has (docs/proofs/inference.md).
 
 A tilt need only be right to a part of the spread of the total, so it is found on coarse windows.
 """
@@ -10,25 +10,23 @@ import numpy as np
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
-from discreet.inference.groups.windows import Cells, batches, ranges, windows
+from discreet.inference.groups.windows import GroupCells, batches, ranges, windows
+from discreet.numerics.tilts import CLOSE, balancing_tilts
 
 _COARSE = 12.0
 """Windows hold all but e^-12 here."""
-_ROUNDS = 100
-_CLOSE = 0.5
-"""How far the mean total may be from its target, in standard deviations."""
-_SLACK = 1e-6
+_TILT_ROUNDS = 10
 _STEEPEST = 60.0
 _GENTLE = 0.2
 """The steepest tilt of a total near 0, in parts of the slope of the noise."""
-_NEAR = 6.0
+_NEAR_DEVIATIONS = 6.0
 """How near, in standard deviations."""
 
 LogSlope = Callable[[Floats, Counts], tuple[Floats, Floats]]
 """The first and second derivative of ln h at a total, for the groups of these indices."""
 
 
-def total_moments(cells: Cells, tilt: Floats) -> tuple[Floats, Floats]:
+def total_moments(cells: GroupCells, tilt: Floats) -> tuple[Floats, Floats]:
     """The mean and the variance of the total of each group under its tilt."""
     mean, variance = np.empty(len(cells)), np.empty(len(cells))
     low, high = ranges(cells, tilt, _COARSE)
@@ -60,31 +58,17 @@ def check_transforms(categories: int, values: int) -> None:
         )
 
 
-def balanced_tilts(cells: Cells, sizes: Counts) -> Floats:
-    """The tilts under which the mean totals are these sizes: Newton's method inside a bracket."""
+def balanced_tilts(cells: GroupCells, sizes: Counts) -> Floats:
+    """The tilts under which the mean totals are these sizes, or nearly."""
     k = np.maximum((cells.top > 0).sum(axis=1), 1)
     share = sizes / k
     pull = -np.log((np.where(cells.top > 0, cells.a, 0.0).sum(axis=1) / k + share + 0.5) / (share + 1.5))
     tilt = np.where(np.abs(pull) > 0.5 * cells.slope, pull, 0.0)
     steepest = cells.slope + _STEEPEST + float(np.log(max(1.0, cells.a.max(initial=1.0))))
-    low, high = np.full(len(cells), -steepest), np.full(len(cells), steepest)
-    open_ = np.arange(len(cells))
-    for _ in range(_ROUNDS):
-        at = tilt[open_]
-        mean, variance = total_moments(cells.rows(open_), at)
-        excess = mean - sizes[open_]
-        low[open_], high[open_] = np.where(excess <= 0.0, at, low[open_]), np.where(excess >= 0.0, at, high[open_])
-        wrong = np.abs(excess) > _CLOSE * np.sqrt(variance) + _SLACK
-        open_ = open_[wrong]
-        if not open_.size:
-            break
-        new = at[wrong] - excess[wrong] / np.maximum(variance[wrong], 1e-300)
-        inside = (new > low[open_]) & (new < high[open_])
-        tilt[open_] = np.where(inside, new, 0.5 * (low[open_] + high[open_]))
-    return tilt
+    return balancing_tilts(lambda rows, at: total_moments(cells.rows(rows), at), sizes, tilt, (-steepest, steepest))
 
 
-def matched_tilts(cells: Cells, log_slope: LogSlope, shared: float = 0.0) -> Floats:
+def matched_tilts(cells: GroupCells, log_slope: LogSlope, shared: float = 0.0) -> Floats:
     """The tilts that are the slope of ln h at the mean total that they give: near them the posterior of the total is that of the noise.
 
     `shared` is the tilt of all groups, which is part of ln h. Where a total is near 0 the slope changes fast: a tilt that is right there
@@ -97,12 +81,12 @@ def matched_tilts(cells: Cells, log_slope: LogSlope, shared: float = 0.0) -> Flo
     gentle = np.clip(tilt - shared, -_GENTLE * cells.slope, _GENTLE * cells.slope) + shared
     near = np.zeros(len(cells), dtype=np.bool_)
     open_ = everything
-    for _ in range(_ROUNDS // 10):
+    for _ in range(_TILT_ROUNDS):
         mean, variance = total_moments(cells.rows(open_), tilt[open_])
-        near[open_] = mean < _NEAR * np.sqrt(variance)
+        near[open_] = mean < _NEAR_DEVIATIONS * np.sqrt(variance)
         slope, curvature = log_slope(np.maximum(mean, 0.5), open_)
         excess = tilt[open_] - slope
-        wrong = (np.abs(excess) * np.sqrt(variance) > _CLOSE) & ~near[open_]
+        wrong = (np.abs(excess) * np.sqrt(variance) > CLOSE) & ~near[open_]
         new = tilt[open_] - excess / np.clip(1.0 - curvature * variance, 0.3, 10.0)
         open_ = open_[wrong]
         if not open_.size:

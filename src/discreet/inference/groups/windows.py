@@ -1,4 +1,4 @@
-"""Windows of many cells at once: where each true count has its mass under a tilt, and its tilted law there (docs/inference_proofs.md).
+"""Windows of many cells at once: where each true count has its mass under a tilt, and its tilted law there (docs/proofs/inference.md).
 
 The factor of one cell is `g(x) = e^{-s|z - x|} Γ(a + x)/x!`. For a prior parameter of at least 1 its logarithm is concave; below 1 it is
 convex on either side of z, so that it is largest at 0, at z or at the last count. In both cases the counts whose log factor is within
@@ -19,12 +19,12 @@ from discreet.numerics.gamma import log_rise
 _TABLED = 1 << 21
 """Logarithms that are looked up: of all prior parameters that differ, together."""
 UNBOUNDED = 2**60
-_HELD = 1 << 19
+HELD = 1 << 19
 """Numbers in one array of a batch: small enough for a processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class GroupCells:
     """The factors of the cells of some groups."""
 
     z: Counts
@@ -38,9 +38,9 @@ class Cells:
     def __len__(self) -> int:
         return len(self.z)
 
-    def rows(self, chosen: NDArray[np.int64] | slice) -> "Cells":
+    def rows(self, chosen: NDArray[np.int64] | slice) -> "GroupCells":
         """The same for some of the groups."""
-        return Cells(self.z[chosen], self.a[chosen], self.slope, self.top[chosen], self.table)
+        return GroupCells(self.z[chosen], self.a[chosen], self.slope, self.top[chosen], self.table)
 
     def log_factor(self, x: Counts, tilt: Floats) -> Floats:
         """ln g(x) e^{tilt x} for one count of each cell."""
@@ -92,8 +92,9 @@ class Windows:
         return self.low + first, np.maximum(spread, 0.0)
 
 
-def ranges(cells: Cells, tilt: Floats, depth: float) -> tuple[Counts, Counts]:
+def ranges(cells: GroupCells, tilt: Floats, depth: float) -> tuple[Counts, Counts]:
     """The first and the last count of each cell whose log factor is within `depth` of the cell's largest."""
+    # numerics.tails cuts laws that are listed; these have up to 2^60 counts, and are cut by height before any of them is listed.
     candidates = _peaks(cells, tilt)
     top = _last_counts(cells, tilt, depth, candidates)
     places = np.stack([*candidates, top])
@@ -108,7 +109,7 @@ def ranges(cells: Cells, tilt: Floats, depth: float) -> tuple[Counts, Counts]:
     return low, high
 
 
-def _peaks(cells: Cells, tilt: Floats) -> list[Counts]:
+def _peaks(cells: GroupCells, tilt: Floats) -> list[Counts]:
     """Places where a factor may be largest; `ψ(a + x) - ψ(1 + x) = fall` with ψ(y) = ln(y - ½) nearly where it is smooth."""
     found = [np.zeros_like(cells.z), cells.z]
     for side in (-cells.slope, cells.slope):
@@ -119,7 +120,7 @@ def _peaks(cells: Cells, tilt: Floats) -> list[Counts]:
     return found
 
 
-def _last_counts(cells: Cells, tilt: Floats, depth: float, candidates: list[Counts]) -> Counts:
+def _last_counts(cells: GroupCells, tilt: Floats, depth: float, candidates: list[Counts]) -> Counts:
     """A count of each cell beyond which there is nothing to be found: the largest possible one, or one where the factor is negligible."""
     heights = [cells.log_factor(x, tilt) for x in candidates]
     best, start = np.max(heights, axis=0), np.max(candidates, axis=0)
@@ -134,7 +135,7 @@ def _last_counts(cells: Cells, tilt: Floats, depth: float, candidates: list[Coun
         top = np.minimum(start + step, cells.top)
 
 
-def _bisected(cells: Cells, tilt: Floats, floor: Floats, outside: Counts, inside: Counts) -> Counts:
+def _bisected(cells: GroupCells, tilt: Floats, floor: Floats, outside: Counts, inside: Counts) -> Counts:
     """The count next to the outside that is still above the floor, between one that is not and one that is."""
     out, into = outside.copy(), inside.copy()
     while (np.abs(into - out) > 1).any():
@@ -144,7 +145,7 @@ def _bisected(cells: Cells, tilt: Floats, floor: Floats, outside: Counts, inside
     return into
 
 
-def windows(cells: Cells, tilt: Floats, low: Counts, high: Counts, depth: float) -> Windows:
+def windows(cells: GroupCells, tilt: Floats, low: Counts, high: Counts, depth: float) -> Windows:
     """The tilted laws on windows as wide as the widest of these ranges."""
     width = int((high - low).max()) + 1
     away = (low - cells.z)[:, :, None] + np.arange(width, dtype=np.float64)
@@ -166,7 +167,7 @@ def windows(cells: Cells, tilt: Floats, low: Counts, high: Counts, depth: float)
     return Windows(low, value, _tails(cells, tilt, low, low + width - 1, depth, total))
 
 
-def _tails(cells: Cells, tilt: Floats, low: Counts, high: Counts, depth: float, total: Floats) -> Floats:
+def _tails(cells: GroupCells, tilt: Floats, low: Counts, high: Counts, depth: float, total: Floats) -> Floats:
     """Bounds on what lies outside: every term is below the floor, and terms fall at least as fast as a geometric series.
 
     Above the window that is the rate `slope - tilt`, or that of its last step where the logarithm is concave. Below it the rate of the
@@ -188,8 +189,8 @@ def batches(width: Counts, per_group: int) -> Iterator[NDArray[np.int64]]:
     order = np.argsort(width, kind="stable")
     start = 0
     while start < len(order):
-        end = start + max(1, _HELD // (per_group * int(width[order[start]])))
-        fits = max(1, _HELD // (per_group * int(width[order[min(end, len(order)) - 1]])))
+        end = start + max(1, HELD // (per_group * int(width[order[start]])))
+        fits = max(1, HELD // (per_group * int(width[order[min(end, len(order)) - 1]])))
         end = min(len(order), start + fits)
         yield order[start:end]
         start = end

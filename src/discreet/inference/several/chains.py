@@ -1,4 +1,4 @@
-"""Several releases about different records by draws: Markov chains over their true counts (docs/inference_proofs.md, "Several releases").
+"""Several releases about different records by draws: Markov chains over their true counts (docs/proofs/inference.md, "Several releases").
 
 The probabilities θ are summed out, so that a state is the counts x_r of every release and its weight is that of `pooled`. A step moves
 records between two categories of one release, or of all releases in proportion, or adds or removes records where a total is private, and
@@ -17,8 +17,8 @@ from scipy.special import betainc, gammaln
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
+from discreet.inference.listed_counts import ListedCounts
 from discreet.inference.noise_aware import NoiseAware
-from discreet.inference.pooled_counts import PooledCounts
 from discreet.inference.several.outcomes import Outcome
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.dirichlet import Beta, Dirichlet
@@ -27,15 +27,15 @@ from discreet.numerics.gamma import log_gamma_ratio
 
 _FIRST = 128
 """Sweeps of the first stretch; the next ones double."""
-_KEPT = 16
+_KEPT_STATES = 16
 """States that are kept of each chain."""
-_LARGE = 1e6
+_LARGE_GAMMA_ARGUMENT = 1e6
 """Arguments of ln Γ from which the difference of two would lose digits."""
 _TIED = 0.25
 """Part of the variance that the averages of chains may have: less means that a chain forgets where it was several times."""
 _DRIFT = 4.5
 """Standard errors by which the first and the second half of all chains may differ."""
-_ROOM = 4.0
+_WINDOW_ROOM = 4.0
 """The longest steps, in scales of the noise and of the multinomial counts."""
 
 
@@ -90,14 +90,14 @@ def drawn_posterior(
 
     Raises TooLargeError where the noise of some release is not independent by category, or where chains do not settle.
     """
-    walk = _Walk.start(prior, outcomes, size_prior, chains, rng)
+    walk = _ChainWalk.start(prior, outcomes, size_prior, chains, rng)
     sweeps, each = _FIRST, 2 * chains * prior.k * (len(outcomes) + 1)
     while sweeps * each <= limits.CHAIN_STEPS:
         states = walk.run(sweeps)
         if _settled(prior.concentration + states):
             n = sum(one.n for one in outcomes if one.n is not None) if all(one.n is not None for one in outcomes) else None
             points = states.reshape(-1, prior.k)
-            return CombinedDraws(prior, n, PooledCounts(points, np.full(len(points), 1.0 / len(points))), states=states)
+            return CombinedDraws(prior, n, ListedCounts(points, np.full(len(points), 1.0 / len(points))), states=states)
         sweeps *= 2
     raise TooLargeError(
         f"{chains:,} Markov chains for these releases would take more than {limits.CHAIN_STEPS:,} steps to settle: combine fewer releases, "
@@ -110,13 +110,13 @@ def _settled(a: Floats) -> bool:
     means = a / a.sum(axis=2, keepdims=True)
     spread = np.maximum(means.reshape(-1, means.shape[2]).var(axis=0), 1e-300)
     tied = means.mean(axis=1).var(axis=0) / spread
-    half = _KEPT // 2
+    half = _KEPT_STATES // 2
     drift = means[:, :half].mean(axis=1) - means[:, half:].mean(axis=1)
     return bool((tied <= _TIED).all() and (np.abs(drift.mean(axis=0)) <= _DRIFT * _error_of_mean(drift) + 1e-15).all())
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _ChainPart:
     """One release: its noise and outcome, and what is public about its total."""
 
     noise: CellNoise
@@ -135,16 +135,16 @@ class _Part:
         return np.where(possible, own - _log_rise(np.asarray(x + 1.0), np.where(possible, step, 0)), -np.inf)
 
 
-class _Walk:
+class _ChainWalk:
     """Chains side by side: counts by release, chain and category."""
 
-    def __init__(self, a: Floats, parts: list[_Part], x: Counts, rng: np.random.Generator) -> None:
+    def __init__(self, a: Floats, parts: list[_ChainPart], x: Counts, rng: np.random.Generator) -> None:
         self.a, self.parts, self.x, self.rng = a, parts, x, rng
 
     @classmethod
     def start(
         cls, prior: Dirichlet | Beta, outcomes: Sequence[Outcome], size_prior: SizePrior, chains: int, rng: np.random.Generator
-    ) -> "_Walk":
+    ) -> "_ChainWalk":
         """Half of the chains begin with each release as it is reported, half with what all say together."""
         a, parts, counts = prior.concentration, [], []
         for one in outcomes:
@@ -157,7 +157,9 @@ class _Walk:
             total = one.n if one.n is not None else max(sum(max(z, 0) for z in one.raw), 1)
             raw = one.clamped(one.n)
             shares = np.maximum(np.concatenate([raw, np.full(prior.k - len(raw), total - raw.sum())]), 0) + a / a.sum()
-            parts.append(_Part(noise, raw, None if one.n is not None else size_prior, _ROOM / noise.slope + _ROOM * total**0.5))
+            parts.append(
+                _ChainPart(noise, raw, None if one.n is not None else size_prior, _WINDOW_ROOM / noise.slope + _WINDOW_ROOM * total**0.5)
+            )
             counts.append((total, shares))
         together = np.sum([shares for _, shares in counts], axis=0)
         x = np.empty((len(parts), chains, prior.k), dtype=np.int64)
@@ -176,7 +178,7 @@ class _Walk:
         kept = []
         for step in range(sweeps):
             self._sweep()
-            if (step + 1) % (sweeps // _KEPT) == 0:
+            if (step + 1) % (sweeps // _KEPT_STATES) == 0:
                 kept.append(self.x.sum(axis=0))
         return np.stack(kept, axis=1)
 
@@ -215,7 +217,7 @@ class _Walk:
         for r, step in zip(releases, moves, strict=True):
             self.x[r][:, both] += step * np.concatenate([accepted, accepted], axis=1)
 
-    def _resize(self, r: int, part: _Part, prior: SizePrior) -> None:
+    def _resize(self, r: int, part: _ChainPart, prior: SizePrior) -> None:
         """Add records to, or remove them from, one category of a release whose total is private."""
         chains = np.arange(self.x.shape[1])
         category = self.rng.integers(len(self.a), size=len(chains))
@@ -235,7 +237,7 @@ class _Walk:
 def _log_rise(z: Floats, step: Counts) -> Floats:
     """ln Γ(z + step)/Γ(z). Two logarithms are subtracted as long as that leaves their digits."""
     found = np.asarray(gammaln(z + step) - gammaln(z))
-    large = np.maximum(z, z + step) > _LARGE
+    large = np.maximum(z, z + step) > _LARGE_GAMMA_ARGUMENT
     if large.any():
         found[large] = log_gamma_ratio(z[large], step[large])
     return found

@@ -1,4 +1,4 @@
-"""`combine`: what several public records say together (docs/inference.md, "Several releases").
+"""`combine`: what several public records say together (docs/explain/inference.md, "Several releases").
 
 Reading records together spends nothing. What they give away together was decided when they were drawn: the composition of their promises.
 """
@@ -18,8 +18,8 @@ from discreet.inference.several.outcomes import Outcome, counts_of_same_records
 from discreet.inference.several.pooled import counts_of_new_records
 from discreet.inference.several.priors import agreed_prior
 from discreet.inference.several.tables import CombinedTable, combined_table
-from discreet.mechanisms.laws import Progress
 from discreet.model.size_priors import SizePrior, size_prior_of
+from discreet.progress import Progress
 from discreet.record.about import CountingRule
 from discreet.record.release import Release
 from discreet.record.table_release import TableRelease
@@ -138,10 +138,9 @@ def _one_total(outcomes: Sequence[Outcome]) -> int | None:
     """The number of records that some outcome makes public; all that do must agree."""
     public = sorted({one.n for one in outcomes if one.n is not None})
     if len(public) > 1:
-        raise InvalidInputError(
-            f"releases about the same records have one n, and these say n = {listed([str(n) for n in public])}: with same_data=False they "
-            "are about different records"
-        )
+        fault = f"releases about the same records have one n, and these say n = {listed([str(n) for n in public])}"
+        meant = "they are about different records"
+        raise InvalidInputError(f"{fault}: with same_data=False {meant}", in_shell=f"{fault}: with --new-data {meant}")
     return public[0] if public else None
 
 
@@ -156,7 +155,8 @@ def _checked(releases: Iterable[Release]) -> list[Release]:
         if not isinstance(release, Release):
             raise InvalidInputError(f"combine takes releases, as Release.from_json reads them, not {type(release).__name__}")
     if len(given) < 2:
-        raise InvalidInputError(f"combine takes two or more releases, got {len(given)}; one has noise_aware()")
+        fault = f"combine takes two or more releases, got {len(given)}"
+        raise InvalidInputError(f"{fault}; one has noise_aware()", in_shell=f"{fault}; one is shown by discreet show")
     if len({id(release) for release in given}) < len(given):
         raise InvalidInputError("a release is given twice: it is one draw, and would count as two")
     for release in given:
@@ -212,7 +212,7 @@ def _check_counted_alike(given: Sequence[Release]) -> None:
 def _way(rule: CountingRule) -> tuple[object, ...]:
     """How a rule counts, whatever its columns are called and in whatever order it names values."""
     unordered = (frozenset((spelling(value), True) for value in rule.na_values), frozenset(rule.mapping), frozenset(rule.other_groups))
-    return (rule.privacy_id is None, rule.weight is None, rule.nulls, rule.other, rule.strict, *unordered)
+    return (rule.unit, rule.weight is None, rule.nulls, rule.other, rule.strict, rule.spelling, *unordered)
 
 
 def _size_prior(given: Sequence[Release], size_prior: Any, same_data: bool) -> SizePrior:

@@ -1,4 +1,4 @@
-"""Outcomes as values, and the law of true counts that one or more of them are about (docs/inference_proofs.md, "Several releases")."""
+"""Outcomes as values, and the law of true counts that one or more of them are about (docs/proofs/inference.md, "Several releases")."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +8,15 @@ import numpy as np
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.inference.any_total_counts import CountsOfAnyTotal
+from discreet.inference.listed_counts import ListedCounts
 from discreet.inference.private_totals import counts_of_outcomes, noise_of_any_total
-from discreet.inference.true_counts import LatentCounts, ListedCounts, check_listable, convolved_outcomes
+from discreet.inference.true_counts import LatentCounts, check_listable, convolved_outcomes
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.laws import Progress
 from discreet.mechanisms.reports import clamp_outcomes
 from discreet.model.datasets import is_few, simplex_points
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import SizePrior
+from discreet.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def counts_of_same_records(
     Raises TooLargeError where the counts are too many for the mechanisms that need a list of them.
     """
     if n == 0:
-        return ListedCounts(np.zeros((1, prior.k), dtype=np.int64), np.zeros(1))
+        return ListedCounts.known([0] * prior.k)
     if n is None:
         free = [(noise_of_any_total(one.mechanism), one.raw) for one in outcomes]
         return counts_of_outcomes(prior.concentration, free, size_prior)
@@ -73,4 +74,4 @@ def counts_of_same_records(
     log_weight = prior.predictive(n).logpmf(points)
     for one in outcomes:
         log_weight = log_weight + one.log_likelihood(points, n, progress)
-    return ListedCounts(points, log_weight)
+    return ListedCounts.of_logs(points, log_weight)

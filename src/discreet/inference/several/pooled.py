@@ -1,4 +1,4 @@
-"""Several releases about different records: the law of all their counts, summed exactly (docs/inference_proofs.md, "Several releases").
+"""Several releases about different records: the law of all their counts, summed exactly (docs/proofs/inference.md, "Several releases").
 
 Given θ the records of different releases are independent, so that counts x_r have, with X = Σ_r x_r and N = ΣX, the posterior weight
 
@@ -22,50 +22,38 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.inference.any_total_counts import CountsOfAnyTotal
-from discreet.inference.paired_counts import PairedCounts
-from discreet.inference.pooled_counts import PooledCounts
+from discreet.inference.listed_counts import ListedCounts
 from discreet.inference.several.outcomes import Outcome, counts_of_same_records
-from discreet.inference.several.paired import can_pair, paired_counts
-from discreet.inference.true_counts import ConvolvedCounts, LatentCounts, ListedCounts
-from discreet.mechanisms.laws import Progress
+from discreet.inference.true_counts import ConvolvedCounts, LatentCounts
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.divergences import bregman
+from discreet.numerics.tails import likeliest
+from discreet.progress import Progress
 
 _TAILS = (1e-20, 1e-27, 1e-120)
 """Own posterior probability of the counts of a release that are left out: smaller if that turns out to be too much."""
-_GOOD, _ENOUGH = 1e-14, 1e-10
+_SMALL_OMITTED, _LARGEST_OMITTED = 1e-14, 1e-10
 """Bounds on what is left out: below the first nobody looks again, above the second there is no answer."""
-_DEEP = 600.0
+_FLOAT_RANGE = 600.0
 """How far apart the logarithms of products may be that are added up as floats."""
-_BLOCK = 1 << 18
+_PAIRS_HELD = 1 << 18
 """Pairs of counts that are held at once."""
 
 
 def counts_of_new_records(
     prior: Dirichlet | Beta, outcomes: Sequence[Outcome], size_prior: SizePrior, progress: Progress | None = None
-) -> PooledCounts | PairedCounts:
+) -> ListedCounts:
     """The posterior law of the counts of all releases together, each about records of its own.
 
     Raises TooLargeError where there are too many counts to sum over.
     """
     laws = [counts_of_same_records(prior, one.n, [one], size_prior, progress) for one in outcomes]
-    try:
-        return _by_pairs_of_counts(prior, outcomes, laws, size_prior)
-    except TooLargeError:
-        if not can_pair(outcomes):
-            raise
-    return paired_counts(prior.concentration, outcomes, laws)
-
-
-def _by_pairs_of_counts(
-    prior: Dirichlet | Beta, outcomes: Sequence[Outcome], laws: Sequence[LatentCounts | CountsOfAnyTotal], size_prior: SizePrior
-) -> PooledCounts:
     for tail in _TAILS:
         found = _pooled(prior, outcomes, laws, size_prior, tail)
-        if found.omitted < _GOOD:
+        if found.omitted < _SMALL_OMITTED:
             return found
-    if found.omitted > _ENOUGH:
+    if found.omitted > _LARGEST_OMITTED:
         raise TooLargeError("these releases contradict each other so much that too many counts are possible to sum over")
     return found
 
@@ -133,7 +121,7 @@ def _pooled(
     laws: Sequence[LatentCounts | CountsOfAnyTotal],
     size_prior: SizePrior,
     tail: float,
-) -> PooledCounts:
+) -> ListedCounts:
     references = [_reference(law, prior.k) for law in laws]
     everything = sum(references, np.zeros(prior.k, dtype=np.int64))
     a = prior.concentration
@@ -205,13 +193,8 @@ def _box(ranges: Sequence[tuple[int, int]]) -> Counts:
 def _trimmed(cloud: _Cloud, log_own: Floats, constant: float, tail: float) -> _Cloud:
     """Without the counts that are the least likely under the posterior of the releases so far."""
     evidence = float(logsumexp(log_own))
-    own = np.exp(log_own - evidence)
-    order = np.argsort(own, kind="stable")
-    below = np.cumsum(own[order])
-    dropped = int(np.searchsorted(below, tail, side="right"))
-    held = np.sort(order[dropped:])
-    left = cloud.left + (float(below[dropped - 1]) if dropped else 0.0)
-    return _Cloud(cloud.points[held], cloud.log_weight[held], cloud.reference, left, evidence + constant)
+    held, lost = likeliest(np.exp(log_own - evidence), tail)
+    return _Cloud(cloud.points[held], cloud.log_weight[held], cloud.reference, cloud.left + lost, evidence + constant)
 
 
 def _sum(model: _Model, first: _Cloud, second: _Cloud, tail: float) -> _Cloud:
@@ -225,7 +208,7 @@ def _sum(model: _Model, first: _Cloud, second: _Cloud, tail: float) -> _Cloud:
     grid = _Grid.of(first.points, second.points)
     log_prior = grid.log_prior(model, reference)
     log_weight = (
-        _log_products(grid, first, second) if _spread(first) + _spread(second) < _DEEP else _log_sums(grid, first, second, log_prior)
+        _log_products(grid, first, second) if _spread(first) + _spread(second) < _FLOAT_RANGE else _log_sums(grid, first, second, log_prior)
     )
     held = np.nonzero(log_weight > -np.inf)[0]
     cloud = _Cloud(grid.points(held), log_weight[held], reference, 0.0)
@@ -259,7 +242,7 @@ def _log_sums(grid: "_Grid", first: _Cloud, second: _Cloud, log_prior: Floats) -
 
 def _blocks(grid: "_Grid", first: _Cloud, second: _Cloud, log_prior: Floats) -> Iterator[tuple[NDArray[np.int64], Floats]]:
     """For some pairs at a time the places of their sums and the logarithms of their weights."""
-    rows = max(1, max(_BLOCK, grid.size) // len(second.points))
+    rows = max(1, max(_PAIRS_HELD, grid.size) // len(second.points))
     mine, theirs = grid.index(first.points - grid.lows[0]), grid.index(second.points - grid.lows[1])
     for start in range(0, len(mine), rows):
         index = mine[start : start + rows, None] + theirs
@@ -319,7 +302,7 @@ class _Grid:
         return np.asarray(free + last[place])
 
 
-def _finished(model: _Model, total: _Cloud, parts: Sequence[_Cloud], log_most: Sequence[float]) -> PooledCounts:
+def _finished(model: _Model, total: _Cloud, parts: Sequence[_Cloud], log_most: Sequence[float]) -> ListedCounts:
     """The law of the sum, with a bound on what is left out.
 
     Counts of some releases that have the probability t given these releases have at most t · P(these)/P(all) · Π max P(one of the others).
@@ -329,4 +312,4 @@ def _finished(model: _Model, total: _Cloud, parts: Sequence[_Cloud], log_most: S
     for place, part in enumerate(parts):
         others = [log_most[i] for i in range(releases) if (i != place if place < releases else i > place - releases + 1)]
         omitted += part.left * float(np.exp(min(part.log_evidence + sum(others) - total.log_evidence, 300.0)))
-    return PooledCounts(total.points, np.exp(log_own - logsumexp(log_own)), min(1.0, omitted))
+    return ListedCounts(total.points, np.exp(log_own - logsumexp(log_own)), min(1.0, omitted))

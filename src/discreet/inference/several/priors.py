@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from discreet.errors import InvalidInputError
 from discreet.inference.reader_priors import Prior, reader_prior
 
-_SHOWN = 5
+_SHOWN_PARAMETERS = 5
 
 
 def agreed_prior(priors: Sequence[Prior], given: Prior | None) -> Prior:
@@ -22,5 +22,5 @@ def agreed_prior(priors: Sequence[Prior], given: Prior | None) -> Prior:
 
 
 def _parameters(prior: Prior) -> str:
-    first = ", ".join(f"{float(a):g}" for a in prior.exact[:_SHOWN])
-    return f"({first}{', ...' if prior.k > _SHOWN else ''})"
+    first = ", ".join(f"{float(a):g}" for a in prior.exact[:_SHOWN_PARAMETERS])
+    return f"({first}{', ...' if prior.k > _SHOWN_PARAMETERS else ''})"

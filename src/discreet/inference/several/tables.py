@@ -1,4 +1,4 @@
-"""Several releases of tables with the same groups, read together group by group (docs/inference.md, "Several releases").
+"""Several releases of tables with the same groups, read together group by group (docs/explain/inference.md, "Several releases").
 
 Where the sizes of groups are public, or nothing is, groups are independent: what all releases say about one is a matter of its own rows.
 """

@@ -1,11 +1,11 @@
-"""Contrasts of groups of a table: how the probability of one category differs between two of them (docs/tables.md).
+"""Contrasts of groups of a table: how the probability of one category differs between two of them (docs/howto/reading_tables.md).
 
 Where the sizes of groups are public, or nothing is, groups are independent given what was released. A public total ties their sizes.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 import numpy as np
 
@@ -15,31 +15,44 @@ from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.any_total_mixtures import joint_weights
 from discreet.inference.category_contrasts import check_pairs
 from discreet.inference.contrasts import Contrast, CoupledGroup, Quantity, coupled_contrast, independent_contrast, size_coupling
-from discreet.inference.runs import Run, added, kept, values_at
+from discreet.inference.runs import Run, added, values_at
 from discreet.inference.tables.other_groups import TiedSizes
+from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import Block
+from discreet.model.tables import TableSpace
+from discreet.numerics.tails import kept
 from discreet.validation import category_index
 
-if TYPE_CHECKING:
-    from discreet.inference.tables.posterior import TablePosterior
-
-_LEFT_OUT = 1e-14
+_OUTER_SIZES = 1e-14
 """Posterior probability of sizes, and of counts, that are left out at either end."""
 Summary = tuple[float, float, float]
 
 
-def comparable(posterior: "TablePosterior", category: Hashable) -> list[int]:
+@dataclass(frozen=True)
+class ComparedGroups:
+    """The groups of a table, as far as contrasts of them need their posterior."""
+
+    table: TableSpace
+    probability: Callable[[Hashable, Hashable], BetaMixture]
+    """The law of one category's probability, given a group and the category by their labels."""
+    concentrations: Callable[[int], tuple[Fraction, ...]]
+    """The prior's parameters of the categories that can occur in a group, which is given by its position."""
+    tied: Callable[[], tuple[list[int], TiedSizes]]
+    """Where the total is public: the positions of the groups that it ties together, and the law of their sizes."""
+
+
+def comparable(table: TableSpace, category: Hashable) -> list[int]:
     """The positions of the groups in which this category, and another one, can occur."""
-    possible = posterior.mechanism.table.cells.possible
-    return np.flatnonzero(possible[:, category_index(posterior.categories, category)] & (possible.sum(axis=1) > 1)).tolist()
+    possible = table.cells.possible
+    return np.flatnonzero(possible[:, category_index(table.cells.categories, category)] & (possible.sum(axis=1) > 1)).tolist()
 
 
-def group_contrasts(posterior: "TablePosterior", groups: Sequence[int], reference: int, category: Hashable) -> Iterator[Contrast]:
+def group_contrasts(compared: ComparedGroups, groups: Sequence[int], reference: int, category: Hashable) -> Iterator[Contrast]:
     """Compare each of these groups, given by their positions in ascending order, with a reference group."""
-    other = _side(posterior, reference, category)
-    if posterior.mechanism.table.published == "total":
-        return _tied_contrasts(posterior, groups, other)
-    return (_independent(posterior, _side(posterior, group, category), other) for group in groups)
+    other = _side(compared, reference, category)
+    if compared.table.published == "total":
+        return _tied_contrasts(compared, groups, other)
+    return (_independent(compared, _side(compared, group, category), other) for group in groups)
 
 
 @dataclass(frozen=True)
@@ -75,29 +88,29 @@ class _Side:
     b: float
 
 
-def _side(posterior: "TablePosterior", position: int, category: Hashable) -> _Side:
-    possible, group = posterior.mechanism.table.cells.possible[position], posterior.by[position]
-    column = category_index(posterior.categories, category)
-    label = posterior.categories[column]
+def _side(compared: ComparedGroups, position: int, category: Hashable) -> _Side:
+    possible, group = compared.table.cells.possible[position], compared.table.cells.groups[position]
+    column = category_index(compared.table.cells.categories, category)
+    label = compared.table.cells.categories[column]
     if not possible[column]:
         raise InvalidInputError(f"category {label!r} is declared impossible in group {group!r}: its probability is 0")
     if possible.sum() == 1:
         raise InvalidInputError(f"in group {group!r} nothing but {label!r} can occur: its probability is 1")
-    place, parameters = int(possible[:column].sum()), posterior._concentrations(position)
+    place, parameters = int(possible[:column].sum()), compared.concentrations(position)
     return _Side(position, group, label, place, float(parameters[place]), float(sum(parameters) - parameters[place]))
 
 
-def _independent(posterior: "TablePosterior", first: _Side, second: _Side) -> Contrast:
-    laws = [posterior[side.group].marginal(side.category) for side in (first, second)]
+def _independent(compared: ComparedGroups, first: _Side, second: _Side) -> Contrast:
+    laws = [compared.probability(side.group, side.category) for side in (first, second)]
     return independent_contrast(*laws, names=(first.group, second.group), priors=((first.a, first.b), (second.a, second.b)))
 
 
 # --- groups that a public total ties together -------------------------------------------------------------------------
 
 
-def _tied_contrasts(posterior: "TablePosterior", groups: Sequence[int], second: _Side) -> Iterator[Contrast]:
-    firsts = {group: _side(posterior, group, second.category) for group in groups}
-    held, tied = posterior._held, posterior._tied
+def _tied_contrasts(compared: ComparedGroups, groups: Sequence[int], second: _Side) -> Iterator[Contrast]:
+    firsts = {group: _side(compared, group, second.category) for group in groups}
+    held, tied = compared.tied()
     other = held.index(second.position)
     counts = tied.counts(other)
     if len(groups) == 1:
@@ -116,6 +129,7 @@ def _tied(
     given = [_given_total(mine.sizes, added(rest, its.sizes), tied.total) for mine, its in (counts, counts[::-1])]
     found = [_coupled(*all_of_one) for all_of_one in zip(sides, counts, given, strict=True)]
     (first, left), (second, right) = found
+    check_pairs(len(first.block.totals), len(second.block.totals))
     omitted = tied.omitted(dropped, float(given[0].sum())) + left + right
     names = sides[0].group, sides[1].group
     return coupled_contrast(first, second, size_coupling(first, second, rest, tied.total), names=names, omitted=min(1.0, omitted))
@@ -129,12 +143,12 @@ def _given_total(sizes: Run, others: Run, total: int) -> Floats:
 def _coupled(side: _Side, counts: CountsOfAnyTotal, given: Floats) -> tuple[CoupledGroup, float]:
     """A group's sizes and counts that matter given the total, weighted as under the tilt; and the probability of those left out."""
     chance = given / given.sum()
-    first, last, beyond = kept(chance, _LEFT_OUT)
+    first, last, beyond = kept(chance, _OUTER_SIZES)
     sizes = np.arange(counts.sizes.low + first, counts.sizes.low + last + 1)
     low, high = counts.windows[side.place]
     high = min(high, int(sizes[-1]))
     check_pairs(len(sizes), high - low + 1)
     law = joint_weights(counts, side.place, sizes, (low, high))
-    start, end, more = kept(chance[first : last + 1] @ law.weights, _LEFT_OUT)
+    start, end, more = kept(chance[first : last + 1] @ law.weights, _OUTER_SIZES)
     weights = law.weights[:, start : end + 1] * counts.sizes.value[first : last + 1, None]
     return CoupledGroup(Block(low + start, sizes, weights), side.a, side.b), beyond + more

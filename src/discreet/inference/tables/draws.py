@@ -17,7 +17,7 @@ from discreet.model.cells import Groups
 from discreet.text import html_table
 from discreet.validation import check_records
 
-_SHOWN = 20
+_NOTEBOOK_GROUPS = 20
 """Groups that a notebook shows."""
 _RANKED_TOGETHER = 1 << 20
 """Probabilities that are ranked at once."""
@@ -134,7 +134,7 @@ class Ranks:
 
     def _repr_html_(self) -> str:
         mean, best = self.mean(), self.probability[:, 0]
-        order = np.argsort(mean, kind="stable")[:_SHOWN].tolist()
+        order = np.argsort(mean, kind="stable")[:_NOTEBOOK_GROUPS].tolist()
         rows = [(_named(self.groups[i]), f"{mean[i]:.2f}", f"{best[i]:.3f}") for i in order]
         caption = f"Ranks of {len(self.groups):,} groups, from {self.draws:,} draws"
         return html_table(caption, ("group", "expected rank", "probability of rank 1"), rows)

@@ -1,4 +1,4 @@
-"""The posterior law of all true counts of a table: what draws and sums of them are made from (docs/tables.md, "Sums, shares and ranks").
+"""The posterior law of all true counts of a table: what draws and sums of them are made from (docs/howto/reading_tables.md).
 
 Where the sizes of groups are public, or nothing is, groups are independent. Where only the total is, they are tied by their sizes alone:
 the sizes are drawn first, and then the counts of each group given its size.
@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import limits
-from discreet.arrays import Counts, Floats
+from discreet.arrays import Counts, Floats, Mask
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.draws import dirichlet_draws
 from discreet.inference.runs import Run
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.inference.true_counts import LatentCounts
-from discreet.model.cells import Groups, Mask
+from discreet.model.cells import Groups
 from discreet.validation import shown
 
 Positions = NDArray[np.int64]
@@ -150,7 +150,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Over(Generic[T]):
+class ByLabels(Generic[T]):
     """Something about all groups that have the labels asked for: `over["f"]`, or with two columns `over["north", "f"]`."""
 
     margin: Margin

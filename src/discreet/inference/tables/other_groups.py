@@ -1,4 +1,4 @@
-"""What a public total of all groups says about the size of one: the law of what the other groups leave of it (docs/tables_proofs.md).
+"""What a public total of all groups says about the size of one: the law of what the other groups leave of it (docs/proofs/tables.md).
 
 Where only the total N is public, the posterior weight of a table's counts is a product over groups, on the sizes u_g that add up to N,
 
@@ -12,7 +12,7 @@ as independent, add up to N, each has its mass in a window as wide as the noise 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil, inf, log2, sqrt
+from math import ceil, log2
 
 import numpy as np
 
@@ -21,23 +21,18 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.private_totals import counts_of_any_total, usual_totals
-from discreet.inference.runs import Run, Sum, sum_of
+from discreet.inference.runs import FLOOR, Run, Sum, sum_of
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.size_priors import SizePrior, tabled
 from discreet.numerics.gamma import log_rising
 from discreet.numerics.tilts import balancing_tilt
 
-_FLOOR = 1e-26
-"""What is dropped at the ends of sums, relative to the largest probability."""
-_ROUNDS = 60
-"""How often a tilt is tried; three are usual."""
-_CLOSE = 1e-6
 _TRANSFORM = 32
 """What a value of a long sum costs, for each doubling of its length, against a product of a short one."""
 
 
 @dataclass(frozen=True)
-class Group:
+class TiedGroup:
     """One group: the prior parameters and the noisy counts of its possible categories, and the prior parameter of its share."""
 
     a: tuple[float, ...]
@@ -61,10 +56,8 @@ class TiltedLaw:
     run: Run
     omitted: float
 
-    def mean(self, rate: float = 0.0) -> float:
-        """The mean under a further tilt."""
-        weight = self.run.value * np.exp(rate * (self.run.x - (self.run.high if rate > 0.0 else self.run.low)))
-        return float(weight @ self.run.x / weight.sum())
+    def mean(self) -> float:
+        return float(self.run.value @ self.run.x)
 
     def variance(self) -> float:
         return float(self.run.value @ (self.run.x - self.mean()) ** 2)
@@ -74,7 +67,7 @@ class TiltedLaw:
 class TiedSizes:
     """The sizes of two or more groups, which add up to a public total: independent laws under a tilt, given their sum."""
 
-    groups: Sequence[Group]
+    groups: Sequence[TiedGroup]
     total: int
     noise: CellNoise
     rate: float
@@ -83,7 +76,7 @@ class TiedSizes:
     @cached_property
     def sums(self) -> Sum:
         """The laws added up, before the total is known."""
-        return sum_of([law.run for law in self.laws], _FLOOR)
+        return sum_of([law.run for law in self.laws], FLOOR)
 
     def priors(self) -> list[SizePrior]:
         """For each group, what the total and all other groups say about its size."""
@@ -101,8 +94,8 @@ class TiedSizes:
     def without(self, group: int) -> Iterator[tuple[int, Run, float]]:
         """For every other group, the law under the tilt of the total of all groups but these two; and what was dropped from it."""
         left = [i for i in range(len(self.laws)) if i != group]
-        found = sum_of([self.laws[i].run for i in left], _FLOOR)
-        rest = found.others(Run(0, np.ones(1)), _FLOOR)
+        found = sum_of([self.laws[i].run for i in left], FLOOR)
+        rest = found.others(Run(0, np.ones(1)), FLOOR)
         return ((i, run, found.dropped + dropped) for i, (run, dropped) in zip(left, rest, strict=True))
 
     def without_two(self, first: int, second: int) -> tuple[Run, float]:
@@ -110,7 +103,7 @@ class TiedSizes:
         left = [law.run for i, law in enumerate(self.laws) if i not in (first, second)]
         if not left:
             return Run(0, np.ones(1)), 0.0
-        found = sum_of(left, _FLOOR)
+        found = sum_of(left, FLOOR)
         return found.run, found.dropped
 
     def counts(self, index: int) -> CountsOfAnyTotal:
@@ -123,7 +116,7 @@ class TiedSizes:
         return self._known[group]
 
     @cached_property
-    def _known(self) -> dict[Group, CountsOfAnyTotal]:
+    def _known(self) -> dict[TiedGroup, CountsOfAnyTotal]:
         return {}
 
     def sample(self, size: int, rng: np.random.Generator) -> Iterator[Counts]:
@@ -131,14 +124,14 @@ class TiedSizes:
         return self.sums.split(np.full(size, self.total, dtype=np.int64), rng)
 
 
-def tied_sizes(groups: Sequence[Group], total: int, noise: CellNoise) -> TiedSizes:
+def tied_sizes(groups: Sequence[TiedGroup], total: int, noise: CellNoise) -> TiedSizes:
     """The sizes of two or more groups whose total is public."""
     return TiedSizes(groups, total, noise, *_balanced(groups, total, noise))
 
 
 def others(laws: Sequence[Run], total: int) -> tuple[list[Run], float]:
     """For each law and each value u of it, the probability that all other laws add up to `total` - u; and what was dropped of sums."""
-    found = sum_of(laws, _FLOOR)
+    found = sum_of(laws, FLOOR)
     return list(found.completions(Run(total, np.ones(1)))), found.dropped
 
 
@@ -162,7 +155,7 @@ def _check_work(groups: int, cells: int) -> None:
         )
 
 
-def _prior(group: Group, low: int, completion: Floats, rate: float, omitted: float) -> SizePrior:
+def _prior(group: TiedGroup, low: int, completion: Floats, rate: float, omitted: float) -> SizePrior:
     held = np.nonzero(completion > 0.0)[0]
     first, last = int(held[0]), int(held[-1])
     u = np.arange(low + first, low + last + 1, dtype=np.float64)
@@ -170,23 +163,19 @@ def _prior(group: Group, low: int, completion: Floats, rate: float, omitted: flo
         return tabled(low + first, group.log_prior(u, rate) + np.log(completion[first : last + 1]), omitted)
 
 
-def _balanced(groups: Sequence[Group], total: int, noise: CellNoise) -> tuple[float, list[TiltedLaw]]:
+def _balanced(groups: Sequence[TiedGroup], total: int, noise: CellNoise) -> tuple[float, list[TiltedLaw]]:
     """A tilt and the laws of all groups under it, whose means add up to the total but for a part of its spread."""
-    rate, low, high = 0.0, -inf, inf
-    for _ in range(_ROUNDS):
+
+    def tilted(rate: float) -> tuple[float, float, list[TiltedLaw]]:
         laws = _laws(groups, total, noise, rate)
-        excess = sum(law.mean() for law in laws) - total
-        if abs(excess) <= 0.5 * sqrt(sum(law.variance() for law in laws)) + _CLOSE:
-            break
-        low, high = (rate, high) if excess < 0.0 else (low, rate)
-        better = rate + _step(laws, total, noise.slope)
-        rate = better if low < better < high else 0.5 * (low + high)
-    return rate, laws
+        return sum(law.mean() for law in laws), sum(law.variance() for law in laws), laws
+
+    return balancing_tilt(tilted, total, longest=noise.slope)
 
 
-def _laws(groups: Sequence[Group], total: int, noise: CellNoise, rate: float) -> list[TiltedLaw]:
+def _laws(groups: Sequence[TiedGroup], total: int, noise: CellNoise, rate: float) -> list[TiltedLaw]:
     """The law of every group's size under a tilt; groups that do not differ have one."""
-    known: dict[Group, TiltedLaw] = {}
+    known: dict[TiedGroup, TiltedLaw] = {}
     for group in groups:
         if group not in known:
             known[group] = _law(group, total, noise, rate)
@@ -194,20 +183,11 @@ def _laws(groups: Sequence[Group], total: int, noise: CellNoise, rate: float) ->
     return [known[group] for group in groups]
 
 
-def _law(group: Group, total: int, noise: CellNoise, rate: float) -> TiltedLaw:
+def _law(group: TiedGroup, total: int, noise: CellNoise, rate: float) -> TiltedLaw:
     counts = _tilted(group, total, noise, rate)
     return TiltedLaw(counts.sizes, counts.omitted)
 
 
-def _tilted(group: Group, total: int, noise: CellNoise, rate: float) -> CountsOfAnyTotal:
+def _tilted(group: TiedGroup, total: int, noise: CellNoise, rate: float) -> CountsOfAnyTotal:
     prior = SizePrior(lambda u: group.log_prior(u, rate), total)
     return counts_of_any_total(np.array(group.a), noise, group.raw, prior)
-
-
-def _step(laws: Sequence[TiltedLaw], total: int, slope: float) -> float:
-    """How far the tilt must go, by laws whose windows are cut; a slope of the noise, where these windows do not reach the total."""
-    if total >= sum(law.run.high for law in laws):
-        return slope
-    if total <= sum(law.run.low for law in laws):
-        return -slope
-    return balancing_tilt(lambda step: sum(law.mean(step) for law in laws) - total, slope, xtol=1e-6 * slope, rtol=1e-6)

@@ -1,4 +1,4 @@
-"""The posterior of every group of a table, one group at a time (docs/tables.md).
+"""The posterior of every group of a table, one group at a time (docs/howto/reading_tables.md).
 
 What is public decides what a group's true counts are known by: its size, the total of all groups, or nothing but its own noisy counts.
 Whichever it is, a group's posterior is a `NoiseAware`, as one variable has.
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet import limits
-from discreet.arrays import Counts, Floats
+from discreet.arrays import Counts, Floats, Mask
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.contrasts import Contrast
@@ -23,26 +23,27 @@ from discreet.inference.draws import Estimate, arviz_of
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.frames import Library
 from discreet.inference.groups.arrays import SHOWN_GROUPS, GroupSummaries, precision
+from discreet.inference.listed_counts import ListedCounts
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.private_totals import check_any_total, counts_of_any_total
 from discreet.inference.reader_priors import reader_priors
 from discreet.inference.runs import Run
 from discreet.inference.simultaneous import common_tail
 from discreet.inference.size_posterior import SizePosterior
-from discreet.inference.tables.contrasts import comparable, group_contrasts
+from discreet.inference.tables.contrasts import ComparedGroups, comparable, group_contrasts
 from discreet.inference.tables.draws import Ranks, TableDraws
 from discreet.inference.tables.frames import Kind, check_kind, summary_frame
-from discreet.inference.tables.latent import LatentTable, Margin, Over, Positions, check_draws
+from discreet.inference.tables.latent import ByLabels, LatentTable, Margin, Positions, check_draws
 from discreet.inference.tables.one_by_one import OneByOne
-from discreet.inference.tables.other_groups import Group, TiedSizes, check_groups, tied_sizes
+from discreet.inference.tables.other_groups import TiedGroup, TiedSizes, check_groups, tied_sizes
 from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, weights_of
 from discreet.inference.tables.summaries import check_summaries, check_total, group_summaries, pairs_in_a_group
 from discreet.inference.tables.sums import DRAWS, TableCountsPosterior
-from discreet.inference.true_counts import LatentCounts, ListedCounts, check_posterior, latent_counts
+from discreet.inference.true_counts import LatentCounts, check_posterior, latent_counts
 from discreet.mechanisms import LatticeGeometric, Mechanism
 from discreet.mechanisms.base import Prior
 from discreet.model.beta_mixtures import BetaMixture
-from discreet.model.cells import Groups, Mask
+from discreet.model.cells import Groups
 from discreet.model.dirichlet import Dirichlet
 from discreet.model.size_priors import SizePrior, size_prior_of
 from discreet.record.table_release import TableRelease
@@ -173,7 +174,7 @@ class TablePosterior(OneByOne):
         group, reference = self.by.index(first), self.by.index(second)
         if group == reference:
             raise InvalidInputError(f"a contrast compares two different groups, got {self.by[group]!r} twice")
-        return next(group_contrasts(self, [group], reference, category))
+        return next(group_contrasts(self._compared, [group], reference, category))
 
     def contrasts(self, reference: Hashable, category: Hashable) -> Iterator[tuple[Hashable, Contrast]]:
         """How the probability of a category in every other group differs from that in a reference group, each with its group.
@@ -181,8 +182,8 @@ class TablePosterior(OneByOne):
         They are computed one by one as they are asked for. Groups in which the category cannot occur, or nothing else, are left out.
         """
         other = self.by.index(reference)
-        groups = [group for group in comparable(self, category) if group != other]
-        found = group_contrasts(self, groups, other, category)
+        groups = [group for group in comparable(self.mechanism.table, category) if group != other]
+        found = group_contrasts(self._compared, groups, other, category)
         return ((self.by[group], contrast) for group, contrast in zip(groups, found, strict=True))
 
     # --- all groups at once -------------------------------------------------------------------------------------------
@@ -227,7 +228,7 @@ class TablePosterior(OneByOne):
     def simultaneous(self, mass: float = 0.95) -> GroupSummaries:
         """Intervals of all cells that hold together, all of them at once, with probability `mass` or more.
 
-        They are equal-tailed intervals at one common level (docs/tables.md, "Sums, shares and ranks").
+        They are equal-tailed intervals at one common level (docs/howto/reading_tables.md).
         """
         tail = common_tail(check_share(mass, "mass"), self._possible.sum(axis=1), self._latent.tie is not None)
         return self.figures(1.0 - 2.0 * tail * (1.0 - 4.0 * precision(tail)))
@@ -241,7 +242,7 @@ class TablePosterior(OneByOne):
 
     def over(
         self, *columns: str, weights: Any = None, draws: int = DRAWS, rng: np.random.Generator | int | None = None
-    ) -> Over[SharedProbability] | SharedProbability:
+    ) -> ByLabels[SharedProbability] | SharedProbability:
         """Probabilities of the categories over all other columns, `post.over("sex")["f"]`; without columns, over all groups.
 
         Args:
@@ -276,7 +277,7 @@ class TablePosterior(OneByOne):
                 rng,
             )
 
-        return Over(margin, together) if columns else together(np.arange(len(self)))
+        return ByLabels(margin, together) if columns else together(np.arange(len(self)))
 
     @cached_property
     def _all(self) -> GroupSummaries:
@@ -363,7 +364,7 @@ class TablePosterior(OneByOne):
         if size is None:
             return None, self._any_total(position)
         if size == 0:
-            return 0, ListedCounts(np.zeros((1, prior.k), dtype=np.int64), np.zeros(1))
+            return 0, ListedCounts.known([0] * prior.k)
         return size, latent_counts(LatticeGeometric(prior, size, self.mechanism.epsilon), self._row(position))
 
     def _law(self, position: int) -> LatentCounts | CountsOfAnyTotal:
@@ -371,7 +372,7 @@ class TablePosterior(OneByOne):
         if self._possible[position].sum() > 1:
             return self[self.by[position]].counts
         size = self._known_size(position)
-        return self._any_total(position) if size is None else ListedCounts(np.array([[size]], dtype=np.int64), np.zeros(1))
+        return self._any_total(position) if size is None else ListedCounts.known([size])
 
     @cached_property
     def _latent(self) -> LatentTable:
@@ -404,6 +405,16 @@ class TablePosterior(OneByOne):
         """For every group that may have records, what a public total and the other groups say about its size."""
         return dict(zip(self._held, self._tied.priors(), strict=True))
 
+    @property
+    def _compared(self) -> ComparedGroups:
+        """What contrasts of groups are computed from."""
+        return ComparedGroups(
+            self.mechanism.table,
+            lambda group, category: self[group].marginal(category),
+            self._concentrations,
+            lambda: (self._held, self._tied),
+        )
+
     @cached_property
     def _held(self) -> list[int]:
         """The groups that may have records."""
@@ -416,7 +427,7 @@ class TablePosterior(OneByOne):
         space, noise = self.mechanism.table, self.mechanism.noise
         assert space.n is not None  # noqa: S101
         check_groups(len(self._held), int(self._possible.sum(axis=1).max()), space.n, noise.slope)
-        groups = [Group(tuple(map(float, self._concentrations(i))), self._row(i), float(self._shares[i])) for i in self._held]
+        groups = [TiedGroup(tuple(map(float, self._concentrations(i))), self._row(i), float(self._shares[i])) for i in self._held]
         return tied_sizes(groups, space.n, noise)
 
     def _repr_html_(self) -> str:

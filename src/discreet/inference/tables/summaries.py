@@ -1,10 +1,12 @@
-"""Posteriors of many groups at once: means, standard deviations and intervals of all their probabilities (docs/inference.md).
+"""Posteriors of many groups at once: means, standard deviations and intervals of all their probabilities (docs/explain/inference.md).
 
 Arrays without labels: groups on the first axis, categories on the second. Three promises say what is public: the size of every group, the
 total of all groups, or nothing. Groups are gone through in blocks, so that memory is bounded and cost is linear in the cells.
 """
 
 from collections.abc import Iterator
+from functools import cached_property
+from math import ceil
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +15,7 @@ from scipy.special import digamma, polygamma
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
+from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.groups.arrays import DEPTH, GroupSummaries, Table, each_block, joined, known, table_of
 from discreet.inference.groups.free_sizes import TRIMMED, WeightedTotals, summarise, weighted_totals
 from discreet.inference.groups.leave_one_out import Contributions, Frequencies, check_period, contributions, relative_error
@@ -20,18 +23,21 @@ from discreet.inference.groups.public_sizes import of_public_sizes
 from discreet.inference.groups.tilts import matched_tilts
 from discreet.inference.groups.windows import UNBOUNDED, RiseTable
 from discreet.inference.private_totals import counts_of_any_total
+from discreet.inference.tables.other_groups import TiedGroup, tied_sizes
+from discreet.inference.true_counts import LatentCounts, convolved_outcomes
 from discreet.mechanisms.lattice import GeometricNoise
 from discreet.model.size_priors import SizePrior, size_prior_of, tabled
+from discreet.numerics.tilts import balancing_tilt
 
-_COARSE, _DEEP = 14.0, 34.0
+_SEARCH_DEPTH, _FOUND_DEPTH = 14.0, 34.0
 """How far down windows reach, in logarithms, where the total is public: while the tilt is looked for, and once it is found. What is left
 out of all groups adds up."""
-_ROUNDS = 60
-_CLOSE = 0.5
 _HARD = 1e-7
-"""Probability left out from which on a group is looked at by itself."""
+"""Bound of an interval from which on a group is looked at by itself."""
 _SPREAD = 16.0
 """All but TRIMMED of a sum of m noises lies within about this times the root of m, over the slope, where m is large."""
+_BESIDES = 1_000
+"""Values of a count that take as long as what else there is to do for a category of a group that is looked at by itself."""
 _PRECISE = 1e-9
 """What quantiles of a single release are exact to, in probability."""
 
@@ -70,7 +76,7 @@ def group_summaries(
     if sizes is not None:
         sizes = np.asarray(sizes, dtype=np.int64)
         table = table_of(z, prior, slope, possible, sizes, sizes)
-        return joined(table, each_block(table, lambda block: of_public_sizes(block, tail)))
+        return joined(table, each_block(table, lambda block: _public_sizes(block, tail, len(table))))
     if total is None:
         table = table_of(z, prior, slope, possible, np.full(len(z), UNBOUNDED), None)
         return _private_sizes(table, size_prior_of("flat") if size_prior is None else size_prior, tail)
@@ -79,11 +85,34 @@ def group_summaries(
     return _PublicTotal(table, int(total)).summaries(tail)
 
 
+def _public_sizes(block: Table, tail: float, groups: int) -> GroupSummaries:
+    result, cells = of_public_sizes(block, tail), block.cells
+    for row in _hard(block, result.error.max(axis=1, initial=0.0), groups):
+        held = block.possible[row]
+        noise, raw = GeometricNoise(int(held.sum()), cells.slope), cells.z[row, held]
+        _one_group(block, row, convolved_outcomes(cells.a[row, held], int(block.sizes[row]), [(noise, raw)]), tail, result)
+    return result
+
+
+def _work(categories: int, slope: float, most: int = limits.COUNT) -> float:
+    """What one group costs that is looked at by itself, in values of a count: those of all categories, and what else there is to do."""
+    return categories * (min(2.0 * _FOUND_DEPTH, slope * most) / slope + 1.0 + _BESIDES)
+
+
+def _hard(block: Table, error: Floats, groups: int) -> list[int]:
+    """The rows of a block whose bound is too large, the largest first, and no more than the block's part of the groups has time for."""
+    work = _work(block.possible.shape[1], block.cells.slope, int(block.cells.top.max(initial=0)))
+    most = ceil(limits.SUMMARY_WORK / work * len(block) / groups)
+    rows = np.flatnonzero(error > _HARD)
+    found: list[int] = rows[np.argsort(-error[rows], kind="stable")][:most].tolist()
+    return found
+
+
 # --- nothing public ---------------------------------------------------------------------------------------------------
 
 
 def _private_sizes(table: Table, prior: SizePrior, tail: float) -> GroupSummaries:
-    rises = _rises(table)
+    rises, alone = _rises(table), _check_wide(table)
 
     def summaries(block: Table) -> GroupSummaries:
         total = block.prior_total
@@ -100,9 +129,11 @@ def _private_sizes(table: Table, prior: SizePrior, tail: float) -> GroupSummarie
 
         result = known(block)
         for batch in weighted_totals(block, matched_tilts(block.cells, log_slope), log_weight, DEPTH):
-            done = _all_at_once(table, batch, tail, result)
-            for row in batch.rows[(batch.omitted > _HARD) | (not done)].tolist():
-                _one_group(block, row, prior, tail, result)
+            done = not alone and _all_at_once(table, batch, tail, result)
+            error = result.error[batch.rows].max(axis=1, initial=0.0)
+            chosen = _hard(batch.part, error, len(table)) if done else list(range(len(batch.rows)))
+            for row in batch.rows[chosen].tolist():
+                _of_any_size(block, row, prior, tail, result)
         return result
 
     return joined(table, each_block(table, summaries))
@@ -118,11 +149,10 @@ def pairs_in_a_group(categories: int, slope: float, most: int = limits.COUNT) ->
 def check_summaries(groups: int, categories: int, slope: float, most: int = limits.COUNT) -> None:
     """Refuse, by public numbers alone, tables of too many groups for the noise of a usual outcome; no group exceeds `most` records."""
     pairs = pairs_in_a_group(categories, slope, most)
-    values = groups * (min(2.0 * _DEEP, slope * most) / slope + 1.0)
-    if pairs > limits.PLANE_PAIRS and values > limits.SUMMARY_VALUES:
+    if pairs > limits.PLANE_PAIRS and groups * _work(categories, slope, most) > limits.SUMMARY_WORK:
         raise TooLargeError(
-            f"the noise leaves about {pairs:,.0f} pairs of a count and a rest of its group possible in each of {groups:,} groups: "
-            "too many for their means and intervals. Less noise (a larger epsilon) or fewer groups need fewer"
+            f"the noise leaves about {pairs:,.0f} pairs of a count and a rest of its group possible, in {groups:,} groups by {categories:,}"
+            " categories: too many for their means and intervals. Less noise (a larger epsilon), or fewer groups or categories, need fewer"
         )
 
 
@@ -131,38 +161,50 @@ def check_total(groups: int, categories: int, slope: float, total: int) -> None:
     check_period(int(min(2.0 * _SPREAD * (groups * categories) ** 0.5 / slope, float(groups * total))) + 1)
 
 
+def _check_wide(table: Table, most: int = limits.COUNT) -> bool:
+    """Whether the noise is so wide that groups are gone through one at a time. Groups that are too many for that are refused."""
+    categories = int(table.possible.sum(axis=1).max(initial=0))
+    check_summaries(len(table), categories, table.cells.slope, most)
+    return pairs_in_a_group(categories, table.cells.slope, most) > limits.PLANE_PAIRS
+
+
+def _are_few(table: Table, most: int = limits.COUNT) -> bool:
+    """Whether there is time to look at all groups one at a time."""
+    return len(table) * _work(table.possible.shape[1], table.cells.slope, most) <= limits.SUMMARY_WORK
+
+
 def _all_at_once(table: Table, batch: WeightedTotals, tail: float, result: GroupSummaries) -> bool:
-    """Summarise a batch, unless the noise is too wide for that and the groups are few enough to go through one at a time."""
-    few = len(table) * batch.found.windows.width <= limits.SUMMARY_VALUES
-    if few and pairs_in_a_group(table.cells.z.shape[1], table.cells.slope) > limits.PLANE_PAIRS:
-        return False
+    """Summarise a batch, unless its outcomes are too wide for that and the groups are few enough to go through one at a time."""
     try:
         summarise(batch, tail, result)
     except TooLargeError:
-        if few:
+        if _are_few(table):
             return False
         raise
     return True
 
 
-def _one_group(table: Table, row: int, prior: SizePrior, tail: float, result: GroupSummaries) -> None:
+def _of_any_size(table: Table, row: int, prior: SizePrior, tail: float, result: GroupSummaries) -> None:
     """Summaries of a group whose total one tilt cannot hold, as for a single release."""
-    held = np.nonzero(table.possible[row])[0]
-    if not held.size:
-        return
-    cells, unsure = table.cells, table.open[row]
-    noise, raw = GeometricNoise(len(held), cells.slope), tuple(cells.z[row, held].tolist())
-    counts = counts_of_any_total(cells.a[row, held], noise, raw, prior)
-    for i, cell in enumerate(held.tolist()):
+    held, cells = table.possible[row], table.cells
+    if held.any():
+        noise, raw = GeometricNoise(int(held.sum()), cells.slope), tuple(cells.z[row, held].tolist())
+        _one_group(table, row, counts_of_any_total(cells.a[row, held], noise, raw, prior), tail, result)
+
+
+def _one_group(table: Table, row: int, counts: LatentCounts | CountsOfAnyTotal, tail: float, result: GroupSummaries) -> None:
+    """Write the summaries of one group from the law of its true counts."""
+    unsure = table.open[row]
+    for i, cell in enumerate(np.flatnonzero(table.possible[row]).tolist()):
         run = counts.marginal(i)
         mean = float(run.value @ run.x)
         result.count_mean[row, cell], result.count_std[row, cell] = mean, np.sqrt(run.value @ (run.x - mean) ** 2)
         if not unsure[cell]:
             continue
-        law = counts.probability_law(i, float(cells.a[row, cell]), float(table.rest[row, cell]), cell)
+        law = counts.probability_law(i, float(table.cells.a[row, cell]), float(table.rest[row, cell]), cell)
         result.mean[row, cell], result.std[row, cell] = law.mean(), law.std()
         result.low[row, cell], result.high[row, cell] = law.interval(1.0 - 2.0 * tail)
-        result.error[row, cell] = law.omitted + _PRECISE
+        result.error[row, cell] = min(law.omitted + _PRECISE, 1.0)
 
 
 def _rises(table: Table) -> RiseTable:
@@ -195,6 +237,9 @@ class _PublicTotal:
     def summaries(self, tail: float) -> GroupSummaries:
         if not len(self.table):
             return known(self.table)
+        wide = _check_wide(self.table, self.total)
+        if wide and self._alone:
+            return self._each_alone(tail)
         span = int(self.table.multiplicity.sum()) * self.total + 1  # no group has more records than all have
         frequencies = Frequencies.of(self._balanced(), self.total, self.slope, span)
         parts = each_block(self.table, lambda block: self._spectra(block, frequencies))
@@ -203,43 +248,84 @@ class _PublicTotal:
 
         def summaries(block: Table) -> GroupSummaries:
             result = known(block)
-            for batch in self._batches(block, _DEEP):
-                law = batch.law
-                others = frequencies.others(law, log_whole, offset)
-                completion = (law * others).sum(axis=1)
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    more = np.nan_to_num(left * others.max(axis=1) / completion, nan=1.0, posinf=1.0)
-                error = relative_error(frequencies, float(completion.min())) + float(more.max())
-                if not _all_at_once(self.table, batch.times(others, error), tail, result):
-                    for i, row in enumerate(batch.rows.tolist()):
-                        _one_group(block, row, self._prior(batch, i, others[i], error), tail, result)
+            for batch in self._batches(block, _FOUND_DEPTH):
+                others = frequencies.others(batch.law, log_whole, offset)
+                weighted = batch.times(others, self._error(batch.law, others, frequencies, left))
+                done = not wide and _all_at_once(self.table, weighted, tail, result)
+                error = result.error[batch.rows].max(axis=1, initial=0.0)
+                for i in np.flatnonzero((error > _HARD) | (not done)).tolist():
+                    prior = self._alone.get(int(batch.rows[i]))
+                    if prior is None and not done:
+                        prior = self._prior(batch, i, others[i], float(weighted.omitted[i]))
+                    if prior is not None:
+                        _of_any_size(block, int(batch.rows[i]), prior, tail, result)
             return result
 
         return joined(self.table, each_block(self.table, summaries))
 
+    def _each_alone(self, tail: float) -> GroupSummaries:
+        """The summaries of groups that are all looked at by themselves."""
+        result = known(self.table)
+        for row, prior in self._alone.items():
+            _of_any_size(self.table, row, prior, tail, result)
+        return joined(self.table, [result])
+
+    def _error(self, law: Floats, others: Floats, frequencies: Frequencies, left: float) -> Floats:
+        """Bound on how far off the law of each group's size is, because of what transforms and windows leave out."""
+        completion = (law * others).sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            more = np.nan_to_num(left * others.max(axis=1) / completion, nan=1.0, posinf=1.0)
+        return np.asarray(relative_error(frequencies, completion) + more)
+
+    @cached_property
+    def _alone(self) -> dict[int, SizePrior]:
+        """What the total and all other groups say about the size of the group of each row, by sums that lose nothing.
+
+        It is empty where there are too many groups for these sums, or for the time that each takes, or their sizes are too uncertain. Few
+        groups are one block of rows.
+        """
+        table, rows = self.table, np.flatnonzero(self.table.possible.any(axis=1)).tolist()
+        many = table.multiplicity[rows]
+        if many.sum() > limits.GROUPS_CONVOLVED or not _are_few(table, self.total):
+            return {}
+        if many.sum() == 1:
+            return {rows[0]: tabled(self.total, np.zeros(1), 0.0)}
+        groups = [group for row, times in zip(rows, many.tolist(), strict=True) for group in [self._group(row)] * times]
+        try:
+            priors = tied_sizes(groups, self.total, GeometricNoise(table.possible.shape[1], self.slope)).priors()
+        except TooLargeError:
+            return {}
+        first = (np.cumsum(many) - many).tolist()
+        return {row: priors[at] for row, at in zip(rows, first, strict=True)}
+
+    def _group(self, row: int) -> TiedGroup:
+        held, cells = self.table.possible[row], self.table.cells
+        return TiedGroup(tuple(cells.a[row, held].tolist()), tuple(cells.z[row, held].tolist()), float(self.table.shares[row]))
+
     def _prior(self, batch: WeightedTotals, row: int, others: Floats, error: float) -> SizePrior:
-        """What the total and all other groups say about the size of one group of a batch."""
+        """What the total and all other groups say about the size of one group of a batch, by transforms."""
         held = np.flatnonzero((others > 0.0) & (batch.found.totals[row] <= self.total))
+        if not held.size:
+            raise TooLargeError(
+                "the noisy counts are so far from the public total that sums over all groups are beyond what floats hold; "
+                f"up to {limits.GROUPS_CONVOLVED:,} groups are computed one by one"
+            )
         inside = slice(int(held[0]), int(held[-1]) + 1)
         u = batch.found.totals[row, inside]
         with np.errstate(divide="ignore"):
             logs = self.share_rises(batch.part.shares[row], u) + self.tilt * (u - u[0]) + np.log(others[inside])
-        return tabled(int(u[0]), logs, float(min(error + batch.omitted[row], 1.0)))
+        return tabled(int(u[0]), logs, error)
 
     def _balanced(self) -> Contributions:
-        """Find the tilt, by Newton's method inside a bracket; and what all groups add to the total under it."""
-        low, high = -np.inf, np.inf
-        for _ in range(_ROUNDS):
+        """Find the tilt, and what all groups add to the total under it."""
+
+        def tilted(tilt: float) -> tuple[float, float, Contributions]:
+            self.tilt = tilt
             parts = each_block(self.table, self._contributions)
             found = sum(parts[1:], parts[0])
-            excess = found.mean - self.total
-            if abs(excess) <= _CLOSE * np.sqrt(found.variance) + 1e-6:
-                break
-            low, high = (self.tilt, high) if excess < 0.0 else (low, self.tilt)
-            new = self.tilt - excess / max(found.variance, 1e-12)
-            new = float(np.clip(new, self.tilt - self.slope, self.tilt + self.slope))
-            self.tilt = new if low < new < high else 0.5 * (low + high)
-        return found
+            return found.mean, found.variance, found
+
+        return balancing_tilt(tilted, self.total, longest=self.slope)[1]
 
     def _batches(self, block: Table, depth: float) -> Iterator[WeightedTotals]:
         total, shares = block.prior_total, block.shares
@@ -256,13 +342,16 @@ class _PublicTotal:
 
     def _contributions(self, block: Table) -> Contributions:
         """What the groups of a block add to the total, from windows that are a little short."""
-        each = [contributions(batch.law, batch.found.first, batch.part.multiplicity, self.slope) for batch in self._batches(block, _COARSE)]
+        each = [
+            contributions(batch.law, batch.found.first, batch.part.multiplicity, self.slope)
+            for batch in self._batches(block, _SEARCH_DEPTH)
+        ]
         return sum(each[1:], each[0])
 
     def _spectra(self, block: Table, frequencies: Frequencies) -> tuple[NDArray[np.complex128], int, float]:
         """The logarithm of the product of all groups' transforms; the sum of the middles of their windows; and what was left out."""
         log_product, centre, left = np.zeros(frequencies.count, dtype=np.complex128), 0, 0.0
-        for batch in self._batches(block, _DEEP):
+        for batch in self._batches(block, _FOUND_DEPTH):
             many, law = batch.part.multiplicity, batch.law
             log_product += many @ frequencies.log_spectra(law)
             centre += int((many * (batch.found.first + law.shape[1] // 2)).sum())

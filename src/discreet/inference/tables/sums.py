@@ -1,4 +1,4 @@
-"""Sums of the true counts of a table over groups (docs/tables.md, "Sums, shares and ranks").
+"""Sums of the true counts of a table over groups (docs/howto/reading_tables.md).
 
 Between independent groups the law of a sum is a convolution of the laws of cells. Where a public total ties the groups, it is found from
 the joint laws of a cell and the size of its group, under a tilt that makes groups independent: their two-dimensional Fourier transforms
@@ -10,25 +10,23 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.fft import ifft, next_fast_len, rfft, rfft2
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.inference.draws import standard_error
-from discreet.inference.runs import Run, RunningSum, kept
+from discreet.inference.runs import FLOOR, Run, RunningSum, trimmed
 from discreet.inference.size_posterior import SizePosterior
-from discreet.inference.tables.latent import LatentTable, Margin, Over, Positions, check_draws, check_groups_drawn
+from discreet.inference.tables.latent import ByLabels, LatentTable, Margin, Positions, check_draws, check_groups_drawn
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.model.cells import Groups
+from discreet.numerics.transforms import fast_length, laws, spectra
 from discreet.validation import category_index, check_records
 
-_FLOOR = 1e-26
-"""What is dropped at the ends of sums, relative to the largest probability."""
-_TAIL = 1e-19
+_TRANSFORMED_TAIL = 1e-19
 """What is left out at the ends of laws that are transformed."""
-_ROUNDING = 1e-15
+_FACTOR_ROUNDING = 1e-15
 """Rounding error of a product of transforms, for each factor."""
-_EXACT = 1e-10
+_LARGEST_SUM_ERROR = 1e-10
 """Bound on the error of probabilities up to which a law is given as exact."""
 DRAWS = 10_000
 """Draws where nobody asks for another number."""
@@ -130,7 +128,7 @@ class CountSum:
     def _convolved(self) -> list[SizePosterior]:
         """The sums of independent groups, whose laws are gone through once for all categories."""
         check_groups_drawn(len(self.positions))
-        sums, omitted = [RunningSum(_FLOOR) for _ in self.categories], 0.0
+        sums, omitted = [RunningSum(FLOOR) for _ in self.categories], 0.0
         for position in self.positions.tolist():
             runs, left = self.table.marginals(position)
             omitted += left
@@ -153,49 +151,47 @@ def _tied_sum(table: LatentTable, tied: TiedSizes, positions: Positions, categor
     if not chosen:
         return SizePosterior(0, np.ones(1))
     check_groups_drawn(len(chosen))
-    cut = [kept(law.run.value, _TAIL) for law in tied.laws]
-    sizes = [Run(law.run.low + first, law.run.value[first : last + 1]) for law, (first, last, _) in zip(tied.laws, cut, strict=True)]
+    sizes = [trimmed(law.run, _TRANSFORMED_TAIL)[0] for law in tied.laws]
     span, outside = _span(tied.counts(i).marginal(places[i]) for i in chosen)
-    columns = next_fast_len(max(max(len(run.value) for run in sizes), len(_trimmed(tied.sums.run).value)), real=True)
-    rows = next_fast_len(len(span.value))
+    columns = fast_length(max(max(len(run.value) for run in sizes), len(_without_tails(tied.sums.run).value)))
+    rows = fast_length(len(span.value))
     work = rows * columns * len(chosen) * table.possible.shape[1]
     if rows * columns > limits.SUM_CELLS or work > limits.SUM_TRANSFORMS:
         return None
     product, low, least = np.ones((rows, columns // 2 + 1), dtype=np.complex128), 0, 0
     for i, run in enumerate(sizes):
         if i in chosen:
-            x, n, joint = tied.counts(i).joint(places[i], _TAIL)
-            product *= rfft2(_wrapped(joint, rows, columns), s=(rows, columns))
+            x, n, joint = tied.counts(i).joint(places[i], _TRANSFORMED_TAIL)
+            product *= spectra(_wrapped(joint, rows, columns), rows, columns)
             low, least = low + x, least + n
         else:
-            product *= rfft(run.value, n=columns)
+            product *= spectra(run.value, columns)
             least += run.low
-    value = np.roll(_at_total(product, columns, tied.total - least), low - span.low)
+    value = np.roll(laws(product, rows, columns)[:, (tied.total - least) % columns], low - span.low)
     whole = float(value.sum())
-    left = sum(law.omitted for law in tied.laws) + 8.0 * len(tied.laws) * _TAIL + outside + _ROUNDING * len(tied.laws)
-    if not whole > left / _EXACT:
+    left = sum(law.omitted for law in tied.laws) + 8.0 * len(tied.laws) * _TRANSFORMED_TAIL + outside + _FACTOR_ROUNDING * len(tied.laws)
+    if not whole > left / _LARGEST_SUM_ERROR:
         return None
     probability = np.maximum(value[: len(span.value)], 0.0)
     return SizePosterior(span.low, probability / probability.sum(), left / whole)
 
 
-def _trimmed(run: Run) -> Run:
-    first, last, _ = kept(run.value / run.value.sum(), _TAIL)
-    return Run(run.low + first, run.value[first : last + 1])
+def _without_tails(run: Run) -> Run:
+    return trimmed(run, _TRANSFORMED_TAIL * float(run.value.sum()))[0]
 
 
 def _span(marginals: Iterator[Run]) -> tuple[Run, float]:
     """The values that a sum of independent counts may have, and what is left out of them; at least as many as any of the counts has."""
-    sums, widest, many = RunningSum(_FLOOR), 0, 1
+    sums, widest, many = RunningSum(FLOOR), 0, 1
     for run in marginals:
-        part = _trimmed(run)
+        part = _without_tails(run)
         sums.add(part)
         widest, many = max(widest, len(part.value)), many + 1
     run, dropped = sums.total()
-    run = _trimmed(run)
+    run = _without_tails(run)
     if len(run.value) < widest:
         run = Run(run.low, np.pad(run.value, (0, widest - len(run.value))))
-    return run, dropped + 2.0 * _TAIL * many
+    return run, dropped + 2.0 * _TRANSFORMED_TAIL * many
 
 
 def _wrapped(joint: Floats, rows: int, columns: int) -> Floats:
@@ -208,14 +204,6 @@ def _wrapped(joint: Floats, rows: int, columns: int) -> Floats:
             shape = (many, length, -1) if axis == 0 else (joint.shape[0], many, length)
             joint = np.pad(joint, padding).reshape(shape).sum(axis=axis)
     return joint
-
-
-def _at_total(product: np.ndarray[tuple[int, ...], np.dtype[np.complex128]], columns: int, total: int) -> Floats:
-    """The inverse of a two-dimensional transform in the column of one total, for all rows."""
-    frequency = np.arange(product.shape[1])
-    phase = np.exp(2j * np.pi * ((frequency * (total % columns)) % columns) / columns)
-    phase[1 : product.shape[1] - (columns % 2 == 0)] *= 2.0  # a half of the frequencies stands for the other half
-    return np.asarray((ifft(product, axis=0) @ phase).real / columns)
 
 
 # --- as readers ask ---------------------------------------------------------------------------------------------------
@@ -234,7 +222,7 @@ class TableCountsPosterior:
     def __repr__(self) -> str:
         return f"TableCountsPosterior({len(self.groups):,} groups by {len(self.categories)} categories)"
 
-    def over(self, *columns: str, draws: int = DRAWS, rng: np.random.Generator | int | None = None) -> Over[CountSum] | CountSum:
+    def over(self, *columns: str, draws: int = DRAWS, rng: np.random.Generator | int | None = None) -> ByLabels[CountSum] | CountSum:
         """Sums of the true counts over all other columns; without columns, over all groups.
 
         `draws` and `rng` are for tables with a public total that are too large for exact laws.
@@ -246,4 +234,4 @@ class TableCountsPosterior:
             return CountSum(self.table, self.categories, positions, self.moments, size, rng)
 
         margin = Margin(self.groups, columns)
-        return Over(margin, total) if columns else total(np.arange(len(self.groups)))
+        return ByLabels(margin, total) if columns else total(np.arange(len(self.groups)))

@@ -1,0 +1,1 @@
+"""The papers' figures: each module has those of one subject."""

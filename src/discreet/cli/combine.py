@@ -1,0 +1,135 @@
+"""`discreet combine`: what several public records say together, noise allowed for."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from discreet import limits
+from discreet.cli.options import JsonOption, SlowOption
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.present.progress import progress_bar
+from discreet.present.record import MASS, MOST_ROWS, check_pairs, guarantee_fields
+from discreet.present.terminal import Lines, cell, errors_in_one_line, print_json, print_lines, print_table, warnings_as_notices
+from discreet.requests.parsing import parse_mass, parse_reader_prior
+from discreet.requests.record_files import check_different, read_record
+from discreet.text import in_percent, listed
+
+if TYPE_CHECKING:
+    from discreet.inference.noise_aware import NoiseAware
+    from discreet.inference.several.tables import CombinedTable
+    from discreet.record.release import Release
+
+
+def combine(
+    records: Annotated[list[str], typer.Argument(help="The JSON files or pages of two or more releases; one may be - for standard input.")],
+    same_data: Annotated[
+        bool | None,
+        typer.Option("--same-data/--new-data", help="Whether all releases are about the same records, or each about records of its own."),
+    ] = None,
+    prior: Annotated[
+        str | None, typer.Option(help="Concentrations such as 1,1,1, or uniform or jeffreys; needed where the records' priors differ.")
+    ] = None,
+    mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1, or such as 90%.")] = str(MASS),
+    seed: Annotated[int, typer.Option(min=0, help="For the draws that stand for sums that would be too long.")] = 0,
+    slow: SlowOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what several releases say together, from their public records alone: means, and intervals that allow for the noise.
+
+    Examples: discreet combine january.json june.json --same-data, or discreet combine 2024.json 2025.json --new-data --mass 0.9
+    """
+    with errors_in_one_line():
+        level = parse_mass(mass)
+        if same_data is None:
+            raise InvalidInputError("say --same-data if the releases are about the same records, or --new-data if each is about its own")
+        check_different(records, "it is one draw, and would count as two")
+        found = [read_record(record) for record in records]
+        from discreet.inference.several.combine import combine as combined
+
+        given = parse_reader_prior(prior, found[0])
+        if not slow:
+            check_pairs(found, "discreet combine ... --slow")
+        with warnings_as_notices(), progress_bar() as tell:
+            posterior: NoiseAware | CombinedTable = combined(found, same_data=same_data, prior=given, rng=seed, progress=tell)
+        rows, error = _rows(posterior, level)
+        if as_json:
+            print_json(_fields(found, same_data, level, rows, error))
+        else:
+            print_table(_laid_out(rows, level))
+            print_lines(_lines(found, same_data, posterior, error, level))
+
+
+def _rows(posterior: "NoiseAware | CombinedTable", mass: float) -> tuple[list[tuple[tuple[Any, ...], float, float, float]], float | None]:
+    """Labels, mean and interval of every category, of every group of a table; and the largest Monte Carlo error of a mean, if any."""
+    from discreet.inference.noise_aware import NoiseAware
+
+    groups: list[tuple[tuple[Any, ...], NoiseAware]] = [((), posterior)] if isinstance(posterior, NoiseAware) else []
+    if not isinstance(posterior, NoiseAware):
+        if len(posterior) > limits.GROUPS_COMPARED:
+            raise TooLargeError(
+                f"{len(posterior):,} groups are too many to be shown here, up to {limits.GROUPS_COMPARED} are: use dc.combine"
+            )
+        possible = posterior.cells.possible.sum(axis=1)
+        groups = [(posterior.by.key(i), posterior[group]) for i, group in enumerate(posterior) if possible[i] > 1]
+    rows, errors = [], []
+    for key, one in groups:
+        shares = zip(one.categories, one.mean(), one.interval(mass), strict=True)
+        rows += [((*key, category), float(mean), float(low), float(high)) for category, mean, (low, high) in shares]
+        errors += [_error(one)]
+    known = [error for error in errors if error is not None]
+    return rows, max(known) if known else None
+
+
+def _error(posterior: "NoiseAware") -> float | None:
+    """The largest Monte Carlo error of a mean, where the posterior is known by draws."""
+    from discreet.inference.several.chains import CombinedDraws
+
+    return float(posterior.mean_error().max()) if isinstance(posterior, CombinedDraws) else None
+
+
+def _fields(found: "Sequence[Release]", same_data: bool, mass: float, rows: Sequence[Any], error: float | None) -> dict[str, Any]:
+    from discreet.record.json import written_label
+
+    return {
+        "same_data": same_data,
+        "releases": [{"mechanism": r.mechanism.title, "n": r.n, "guarantee": guarantee_fields(r.guarantee)} for r in found],
+        "mass": mass,
+        "monte_carlo_error": error,
+        "categories": [
+            {"group": [written_label(label) for label in labels[:-1]], "category": written_label(labels[-1])}
+            | {"mean": mean, "low": low, "high": high}
+            for labels, mean, low, high in rows
+        ],
+    }
+
+
+def _laid_out(rows: Sequence[Any], mass: float) -> Table:
+    table = Table(title="Combined posterior")
+    for _ in rows[0][0][:-1]:
+        table.add_column("group")
+    table.add_column("category")
+    for name in ("mean", f"{100.0 * mass:g} % interval,\nnoise allowed for"):
+        table.add_column(name, justify="right", no_wrap=True)
+    shown = rows[:MOST_ROWS]
+    for (labels, *_), numbers in zip(shown, in_percent([row[1:] for row in shown]), strict=True):
+        table.add_row(*map(cell, (*labels, *numbers)))
+    if len(rows) > MOST_ROWS:
+        table.add_row(f"{len(rows) - MOST_ROWS:,} more: --json")
+    return table
+
+
+def _lines(found: "Sequence[Release]", same_data: bool, posterior: "NoiseAware | CombinedTable", error: float | None, mass: float) -> Lines:
+    from discreet.inference.noise_aware import NoiseAware
+
+    about = "the same records" if same_data else "records of their own, with the same probabilities"
+    lines = [("Releases", f"{len(found)}, taken to be about {about}")]
+    if isinstance(posterior, NoiseAware) and posterior.n is None:
+        low, high = posterior.size.interval(mass)
+        words = f"about {posterior.size.mean():,.0f}, between {low:,} and {high:,} with probability {100.0 * mass:g} % or more"
+        lines.append((f"{found[0].guarantee.unit.title()}s", f"in all, estimated from the noisy counts: {words}"))
+    exact = "the exact posterior" if error is None else f"from draws: the Monte Carlo error of a mean is at most {error:.1g}"
+    promises = listed([release.guarantee.level if release.guarantee.basis != "none" else "none" for release in found])
+    together = "together they give away what these add up to by composition" if same_data else "each is about its own records"
+    return [*lines, ("Computed", exact), ("Promises", f"{promises}; {together}. Reading them spends nothing")]

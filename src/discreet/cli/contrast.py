@@ -1,0 +1,187 @@
+"""`discreet contrast`: how one probability differs from another, from public records alone."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from discreet.cli.options import JsonOption, ReaderPriorOption, SlowOption
+from discreet.errors import InvalidInputError
+from discreet.present.contrasts import QUANTITIES, named, quantity_words, written_name
+from discreet.present.progress import progress_bar
+from discreet.present.record import MASS, check_pairs, prior_lines, promise_lines
+from discreet.present.terminal import Lines, cell, errors_in_one_line, notice, print_json, print_lines, print_table
+from discreet.requests.parsing import group_key, parse_list, parse_mass, parse_reader_prior
+from discreet.requests.record_files import check_different, read_record
+from discreet.text import chance, listed
+
+if TYPE_CHECKING:
+    from discreet.inference.contrasts import Contrast, Quantity
+    from discreet.inference.noise_aware import NoiseAware
+    from discreet.model.dirichlet import Dirichlet
+    from discreet.record.release import Release
+
+
+def contrast(
+    record: Annotated[
+        str,
+        typer.Argument(
+            help="The file of a release (JSON, Parquet, or a page of discreet report), or - for standard input.", show_default=False
+        ),
+    ],
+    first: Annotated[
+        str,
+        typer.Argument(
+            help="A group, such as north,f; in a record without groups, a category; or the file of a second release.", show_default=False
+        ),
+    ],
+    second: Annotated[str | None, typer.Argument(help="What it is compared with; left out for two releases.", show_default=False)] = None,
+    category: Annotated[
+        str | None, typer.Argument(help="The category whose probability is compared in two groups.", show_default=False)
+    ] = None,
+    category_option: Annotated[
+        str | None, typer.Option("--category", "-c", help="The same; the only way to name it where two releases are compared.")
+    ] = None,
+    group: Annotated[str | None, typer.Option(help="Where two tables are compared: the group of both, such as north,f.")] = None,
+    mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1, or such as 90%.")] = str(MASS),
+    prior: ReaderPriorOption = None,
+    slow: SlowOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two groups of a table, two categories, or two releases: difference, ratio and odds ratio, noise allowed for.
+
+    Two releases must be about different records, such as those of two years: what is known of either is then independent of the other.
+
+    Examples: discreet contrast table.json north,f north,m current, or discreet contrast posterior.json never current, or
+    discreet contrast 2024.json 2025.json --category current
+    """
+    with errors_in_one_line():
+        level, chosen = parse_mass(mass), _category(category, category_option)
+        if second is None:
+            _contrast_records((record, first), chosen, group, prior, level, slow=slow, as_json=as_json)
+            return
+        if group is not None:
+            raise InvalidInputError("--group is for two releases: two groups of one are named as in RECORD GROUP GROUP CATEGORY")
+        found = read_record(record)
+        reader = parse_reader_prior(prior, found)
+        if not slow:
+            check_pairs([found], "discreet contrast ... --slow")
+        compared = _contrast(found, first, second, chosen, reader)
+        if as_json:
+            print_json(_fields(compared, chosen, level))
+        else:
+            _print(compared, chosen, level, [*prior_lines(reader), *promise_lines(found, computed=False)])
+
+
+def _category(argument: str | None, option: str | None) -> str | None:
+    if argument is not None and option is not None:
+        raise InvalidInputError("the category is named twice, as an argument and with --category: leave one out")
+    return option if argument is None else argument
+
+
+def _contrast(found: "Release", first: str, second: str, category: str | None, reader: "Dirichlet | None") -> "Contrast":
+    from discreet.record.table_release import TableRelease
+
+    if isinstance(found, TableRelease):
+        if category is None:
+            columns = ",".join(found.cells.groups.columns)
+            raise InvalidInputError(
+                f"this record has groups by {columns}: name two of them and a category, as in RECORD GROUP GROUP CATEGORY"
+            )
+        return found.noise_aware(reader).contrast(group_key(first, "the first group"), group_key(second, "the second group"), category)
+    if category is not None:
+        raise InvalidInputError("this record has no groups: name two of its categories and nothing more")
+    with progress_bar() as tell:
+        return found.noise_aware(reader, progress=tell).contrast(first, second)
+
+
+def _print(compared: "Contrast", category: str | None, mass: float, lines: Lines) -> None:
+    names = [named(name) for name in compared.names]
+    table = Table(title=cell(f"{'' if category is None else f'{category}: '}{names[0]} against {names[1]}"))
+    for heading in ("contrast", "median", f"{100.0 * mass:g} % interval,\nnoise allowed for"):
+        table.add_column(heading, justify="left" if heading == "contrast" else "right", no_wrap=True)
+    for name in QUANTITIES:
+        table.add_row(*quantity_words(getattr(compared, name), mass))
+    print_table(table)
+    larger = f"{names[0]} has the larger probability with probability {chance(compared.probability)}"
+    print_lines([("Larger", larger), *lines])
+
+
+def _fields(compared: "Contrast", category: str | None, mass: float) -> dict[str, Any]:
+    return {
+        **dict(zip(("first", "second"), map(written_name, compared.names), strict=True)),
+        "category": category,
+        "mass": mass,
+        "probability": compared.probability,
+        "error": compared.error,
+        **{name: _quantity_fields(getattr(compared, name), mass) for name in QUANTITIES},
+    }
+
+
+def _quantity_fields(quantity: "Quantity", mass: float) -> dict[str, float]:
+    low, high = quantity.interval(mass)
+    return {"mean": quantity.mean(), "sd": quantity.std(), "median": quantity.median(), "low": low, "high": high}
+
+
+# --- two releases -----------------------------------------------------------------------------------------------------
+
+
+def _contrast_records(
+    paths: tuple[str, str], category: str | None, group: str | None, prior: str | None, mass: float, *, slow: bool, as_json: bool
+) -> None:
+    """One category in two releases about different records, whose posteriors are independent."""
+    from discreet.inference.contrasts import independent_contrast
+    from discreet.inference.several.combine import drawn_alike
+
+    if category is None:
+        raise InvalidInputError(
+            "say what to compare: RECORD GROUP GROUP CATEGORY, RECORD CATEGORY CATEGORY, or RECORD RECORD --category CATEGORY"
+        )
+    check_different(paths, "a release does not differ from itself")
+    found = [read_record(path) for path in paths]
+    if drawn_alike(*found):
+        notice("both records have the same mechanism and the same outcome; if they are copies of one draw, they are not two groups")
+    readers = [parse_reader_prior(prior, one) for one in found]
+    if not slow:
+        check_pairs(found, "discreet contrast ... --slow")
+    are_tables = {one.mechanism.space.groups is not None for one in found}
+    if len(are_tables) > 1:
+        raise InvalidInputError("one of these records is a table and one is of one variable: compare two tables, or two of one variable")
+    if group is not None and are_tables == {False}:
+        raise InvalidInputError("--group is for tables, and these records have no groups")
+    names = (Path(paths[0]).name, Path(paths[1]).name)
+    names = paths if names[0] == names[1] else names
+    posteriors = [_posterior(one, reader, group) for one, reader in zip(found, readers, strict=True)]
+    compared = independent_contrast(
+        *(posterior.marginal(category) for posterior in posteriors),
+        names=names,
+        priors=(_parameters(posteriors[0], category), _parameters(posteriors[1], category)),
+    )
+    if as_json:
+        print_json({**_fields(compared, category, mass), "group": None if group is None else parse_list(group, "--group")})
+        return
+    taken = ("Taken to be", "about different records; two releases about the same records are not compared like this")
+    promises = [("Promise", f"{name}: {promise_lines(one, computed=False)[0][1]}") for name, one in zip(names, found, strict=True)]
+    title = category if group is None else f"{category} in {group}"
+    _print(compared, title, mass, [taken, *prior_lines(readers[0]), *promises])
+
+
+def _posterior(found: "Release", reader: "Dirichlet | None", group: str | None) -> "NoiseAware":
+    """The posterior of a release, or of one group of a table."""
+    from discreet.record.table_release import TableRelease
+
+    if isinstance(found, TableRelease):
+        if group is None:
+            raise InvalidInputError(f"a record has groups by {listed(found.cells.groups.columns)}: name one of them with --group")
+        return found.noise_aware(reader)[group_key(group, "--group")]
+    with progress_bar() as tell:
+        return found.noise_aware(reader, progress=tell)
+
+
+def _parameters(posterior: "NoiseAware", category: str) -> tuple[float, float]:
+    """The prior parameters of a category, and of all others together."""
+    from discreet.validation import category_index
+
+    own = posterior.prior.exact[category_index(posterior.prior.categories, category)]
+    return float(own), float(posterior.prior.exact_total - own)

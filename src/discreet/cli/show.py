@@ -1,0 +1,126 @@
+"""`discreet show`: what a public record says, for whoever was given one."""
+
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet import limits
+from discreet.cli.options import JsonOption, ReaderPriorOption
+from discreet.cli.output_files import check_picture, check_place, save_picture
+from discreet.errors import InvalidInputError
+from discreet.present.contrasts import Compared
+from discreet.present.progress import progress_bar
+from discreet.present.record import MASS, check_work, print_record, prior_lines, promise_lines, record_fields
+from discreet.present.terminal import errors_in_one_line, notice, print_json, print_lines, print_table
+from discreet.requests.parsing import group_key, parse_mass, parse_reader_prior
+from discreet.requests.record_files import STANDARD_INPUT, read_record
+from discreet.text import more
+
+if TYPE_CHECKING:
+    from discreet.inference.contrasts import Contrast
+    from discreet.model.dirichlet import Dirichlet
+    from discreet.record.release import Release
+
+
+def show(
+    record: Annotated[
+        str,
+        typer.Argument(
+            help="The file of a release (JSON, Parquet, or a page of discreet report), or - for standard input.", show_default=False
+        ),
+    ],
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Also draw the posteriors to this PNG, SVG or PDF file. A picture that show drew earlier is replaced."),
+    ] = None,
+    mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1, or such as 90%.")] = str(MASS),
+    slow: Annotated[
+        bool, typer.Option("--slow", help="Compute intervals also where that takes minutes: many categories or possible counts.")
+    ] = False,
+    reference: Annotated[
+        str | None, typer.Option(help="Compare all groups of a table with this one, such as north,f, in the category of --category.")
+    ] = None,
+    category: Annotated[str | None, typer.Option(help="The category whose probability is compared with --reference.")] = None,
+    prior: ReaderPriorOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a release from its public record alone: reported counts, means, intervals that allow for the noise, and what is promised.
+
+    Examples: discreet show posterior.json --mass 0.9, or discreet release ... | discreet show -, or
+    discreet show table.json --reference north,f --category current --plot forest.png
+    """
+    with errors_in_one_line():
+        level = parse_mass(mass)
+        if (reference is None) != (category is None):
+            raise InvalidInputError("--reference and --category belong together: a group to compare the others with, and in which category")
+        if plot is not None:
+            check_picture(plot)
+            check_place(plot, "--plot", {"the record": None if record == STANDARD_INPUT else record}, replaces_picture=True)
+        found = read_record(record)
+        reader = parse_reader_prior(prior, found)
+        if reference is not None and category is not None:
+            _show_contrasts(compared_with(found, reference, category, level, reader, quiet=as_json), plot, reader, as_json=as_json)
+            return
+        if plot is not None and not slow:
+            check_work(found)
+        if as_json:
+            print_json(record_fields(found, level, slow=slow, reader=reader))
+        else:
+            print_record(found, after=[("Check", _check(found, record))], mass=level, slow=slow, computed=False, reader=reader)
+        if plot is not None:
+            draw = partial(found.draw_on, mass=level, prior=reader)
+            save_picture(found, plot, mass=level, computed=False, replaces_picture=True, draw=draw)
+
+
+def _show_contrasts(compared: "Compared", plot: Path | None, reader: "Dirichlet | None", *, as_json: bool) -> None:
+    if as_json:
+        print_json(compared.fields())
+    else:
+        print_table(compared.laid_out())
+        print_lines([*prior_lines(reader), *promise_lines(compared.release, computed=False)])
+    if plot is not None:
+        save_picture(compared.release, plot, mass=compared.mass, computed=False, replaces_picture=True, draw=compared.draw_on)
+
+
+def _check(found: "Release", record: str) -> str:
+    """How to have the promise checked, as something to type."""
+    from discreet.inference.capabilities import capabilities
+
+    if not capabilities(found.mechanism).privacy_loss:
+        return "the privacy loss of this mechanism cannot be computed at this size: the promise rests on what it says above"
+    return f"discreet verify {'RECORD' if record == STANDARD_INPUT else quote(record)} computes what this mechanism gives away"
+
+
+def compared_with(
+    found: "Release", reference: str, category: str, mass: float, reader: "Dirichlet | None" = None, *, quiet: bool
+) -> Compared:
+    """Every group of a record, up to some hundred, against a reference group; `quiet` draws no progress bar."""
+    from discreet.inference.tables.contrasts import comparable, summarised
+    from discreet.record.table_release import TableRelease
+    from discreet.validation import category_index
+
+    if not isinstance(found, TableRelease):
+        raise InvalidInputError("--reference is for a record with groups; discreet contrast RECORD CATEGORY CATEGORY compares categories")
+    posterior, key = found.noise_aware(reader), group_key(reference, "--reference")
+    chosen = islice(posterior.contrasts(key, category), limits.GROUPS_COMPARED)
+    others = len(comparable(posterior.mechanism.table, category)) - 1
+    with progress_bar(not quiet) as tell:
+        rows = summarised(_told(chosen, min(others, limits.GROUPS_COMPARED), tell), mass)
+    left_out = others - len(rows)
+    if left_out:
+        notice(f"{more(left_out, 'group is', 'groups are')} not compared here: contrasts() of the posterior compares all")
+    cells = found.cells
+    return Compared(found, cells.groups[cells.groups.index(key)], cells.categories[category_index(cells.categories, category)], mass, rows)
+
+
+def _told(contrasts: "Iterator[tuple[Hashable, Contrast]]", total: int, tell: "Callable[[int, int, str], None] | None") -> Iterator[Any]:
+    """The same contrasts, with a word to the progress bar before each."""
+    for done, one in enumerate(contrasts):
+        if tell is not None:
+            tell(done, total, "comparing groups")
+        yield one

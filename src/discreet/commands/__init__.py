@@ -1,1 +1,0 @@
-"""The command line, one module for each command. `cli` puts them together."""

@@ -1,0 +1,191 @@
+"""The law of true counts whose total is not known: products of laws of the counts, times a factor of the total (docs/proofs/inference.md).
+
+The law of `(x_i, n)` is `g_i(x_i) W_i(n - x_i) h(n)`, W_i a convolution of the factors of all other counts. Convolutions are done under a
+tilt, for a *segment* of totals that is not too far from the mean under that tilt; where the prior is weak or the noise narrow one segment
+is enough.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+
+import numpy as np
+from scipy.special import logsumexp
+
+from discreet.arrays import Counts, Floats
+from discreet.inference.runs import Run, Sum, added, completed, sum_of, values_at
+
+
+@dataclass(frozen=True, eq=False)
+class TotalSegment:
+    """Consecutive totals, with the laws of all counts under a tilt that is good for them."""
+
+    low: int
+    log_factor: Floats
+    """ln h(n) e^{-λn} Z(λ) for every total."""
+    windows: list[Run]
+    """The tilted law of each count."""
+    floor: float
+
+    @property
+    def high(self) -> int:
+        """The last total."""
+        return self.low + len(self.log_factor) - 1
+
+    @cached_property
+    def sum(self) -> Sum:
+        """The tilted law of the total."""
+        return sum_of(self.windows, self.floor)
+
+    @cached_property
+    def others(self) -> list[tuple[Run, float]]:
+        """For each category the tilted law of the total of the others, and what was dropped from it."""
+        return list(self.sum.others(Run(0, np.ones(1)), self.floor))
+
+    def log_weights(self) -> Floats:
+        """The logarithms of the posterior weights of the totals."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.log_factor + np.log(values_at(self.sum.run, self.low, len(self.log_factor))))
+
+    def log_dropped(self) -> float:
+        """Bound on the logarithm of the weight of what was dropped from the ends of sums."""
+        dropped = self.sum.dropped + max((more for _, more in self.others), default=0.0)
+        return float(np.log(dropped) + self.log_factor.max()) if dropped > 0.0 else -np.inf
+
+    def probes(self, category: int, centre: float, scale: float) -> Floats:
+        """E[y | n], E[y² | n] and E[1/(1 + x) | n] for every total, y = (x - centre)/scale, x one count."""
+        window, rest = self.windows[category], self.others[category][0]
+        y = (window.x - centre) / scale
+        factors = (y, y * y, 1.0 / (1.0 + window.x))
+        sums = [values_at(added(Run(window.low, window.value * f), rest), self.low, len(self.log_factor)) for f in factors]
+        whole = values_at(self.sum.run, self.low, len(self.log_factor))
+        return np.array(sums) / np.where(whole > 0.0, whole, 1.0)
+
+    def part(self, chosen: Sequence[int]) -> "TotalSegment":
+        """Some of the counts, with the factor of their total that the others and the totals of this segment leave."""
+        others = [window for i, window in enumerate(self.windows) if i not in chosen]
+        rest = sum_of(others, self.floor).run if others else Run(0, np.ones(1))
+        mine = [self.windows[i] for i in chosen]
+        return part_of(mine, rest, Run(self.low, self.log_factor), self.floor)
+
+    def marginal(self, category: int) -> Floats:
+        """The weights of all counts in the window, over the totals of the segment, up to a constant."""
+        window = self.windows[category]
+        target = Run(self.low, np.exp(self.log_factor - self.log_factor.max()))
+        return np.asarray(window.value * np.maximum(completed(target, self.others[category][0], window).value, 0.0))
+
+
+def part_of(windows: list[Run], rest: Run, log_factor: Run, floor: float) -> TotalSegment:
+    """Counts with these laws, weighted by `log_factor` at what they and the rest, which has a law of its own, add up to."""
+    low = max(sum(window.low for window in windows), log_factor.low - rest.high)
+    high = min(sum(window.high for window in windows), log_factor.high - rest.low)
+    top = float(log_factor.value.max())
+    target = Run(log_factor.low, np.exp(log_factor.value - top))
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.maximum(completed(target, rest, Run(low, np.ones(max(high - low + 1, 1)))).value, 0.0))
+    return TotalSegment(low, logs + top, windows, floor)
+
+
+def joined(parts: list[TotalSegment]) -> list[TotalSegment]:
+    """Segments of the same counts under several tilts, whose totals overlap, as segments of consecutive totals.
+
+    The weight of a total is the sum of what all of them say. Each total has the tilt of the one that says most about it.
+    """
+    if len(parts) == 1:
+        return parts
+    low, high = min(part.low for part in parts), max(part.high for part in parts)
+    factors, logs = np.full((2, len(parts), high - low + 1), -np.inf)
+    for row, part in enumerate(parts):
+        here = slice(part.low - low, part.high - low + 1)
+        factors[row, here], logs[row, here] = part.log_factor, part.log_weights()
+    held = np.flatnonzero(np.isfinite(logs).any(axis=0))
+    first, best = int(held[0]), logs.argmax(axis=0)
+    found = []
+    for row, totals in groupby(range(first, int(held[-1]) + 1), key=best.__getitem__):
+        at = list(totals)
+        with np.errstate(invalid="ignore"):
+            more = np.nan_to_num(logsumexp(logs[:, at], axis=0) - logs[row, at], nan=-np.inf)
+        found.append(TotalSegment(low + at[0], factors[row, at] + more, parts[int(row)].windows, parts[int(row)].floor))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class LawOfAnyTotal:
+    """The posterior law of the true counts and of their total."""
+
+    segments: list[TotalSegment]
+    """The totals in order, each with a tilt that is good for it."""
+    centres: Counts
+    """The noisy counts of each release, in rows: where they add up, laws of totals may bend."""
+    log_outside: float
+    """Bound on the logarithm of the weight of all other counts."""
+    beyond: float = 0.0
+    """Upper bound on the probability of what was left out before."""
+
+    @property
+    def windows(self) -> list[tuple[int, int]]:
+        """The first and the last count of each category."""
+        return [(window.low, window.high) for window in self.segments[0].windows]
+
+    @property
+    def totals(self) -> tuple[int, int]:
+        """The first and the last total."""
+        return self.segments[0].low, self.segments[-1].high
+
+    @property
+    def work(self) -> int:
+        """How many numbers the marginals of all categories are computed from."""
+        cells = self.totals[1] - self.totals[0] + 1
+        return cells * (len(self.windows) + 1) + 8 * sum(high - low + 1 for low, high in self.windows)
+
+    @cached_property
+    def log_sizes(self) -> Floats:
+        """The logarithms of the weights of all totals."""
+        return np.concatenate([segment.log_weights() for segment in self.segments])
+
+    @cached_property
+    def sizes(self) -> Run:
+        """The posterior law of the total."""
+        return Run(self.totals[0], np.exp(self.log_sizes - logsumexp(self.log_sizes)))
+
+    @cached_property
+    def shares(self) -> list[float]:
+        """The posterior probability of each segment's totals."""
+        low = self.totals[0]
+        return [float(self.sizes.value[s.low - low : s.high - low + 1].sum()) for s in self.segments]
+
+    @cached_property
+    def omitted(self) -> float:
+        """Upper bound on the probability that is left out."""
+        left = float(logsumexp([self.log_outside, *(segment.log_dropped() for segment in self.segments)]))
+        return float(min(1.0, self.beyond + np.exp(min(left - float(logsumexp(self.log_sizes)), 0.0))))
+
+    @cached_property
+    def nodes(self) -> dict[int, tuple[Counts, Floats, float]]:
+        """Totals that stand for all in sums, once they are known (`any_total_mixtures`)."""
+        return {}
+
+    @cached_property
+    def _marginals(self) -> dict[int, Run]:
+        return {}
+
+    def probes(self, category: int) -> Floats:
+        """Three means of one count given each total: of its distance from its overall mean in standard deviations, of the square, and
+        of 1/(1 + count), which changes where the others do not."""
+        run = self.marginal(category)
+        mean = float(run.value @ run.x)
+        deviation = max(float(np.sqrt(run.value @ (run.x - mean) ** 2)), 0.5)
+        return np.concatenate([segment.probes(category, mean, deviation) for segment in self.segments], axis=1)
+
+    def marginal(self, category: int) -> Run:
+        """Probabilities of one category's count."""
+        if category not in self._marginals:
+            low, high = self.windows[category]
+            value = np.zeros(high - low + 1)
+            for segment, share in zip(self.segments, self.shares, strict=True):
+                part = segment.marginal(category)
+                if share > 0.0:
+                    value += share * part / part.sum()
+            self._marginals[category] = Run(low, value)
+        return self._marginals[category]

@@ -1,0 +1,112 @@
+"""A law of counts given by all its points: of any mechanism, of several releases together, or of some of the categories."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import logsumexp
+
+from discreet.arrays import Counts, Floats
+from discreet.inference.category_contrasts import PairWeights, check_pairs
+from discreet.inference.covariances import listed_covariance
+from discreet.inference.fixed_total_mixtures import probability_law
+from discreet.inference.runs import Run, inverse
+from discreet.inference.size_posterior import SizePosterior
+from discreet.model.beta_mixtures import BetaMixture
+from discreet.model.beta_rows import BetaRows, Block
+
+
+@dataclass(frozen=True, eq=False)
+class ListedCounts:
+    """A law given by points, one a row, and their probabilities. Totals may differ from point to point."""
+
+    points: Counts
+    probability: Floats
+    omitted: float = 0.0
+    """Upper bound on the probability that is left out."""
+
+    @classmethod
+    def of_logs(cls, points: Counts, log_weight: Floats, omitted: float = 0.0) -> "ListedCounts":
+        """The law with these logarithms of weights, known up to a constant."""
+        return cls(points, np.exp(log_weight - logsumexp(log_weight)), omitted)
+
+    @classmethod
+    def known(cls, counts: Sequence[int]) -> "ListedCounts":
+        """The law of counts that are known, such as those of no records."""
+        return cls(np.array([counts], dtype=np.int64), np.ones(1))
+
+    @property
+    def work(self) -> int:
+        """How many numbers the marginals are computed from."""
+        return self.points.size
+
+    @cached_property
+    def _totals(self) -> Counts:
+        return np.asarray(self.points.sum(axis=1))
+
+    @cached_property
+    def _fixed(self) -> int | None:
+        """The total, if all points have the same."""
+        low, high = int(self._totals.min()), int(self._totals.max())
+        return low if low == high else None
+
+    def marginal(self, category: int) -> Run:
+        """Probabilities of one category's count."""
+        return _law(self.points[:, category], self.probability)
+
+    def probability_law(self, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
+        """The distribution of one category's probability: Beta(a + x, b + n - x) over counts x and totals n."""
+        if self._fixed is not None:
+            return probability_law(self.marginal(category), self._fixed, a, b, label, self.omitted)
+        totals, low, weights = _table(self._totals, self.points[:, category], self.probability)
+        return BetaRows([Block(low, totals, weights)], a, b, label, self.omitted)
+
+    def part(self, chosen: Sequence[int]) -> "ListedCounts":
+        """The law of some of the counts."""
+        rows, where = np.unique(self.points[:, list(chosen)], axis=0, return_inverse=True)
+        probability = np.asarray(np.bincount(where.ravel(), weights=self.probability), dtype=np.float64)
+        return ListedCounts(rows, probability, self.omitted)
+
+    def covariance(self, a: Floats) -> Floats:
+        """The covariances of the probabilities under Dir(a)."""
+        return listed_covariance(self.points, self.probability, a)
+
+    def pairs(self, first: int, second: int) -> list[PairWeights]:
+        """The joint law of two counts and of the total, a part for each total unless there are only the two counts."""
+        x, both = self.points[:, first], self.points[:, first] + self.points[:, second]
+        check_pairs(int(np.ptp(both) + 1), int(np.ptp(x) + 1))
+        if self.points.shape[1] == 2:
+            totals, low, split = _table(both, x, self.probability)
+            nothing = np.zeros(len(totals), dtype=np.int64)
+            return [PairWeights(totals, low, split, nothing, nothing[:1], np.ones((len(totals), 1)))]
+        found = []
+        for total in np.unique(self._totals).tolist():
+            held = self._totals == total
+            totals, low, split = _table(both[held], x[held], self.probability[held])
+            if split.any():
+                found.append(PairWeights.of_public_total(total, int(totals[0]), low, split))
+        return found
+
+    @cached_property
+    def size(self) -> SizePosterior:
+        """The law of the total."""
+        run = _law(self._totals, self.probability)
+        return SizePosterior(run.low, run.value, self.omitted)
+
+    def sample(self, size: int, rng: np.random.Generator) -> Counts:
+        """Draws, one a row."""
+        return self.points[inverse(self.probability, rng.random(size))]
+
+
+def _law(values: Counts, probability: Floats) -> Run:
+    low = int(values.min())
+    return Run(low, np.asarray(np.bincount(values - low, weights=probability), dtype=np.float64))
+
+
+def _table(rows: Counts, columns: Counts, weight: Floats) -> tuple[Counts, int, Floats]:
+    """Weights by rows and columns: all rows from the first to the last, the first column, and the table."""
+    first, low = int(rows.min()), int(columns.min())
+    table = np.zeros((int(np.ptp(rows)) + 1, int(np.ptp(columns)) + 1))
+    np.add.at(table, (rows - first, columns - low), weight)
+    return np.arange(first, first + len(table)), low, table

@@ -1,0 +1,46 @@
+"""Where laws have their mass: windows that leave out at most so much at either end, and what they leave out.
+
+Both ends are added up from outside, so that a tail keeps its digits however small it is.
+"""
+
+import numpy as np
+
+from discreet.arrays import Counts, Floats
+
+
+def inner(law: Floats, tail: Floats | float) -> tuple[Counts, Counts]:
+    """The first and the last place of each law, on the last axis, between which all but at most `tail` at either end is.
+
+    At least one place is kept. `tail` is one number, or one for each law with 1 as its last axis.
+    """
+    return between(np.cumsum(law, axis=-1), np.cumsum(law[..., ::-1], axis=-1)[..., ::-1], tail)
+
+
+def between(to: Floats, onward: Floats, tail: Floats | float) -> tuple[Counts, Counts]:
+    """The same from both tails of each law, or from bounds on them: the mass of each place with all before it, and with all after it."""
+    first = np.minimum((to <= tail).sum(axis=-1), to.shape[-1] - 1)
+    return first, np.maximum(to.shape[-1] - 1 - (onward <= tail).sum(axis=-1), first)
+
+
+def kept(law: Floats, tail: float) -> tuple[int, int, float]:
+    """The same for one law, and what the ends that are left out hold together."""
+    first, last = (int(end) for end in inner(law, tail))
+    return first, last, float(law[:first].sum() + law[last + 1 :].sum())
+
+
+def even_windows(laws: Floats, tail: float) -> tuple[Counts, int]:
+    """Where windows of one width begin that leave out at most this part of each law, one a row, at either end; and the width."""
+    first, last = inner(laws, tail * laws.sum(axis=-1, keepdims=True))
+    width = int((last - first).max(initial=0)) + 1
+    return np.minimum(first, laws.shape[-1] - width), width
+
+
+def likeliest(law: Floats, tail: float) -> tuple[Counts, float]:
+    """The places of one law, in order, without its least likely ones, which hold at most `tail` together; and what those hold.
+
+    At least one place is kept.
+    """
+    order = np.argsort(law, kind="stable")
+    to = np.cumsum(law[order])
+    first = int(between(to, np.full(len(law), np.inf), tail)[0])
+    return np.sort(order[first:]), float(to[first - 1]) if first else 0.0

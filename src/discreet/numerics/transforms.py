@@ -1,0 +1,84 @@
+"""Sums of independent counts by Fourier transforms: linear convolutions, and laws on a circle.
+
+On a circle of a length L totals that differ by a multiple of L are not told apart. Laws are real, so that a spectrum has the frequencies
+0, ..., L/2, the others being conjugates. What is transformed and back has the rounding errors of floats of the size of the largest number,
+not of each.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import irfftn, next_fast_len, rfftn
+
+from discreet import limits
+from discreet.arrays import Floats
+
+Spectra = NDArray[np.complex128]
+
+
+def fast_length(least: int) -> int:
+    """The next length from this one on of which transforms are fast."""
+    return int(next_fast_len(least, real=True))
+
+
+def spectra(laws: Floats, *lengths: int) -> Spectra:
+    """The spectra of laws on a circle or, over the last axes, on several."""
+    return np.asarray(rfftn(laws, lengths, axes=range(-len(lengths), 0)))
+
+
+def laws(spectra: Spectra, *lengths: int) -> Floats:
+    """The laws with these spectra; what should be 0 may be a rounding error of either sign."""
+    return np.asarray(irfftn(spectra, lengths, axes=range(-len(lengths), 0)))
+
+
+def rounding(length: int) -> float:
+    """Bound on the absolute rounding error of a probability that is transformed and back, each factor of a product adding one rounding."""
+    return 2.0 * float(np.finfo(np.float64).eps) * float(np.log2(length))
+
+
+def conjugates(length: int) -> Floats:
+    """For how many frequencies each of a spectrum stands: 2, but for the first, and the last of an even length."""
+    found = np.full(length // 2 + 1, 2.0)
+    found[0] = 1.0
+    if length % 2 == 0:
+        found[-1] = 1.0
+    return found
+
+
+def at_place(length: int, place: int) -> Spectra:
+    """Factors with which a spectrum adds up, in its real part, to the law at this place."""
+    turns = place * np.arange(length // 2 + 1) % length
+    return np.asarray(np.exp(2j * np.pi / length * turns) * conjugates(length) / length)
+
+
+def all_but_one(spectra: Spectra) -> tuple[Spectra, Spectra]:
+    """For each of the spectra on the last axis but one the product of all others, and that of all, without dividing by what may be 0."""
+    many = spectra.shape[-2]
+    others = np.empty_like(spectra)
+    product = np.ones_like(spectra[..., 0, :])
+    for i in range(many):
+        others[..., i, :] = product
+        product = product * spectra[..., i, :]
+    after = np.ones_like(product)
+    for i in range(many - 1, 0, -1):
+        after = after * spectra[..., i, :]
+        others[..., i - 1, :] *= after
+    return others, product
+
+
+def convolved(left: Floats, right: Floats, axes: Sequence[int] | None = None) -> Floats:
+    """Laws of sums by transforms over these axes, or all; with the absolute error of `rounding`, and nowhere below 0."""
+    axes = range(left.ndim) if axes is None else axes
+    shape = [left.shape[axis] + right.shape[axis] - 1 for axis in axes]
+    lengths = [fast_length(length) for length in shape]
+    product = irfftn(rfftn(left, lengths, axes=axes) * rfftn(right, lengths, axes=axes), lengths, axes=axes)
+    inside = [slice(None)] * left.ndim
+    for axis, length in zip(axes, shape, strict=True):
+        inside[axis] = slice(length)
+    return np.maximum(product[tuple(inside)], 0.0)
+
+
+def convolve(left: Floats, right: Floats) -> Floats:
+    """The law of the sum of two independent counts: directly, so that every probability has its digits, unless that would take too long."""
+    return np.convolve(left, right) if len(left) * len(right) <= limits.DIRECT_CONVOLUTION else convolved(left, right)

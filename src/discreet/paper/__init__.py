@@ -1,1 +1,0 @@
-"""Recomputes the figures, tables and claims of the papers that this library is based on."""

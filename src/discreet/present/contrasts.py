@@ -1,0 +1,91 @@
+"""Contrasts in words, in tables and in fields: of two probabilities, and of all groups against one."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from discreet.present.terminal import cell
+from discreet.text import chance, evenly, plain
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from discreet.inference.contrasts import Quantity
+    from discreet.inference.tables.contrasts import ContrastSummary
+    from discreet.record.table_release import TableRelease
+
+QUANTITIES = ("difference", "ratio", "odds_ratio")
+
+
+def named(name: Hashable) -> str:
+    """A group or a category in words."""
+    return ",".join(map(plain, name)) if isinstance(name, tuple) else plain(name)
+
+
+def written_name(name: Hashable) -> Any:
+    """A group or a category in JSON."""
+    from discreet.record.json import written_label
+
+    return [written_label(part) for part in name] if isinstance(name, tuple) else written_label(name)
+
+
+def quantity_words(quantity: "Quantity", mass: float) -> tuple[str, str, str]:
+    """The name of a quantity with its unit, its median and its interval: differences in percentage points, ratios as they are."""
+    numbers = (quantity.median(), *quantity.interval(mass))
+    if quantity.logarithmic:
+        return quantity.name, *evenly([numbers], ratios=True)[0]
+    return f"{quantity.name}, points", *evenly([in_points(numbers)])[0]
+
+
+def in_points(numbers: tuple[float, float, float]) -> tuple[float, float, float]:
+    """Differences of probabilities as percentage points."""
+    median, low, high = numbers
+    return 100.0 * median, 100.0 * low, 100.0 * high
+
+
+# --- all groups against one -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The groups of a record against one of them, in one category."""
+
+    release: "TableRelease"
+    reference: Hashable
+    category: Hashable
+    mass: float
+    rows: "list[ContrastSummary]"
+
+    def laid_out(self) -> Table:
+        """A row a group: difference and odds ratio with intervals, and the probability that the category is more likely there."""
+        table = Table(title=cell(f"{plain(self.category)}: every group against {named(self.reference)}"))
+        for name in self.release.cells.groups.columns:
+            table.add_column(cell(name))
+        interval = f"{100.0 * self.mass:g} % interval,\nnoise allowed for"
+        for heading in ("difference,\npoints", interval, "odds\nratio", interval, "probability of\nbeing larger"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        columns = evenly([in_points(row.difference) for row in self.rows]), evenly([row.odds_ratio for row in self.rows], ratios=True)
+        for row, difference, odds_ratio in zip(self.rows, *columns, strict=True):
+            key = row.group if isinstance(row.group, tuple) else (row.group,)
+            table.add_row(*map(cell, (*key, *difference, *odds_ratio, chance(row.probability))))
+        return table
+
+    def fields(self) -> dict[str, Any]:
+        """The same as `show --json` says it."""
+        rows = [
+            {
+                "group": written_name(row.group),
+                **{name: dict(zip(("median", "low", "high"), getattr(row, name), strict=True)) for name in ("difference", "odds_ratio")},
+                "probability": row.probability,
+            }
+            for row in self.rows
+        ]
+        return {"reference": written_name(self.reference), "category": written_name(self.category), "mass": self.mass, "contrasts": rows}
+
+    def draw_on(self, figure: "Figure") -> None:
+        """A forest plot."""
+        from discreet.plotting import draw_contrasts
+
+        draw_contrasts(self.release, figure, self.rows, self.mass, reference=self.reference, category=self.category)

@@ -1,0 +1,208 @@
+"""One HTML page about a release, for people: it needs no other file, asks no server for anything, and holds the record."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from discreet import __version__, limits
+from discreet.errors import InvalidInputError
+from discreet.present.about import about_lines
+from discreet.present.html import Html, element, escaped, isolated, joined
+from discreet.present.page_figure import figure, percentages_of, together
+from discreet.present.page_rows import Panel, Shares, SizeRow, cut
+from discreet.present.page_words import checking, counting, meaning, promise, record, section, several, words
+from discreet.record.pages import block_of
+from discreet.text import listed, more
+
+if TYPE_CHECKING:
+    from discreet.present.terminal import Lines
+    from discreet.record.release import Release
+
+
+def page(found: "Release", shares: Shares, text: str, name: str, options: Sequence[str] = ()) -> str:
+    """The whole page: what was asked, the answer, and below it what a reader may want to know of it.
+
+    `text` is the release as JSON, `name` that of the file and `options` those of the numbers, for the commands that compute them again.
+    """
+    style = resources.files("discreet.present").joinpath("page.css").read_text("utf-8")
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    head = (
+        '<meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
+        f'<meta name="generator" content="discreet {escaped(__version__)}"><link rel="icon" href="data:,">'
+        f"{element('title', _title(found))}<style>{style}</style>"
+    )
+    body = element(
+        "main",
+        heading(found, words(_asked(found))),
+        answered(found, shares, *([] if shares.reader is None else [_reader_note()])),
+        meaning(found, shares),
+        promise(found),
+        counting(found),
+        checking(found, name, options),
+        record(found),
+        element("footer", element("p", f"Written by discreet {__version__}.", class_="quiet")),
+    )
+    return f'<!doctype html>\n<html lang="en" dir="ltr">\n<head>{head}</head>\n<body>{body}\n{block_of(text)}\n</body>\n</html>\n'
+
+
+# --- what was asked ---------------------------------------------------------------------------------------------------
+
+
+def _title(found: "Release") -> str:
+    if found.about is not None and found.about.title is not None:
+        return found.about.title
+    variable = None if found.about is None else found.about.variable
+    return "How common is each category?" if variable is None else f"How common is each value of “{cut(variable)}”?"
+
+
+def heading(found: "Release", *more: Html) -> Html:
+    """Title, and in one sentence how many were asked and what protects them."""
+    guarantee = found.guarantee
+    many = "a number of " if found.n is None else f"{found.n:,} "
+    kept = " that is itself private" if found.n is None else ""
+    promised = "without any privacy guarantee" if guarantee.basis == "none" else f"each protected by {guarantee.level} differential privacy"
+    kicker = "Results without privacy protection" if guarantee.basis == "none" else "Results published with differential privacy"
+    lead = element("p", f"Estimated from {many}{guarantee.unit}s{kept}, {promised}.", class_="lead")
+    return element("header", element("p", kicker, class_="kicker"), element("h1", isolated(_title(found))), lead, *more)
+
+
+def asked(found: "Release") -> Html:
+    """What was asked, as a section of its own."""
+    return section("What was asked", words(_asked(found)))
+
+
+def _asked(found: "Release") -> "Lines":
+    """What was asked, of whom and when; how it was counted is said below the answer."""
+    lines = [line for line in about_lines(found) if line[0] not in ("Title", "Counted")]
+    declared = [("Categories", several(found.prior.categories))]
+    groups = found.mechanism.space.groups
+    if groups is not None:
+        columns = zip(groups.columns, groups.labels, strict=True)
+        named = [part for column, labels in columns for part in ("; ", isolated(cut(column)), ": ", several(labels))]
+        declared.append(("Groups", joined(f"{len(groups):,} by ", *named[1:])))
+    place = sum(word == "Variable" for word, _ in lines)
+    return [*lines[:place], *declared, *lines[place:]]
+
+
+# --- the answer -------------------------------------------------------------------------------------------------------
+
+
+def answered(found: "Release", shares: Shares, *notes: Html) -> Html:
+    """The figures and the tables, with notes before them."""
+    mass, reported, groups = f"{100.0 * shares.mass:g} %", shares.reason is not None, found.mechanism.space.groups
+    parts = [_caveat(shares)] if reported else []
+    parts += notes
+    if shares.size is not None:
+        mean, low, high = shares.size
+        about = f"There are about {mean:,.0f} {found.guarantee.unit}s: between {low:,} and {high:,} with probability {mass} or more."
+        parts.append(element("p", about))
+    parts.append(element("p", _legend(shares, mass), class_="quiet"))
+    by = "" if groups is None else cut(listed(groups.columns))
+    for panel in shares.panels:
+        if panel.heading is not None:
+            parts.append(element("h3", isolated(panel.heading), ", by ", isolated(by)))
+        parts += _panel(panel, mass, as_reported=reported)
+    if shares.categories_left_out:
+        parts.append(element("p", f"{more(shares.categories_left_out, 'category is', 'categories are')} in the record.", class_="quiet"))
+    if shares.sizes:
+        parts += _sizes(shares.sizes, f"{found.guarantee.unit}s", by, mass)
+    question = None if found.about is None or found.about.title is None else found.about.variable
+    return section("The answer" if question is None else joined("The answer: ", isolated(cut(question))), *parts)
+
+
+def _legend(shares: Shares, mass: str) -> str:
+    legend = f"A dot is the expected share, and its bar holds the share with probability {mass}."
+    if shares.reason is not None:
+        legend = f"Dots and dashed bars are means and {mass} intervals of the reported posterior."
+    if len(shares.panels) > 1:
+        legend += " Groups with the largest share come first. Each figure has a scale of its own, which begins at 0."
+    return legend
+
+
+def _reader_note() -> Html:
+    strong = element("strong", "These numbers are by the prior of whoever made this page, ")
+    return element("p", strong, "and not by that of the release. Both are named under “What the intervals mean”.", class_="warn")
+
+
+def _panel(panel: Panel, mass: str, *, as_reported: bool) -> list[Html]:
+    """The figure and the table of the categories, or of one category in all groups."""
+    if not panel.rows:
+        return [element("p", "It cannot occur in any group.")]
+    which = "every category" if panel.heading is None else f"“{panel.heading}” in each group"
+    described = f"The share of {which} with its {mass} interval, {'noise not allowed for' if as_reported else 'noise allowed for'}"
+    drawn = figure(panel, described, as_reported=as_reported)
+    return [drawn, _table(panel, f"{described}.", mass, with_groups=panel.heading is not None)]
+
+
+def _sizes(sizes: Sequence[SizeRow], units: str, by: str, mass: str) -> list[Html]:
+    """How many there are in each group, where that is private."""
+    head = element("thead", element("tr", *(element("th", name, scope="col") for name in ("group", units, f"{mass} interval"))))
+    rows = [
+        element(
+            "tr",
+            element("th", isolated(row.label), scope="row"),
+            element("td", f"{row.mean:,.0f}"),
+            element("td", f"{row.low:,}\u00a0to\u00a0{row.high:,}", class_="interval"),
+        )
+        for row in sizes
+    ]
+    caption = element("caption", f"The number of {units} in each group is private. This is what the noisy counts say about it.")
+    table = element("table", caption, head, element("tbody", *rows), **together(len(rows)))
+    return [element("h3", f"Number of {units}, by ", isolated(by)), table]
+
+
+def _caveat(shares: Shares) -> Html:
+    strong = element("strong", "These numbers do not allow for the noise. ")
+    told = (
+        "They are the reported posterior, which takes the noisy counts as if they were exact: its intervals are too narrow, and how much "
+        f"is not known. Intervals that allow for the noise are not available here: {shares.reason}."
+    )
+    return element("p", strong, told, class_="warn")
+
+
+def _table(panel: Panel, caption: str, mass: str, *, with_groups: bool) -> Html:
+    heads = ("group" if with_groups else "category", "noisy count", "share", f"{mass} interval")
+    head = element("thead", element("tr", *(element("th", name, scope="col") for name in heads)))
+    rows = [
+        element(
+            "tr",
+            element("th", isolated(row.label), scope="row"),
+            element("td", f"{row.count:,}"),
+            element("td", share),
+            element("td", interval, class_="interval"),
+        )
+        for row, (share, interval) in zip(panel.rows, percentages_of(panel), strict=True)
+    ]
+    if panel.left_out:
+        between = f"{panel.left_out:,} between these are not shown; they are in the record"
+        rows.insert(len(rows) // 2, element("tr", element("td", between, colspan="4", class_="gap")))
+    return element("table", element("caption", caption), head, element("tbody", *rows), **together(len(rows)))
+
+
+def page_content(found: "Release", shares: Shares, text: str, name: str, options: Sequence[str]) -> bytes:
+    """The page, if commands can read it again. `text` is the record, `name` that of the file, and `options` are those of `show`."""
+
+    content = page(found, shares, text, name, options).encode()
+    if len(content) > limits.RECORD_CHARACTERS:
+        raise InvalidInputError(
+            f"the page of this record would be longer than the {limits.RECORD_CHARACTERS:,} bytes that discreet show reads: "
+            "publish the record itself"
+        )
+    return content
+
+
+def page_json(found: "Release") -> str:
+    """The record as a page can hold it."""
+    try:
+        return found.to_json()
+    except InvalidInputError:
+        raise InvalidInputError(
+            f"a page holds its record as JSON, and so a table of at most {limits.RECORD_CELLS:,} cells without very long labels; this one "
+            "is larger: publish the Parquet file, which discreet show reads"
+        ) from None

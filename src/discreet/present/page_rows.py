@@ -1,0 +1,184 @@
+"""The numbers of a page: means and intervals of all shares, or of the largest and smallest where they are many."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet import limits
+from discreet.model.dirichlet import Beta
+from discreet.present.record import noise_aware_figures
+from discreet.present.table_record import group_sizes, table_figures
+from discreet.text import plain
+
+if TYPE_CHECKING:
+    from discreet.arrays import Floats, Mask
+    from discreet.model.dirichlet import Dirichlet
+    from discreet.record.release import Release
+    from discreet.record.table_release import TableRelease
+
+_LONGEST_ROW_LABEL = 120
+"""Characters of a label: more are in the record."""
+
+
+@dataclass(frozen=True)
+class ShareRow:
+    """A share, and the reported count it belongs to."""
+
+    label: str
+    count: int
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class SizeRow:
+    """How many records a group has: the mean and an interval."""
+
+    label: str
+    mean: float
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The shares of all categories, or those of one category in all groups."""
+
+    heading: str | None
+    """The category, where there are groups."""
+    rows: tuple[ShareRow, ...]
+    left_out: int
+    """How many lie between the largest and the smallest that are shown."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What a page says about shares."""
+
+    panels: tuple[Panel, ...]
+    mass: float
+    reason: str | None = None
+    """Why they do not allow for the noise, if so; then they are those of the reported posterior."""
+    size: tuple[float, int, int] | None = None
+    """Mean and interval of the number of records, if that is private and one variable was asked."""
+    sizes: tuple[SizeRow, ...] = ()
+    """The numbers of records of all groups, if they are private and can be shown."""
+    categories_left_out: int = 0
+    reader: "Dirichlet | None" = None
+    """The prior that was used in place of the release's own, if so."""
+
+
+def cut(label: Any) -> str:
+    """A label as it may be printed, and not longer than a line or two."""
+    text = plain(label)
+    return text if len(text) <= _LONGEST_ROW_LABEL else f"{text[:_LONGEST_ROW_LABEL]}…"
+
+
+def shares_of(
+    found: "Release",
+    mass: float,
+    *,
+    slow: bool,
+    reader: "Dirichlet | None" = None,
+    read: Callable[[], Any] | None = None,
+    group: int | None = None,
+) -> Shares:
+    """The numbers of a release: with intervals that allow for the noise if these can be computed, and else as reported.
+
+    `reader` is a prior in place of the release's own. `read` gives the posterior of one variable, or the summaries of a table, where these
+    are not to be computed here. With the position of a `group` they are the numbers of this group alone.
+    """
+    from discreet.record.table_release import TableRelease
+
+    if isinstance(found, TableRelease):
+        return _table_shares(found, mass, reader, read, group, slow=slow)
+    known = noise_aware_figures(found, mass, slow=slow, reader=reader, read=read)
+    counts, labels = np.array([found.counts], dtype=object), [cut(label) for label in found.prior.categories]
+    figures = [np.array([column]) for column in zip(*known.rows, strict=True)] if known.reason is None else None
+    numbers = _Numbers(counts, figures, found.prior.concentration[None, :], np.ones(counts.shape, dtype=bool), mass)
+    panel = _panel(None, labels, [(0, c) for c in range(len(labels))], numbers, in_order=True)
+    return Shares((panel,), mass, known.reason, known.size, reader=reader)
+
+
+def _table_shares(
+    found: "TableRelease", mass: float, reader: "Dirichlet | None", read: Callable[[], Any] | None, chosen: int | None, *, slow: bool
+) -> Shares:
+    summaries, reason = table_figures(found, mass, reader, slow=slow, read=read)
+    figures = None if summaries is None else [summaries.mean, summaries.low, summaries.high]
+    cells = found.cells
+    prior = np.tile(found.prior.concentration, (len(cells.groups), 1))
+    for group, own in found.mechanism.priors:  # type: ignore[attr-defined]
+        prior[cells.groups.index(group)] = own.concentration
+    numbers = _Numbers(found.counts, figures, prior, cells.possible, mass)
+    if chosen is not None:
+        places = [(chosen, int(c)) for c in np.flatnonzero(cells.possible[chosen])]
+        return Shares((_panel(None, [*map(cut, cells.categories)], places, numbers, in_order=True),), mass, reason)
+    labels = [cut(" · ".join(map(plain, cells.groups.key(group)))) for group in range(len(cells.groups))]
+    panels = [
+        _panel(cut(category), labels, [(int(group), c) for group in np.flatnonzero(cells.possible[:, c])], numbers, in_order=False)
+        for c, category in enumerate(cells.categories[: limits.PAGE_PANELS])
+    ]
+    sizes = group_sizes(found, mass, reader) if reason is None and len(labels) <= limits.PAGE_ROWS else []
+    rows = tuple(SizeRow(label, *size) for label, size in zip(labels, sizes, strict=False))
+    return Shares(tuple(panels), mass, reason, None, rows, max(0, len(cells.categories) - limits.PAGE_PANELS), reader)
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Arrays over groups and categories."""
+
+    counts: Any
+    """Whole numbers, which may be beyond 64 bits."""
+    figures: "list[Floats] | None"
+    """Means and both ends of the intervals; None if they are to be those of the reported posterior."""
+    prior: "Floats"
+    possible: "Mask"
+    mass: float
+
+    def mean(self, place: tuple[int, int]) -> float:
+        """The mean of one share."""
+        if self.figures is not None:
+            return float(self.figures[0][place])
+        own, rest = self._reported(place)
+        return own / (own + rest)
+
+    def ends(self, place: tuple[int, int]) -> tuple[float, float]:
+        """Both ends of one interval."""
+        if self.figures is not None:
+            return float(self.figures[1][place]), float(self.figures[2][place])
+        own, rest = self._reported(place)
+        low, high = Beta(own, rest).interval(self.mass) if rest > 0 else (1.0, 1.0)
+        return float(low), float(high)
+
+    def _reported(self, place: tuple[int, int]) -> tuple[float, float]:
+        """The parameters of one share in the reported posterior: its own, and the sum of the others that can occur."""
+        own, rest = self._parameters
+        return float(own[place]), float(rest[place])
+
+    @cached_property
+    def _parameters(self) -> "tuple[Floats, Floats]":
+        """The same of all shares. The others are added up from both sides: nothing is subtracted, and so no digit is lost."""
+        own = np.where(self.possible, self.prior + self.counts.astype(np.float64), 0.0)
+        before, after = (np.zeros_like(own) for _ in range(2))
+        np.cumsum(own[:, :-1], axis=1, out=before[:, 1:])
+        np.cumsum(own[:, :0:-1], axis=1, out=after[:, -2::-1])
+        return own, before + after
+
+
+def _panel(heading: str | None, labels: Sequence[str], places: list[tuple[int, int]], numbers: _Numbers, *, in_order: bool) -> Panel:
+    """All places, in their order or the largest first; if they are many, the largest and the smallest."""
+    means = {place: numbers.mean(place) for place in places}
+    most = limits.PAGE_ROWS
+    ranked = sorted(places, key=lambda place: -means[place])
+    shown = places if in_order else ranked
+    if len(places) > most:
+        shown = [*ranked[: most // 2], *ranked[len(ranked) - most // 2 :]]
+    rows = (
+        ShareRow(labels[place[1] if heading is None else place[0]], int(numbers.counts[place]), means[place], *numbers.ends(place))
+        for place in shown
+    )
+    return Panel(heading, tuple(rows), len(places) - len(shown))

@@ -1,0 +1,111 @@
+"""What is printed on a terminal: tables, lines, JSON, notices, and errors in one line."""
+
+import json
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from math import isfinite
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from discreet.errors import CopyWarning, DiscreetError
+from discreet.text import is_plain, plain
+
+_BAD_INPUT = 2
+_WIDER_THAN_TERMINALS, _NARROWEST_TEXT = 10_000, 12
+"""Columns: more than any terminal has, and what text can be folded to before it is hard to read."""
+Lines = Sequence[tuple[str, str]]
+"""A word, and what there is to say about it."""
+
+
+@contextmanager
+def errors_in_one_line() -> Iterator[None]:
+    """Turn an error raised on purpose into one line on standard error and exit code 2: never a traceback."""
+    try:
+        yield
+    except DiscreetError as error:
+        _print_line("bold red", "error", " ".join(error.in_shell.splitlines()))
+        raise typer.Exit(_BAD_INPUT) from None
+
+
+def notice(text: str) -> None:
+    """One line on standard error, whatever standard output is used for."""
+    _print_line("bold yellow", "notice", text)
+
+
+def _print_line(style: str, word: str, text: str) -> None:
+    console = Console(stderr=True, highlight=False, emoji=False)
+    console.print(Text.assemble((f"{word}:", style), " ", plain(text)), soft_wrap=True)
+
+
+@contextmanager
+def warnings_as_notices() -> Iterator[None]:
+    """Show warnings of discreet that are meant for whoever asked as notices."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", CopyWarning)
+        shown = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, CopyWarning):
+                notice(str(message))
+            else:
+                shown(message, category, *where, **more)
+
+        warnings.showwarning = show
+        yield
+
+
+def cell(value: Any) -> Text:
+    """A value as a cell of a table, without markup and without characters that a terminal would obey."""
+    return Text(plain(value))
+
+
+def print_table(table: Table, *, err: bool = False) -> None:
+    """Print a table whole: columns that may not be wrapped keep their width, even where lines then run on, and no cell is cut.
+
+    Foreign text is put into a table as a `cell`. With `err` it is printed on standard error.
+    """
+    console = Console(highlight=False, emoji=False, stderr=err)
+    folding = [column for column in table.columns if not column.no_wrap]
+    for column in table.columns:
+        if column.no_wrap:  # Rich takes the longest word for the least width of a column, also where it may not break lines
+            column.min_width = max(Measurement.get(console, console.options, part).maximum for part in (column.header, *column.cells))
+    for column in folding:
+        column.overflow, column.max_width = "fold", _NARROWEST_TEXT
+    narrowest = Measurement.get(console, console.options.update(width=_WIDER_THAN_TERMINALS), table).minimum
+    for column in folding:
+        column.max_width = None
+    Console(highlight=False, emoji=False, stderr=err, width=max(console.width, narrowest)).print(table)
+
+
+def print_lines(lines: Lines, *, err: bool = False) -> None:
+    """Each word before its text, which is wrapped beside it."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(no_wrap=True, style="bold")
+    grid.add_column(overflow="fold")
+    for word, text in lines:
+        grid.add_row(word, cell(text))
+    Console(highlight=False, emoji=False, stderr=err).print(grid)
+
+
+def print_json(value: Any) -> None:
+    """JSON on standard output, with null for what is not a finite number.
+
+    Characters that a terminal would obey stand in it by their codes, which JSON reads back.
+    """
+    text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=2)
+    typer.echo("".join(c if c == "\n" or is_plain(c) else json.dumps(c)[1:-1] for c in text))
+
+
+def _finite(value: Any) -> Any:
+    """The same value with None in place of infinities, for which JSON has no number."""
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value

@@ -1,0 +1,116 @@
+"""The steps from counts to a release that is charged, which the command line and the page take alike."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet import limits
+from discreet.errors import InvalidInputError, SourceError
+from discreet.requests.record_files import STANDARD_INPUT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
+    from discreet.data.count import CategoryCounts, TableCounts
+    from discreet.ledger.budgets import Charge, Unit
+    from discreet.ledger.ledger import Ledger
+    from discreet.mechanisms.base import Prepared
+    from discreet.model.cells import Groups
+    from discreet.model.datasets import Relation
+    from discreet.model.dirichlet import Dirichlet
+    from discreet.record.about import About
+    from discreet.record.guarantee import Guarantee
+    from discreet.validation import Public
+
+
+def check_text(groups: "Groups", size: int) -> None:
+    """Refuse a table of this many cells if JSON cannot hold it."""
+    from discreet.record.table_json import json_can_hold
+
+    if json_can_hold(groups, size):
+        return
+    parquet = "is written as Parquet: name a file with --output TABLE.parquet, and leave out --json; JSON holds"
+    if size > limits.RECORD_CELLS:
+        raise InvalidInputError(f"a table of {size:,} cells {parquet} up to {limits.RECORD_CELLS:,}")
+    raise InvalidInputError(f"a table whose groups have so long labels {parquet} fewer characters")
+
+
+def relation_of(published: "Public", groups: "Groups | None") -> "Relation":
+    """The neighbours that a release is about, by what is public."""
+    from discreet.model.datasets import Relation
+
+    if published == "nothing":
+        return Relation.ADD_REMOVE_ONE
+    return Relation("replace one", groups.columns) if published == "sizes" and groups is not None else Relation.REPLACE_ONE
+
+
+def check_budget(ledger: "Ledger", dataset: str, unit: "Unit", relation: "Relation") -> None:
+    """Refuse a release that the budget cannot allow at any ε before the data are counted, so that no refusal says how many there are."""
+    from discreet.ledger.charges import check_chargeable
+
+    check_chargeable(ledger.budget(dataset), unit, relation)
+
+
+def note_of(column: str, groups: "Groups | None", file: str) -> str:
+    """What a ledger notes of a release: the column, those of its groups, and the file.
+
+    It keeps printable text alone, of which no name stops a release.
+    """
+    by = "" if groups is None else f" by {', '.join(groups.columns)}"
+    text = f"{column}{by} of {'standard input' if file == STANDARD_INPUT else Path(file).name}"
+    return printable(text)[: limits.NOTE_CHARACTERS]
+
+
+def source_of(file: str) -> str | None:
+    """What a ledger keeps as the source of a release: the path from the root on, without links; None for standard input.
+
+    It keeps printable text alone, and of a very long path the end.
+    """
+    if file == STANDARD_INPUT:
+        return None
+    try:
+        path = str(Path(file).expanduser().resolve())
+    except (OSError, RuntimeError, ValueError):  # counting says what is wrong with it
+        return None
+    return printable(path)[-limits.NOTE_CHARACTERS :]
+
+
+def printable(text: str) -> str:
+    """A text with _ for each character that a ledger would refuse."""
+    return "".join(character if character.isprintable() else "_" for character in text)
+
+
+def prepared(
+    name: str,
+    prior: "Dirichlet",
+    published: "Public",
+    counts: "CategoryCounts | TableCounts",
+    epsilon: "Fraction",
+    options: "Mapping[str, Any]",
+    words: "About",
+) -> "Prepared":
+    """Everything about the release of these counts by the mechanism of this name, but the draw."""
+    from discreet.mechanisms import mechanism
+
+    return mechanism(name, prior, _published_sizes(counts, published), epsilon, **options).prepare(counts, about=words)
+
+
+def _published_sizes(counts: "CategoryCounts | TableCounts", published: "Public") -> Any:
+    """The number of records, or those of all groups, where they are public, and only there may a refusal depend on them."""
+    from discreet.data.count import TableCounts
+
+    if published == "nothing":
+        return None
+    if not counts.total:
+        raise SourceError("there are no records to count, and their number is public; --public nothing keeps it private")
+    if counts.total > limits.COUNT:
+        raise SourceError("the weights add up to 2**53 or more")
+    return counts.sizes if published == "sizes" and isinstance(counts, TableCounts) else counts.total
+
+
+def charge_of(ledger: "Ledger", dataset: str, guarantee: "Guarantee") -> "Charge":
+    """What a release with this guarantee costs the dataset."""
+    from discreet.ledger.budgets import checked_promise
+    from discreet.ledger.charges import charge_for
+
+    return charge_for(ledger.budget(dataset), checked_promise(guarantee, 0), None)

@@ -1,0 +1,1 @@
+"""The screen for budgets: a ledger, its datasets, and new ones."""

@@ -1,0 +1,148 @@
+"""What the screen for budgets shows of a ledger: its datasets, and one of them with its spends."""
+
+import json
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from discreet import limits
+from discreet.ledger.budgets import Budget, Spend
+from discreet.ledger.charges import why_more
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.statements import Statement
+from discreet.model.datasets import Relation
+from discreet.present.budgets import left_words
+from discreet.present.html import Html, element, isolated, joined, void
+from discreet.present.page_rows import cut
+from discreet.text import plain
+from discreet.web.budget.commands import same_dataset, same_overview
+from discreet.web.budget.form import create_form
+from discreet.web.budget.view import budget_card
+
+
+def ledger_view(ledger: Ledger, shown: str, chosen: str, news: Html | None = None) -> Html:
+    """A ledger whose place is shown so: its datasets, the chosen one or else the first, and a form for another."""
+    statements = ledger.statements() if ledger.exists() else ()
+    place = element("code", isolated(shown))
+    if not statements:
+        words = "There is no ledger at ", place, " yet. It is made together with its first dataset."
+        return _inside(shown, element("p", *words, class_="lead"), create_form(first=True))
+    names = [statement.budget.dataset for statement in statements]
+    name = chosen if chosen in names else names[0]
+    one = element(
+        "div", dataset_view(ledger, shown, name), id="budget-one", class_="budget-one", tabindex="-1", aria_label="The chosen dataset"
+    )
+    listed = element("div", _datasets(statements, name), same_overview(shown), class_="budget-all")
+    number = "1 dataset" if len(names) == 1 else f"{len(names):,} datasets"
+    desk = element("div", listed, one, create_form(first=False), class_="budget-desk")
+    return _inside(shown, *([] if news is None else [news]), element("h2", f"{number} in ", place), desk)
+
+
+def _inside(shown: str, *content: str) -> Html:
+    """Parts whose requests are about this ledger. JSON of ASCII alone is left as it is on its way into an attribute."""
+    return element("div", *content, hx_vals=json.dumps({"ledger": shown}))
+
+
+# --- all datasets -----------------------------------------------------------------------------------------------------
+
+
+def _datasets(statements: Sequence[Statement], chosen: str) -> Html:
+    listed = statements[: limits.LEDGER_DATASETS]
+    rows = [element("li", _row(statement, statement.budget.dataset == chosen)) for statement in listed]
+    parts = [element("ul", *rows, class_="budget-list", aria_label="Datasets")]
+    if len(listed) < len(statements):
+        parts.append(_by_name(len(statements) - len(listed)))
+    return joined(*parts)
+
+
+def _row(statement: Statement, chosen: bool) -> Html:
+    budget = statement.budget
+    used = f"{100.0 * float(min(used_share(statement), Fraction(1))):.2f}%"
+    bar = element("svg", element("rect", class_="spend", width=used, height="100%"))
+    current = {"aria_current": "true"} if chosen else {}
+    return element(
+        "button",
+        element("b", isolated(cut(budget.dataset))),
+        element("span", f"left: {left_words(statement.remaining, budget)}, of {budget.total}", class_="quiet"),
+        element("span", bar, class_="mini-bar", aria_hidden="true"),
+        type="button",
+        hx_post="/budget/dataset",
+        hx_target="#budget-one",
+        hx_sync="closest .budget-list:replace",
+        hx_vals=json.dumps({"dataset": budget.dataset}),
+        **current,
+    )
+
+
+def used_share(statement: Statement) -> Fraction:
+    """How much of a budget is used: of its ε or of its δ, whichever is nearer its end; with a filter, by whichever rule allows more."""
+    budget, spent = statement.budget, statement.spent
+    by_sum = spent.epsilon / budget.total.epsilon
+    if budget.filter is not None and statement.divergence is not None:
+        return min(by_sum, statement.divergence / budget.filter.limit)
+    return max(by_sum, spent.delta / budget.total.delta) if budget.total.delta else by_sum
+
+
+def _by_name(more: int) -> Html:
+    """A ledger with very many datasets: one that is not listed is named."""
+    label = element("label", f"{more:,} more are not listed: open one by its name", for_="budget-named")
+    field = void("input", id="budget-named", name="dataset", type="text", autocomplete="off")
+    sent = {"hx_post": "/budget/dataset", "hx_target": "#budget-one"}
+    return element("form", label, field, element("button", "Open", type="submit"), class_="budget-named", **sent)
+
+
+# --- one dataset ------------------------------------------------------------------------------------------------------
+
+
+def dataset_view(ledger: Ledger, shown: str, dataset: str) -> Html:
+    """The card of a dataset and its latest spends. The page remembers which it is for when the ledger is read again."""
+    statement = ledger.statement(dataset, latest=limits.LEDGER_SPENDS)
+    name = statement.budget.dataset
+    remembered = void("input", id="budget-chosen", name="dataset", type="hidden", value=name, hx_swap_oob="true")
+    card = budget_card(statement, place="budget-screen")
+    return joined(card, _paying(statement.budget, shown), _spends(statement), same_dataset(shown, name), remembered)
+
+
+def _paying(budget: Budget, shown: str) -> Html:
+    """The way to the form of a release that this budget pays for, filled in as far as the budget decides it."""
+    public = "nothing" if budget.neighbours == Relation.ADD_REMOVE_ONE else "total"
+    filled = json.dumps({"ledger": shown, "dataset": budget.dataset, "public": public})
+    return element("p", element("button", "Release something from this budget", type="button", data_release=filled), class_="onward")
+
+
+def _spends(statement: Statement) -> Html:
+    if not statement.latest:
+        return element("p", "Nothing has been spent of it yet.", class_="quiet budget-spends")
+    words = "What has been spent, latest first"
+    if statement.spends > len(statement.latest):
+        words = f"The latest {len(statement.latest):,} of {statement.spends:,} spends, latest first; the command below lists all of them"
+    heads = element("tr", *(element("th", text, scope="col") for text in ("Day (UTC)", "Release", "Charged")))
+    rows = [_spend_row(statement.budget, line) for line in reversed(statement.latest)]
+    return element("table", element("caption", words), element("thead", heads), element("tbody", *rows), class_="budget-spends")
+
+
+def _spend_row(budget: Budget, line: Spend) -> Html:
+    note = [element("span", isolated(line.note))] if line.note else []
+    what = described(line.description)
+    release = [*note, *([element("span", what, class_="quiet")] if what else [])]
+    charged = [element("b", str(line.loss))]
+    why = why_more(budget, line)
+    if why:
+        own = f"for its own {line.guarantee} (to {line.neighbours.of(line.unit)}), as two steps: {why}"
+        charged.append(element("span", own, class_="quiet"))
+    if line.divergence is not None:
+        charged.append(element("span", f"divergence {float(line.divergence):.4g}", class_="quiet"))
+    when = joined(str(line.day), element("span", f"no. {line.number}", class_="quiet"))
+    return element("tr", element("th", when, scope="row"), element("td", *(release or [joined("–")])), element("td", *charged))
+
+
+def described(description: Mapping[str, object]) -> str:
+    """A mechanism in a few words: its name, what is public about n, and the table it is of. Whatever else is there is left out."""
+    if not isinstance(description, Mapping) or "mechanism" not in description:
+        return ""
+    words = [cut(plain(description["mechanism"]))]
+    table = description.get("table")
+    if isinstance(table, Mapping):
+        words.append(f"table of {cut(plain(table.get('groups')))} groups")
+    elif isinstance(description.get("n"), int):
+        words.append(f"n = {description['n']:,}")
+    return ", ".join(words)

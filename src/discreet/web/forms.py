@@ -1,0 +1,118 @@
+"""What was typed, and what is said beside a field where it is wrong."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TypeVar
+from urllib.parse import parse_qsl, unquote
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from discreet import limits
+from discreet.errors import DiscreetError
+from discreet.present.html import Html, element, joined
+from discreet.web.access import TooLongError
+from discreet.web.turns import SupersededError
+
+_Value = TypeVar("_Value")
+_MOST_FORM_FIELDS = 200
+"""More than any form of the page has."""
+_LONGEST_NAME_SENT = 4000
+"""Characters of a header in which a file's name is sent: an address writes some of a name's as nine."""
+KEEP_SHOWN = {"HX-Reswap": "none"}
+"""The header of an answer with which what is shown stays, but for the messages beside the fields."""
+
+
+class FieldError(Exception):
+    """What was typed into a field cannot be taken, and why."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class WrongError(Exception):
+    """What is wrong, by field."""
+
+    def __init__(self, by_field: Mapping[str, str]) -> None:
+        super().__init__()
+        self.by_field = by_field
+
+
+def name_sent(request: Request) -> str:
+    """What the file is called that is the body of a request: a header says it, written as in an address."""
+    return unquote(request.headers.get("X-Discreet-Name", "")[:_LONGEST_NAME_SENT])
+
+
+async def typed(request: Request) -> dict[str, str]:
+    """The fields of a form by their names; one that was sent twice has its last value."""
+    body = await request.body()
+    if len(body) > limits.FORM_BYTES:
+        raise TooLongError
+    try:
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FORM_FIELDS)
+    except ValueError:
+        return {}
+    return {name: value.strip() for name, value in pairs}
+
+
+@contextmanager
+def field(name: str) -> Iterator[None]:
+    """Whatever is refused inside is said beside this field."""
+    try:
+        yield
+    except DiscreetError as error:
+        raise FieldError(name, str(error)) from None
+
+
+class FieldReader:
+    """The fields of a form, read one after the other, so that all that is wrong is said at once."""
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        self._fields = fields
+        self.wrong: dict[str, str] = {}
+        """What is wrong so far, by field."""
+
+    def taken(self, name: str, reader: Callable[[str], _Value]) -> _Value | None:
+        """What the reader makes of a field; None if that is wrong."""
+        try:
+            with field(name):
+                return reader(self._fields.get(name, ""))
+        except FieldError as error:
+            self.wrong[error.field] = str(error)
+            return None
+
+
+def options(choices: Iterable[str]) -> Html:
+    """What a list in a form offers."""
+    return joined(*(element("option", choice) for choice in choices))
+
+
+def messages(screen: str, fields: Iterable[str], wrong: Mapping[str, str]) -> Html:
+    """The places beside the fields of a screen, which are in the page already: empty, or with what is wrong."""
+    return joined(
+        *(
+            element("p", wrong.get(name, ""), id=f"{screen}-{name}-error", class_="error", hx_swap_oob="true", aria_live="polite")
+            for name in fields
+        )
+    )
+
+
+async def _superseded(_: Request, __: Exception) -> Response:
+    """Nothing is shown: the answer to the newer question will be."""
+    return Response(status_code=204)
+
+
+async def _too_long(_: Request, __: Exception) -> Response:
+    return HTMLResponse(element("p", "This is longer than the page takes.", class_="error"), status_code=413)
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    """The answer where something went wrong that is nobody's input: of what kind it was is said on the terminal."""
+    sys.stderr.write(f"discreet explore: a part of the page failed with {type(error).__name__}\n")
+    return HTMLResponse(element("p", "This part could not be computed. The terminal says more.", class_="error"), status_code=500)
+
+
+HANDLERS = {SupersededError: _superseded, TooLongError: _too_long, Exception: _failed}
+"""What is answered where an error reaches the application."""

@@ -1,0 +1,90 @@
+"""The records that were opened on the page: the last few, in memory, each under a name that nobody can guess."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from secrets import token_urlsafe
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from discreet import limits
+from discreet.errors import TooLargeError
+from discreet.requests.record_files import RecordKind, record_kind, record_of
+from discreet.text import plain
+from discreet.web.uploads import LONGEST_NAME
+
+if TYPE_CHECKING:
+    from discreet.record.release import Release
+
+
+class GoneError(Exception):
+    """A record is asked about that is not open any more."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record that was opened, and what its file is called."""
+
+    release: "Release"
+    name: str
+    kind: RecordKind
+    size: int
+    """Bytes of its file."""
+
+
+def read(content: bytes, name: str) -> Record:
+    """The record in a file; DiscreetError in one line where there is none, or where it is of a table too large for the page."""
+    kind, release = record_kind(content), record_of(content)
+    space, cells = release.mechanism.space, release.prior.k
+    if space.groups is not None:
+        cells *= len(space.groups)
+    if cells > limits.OPENED_CELLS:
+        raise TooLargeError(
+            f"this record has {cells:,} cells, and the page opens up to {limits.OPENED_CELLS:,}: "
+            f"discreet show {quote(_file_name(name, kind))} reads it"
+        )
+    return Record(release, _file_name(name, kind), kind, len(content))
+
+
+def _file_name(given: str, kind: str) -> str:
+    """What a file is called, without its folder; one with characters that only a program sees, or none, is called record."""
+    name = given.replace("\\", "/").rpartition("/")[2]
+    return name if name and name == plain(name) and len(name) <= LONGEST_NAME else f"record.{kind}"
+
+
+class Opened:
+    """The records that were opened, of which the last few are kept, and what was computed last."""
+
+    def __init__(self) -> None:
+        self._records: OrderedDict[str, Record] = OrderedDict()
+        self._computed: OrderedDict[Hashable, Any] = OrderedDict()
+
+    def keep(self, record: Record) -> str:
+        """Keep a record and forget the oldest ones that are too many or too large beside it; the name to ask about it with."""
+        key = token_urlsafe(16)
+        self._records[key] = record
+        while len(self._records) > limits.OPENED_RECORDS or (
+            len(self._records) > 1 and sum(one.size for one in self._records.values()) > limits.REQUEST_BYTES
+        ):
+            self._records.popitem(last=False)
+        return key
+
+    def find(self, key: str) -> Record:
+        """The record that was opened under this name; GoneError if it is not there any more."""
+        if key not in self._records:
+            raise GoneError
+        self._records.move_to_end(key)
+        return self._records[key]
+
+    def computed(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+        """What `compute` returns, or returned when it was asked for by the same key a moment ago."""
+        found = self._computed[key] if key in self._computed else compute()
+        self._computed[key] = found
+        self._computed.move_to_end(key)
+        while len(self._computed) > _COMPUTED:
+            self._computed.popitem(last=False)
+        return found
+
+
+_COMPUTED = 3
+"""Results that are kept: the posterior of the record that is looked at, the summaries of its groups, and two of them compared."""

@@ -1,0 +1,1 @@
+"""The screen for plans: what is asked, and what is answered."""

@@ -1,0 +1,247 @@
+"""What the page answers about a record: each answer is computed by the library, and shown with what does the same by hand."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import InvalidInputError
+from discreet.present import page
+from discreet.present.contrasts import QUANTITIES, named, quantity_words
+from discreet.present.html import Html, element, isolated, joined
+from discreet.present.page import page_content, page_json
+from discreet.present.page_rows import cut, shares_of
+from discreet.present.record import check_work
+from discreet.present.verification import verification_lines
+from discreet.record.table_release import TableRelease
+from discreet.text import chance, plain
+from discreet.validation import spelling
+from discreet.web.code_to_copy import note, same
+from discreet.web.forms import FieldError
+from discreet.web.opened_records import Opened
+from discreet.web.read.commands import command, group_code, group_text, label_code, python
+from discreet.web.read.question import ReadQuestion, chosen_category, chosen_group, chosen_threshold
+
+if TYPE_CHECKING:
+    from discreet.inference.contrasts import Contrast
+    from discreet.model.dirichlet import Beta, Dirichlet
+    from discreet.present.page_rows import Shares
+    from discreet.progress import Progress
+
+_LISTED_PARAMETERS = 20
+"""Parameters of a prior that are listed."""
+ALL_GROUPS = ""
+"""What the field of a group holds where all are shown."""
+
+
+def report_name(name: str) -> str:
+    """What the report of a record is called."""
+    stem, dot, kind = name.rpartition(".")
+    if not stem:
+        return f"{name}.html"
+    return f"{stem}-report.html" if dot and kind.lower() in ("html", "htm") else f"{stem}.html"
+
+
+# --- the posterior ----------------------------------------------------------------------------------------------------
+
+
+def posterior_of(asked: ReadQuestion, opened: Opened, tell: "Progress") -> Any:
+    """The posterior that is asked about: computed once while the record and the prior stay the same."""
+    release = asked.record.release
+    if isinstance(release, TableRelease):
+        return opened.computed((asked.key, asked.prior), lambda: release.noise_aware(asked.reader))
+    check_work(release)
+    return opened.computed((asked.key, asked.prior), lambda: release.noise_aware(asked.reader, progress=tell))
+
+
+def shares(asked: ReadQuestion, opened: Opened, tell: "Progress", group: int | None = None) -> "Shares":
+    """Means and intervals of all shares, or of those in one group."""
+    release = asked.record.release
+    posterior: Callable[[], Any] = partial(posterior_of, asked, opened, tell)
+    if not isinstance(release, TableRelease):
+        return shares_of(release, asked.mass, slow=False, reader=asked.reader, read=posterior)
+
+    def figures() -> Any:
+        return opened.computed((asked.key, asked.prior, asked.level), lambda: posterior().figures(asked.mass))
+
+    return shares_of(release, asked.mass, slow=False, reader=asked.reader, read=figures, group=group)
+
+
+def answer(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: "Progress") -> Html:
+    """The figure and the table of all shares, or of those in one group."""
+    release = asked.record.release
+    whole = given.get("group", ALL_GROUPS) == ALL_GROUPS
+    group = None if whole or not isinstance(release, TableRelease) else chosen_group(asked, given, "group")
+    found = shares(asked, opened, tell, group)
+    ways = same("read-answer", *_answer_ways(asked, found, group))
+    said = f"Intervals of {100.0 * asked.mass:g} % are shown."
+    status = element("p", said, id="read-status", class_="unseen", role="status", hx_swap_oob="true")
+    inside = "" if group is None or asked.groups is None else group_name(asked.groups.key(group))
+    where = [element("p", "In the group ", element("strong", isolated(inside)), " alone.")] if inside else []
+    return joined(*where, page.answered(release, found), _prior_words(asked, found), ways, report_same(asked, hx_swap_oob="true"), status)
+
+
+def report_same(asked: ReadQuestion, **attributes: str) -> Html:
+    """The command that writes the report, which follows the level."""
+    typed = command("report", asked.record, mass=asked.mass_option, prior=asked.prior, output=report_name(asked.record.name))
+    return element("div", same("read-report", typed, None), id="read-report-same", **attributes)
+
+
+def _prior_words(asked: ReadQuestion, found: "Shares") -> Html:
+    """Whose prior the numbers rest on."""
+    if asked.reader is None:
+        mine = f", chosen by its author: {parameters(asked.record.release.prior)}."
+        return element("p", "Prior: ", element("strong", "the record's own"), mine, class_="whose")
+    if found.reason is not None:
+        return element("p", "Your prior is not used here: the reported posterior has the record's.", class_="whose")
+    told = f", {parameters(asked.reader)}, in place of the record's. The release is the same; what follows from it is yours."
+    return element("p", "Prior: ", element("strong", "yours"), told, class_="whose")
+
+
+def parameters(prior: "Dirichlet | Beta") -> str:
+    """Those of a prior, the first few if they are many."""
+    return cut(", ".join(map(str, prior.exact[:_LISTED_PARAMETERS])) + (", …" if prior.k > _LISTED_PARAMETERS else ""))
+
+
+def _answer_ways(asked: ReadQuestion, found: "Shares", group: int | None) -> tuple[str | None, str]:
+    record, mass = asked.record, repr(asked.mass)
+    noted = found.reason is not None
+    slow = "" if noted and group is None and asked.groups is None else None
+    typed = command("show", record, mass=asked.mass_option, prior=asked.prior, slow=slow)
+    if noted:
+        lines = ["print(release.counts)"]
+        if asked.groups is None:
+            lines = [
+                "for category in release.prior.categories:",
+                f"    print(category, release.reported.marginal(category).interval({mass}))",
+            ]
+        return typed, python(record, *lines)
+    lines = [f"posterior = release.noise_aware({asked.reader_code})"]
+    if asked.groups is None:
+        lines += ["print(posterior.mean())", f"print(posterior.interval({mass}))"]
+        if found.size is not None:
+            lines.append(f"print(posterior.size.mean(), posterior.size.interval({mass}))")
+    else:
+        at = "" if group is None else "[group]"
+        where = [] if group is None else [f"group = posterior.by.index({group_code(asked.groups.key(group))})"]
+        lines += [f"figures = posterior.figures({mass})", *where, *(f"print(figures.{name}{at})" for name in ("mean", "low", "high"))]
+    return typed, python(record, *lines)
+
+
+# --- contrasts --------------------------------------------------------------------------------------------------------
+
+
+def contrast(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: "Progress") -> Html:
+    """Two categories of one variable, or one category in two groups: difference, ratio, odds ratio and which is larger."""
+    code = f"contrast = release.noise_aware({asked.reader_code}).contrast"
+    if asked.groups is not None:
+        first, second = chosen_group(asked, given, "first"), chosen_group(asked, given, "second")
+        category = chosen_category(asked, given, "category")
+        if first == second:
+            raise FieldError("second", "Choose two different groups")
+        keys = asked.groups.key(first), asked.groups.key(second)
+        words = *map(group_text, keys), spelling(category)
+        arguments = ", ".join([*map(group_code, keys), label_code(category)])
+        compared = _compared(asked, opened, tell, *keys, category)
+        sentence = _more_common(compared, [f"“{cut(category)}” in {group_name(key)}" for key in keys])
+    else:
+        labels = [chosen_category(asked, given, name) for name in ("first", "second")]
+        if labels[0] == labels[1]:
+            raise FieldError("second", "Choose two different categories")
+        words, arguments = tuple(map(spelling, labels)), ", ".join(map(label_code, labels))
+        compared = _compared(asked, opened, tell, *labels)
+        sentence = _more_common(compared, [f"“{cut(label)}”" for label in labels])
+    typed = command("contrast", asked.record, *words, mass=asked.mass_option, prior=asked.prior)
+    lines = [f"{code}({arguments})", f"print(contrast.difference.interval({asked.mass!r}), contrast.probability)"]
+    return joined(
+        sentence,
+        _contrast_table(compared, asked),
+        same("read-contrast", typed, python(asked.record, *lines), note(typed)),
+    )
+
+
+def _compared(asked: ReadQuestion, opened: Opened, tell: "Progress", *arguments: Hashable) -> "Contrast":
+    """A contrast, of which intervals of any level can be asked."""
+    found: Contrast = opened.computed(
+        (asked.key, asked.prior, "contrast", *arguments), lambda: posterior_of(asked, opened, tell).contrast(*arguments)
+    )
+    return found
+
+
+def _more_common(compared: "Contrast", names: list[str]) -> Html:
+    said = element("strong", chance(compared.probability))
+    return element("p", isolated(names[0]), " is more common than ", isolated(names[1]), " with probability ", said, ".", class_="finding")
+
+
+_QUANTITY_WORDS = {"difference": "first minus second", "ratio": "first divided by second", "odds ratio": "of their odds"}
+
+
+def _contrast_table(compared: "Contrast", asked: ReadQuestion) -> Html:
+    heads = ("contrast", "median", f"{100.0 * asked.mass:g} % interval")
+    head = element("thead", element("tr", *(element("th", name, scope="col") for name in heads)))
+    rows = []
+    for name in QUANTITIES:
+        quantity = getattr(compared, name)
+        words, median, interval = quantity_words(quantity, asked.mass)
+        title = element("th", words, element("span", f" {_QUANTITY_WORDS[quantity.name]}", class_="quiet"), scope="row")
+        rows.append(element("tr", title, element("td", median), element("td", interval)))
+    named_both = joined(isolated(cut(named(compared.names[0]))), " against ", isolated(cut(named(compared.names[1]))))
+    return element("table", element("caption", named_both, ", noise allowed for"), head, element("tbody", *rows))
+
+
+# --- one share --------------------------------------------------------------------------------------------------------
+
+
+def above(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: "Progress") -> Html:
+    """The probability that the share of one category, in one group where there are any, is above a threshold."""
+    category, threshold = chosen_category(asked, given, "of"), chosen_threshold(given, "threshold")
+    posterior, inside, words = posterior_of(asked, opened, tell), "", f"“{cut(category)}”"
+    if asked.groups is not None:
+        group = chosen_group(asked, given, "within")
+        key = asked.groups.key(group)
+        posterior, inside = posterior[key], f"[{group_code(key)}]"
+        words = f"{words} in {group_name(key)}"
+    probability = float(posterior.marginal(category).sf(float(threshold / 100)))
+    said = element("strong", chance(probability))
+    sentence = element(
+        "p", "The share of ", isolated(words), f" is above {float(threshold):g} % with probability ", said, ".", class_="finding"
+    )
+    code = f"posterior = release.noise_aware({asked.reader_code}){inside}"
+    lines = [code, f"print(posterior.marginal({label_code(category)}).sf({float(threshold / 100)!r}))"]
+    return joined(sentence, same("read-above", None, python(asked.record, *lines)))
+
+
+def group_name(key: Sequence[Hashable]) -> str:
+    """The labels of a group in words."""
+    return cut(" · ".join(map(plain, key)))
+
+
+# --- the promise ------------------------------------------------------------------------------------------------------
+
+
+def verified(asked: ReadQuestion, _given: Mapping[str, str], _opened: Opened, _tell: "Progress") -> Html:
+    """The privacy loss of the record's mechanism, computed from its definition, beside what the record claims."""
+    from discreet.analysis.privacy import verify
+
+    release = asked.record.release
+    result = verify(release)
+    words = {True: "The promise holds.", False: "The promise does not hold.", None: "It cannot be computed at this size."}
+    kind = {True: "verdict good", False: "verdict bad", None: "verdict"}[result.holds]
+    lines = verification_lines(release, result)
+    listed = element("dl", *(part for word, text in lines for part in (element("dt", word), element("dd", isolated(text)))))
+    loss = "" if result.loss is None else f" The computed loss is {result.loss.value:.6g}."
+    told = element("p", f"{words[result.holds]}{loss}", class_=kind)
+    ways = same("read-verify", command("verify", asked.record), python(asked.record, "print(dc.verify(release))"))
+    return joined(told, element("details", element("summary", "What was computed"), listed), ways)
+
+
+# --- the report -------------------------------------------------------------------------------------------------------
+
+
+def report(asked: ReadQuestion, opened: Opened, tell: "Progress") -> bytes:
+    """The page that `discreet report` writes, with the level and the prior that are set."""
+    release, given = asked.record.release, {"--mass": asked.mass_option, "--prior": asked.prior}
+    text = page_json(release)
+    found, options = shares(asked, opened, tell), [part for name, value in given.items() if value is not None for part in (name, value)]
+    if asked.prior is not None and found.reason is not None:
+        raise InvalidInputError(f"your own prior needs a posterior that allows for the noise, and here is none: {found.reason}")
+    return page_content(release, found, text, report_name(asked.record.name), options)

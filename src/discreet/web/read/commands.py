@@ -1,0 +1,57 @@
+"""The command line and the Python that do what the page did, as texts to copy."""
+
+import csv
+from collections.abc import Hashable, Sequence
+from io import StringIO
+
+from discreet.errors import InvalidInputError
+from discreet.requests.parsing import parse_list
+from discreet.validation import spelling
+from discreet.web.code_to_copy import command_line
+from discreet.web.opened_records import Record
+
+
+def command(name: str, record: Record, *positional: str | None, **options: str | None) -> str | None:
+    """A command about a record. None where an argument cannot be typed: it is None, or has characters that only a program sees."""
+    if any(one is None for one in positional):
+        return None
+    words = [f"./{record.name}" if record.name.startswith("-") else record.name, *(one for one in positional if one is not None)]
+    given = [part for option, value in options.items() if value is not None for part in (f"--{option}", value) if part]
+    return command_line(name, words, given)
+
+
+def group_text(labels: Sequence[Hashable]) -> str | None:
+    """The labels of a group as a command takes them; None where it would take them for others."""
+    line, spelled = StringIO(), [spelling(label) for label in labels]
+    csv.writer(line, lineterminator="").writerow(spelled)
+    try:
+        same = parse_list(line.getvalue(), "group") == spelled
+    except InvalidInputError:
+        return None
+    return line.getvalue() if same else None
+
+
+def label_code(label: Hashable) -> str:
+    """A label in Python, as the text that it is written as."""
+    return repr(spelling(label))
+
+
+def group_code(labels: Sequence[Hashable]) -> str:
+    """A group in Python: its label, or a tuple of them."""
+    return label_code(labels[0]) if len(labels) == 1 else f"({', '.join(map(label_code, labels))})"
+
+
+def python(record: Record, *lines: str) -> str:
+    """Lines of Python about the release of a record, after those that read it."""
+    imports = ["import discreet as dc"]
+    path = repr(record.name)
+    if record.kind == "parquet":
+        reading = f"dc.Release.from_parquet({path})"
+    else:
+        imports.insert(0, "from pathlib import Path\n")
+        content = f"Path({path}).read_bytes()"
+        if record.kind == "html":
+            imports.append("from discreet.record.pages import record_in")
+            content = f"record_in({content})"
+        reading = f"dc.Release.from_json({content})"
+    return "\n".join([*imports, "", f"release = {reading}", *lines])

@@ -1,0 +1,96 @@
+"""All groups of a table together, or those with each label of one column."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet import limits
+from discreet.present import page
+from discreet.present.html import Html, joined
+from discreet.present.page_rows import Panel, ShareRow, Shares, cut
+from discreet.record.table_release import TableRelease
+from discreet.web.code_to_copy import same
+from discreet.web.forms import FieldError
+from discreet.web.opened_records import Opened
+from discreet.web.read.answers import posterior_of
+from discreet.web.read.commands import python
+from discreet.web.read.question import ReadQuestion
+
+if TYPE_CHECKING:
+    from discreet.progress import Progress
+
+_SEED = 1
+"""Of the draws that intervals of sums over groups come from, so that the same question has the same answer."""
+
+
+def why_not(release: TableRelease) -> str | None:
+    """Why groups cannot be put together on the page, if so."""
+    if release.n is None:
+        return "How much each group counts is not public, so there are no shares of all groups together."
+    if len(release.cells.groups) > limits.GROUPS_CONVOLVED:
+        return f"Groups are put together here up to {limits.GROUPS_CONVOLVED:,} of them; posterior.over() in Python takes more."
+    return None
+
+
+def margins(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: "Progress") -> Html:
+    """The shares of all groups together, each with its part of the population, or of the groups with each label of a column."""
+    release = asked.record.release
+    if not isinstance(release, TableRelease) or (why_not(release) is not None):
+        raise FieldError("over", "Groups of this record cannot be put together here")
+    columns = _columns(release, given.get("over", ""))
+    posterior, sizes = posterior_of(asked, opened, tell), release.sizes
+    over = posterior.over(*columns, weights=sizes, rng=_SEED)
+    keys = list(over) if columns else [None]
+    if len(keys) > limits.PAGE_ROWS:
+        raise FieldError("over", f"This column has {len(keys):,} labels, and the page shows up to {limits.PAGE_ROWS}")
+    found = [_row_of(release, over if key is None else over[key], _positions(over, key), asked.mass) for key in keys]
+    panels = _by_label(release, [cut(key) for key in keys], found) if columns else (_whole(release, found[0]),)
+    shares = Shares(panels, asked.mass)
+    words = [*map(repr, columns), *([] if sizes is None else ["weights=release.sizes"]), f"rng={_SEED}"]
+    lines = [f"over = release.noise_aware({asked.reader_code}).over({', '.join(words)})"]
+    if columns:
+        lines += ["for label in over:", f"    print(label, over[label].mean(), over[label].interval({asked.mass!r}))"]
+    else:
+        lines += ["print(over.mean())", f"print(over.interval({asked.mass!r}))"]
+    return joined(page.answered(release, shares), same("read-margins", None, python(asked.record, *lines)))
+
+
+def _columns(release: TableRelease, text: str) -> tuple[str, ...]:
+    columns = release.cells.groups.columns
+    if text == "":
+        return ()
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(len(columns))) and int(text) < len(columns)):
+        raise FieldError("over", "Choose one of the list")
+    return (columns[int(text)],)
+
+
+def _positions(over: Any, key: Any) -> Any:
+    return slice(None) if key is None else over.margin.positions(key)
+
+
+Found = tuple[Any, Any, Any]
+"""Counts, means and intervals, each over all categories."""
+
+
+def _row_of(release: TableRelease, shared: Any, positions: Any, mass: float) -> Found:
+    return release.counts[positions].sum(axis=0), shared.mean(), shared.interval(mass)
+
+
+def _whole(release: TableRelease, found: Found) -> Panel:
+    """All categories of all groups together."""
+    categories = release.cells.categories[: limits.PAGE_ROWS]
+    rows = _rows(map(cut, categories), [(found, c) for c in range(len(categories))])
+    return Panel(None, tuple(rows), len(release.cells.categories) - len(categories))
+
+
+def _by_label(release: TableRelease, labels: list[str], found: list[Found]) -> tuple[Panel, ...]:
+    """A panel for each category, with a row for each label of the column."""
+    categories = release.cells.categories[: limits.PAGE_PANELS]
+    return tuple(Panel(cut(category), tuple(_rows(labels, [(one, c) for one in found])), 0) for c, category in enumerate(categories))
+
+
+def _rows(labels: Iterable[str], places: list[tuple[Found, int]]) -> Iterable[ShareRow]:
+    for label, ((counts, means, ends), c) in zip(labels, places, strict=True):
+        low, high = np.asarray(ends)[c].tolist()
+        yield ShareRow(label, int(counts[c]), float(means[c]), low, high)

@@ -1,0 +1,1 @@
+"""The screen for releases: looked at, charged once and drawn once."""

@@ -1,0 +1,178 @@
+"""A release is looked at, then charged once and drawn once, whatever becomes of the browser or of this process meanwhile.
+
+The question is on the disk with its key before anything is charged, the charge carries the key, and the record is on the disk before it is
+shown. Where a process ends between the charge and the record, nothing was seen of a draw, and the next one takes its place.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet import limits
+from discreet.data.count import count
+from discreet.errors import BudgetError, DiscreetError, InvalidInputError
+from discreet.frames import forgets_variables
+from discreet.ledger.budgets import Charge, Spend, Unit, as_json, checked_promise
+from discreet.ledger.charges import charge_for, second_budget_words
+from discreet.ledger.ledger import Ledger, described
+from discreet.ledger.statements import Statement, check_affordable
+from discreet.mechanisms.base import Mechanism, Prepared
+from discreet.mechanisms.steady import whole_quanta
+from discreet.model.datasets import Relation
+from discreet.record.release import Release
+from discreet.requests.release_steps import check_budget, note_of, prepared, printable, relation_of, source_of
+from discreet.web.forms import FieldError
+from discreet.web.release.question import ReleaseQuestion, read
+from discreet.web.release.store import KeptRelease, Store
+
+_COUNTING_QUANTUM = 0.25
+"""Seconds, at whose multiples counting ends: how long it takes may depend on what is counted."""
+_COUNT_DIGITS = 24
+"""Of a count. ε is 1e-15 or more, so that noise with as many has a chance far below 2^-1000."""
+State = Literal["drawn", "drawing", "charged", "asked", "unknown"]
+
+
+@dataclass(frozen=True)
+class ReleasePreview:
+    """What is known before a release is confirmed: all of it is public, or is made public by the release."""
+
+    question: ReleaseQuestion
+    described: Mapping[str, Any]
+    stand_in: Release
+    """A record that says what the release will say, but for its outcome: that is no draw, and is not shown."""
+    statement: Statement
+    charge: Charge
+    second_budget: str | None
+    """What is to be said where the same source was charged to another dataset before."""
+
+
+@forgets_variables
+def look(question: ReleaseQuestion, source: Path | str, declared: str | None, ledger: Ledger) -> ReleasePreview:
+    """What a release would publish and cost. Whatever can be refused is refused here or, in the same words, before the charge.
+
+    `declared` is what the ledger will keep as the source.
+    """
+    _check_kind(question, ledger)
+    ready = _prepared(question, source)
+    statement = ledger.statement(question.dataset, latest=limits.LEDGER_SPENDS)
+    charge = charge_for(statement.budget, checked_promise(ready.guarantee, 0), ready.mechanism)
+    check_affordable(statement, charge)
+    second = None if declared is None else second_budget_words(ledger.charged_elsewhere(question.dataset, declared))
+    return ReleasePreview(question, _description(ready.mechanism), _stand_in(ready), statement, charge, second)
+
+
+def declared_source(kept: Mapping[str, str]) -> str | None:
+    """What a ledger keeps as the source of a question as it is kept: its path, or the name of a file that was sent to the page."""
+    return source_of(kept["file"]) if kept.get("file") else printable(f"{kept.get('upload', '')} (sent to the page)")
+
+
+def _check_kind(question: ReleaseQuestion, ledger: Ledger) -> None:
+    """Refuse what the budget allows at no ε, beside the field that can be changed for it."""
+    unit: Unit = "person" if question.privacy_id is not None or question.one_row_per_person else "record"
+    try:
+        check_budget(ledger, question.dataset, unit, relation_of(question.public, question.groups))
+    except BudgetError:
+        budget = ledger.budget(question.dataset)
+        if budget.unit == "person" and unit == "record":
+            told = "name the column that tells them apart or, if every row is another person’s, declare that below"
+            raise FieldError("privacy_id", f"the budget of {budget.dataset!r} protects persons: {told}") from None
+        if budget.neighbours == Relation.ADD_REMOVE_ONE and question.public != "nothing":
+            hidden = f"the budget of {budget.dataset!r} hides whether someone took part, so how many there are cannot be published from it"
+            raise FieldError("public", f"{hidden}: choose “Nothing”") from None
+        raise
+
+
+@forgets_variables
+def draw_once(store: Store, key: str, source: Path | str, ledger: Ledger) -> KeptRelease:
+    """The question with its record, which is drawn and charged now unless it was before. Nothing else sees what is drawn."""
+    with store.alone(key) as asked:
+        if asked.record is not None:
+            return asked
+        question = read(asked.fields)
+        ready = _prepared(question, source)
+        line = ledger.charged(question.dataset, key)
+        if _description(ready.mechanism) != asked.described:
+            paid = "nothing was spent: look again" if line is None else "its charge stands: draw it from the file as it was, or give it up"
+            raise InvalidInputError(f"the file has another number of records than when you looked; {paid}")
+        with store.room(asked, _longest(ready)) as keep:
+            if line is None:
+                note = note_of(question.column, question.groups, question["file"] or question["upload"])
+                drawn = ledger.draw(question.dataset, ready, note=note, request=key, source=declared_source(asked.fields))
+            else:
+                _check_line(line, ready)
+                drawn = ready.draw()
+            return keep(drawn.to_json())
+
+
+def state(asked: KeptRelease, ledger: Ledger) -> State:
+    """What has become of a question. Raises LedgerError if its ledger does not say."""
+    if asked.record is not None:
+        return "drawn"
+    return "asked" if ledger.charged(asked.fields.get("dataset", ""), asked.key) is None else "charged"
+
+
+def _prepared(question: ReleaseQuestion, source: Path | str) -> Prepared:
+    """Everything but the draw. Answers and groups without a place are refused, as at any desk of a curator, unless others ask: strictly
+    counted, no cell of the data decides whether it succeeds, or what is said."""
+    tabled: dict[str, Any] = {} if question.groups is None else {"by": question.groups, "impossible": question.impossible}
+    homes: dict[str, Any] = {"other_groups": question.other_groups} if tabled else {}
+    with whole_quanta(_COUNTING_QUANTUM):
+        counts = count(
+            str(source),
+            question.column,
+            question.labels,
+            question.privacy_id,
+            question["nulls"] or "error",
+            question["other"] or "error",
+            na_values=question.na_values,
+            mapping=question.mapping,
+            spelling=question.spelling,
+            encoding=question.encoding,
+            strict=question.strict,
+            one_row_per_person=question.one_row_per_person,
+            **tabled,
+            **homes,
+        )
+        return prepared(question.mechanism, question.prior, question.public, counts, question.epsilon, tabled, question.words)
+
+
+def _description(mechanism: Mechanism) -> Mapping[str, Any]:
+    """What the ledger says about a mechanism, as it is read back."""
+    found: dict[str, Any] = json.loads(as_json(described(mechanism)))
+    return found
+
+
+def _longest(ready: Prepared) -> str:
+    """A text at least as long as any record that will be drawn."""
+    record = _stand_in(ready)
+    return record.to_json() + " " * (_COUNT_DIGITS * (np.size(record.raw) + np.size(record.counts)))
+
+
+def _stand_in(ready: Prepared) -> Release:
+    """A record that says what the release will say, but for its outcome: that is no draw."""
+    return ready.mechanism.recorded(ready.guarantee, _no_outcome(ready.mechanism), ready.about)
+
+
+def _no_outcome(mechanism: Mechanism) -> Any:
+    """An outcome that every dataset of this size may have."""
+    space = mechanism.space
+    if space.groups is None:
+        return (space.n or 0, *[0] * (mechanism.k - 1))
+    return np.zeros((len(space.groups), mechanism.prior.k), dtype=np.int64)
+
+
+def _check_line(line: Spend, ready: Prepared) -> None:
+    """Refuse to draw for a charge that was for something else."""
+    promise = checked_promise(ready.guarantee, 0)
+    same = (line.description, line.guarantee, line.unit, line.neighbours) == (
+        _description(ready.mechanism),
+        promise.loss,
+        promise.unit,
+        promise.neighbours,
+    )
+    if not same:
+        raise DiscreetError(f"line {line.number} of the ledger was charged for something else; nothing is drawn for it")

@@ -1,0 +1,217 @@
+"""Releases that were asked for on the page: each is kept with its key before it is charged, and with its record before it is shown.
+
+A key is drawn for once. Its file holds the public question and, once it is drawn, the record, so that whoever removes the record by hand
+removes the key with it. Only the owner can read the folder and what is in it.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from discreet.errors import BudgetError, DiscreetError, InvalidInputError
+from discreet.ledger.budgets import today
+from discreet.record.new_files import is_moved, put_over, sync_folder, written_beside
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+_STORED_VERSION = 2
+_STRICT_VERSION = 1
+"""In which every question was counted strictly, and its fields did not say so."""
+_MOST_FILES_LISTED = 200
+"""Files that are looked at, the last ones."""
+_PRIVATE = 0o600
+_KEY_BYTES = 16
+
+
+class UnknownKeyError(DiscreetError):
+    """There is no question with this key."""
+
+
+@dataclass(frozen=True)
+class KeptRelease:
+    """A release that was asked for. All of it is public but where the records are, which stays on this machine."""
+
+    key: str
+    fields: Mapping[str, str]
+    """What was typed, by field."""
+    ledger: str
+    """Without a password."""
+    described: Mapping[str, Any]
+    """The mechanism, as the ledger describes it: what is drawn must be what was looked at."""
+    day: date
+    """On which it was asked for or, once it is drawn, drawn."""
+    record: str | None = field(default=None, repr=False)
+    """Once it is drawn."""
+
+
+class Store:
+    """The folder, which is made when something is kept in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def ask(self, fields: Mapping[str, str], ledger: str, described: Mapping[str, Any]) -> KeptRelease:
+        """Keep a question before it is charged. One that is kept already, and was not drawn, is the same."""
+        self._make()
+        with self._locked("asking"):
+            for one in self.latest():
+                if (one.record, one.fields, one.ledger, one.described) == (None, fields, ledger, described):
+                    return one
+            asked = KeptRelease(token_hex(_KEY_BYTES), dict(fields), ledger, dict(described), today())
+            place = self._place(asked.key)
+            with written_beside(place, lambda file: file.write(_written(asked)), mode=_PRIVATE) as written:
+                if not is_moved(written, place):
+                    raise DiscreetError("two keys of 128 random bits are the same: do not release on this machine")
+        return asked
+
+    def find(self, key: str) -> KeptRelease:
+        """The question with this key, as it stands now."""
+        if len(key) != 2 * _KEY_BYTES or not set(key) <= set("0123456789abcdef"):
+            raise UnknownKeyError(_UNKNOWN)
+        try:
+            return _read(key, self._place(key).read_bytes())
+        except FileNotFoundError:
+            raise UnknownKeyError(_UNKNOWN) from None
+        except OSError as error:
+            raise DiscreetError(f"a release that was asked for cannot be read: {error.strerror}") from None
+
+    @contextmanager
+    def alone(self, key: str) -> Iterator[KeptRelease]:
+        """The question with this key, which nobody else, in this process or another, draws for or removes meanwhile."""
+        self.find(key)
+        with self._locked(key):
+            for left in self._folder.glob(f"{key}.json.*.partial"):  # by a process that was killed: what was drawn and never seen
+                left.unlink(missing_ok=True)
+            yield self.find(key)
+
+    @contextmanager
+    def room(self, asked: KeptRelease, longest: str) -> Iterator[Callable[[str], KeptRelease]]:
+        """Take the room of the longest record on the disk, then keep the one that is drawn in it: whether there is room says nothing of
+        it, and neither does the length of the file. The key must be held `alone`, and have no record.
+
+        From here on until there is a record the question is marked, because it may have been charged.
+        """
+        place, mark = self._place(asked.key), self._mark(asked.key)
+        most = len(_written(replace(asked, record=longest)))
+        with written_beside(place, lambda file: file.write(b" " * most), mode=_PRIVATE) as written:
+
+            def keep(record: str) -> KeptRelease:
+                drawn = replace(asked, record=record, day=today())
+                with written.open("r+b") as file:
+                    file.write(_written(drawn))
+                    file.flush()
+                    os.fsync(file.fileno())
+                put_over(written, place)
+                mark.unlink(missing_ok=True)
+                return drawn
+
+            mark.touch(_PRIVATE)
+            sync_folder(self._folder)
+            try:
+                yield keep
+            except BudgetError:  # nothing was charged
+                mark.unlink(missing_ok=True)
+                raise
+
+    def remove(self, key: str) -> None:
+        """Forget a question and its record. The key must be held `alone`."""
+        for place in (self._place(key), self._mark(key), self._lock(key)):
+            place.unlink(missing_ok=True)
+
+    def latest(self, number: int = _MOST_FILES_LISTED) -> list[KeptRelease]:
+        """So many questions that were asked last, the newest first; a file that cannot be read is none.
+
+        Before them come all that may have been charged and have no record, however old they are.
+        """
+        marked = {place.stem for place in self._folder.glob("*.charging")}
+        places = sorted(self._folder.glob("*.json"), key=lambda place: (place.stem in marked, _changed(place)), reverse=True)
+        found = []
+        for place in places[: number + len(marked)]:
+            try:
+                found.append(self.find(place.stem))
+            except DiscreetError:
+                continue
+        return found
+
+    def _make(self) -> None:
+        if fcntl is None:
+            raise InvalidInputError("this system has no locks on files, which keep a release from being drawn twice: use discreet release")
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folder.chmod(0o700)
+        except OSError as error:
+            raise InvalidInputError(f"{self._folder}, where releases are kept, cannot be made ({error.strerror})") from None
+
+    def _place(self, key: str) -> Path:
+        return self._folder / f"{key}.json"
+
+    def _mark(self, key: str) -> Path:
+        return self._folder / f"{key}.charging"
+
+    def _lock(self, name: str) -> Path:
+        return self._folder / f"{name}.lock"
+
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[None]:
+        """The operating system unlocks what a process held, however it ended."""
+        try:
+            descriptor = os.open(self._lock(name), os.O_RDWR | os.O_CREAT, _PRIVATE)
+        except OSError as error:
+            raise DiscreetError(f"{self._folder}, where releases are kept, cannot be written to ({error.strerror})") from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+_UNKNOWN = "this release was not asked for on this machine, or was removed from its list: fill in the form again"
+
+
+def default_folder() -> Path:
+    """Where programs of this user keep their data."""
+    home = os.environ.get("XDG_DATA_HOME", "")
+    return (Path(home) if Path(home).is_absolute() else Path.home() / ".local" / "share") / "discreet" / "releases"
+
+
+def _changed(place: Path) -> int:
+    """When a file was changed last; long ago for one that somebody removes meanwhile."""
+    try:
+        return place.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _written(asked: KeptRelease) -> bytes:
+    content = {
+        "version": _STORED_VERSION,
+        "fields": asked.fields,
+        "ledger": asked.ledger,
+        "described": asked.described,
+        "day": asked.day.isoformat(),
+        "record": asked.record,
+    }
+    return json.dumps(content).encode()
+
+
+def _read(key: str, content: bytes) -> KeptRelease:
+    try:
+        found = json.loads(content)
+        version, day = found["version"], date.fromisoformat(found["day"])
+        fields = {"strict": "yes", **found["fields"]} if version == _STRICT_VERSION else found["fields"]
+        asked = KeptRelease(key, fields, found["ledger"], found["described"], day, found["record"])
+        typed = [*asked.fields.items(), (asked.ledger, asked.record or "")]
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+        version = None
+    if version not in (_STRICT_VERSION, _STORED_VERSION) or not all(isinstance(text, str) for pair in typed for text in pair):
+        raise DiscreetError("the file of this release was changed, or was written by another version of discreet")
+    return asked

@@ -1,0 +1,215 @@
+"""What the screen for releases shows: what will be published and charged, what was drawn, and what was asked for before."""
+
+from collections.abc import Iterable, Sequence
+
+from discreet.present import page
+from discreet.present.html import Html, element, isolated, joined, void
+from discreet.present.page_words import counting, promise
+from discreet.record.release import Release
+from discreet.requests.cautions import lacks, little_protection, little_said, strong_shares
+from discreet.web.budget.view import budget_card
+from discreet.web.code_to_copy import note, same
+from discreet.web.release.commands import release_command, release_python
+from discreet.web.release.draw_once import ReleasePreview, State
+from discreet.web.release.store import KeptRelease
+
+_PLACE = "#release-look"
+
+
+def hidden(**values: str) -> list[Html]:
+    """Fields that nobody sees."""
+    return [void("input", type="hidden", name=name, value=value) for name, value in values.items()]
+
+
+# --- before -----------------------------------------------------------------------------------------------------------
+
+
+def looked(look: ReleasePreview, key: str) -> Html:
+    """What will be published, what it costs, and the button that does it."""
+    found = look.stand_in
+    head = element("p", "Nothing has been drawn or charged. This is what will be public.", class_="made-up")
+    warned = [element("p", f"{said[:1].upper()}{said[1:]}.", class_="warn") for said in _warnings(look)]
+    parts = [page.heading(found), page.asked(found), counting(found), promise(found)]
+    command = release_command(look.question)
+    ways = same("release", command, release_python(look.question), note(command, look.question["ledger"]))
+    return element(
+        "div", head, *warned, *parts, _cost(look), _confirm(look, key), ways, class_="looked", tabindex="-1", id="release-looked"
+    )
+
+
+def _warnings(look: ReleasePreview) -> Iterable[str]:
+    """A second budget for the same source, what readers will miss, and where a promise is weak or a release says little: all public."""
+    if look.second_budget is not None:
+        yield look.second_budget
+    mechanism = look.stand_in.mechanism
+    lacking = lacks(mechanism)
+    if lacking is not None:
+        yield "; ".join(lacking)
+    if mechanism.space.n is not None and (said := little_said(mechanism.space.n, look.question.epsilon)) is not None:
+        yield said
+    for said in (strong_shares(mechanism), little_protection(look.stand_in.guarantee)):
+        if said is not None:
+            yield said
+
+
+def _cost(look: ReleasePreview) -> Html:
+    card = budget_card(look.statement, look.stand_in.guarantee, look.stand_in.mechanism, place="release-budget")
+    return element("section", element("h2", "What it costs"), card)
+
+
+def _confirm(look: ReleasePreview, key: str) -> Html:
+    button = element("button", f"Charge {look.charge.loss} and release", type="submit", class_="primary")
+    told = (
+        "This is done once, however often you press, reload or come back: what was drawn stays on this machine until you remove it. "
+        "What is charged stays charged, also if you do not publish."
+    )
+    return _step("/release/draw", told, button, *hidden(key=key), hx_disabled_elt="find button")
+
+
+def _step(route: str, told: str, button: Html, *fields: Html, **attributes: str) -> Html:
+    """A button with what it does, whose answer takes the place of what is shown."""
+    words = element("p", told, class_="quiet")
+    return element("form", *fields, words, button, hx_post=route, hx_target=_PLACE, class_="confirm", **attributes)
+
+
+# --- after ------------------------------------------------------------------------------------------------------------
+
+
+def drawn(asked: KeptRelease, found: Release, *, again: bool) -> Html:
+    """A release that was drawn, with all that can be done with it. `again` says whether the form in the page asks for the same."""
+    key = asked.key
+    name = f"discreet-{key[:8]}"
+    downloads = [
+        _download("The record", "/release/record", f"{name}.json", primary=True),
+        _download("The report", "/release/report", f"{name}.html"),
+        _download("A picture, PNG", "/release/png", f"{name}.png"),
+        _download("A picture, SVG", "/release/svg", f"{name}.svg"),
+    ]
+    opened = element("button", "Read it here", type="button", hx_post="/release/open", hx_include="#release-done", hx_target="#read-record")
+    form = element("form", *hidden(key=key), element("div", *downloads, opened, class_="downloads"), id="release-done")
+    where = asked.fields.get("dataset", "")
+    told = (
+        f"Released on {asked.day} with {found.guarantee.level}, charged to {where}. "
+        "The record may be published: download it. It is kept here until you remove it."
+    )
+    answer = element(
+        "div", element("p", "Computing…", class_="waiting"), hx_post="/release/answer", hx_trigger="load", hx_include="#release-done"
+    )
+    head = element("p", element("strong", "Done. "), isolated(told), class_="done", role="status")
+    parts = [head, form, page.heading(found), answer, promise(found), counting(found)]
+    return element("div", *parts, *([_again()] if again else []), class_="looked", tabindex="-1", id="release-looked")
+
+
+def _download(label: str, route: str, name: str, *, primary: bool = False) -> Html:
+    kind = {"class_": "primary"} if primary else {}
+    return element("button", label, type="button", data_download=route, data_form="release-done", data_name=name, **kind)
+
+
+def _again() -> Html:
+    """Another draw of the same is another release, and costs again."""
+    told = "This is what was asked for and drawn before, with nothing charged now. Another draw of the same question is another release."
+    button = element("button", "Look at what another release would cost", type="submit")
+    return _step("/release/look", told, button, *hidden(again="yes"), hx_include="#release-form")
+
+
+# --- what was asked for before ----------------------------------------------------------------------------------------
+
+_STATES: dict[State, tuple[str, str]] = {
+    "drawn": ("released", "Show it"),
+    "drawing": ("being released", ""),
+    "charged": ("charged, and not drawn: nothing of it was seen, and drawing it costs nothing more", "Draw it now"),
+    "asked": ("looked at; nothing was charged", "Look again"),
+    "unknown": ("its ledger could not be read, so it is not known whether it was charged", ""),
+}
+REMOVABLE: dict[State, tuple[str, str]] = {
+    "drawn": (
+        "Remove",
+        "The record is removed from this machine, and cannot be drawn again; what was charged for it stays charged. Did you download it?",
+    ),
+    "charged": ("Give it up", "The charge stands, and nothing will be published for it. Give it up?"),
+    "asked": ("Forget", ""),
+    "unknown": ("Give it up", "If it was charged, the charge stands, and nothing will be published for it. Give it up?"),
+}
+"""What can be removed, by a button with these words, and what is asked before."""
+
+
+def listed(every: Sequence[tuple[KeptRelease, State]]) -> Html:
+    """The releases that were asked for on this machine, the newest first; while one is drawn, the list is soon asked for again."""
+    if not every:
+        return joined()
+    told = "Each is kept with its record in a folder that only you can read."
+    rows = [_row(asked, state) for asked, state in every]
+    soon = [_soon()] if any(state == "drawing" for _, state in every) else []
+    return element("section", element("h2", "Asked for on this machine"), element("p", told, class_="quiet"), *rows, *soon)
+
+
+def _soon() -> Html:
+    """Asks for the list again."""
+    return element("span", hx_post="/release/list", hx_trigger="load delay:1s", hx_target="#release-list")
+
+
+def charged(asked: KeptRelease) -> Html:
+    """The same was asked before, and charged."""
+    told = (
+        "This release was asked for before, and charged; the page ended before it was drawn. Nothing of it was seen, and drawing it costs "
+        "nothing more."
+    )
+    return element("div", element("p", told, class_="warn"), _row(asked, "charged"), class_="looked", tabindex="-1", id="release-looked")
+
+
+def _row(asked: KeptRelease, state: State) -> Html:
+    fields = asked.fields
+    file = fields.get("file") or fields.get("upload", "")
+    columns = ", ".join(line.partition("=")[0].strip() for line in fields.get("by", "").splitlines() if line.strip())
+    by = [" by ", isolated(columns)] if columns else []
+    name = element("strong", isolated(fields.get("title") or fields.get("column", "")))
+    what = joined(name, *by, " of ", isolated(file.rpartition("/")[2]))
+    where = joined(f"ε = {fields.get('epsilon', '')} from ", isolated(fields.get("dataset", "")), f", {asked.day}")
+    said, action = _STATES[state]
+    words = element("div", element("p", what), element("p", where, ": ", element("em", said), class_="quiet"))
+    again = [_file_again(asked.key)] if state == "charged" and fields.get("upload") else []
+    buttons = []
+    if action:
+        buttons.append(element("button", action, type="submit"))
+    if state in REMOVABLE:
+        buttons.append(_remove(state))
+    return element(
+        "form",
+        *hidden(key=asked.key, state=state),
+        words,
+        *again,
+        element("div", *buttons, class_="downloads"),
+        hx_post="/release/look" if state == "asked" else "/release/draw",
+        hx_target=_PLACE,
+        hx_disabled_elt="find button",
+        class_="asked",
+    )
+
+
+def _remove(state: State) -> Html:
+    """Forgets a release, or gives up one that may have been charged: its budget stays as it is."""
+    label, question = REMOVABLE[state]
+    return element(
+        "button",
+        label,
+        type="button",
+        hx_post="/release/remove",
+        hx_include="closest form",
+        hx_target="#release-list",
+        hx_disabled_elt="this",
+        **({"hx_confirm": question} if question else {}),
+    )
+
+
+def _file_again(key: str) -> Html:
+    """Where a file that was sent is sent again: it went with the process that it was sent to."""
+    place = f"release-again-{key}"
+    picker = void("input", type="file", id=place, data_upload=f"{place}-sent")
+    label = element("label", "The file, which was removed when the page ended: choose it again", for_=place)
+    return element("div", label, picker, element("div", id=f"{place}-sent"))
+
+
+def sent(upload: str, name: str) -> Html:
+    """A file that was sent, and stands in the form. How long it is may be private."""
+    where = ", in a folder that only you can read. It is removed with its release, or when the page ends."
+    return joined(*hidden(upload=upload), element("p", "On this machine: ", isolated(name), where, class_="hint"))

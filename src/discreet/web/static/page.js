@@ -1,0 +1,72 @@
+// The page's own script: the screens, fields that are wrong, copying and downloads. access.js is before it.
+"use strict";
+
+document.addEventListener("htmx:beforeRequest", (event) => event.detail.target.setAttribute("aria-busy", "true"));
+document.addEventListener("htmx:afterRequest", (event) => event.detail.target.removeAttribute("aria-busy"));
+
+// A field whose message is not empty is wrong. The event comes to the new message; its detail tells of the one before.
+document.addEventListener("htmx:oobAfterSwap", (event) => {
+  const message = event.target;
+  for (const input of document.querySelectorAll(`[aria-describedby~="${message.id}"]`)) {
+    input.setAttribute("aria-invalid", message.textContent ? "true" : "false");
+  }
+});
+
+// A screen is fetched when it is first shown, or needed.
+function fetched(name) {
+  const screen = document.getElementById(name);
+  if (screen.dataset.fetched) return;
+  screen.dataset.fetched = "yes";
+  htmx.trigger(screen, "opened");
+}
+
+function show(name) {
+  fetched(name);
+  for (const screen of document.querySelectorAll(".screen")) screen.hidden = screen.id !== name;
+  for (const button of document.querySelectorAll("[data-screen]")) {
+    if (button.dataset.screen === name) button.setAttribute("aria-current", "page");
+    else button.removeAttribute("aria-current");
+  }
+  scrollTo(0, 0);
+}
+
+async function copy(button) {
+  await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+  const said = button.textContent;
+  button.textContent = "Copied";
+  setTimeout(() => { button.textContent = said; }, 1500);
+}
+
+// A link cannot carry the token, so a download is fetched and then saved.
+async function download(button) {
+  const form = document.getElementById(button.dataset.form);
+  const answer = await ask(button.dataset.download, new URLSearchParams(new FormData(form)));
+  if (!answer.ok) {
+    button.insertAdjacentHTML("afterend", await answer.text());
+    return;
+  }
+  if (answer.status === 204) return;
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await answer.blob());
+  link.download = button.dataset.name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest(".skip")) {
+    event.preventDefault();
+    document.querySelector(".screen:not([hidden])").focus();
+  }
+  const button = event.target.closest("button");
+  if (!button) return;
+  if (button.dataset.screen) show(button.dataset.screen);
+  if (button.dataset.copy) copy(button);
+  if (button.dataset.download) download(button);
+});
+
+addEventListener("DOMContentLoaded", async () => {
+  if (!(await unlocked())) return;
+  show("plan");
+  fetched("read"); // where a release can be opened
+});

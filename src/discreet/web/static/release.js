@@ -1,0 +1,89 @@
+// Sending a file to the page's own server, and where to look once something was released.
+"use strict";
+
+async function sendFile(picker) {
+  const place = document.getElementById(picker.dataset.upload);
+  const file = picker.files[0];
+  if (!file) {
+    place.replaceChildren();
+    return;
+  }
+  place.setAttribute("aria-busy", "true");
+  try {
+    const answer = await ask("/release/upload", file, { "X-Discreet-Name": encodeURIComponent(file.name.slice(-300).toWellFormed()) });
+    htmx.swap(place, await answer.text(), { swapStyle: "innerHTML", swapDelay: 0, settleDelay: 0 });
+  } catch {
+    place.textContent = "The file was not taken: it may be longer than the page takes. Give its path instead.";
+  } finally {
+    place.removeAttribute("aria-busy");
+  }
+}
+
+document.addEventListener("change", (event) => {
+  if (event.target.dataset.upload) sendFile(event.target);
+});
+
+// Whoever looked is led to what there is to see: the answer, or the first field that is wrong.
+document.addEventListener("htmx:afterSettle", (event) => {
+  if (event.detail.target?.id !== "release-look") return;
+  const wrong = document.querySelector("#release-form [aria-invalid=true]");
+  const found = document.getElementById("release-looked") ?? wrong;
+  found?.focus({ preventScroll: true });
+  found?.scrollIntoView({ block: found === wrong ? "center" : "start" });
+});
+
+const CONFIRM = "#release-looked .confirm[hx-post='/release/draw']";
+
+// What was looked at is what will be released: once something else is typed, it has to be looked at again, unless it is being charged.
+function outdate() {
+  const confirm = document.querySelector(`${CONFIRM}:not(.htmx-request, .checking)`);
+  if (!confirm) return;
+  const told = document.createElement("p");
+  told.className = "warn";
+  told.textContent = "The form was changed since you looked. Nothing was charged; look again to release what it says now.";
+  confirm.replaceChildren(told);
+}
+
+document.addEventListener("input", (event) => {
+  if (event.target.closest("#release-form")) outdate();
+});
+
+// While it is charged and drawn, nothing says any more that it was not.
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (!event.detail.elt.matches(CONFIRM)) return;
+  document.querySelector("#release-looked > .made-up").textContent = "It is charged, and then drawn. You may wait, or close the page: it is done once.";
+});
+
+// What was chosen on another screen, a plan or a budget, fills in the form as soon as that is there.
+let chosen = {};
+
+// The plan as it stands in its form. A number of categories has no labels to take along; those of the first example are nobody's.
+function planned() {
+  const { epsilon, public: known, mechanism, categories, prior } = document.getElementById("plan-form").elements;
+  const labels = categories.value !== categories.defaultValue && !/^\s*\d*\s*$/.test(categories.value);
+  return {
+    epsilon: epsilon.value,
+    public: known.value === "sizes" ? "total" : known.value, // sizes are published by the command line alone
+    mechanism: mechanism.value,
+    ...(labels && { categories: categories.value, prior: prior.value.split(":")[0] }),
+  };
+}
+
+function fillIn() {
+  const form = document.getElementById("release-form");
+  if (!form) return;
+  for (const [name, value] of Object.entries(chosen)) form.elements[name].value = value;
+  if (Object.keys(chosen).length) outdate();
+  chosen = {};
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-release]");
+  if (!button) return;
+  chosen = button.dataset.release === "plan" ? planned() : JSON.parse(button.dataset.release);
+  show("release");
+  fillIn();
+});
+document.addEventListener("htmx:afterSettle", fillIn);
+
+document.addEventListener("release-read", () => show("read"));

@@ -1,0 +1,48 @@
+"""Slow computations of a page, one at a time: a newer question of the same part ends an older one."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TypeVar
+
+from anyio import Lock, to_thread
+
+from discreet.progress import Progress
+
+_Answer = TypeVar("_Answer")
+_PARTS = 256
+"""Parts of pages whose newest question is remembered."""
+
+
+class SupersededError(Exception):
+    """A newer question of the same part was asked."""
+
+
+class Turns:
+    """Who computes next. A part is named by the page that asks and by the place that the answer fills."""
+
+    def __init__(self) -> None:
+        self._newest: OrderedDict[str, object] = OrderedDict()
+        self._lock = Lock()
+
+    def end(self, part: str) -> None:
+        """Whatever is computed for this part is not wanted any more."""
+        self._newest.pop(part, None)
+
+    async def run(self, part: str, compute: Callable[[Progress], _Answer]) -> _Answer:
+        """What `compute` returns; it is given a function to call now and then, which ends it once a newer question was asked.
+
+        Raises SupersededError then.
+        """
+        mine = object()
+        self._newest[part] = mine
+        self._newest.move_to_end(part)
+        while len(self._newest) > _PARTS:
+            self._newest.popitem(last=False)
+
+        def check(*_: object) -> None:
+            if self._newest.get(part) is not mine:
+                raise SupersededError
+
+        async with self._lock:
+            check()
+            return await to_thread.run_sync(compute, check)

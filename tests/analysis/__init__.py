@@ -1,0 +1,1 @@
+"""Tests of losses, composition, errors and optima."""

@@ -1,0 +1,47 @@
+"""Links between the Markdown files of the repository, as GitHub resolves them, and the check of the built pages' links."""
+
+import json
+from pathlib import Path
+
+from tests.docs.links import broken_in_html, broken_in_markdown
+from tests.places import DOCS, EXAMPLES, PAGES, ROOT
+
+MADE_BY_THE_BUILD = ("commands.md", "reference.md")
+"""Pages whose headings and names are put in while the pages are built; tests/docs/test_browser.py looks at their anchors."""
+
+
+def test_every_link_of_a_markdown_file_leads_somewhere_on_github() -> None:
+    pages = [*ROOT.glob("*.md"), ROOT / "papers" / "README.md", *PAGES]
+    assert len(pages) > 25
+    assert broken_in_markdown(pages, MADE_BY_THE_BUILD) == []
+
+
+def test_every_link_of_the_notebook_leads_somewhere_on_github(tmp_path: Path) -> None:
+    cells = [cell for cell in json.loads((EXAMPLES / "tour.ipynb").read_text("utf-8"))["cells"] if cell["cell_type"] == "markdown"]
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "docs").symlink_to(DOCS)
+    (tour := tmp_path / "examples" / "tour.md").write_text("\n\n".join("".join(cell["source"]) for cell in cells), "utf-8")
+    assert "](../docs/" in tour.read_text("utf-8")
+    assert broken_in_markdown([tour], MADE_BY_THE_BUILD) == []
+
+
+def test_a_broken_link_of_a_markdown_file_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "other.md").write_text("# Other\n\n## What `ε` costs, and why\n\n## Twice\n\n## Twice\n")
+    (page := tmp_path / "page.md").write_text(
+        "# Page\n\nTo [a heading](other.md#what-ε-costs-and-why), [the second](other.md#twice-1), [here](#page), [site](https://example.org/a),\n"
+        "`[code](nowhere.md)`, [![a picture](other.md)](other.md), [nothing](nowhere.md), [no heading](other.md#elsewhere) and\n"
+        "[none](#other).\n\n"
+        "```\n[fenced](nowhere.md)\n```\n"
+    )
+    assert broken_in_markdown([page]) == ["page.md: nowhere.md", "page.md: other.md#elsewhere", "page.md: #other"]
+    assert broken_in_markdown([page], ["other.md"]) == ["page.md: nowhere.md", "page.md: #other"]
+
+
+def test_a_broken_link_of_a_built_page_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "other.html").write_text('<p id="there">')
+    (tmp_path / "page.html").write_text(
+        '<b id="one"></b><i id="one"></i><a href="other.html#there">a</a><a href="#one">b</a><a href="https://example.org/#x">c</a>'
+        '<a href="other.html#nowhere">d</a><a href="missing.html">e</a><a href="#two">f</a><img src="missing.png">'
+    )
+    wrong = ["#one twice", "other.html#nowhere", "missing.html", "#two", "missing.png"]
+    assert broken_in_html(tmp_path) == [f"page.html: {link}" for link in wrong]

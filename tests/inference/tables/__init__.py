@@ -1,0 +1,1 @@
+"""Tests of posteriors of tables."""

@@ -1,0 +1,1 @@
+"""Tests of mechanisms and their releases."""

@@ -1,0 +1,132 @@
+"""Pictures: what is drawn, and on which axes."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Literal
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.figure import Figure
+
+import discreet as dc
+from discreet.inference.tables.contrasts import ContrastSummary
+from discreet.mechanisms import Mechanism
+from discreet.plotting import plot_contrasts
+from discreet.present.pictures import picture
+from discreet.record.table_release import TableRelease
+
+
+@pytest.fixture(autouse=True)
+def _closed_figures() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def test_every_category_has_its_own_labelled_line() -> None:
+    ax = dc.Dirichlet([3, 2, 5], categories=["low", "mid", "high"]).plot()
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["low", "mid", "high"]
+    assert len({str(line.get_linestyle()) for line in ax.get_lines()}) == 3  # told apart without colour
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("probability", "density")
+
+
+@pytest.mark.parametrize("characters", [3999, 4000])
+def test_the_longest_labels_are_drawn(characters: int) -> None:
+    prior = dc.Dirichlet([1, 1, 1], categories=["x" * characters, "b", "c"])
+    release = dc.LatticeGeometric(prior, 10, 1).release([3, 3, 4])
+    assert picture(release, "png").startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "unit", "known"),
+    [
+        (dc.LatticeGeometric(dc.Beta(1, 1), 1500, "0.1"), "person", "1,500 persons, each protected by ε = 0.1 differential privacy"),
+        (
+            dc.HellingerSmoothDelta(dc.Beta(1, 1), 30, 1, delta="1e-8"),
+            "record",
+            "30 records, each protected by (ε, δ) = (1, 1e-08) differential privacy",
+        ),
+    ],
+)
+def test_the_title_says_what_of_whom_and_under_which_promise(mechanism: Mechanism, unit: Literal["record", "person"], known: str) -> None:
+    release = mechanism.release([mechanism.total // 3, mechanism.total - mechanism.total // 3], unit=unit)
+    assert release.plot(variable="smoking").get_title() == f"How common is each value of “smoking”?\nEstimated from {known}."
+    assert release.plot().get_title() == f"How common is each category?\nEstimated from {known}."
+
+
+def test_the_title_claims_no_privacy_where_none_is_promised() -> None:
+    release = dc.HellingerLocal(dc.Beta(1, 1), 30, 1).release([10, 20], allow_nonprivate=True)
+    title = "How common is each value of “cost in \\$”?\nEstimated from 30 records, without any privacy guarantee."
+    assert release.plot(variable="cost in $").get_title() == title
+
+
+def test_the_title_of_one_category_in_groups_names_it() -> None:
+    prior = dc.Dirichlet([1, 1], categories=["yes", "no"])
+    table = dc.LatticeGeometric(prior, n=[9, 7], epsilon=1, by={"region": ["north", "south"]}).release([[5, 4], [3, 4]])
+    assert isinstance(table, TableRelease)
+    assert table.plot(category="no").get_title().startswith("How common “no” is in 2 groups by region.")
+    table.draw_on(figure := Figure())
+    assert figure.get_suptitle().startswith("How common “yes” is in 2 groups by region.")
+
+
+def test_plots_draw_on_the_axes_they_are_given() -> None:
+    _, ax = plt.subplots()
+    assert dc.Beta(2, 3).plot(ax) is ax
+    assert dc.Beta(5, 3).plot(ax) is ax
+    assert len(ax.get_lines()) == 2
+    assert len(plt.get_fignums()) == 1
+
+
+@pytest.mark.parametrize("posterior", [dc.Beta(10**15, 10**15), dc.Beta(1, 10**12), dc.Beta(0.5, 0.5), dc.Beta(1e-3, 2)])
+def test_extreme_densities_can_be_drawn(posterior: dc.Beta) -> None:
+    ax = posterior.plot()
+    ax.figure.canvas.draw()
+    assert ax.get_ylim()[0] == 0.0
+
+
+def test_a_legend_of_many_categories_leaves_room_for_the_picture() -> None:
+    """Warnings are errors: a legend of 60 lines left the picture no height."""
+    ax = dc.Dirichlet.uniform(60).plot()
+    ax.figure.canvas.draw()
+    legend = ax.get_legend()
+    assert legend is not None
+    entries = [text.get_text() for text in legend.get_texts()]
+    assert len(entries) == 20
+    assert entries[-1] == "and 41 more"
+    assert len(ax.lines) == 61
+
+
+@pytest.mark.parametrize(("quantity", "none", "far"), [("difference", 0.0, 0.8), ("odds ratio", 1.0, 1e6)])
+def test_a_forest_plot_has_a_row_a_group_and_a_line_where_nothing_differs(
+    quantity: Literal["difference", "odds ratio"], none: float, far: float
+) -> None:
+    rows = [
+        ContrastSummary(("north", "$m$"), (0.1, -0.2, 0.3), (1.5, 0.5, 4.0), 0.7),
+        ContrastSummary(("south", "f"), (0.5, 0.3, 0.8), (7.0, 2.0, float("inf")), 0.9),
+    ]
+    ax = plot_contrasts(rows, quantity, mass=0.9)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["north · \\$m\\$", "south · f"]
+    line, dots = ax.get_lines()
+    assert list(line.get_xdata()) == [none, none]  # type: ignore[arg-type]
+    assert list(dots.get_ydata()) == [0, 1]  # type: ignore[arg-type]
+    (intervals,) = ax.collections
+    assert intervals.get_paths()[1].vertices[1, 0] == far  # type: ignore[index]
+    unit = " in percentage points" if quantity == "difference" else ""
+    assert ax.get_xlabel() == f"{quantity}{unit}: median and 90 % interval"
+    assert ax.xaxis.get_major_formatter()(0.25, 0) == ("25" if unit else "0.25")
+    ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("far", [4.0, 60.0, 3e3, 1e6])
+def test_the_ticks_of_a_forest_plot_do_not_collide(far: float) -> None:
+    """Half of a picture is as wide as an odds ratio's panel: no label of a tick runs into the next one."""
+    figure, axes = plt.subplots(1, 2, figsize=(9.0, 3.0), layout="constrained")
+    row = ContrastSummary("north", (0.1, -0.2, 0.3), (1.0, 1.0 / far, far), 0.7)
+    ax = plot_contrasts([row], "odds ratio", axes[1])
+    figure.canvas.draw()
+    low, high = ax.get_xlim()
+    shown = [label for value, label in zip(ax.get_xticks(), ax.get_xticklabels(), strict=True) if low <= value <= high]
+    boxes = sorted((label.get_window_extent() for label in shown), key=lambda box: box.x0)
+    assert len(boxes) >= 3
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))

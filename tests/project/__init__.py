@@ -1,0 +1,1 @@
+"""Tests of the package, its start-up and its own tests."""

@@ -1,0 +1,1 @@
+"""Tests of what was asked for, as it is typed and read."""

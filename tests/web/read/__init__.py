@@ -1,0 +1,1 @@
+"""Tests of the screen on which records are read."""

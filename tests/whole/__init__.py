@@ -1,0 +1,1 @@
+"""Tests of what holds of every public call."""
