@@ -40,4 +40,4 @@ def page_of(server: Server, secret: str | None = None, **options: Any) -> Iterat
         unlocked(page, server)
         yield page
         seen = list(wrong)  # before requests end with the browser
-    assert seen == []
+    assert seen == [], seen  # pytest shows what helpers compare only where they say so

@@ -57,8 +57,11 @@ def opened(server: Server, location: str | None, **options: Any) -> Iterator[Any
 
 
 def choose(page: Any, name: str) -> None:
-    page.click(f".budget-list button:has-text({name!r})")
-    until(page, "name => document.querySelector('.budget-card h3')?.innerText.includes(name)", name)
+    """Choose a dataset, and wait for the answer itself: the dataset may be shown already, and the next choice would abort the request."""
+    with page.expect_response("**/budget/dataset"):
+        page.click(f".budget-list button:has-text({name!r})")
+    until(page, "() => !document.querySelector('#budget-one[aria-busy]')")
+    assert name in page.inner_text(".budget-card h3")
 
 
 def test_looking_at_a_ledger(server: Server, where: str) -> None:
