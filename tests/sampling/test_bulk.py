@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -87,6 +88,29 @@ def test_all_words_of_eight_bits_are_located_like_single_ones(kind: str) -> None
     assert bulk.draw_array(ScriptedBits(closed), law, len(closed)).tolist() == singly
 
 
+class Unsearched(np.ndarray):
+    """A table in which nobody may search: the branches of a search take longer for words that are less likely."""
+
+    def searchsorted(self, *_: object, **__: object) -> NoReturn:
+        raise AssertionError("a table was searched")
+
+
+@EVERY
+@pytest.mark.parametrize("scale", ["0.05", "0.7", "20", "1234.5678"])
+def test_few_words_are_compared_with_every_entry_of_a_table(monkeypatch: pytest.MonkeyPatch, kind: str, scale: str) -> None:
+    """A clock that repeats one draw tells which way a search went. The oracle is the search."""
+    for _, part in LAWS[kind](Fraction(scale), 64).parts:
+        high, low = bulk._table(part)
+        beside = np.concatenate([high[high < 2**63], low - np.uint64(1)])
+        closed = beside[beside < low[high.searchsorted(beside, side="right")]][: bulk.COMPARED]
+        wanted = high.searchsorted(closed, side="right")
+        with monkeypatch.context() as patched:
+            patched.setattr(bulk, "_table", lambda _, high=high, low=low: (high.view(Unsearched), low))
+            assert np.asarray(bulk.located(ScriptedBits([]), part, closed, 2**62)).tolist() == wanted.tolist()
+            with pytest.raises(AssertionError, match="searched"):
+                bulk.located(ScriptedBits([]), part, np.resize(closed, bulk.COMPARED + 1), 2**62)
+
+
 # --- integers alone ------------------------------------------------------------------------------------------------------
 
 
@@ -99,10 +123,10 @@ def test_words_of_another_type_than_the_table_are_refused() -> None:
 
 
 ALLOWED = {
-    "abs", "arange", "array", "astype", "bincount", "bool_", "count_nonzero", "bit_length", "bits", "concatenate", "diff", "dtype",
+    "abs", "arange", "array", "astype", "bincount", "bool_", "count_nonzero", "bit_length", "bits", "concatenate", "diff", "dot", "dtype",
     "denominator", "empty", "flatnonzero", "frombuffer", "gate", "high", "int64", "low", "mask", "negative", "nonzero", "numerator",
-    "parts", "reshape", "searchsorted", "settle", "signed", "sort", "sum", "take", "tolist", "uint64", "append", "view",
-    "zero", "zeros",
+    "parts", "reshape", "searchsorted", "settle", "signed", "sort", "sum", "take", "tolist", "uint64", "uint8", "append", "view",
+    "ones", "zero", "zeros",
 }  # fmt: skip
 """Names that may stand behind a dot: none of them makes a float of integers."""
 

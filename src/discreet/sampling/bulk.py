@@ -2,7 +2,8 @@
 
 A Python integer takes time that depends on its value: those from -5 to 256 are kept, others are made. So noise is never one. It is drawn
 and added in 64-bit words, and only the outcome is converted. (A word that its table leaves open, with probability below 2^-54, is settled
-in Python integers.)
+in Python integers.) A search has branches, which a processor foresees for likely noise and not for other: a clock finds that in a draw
+of few words. So few words are compared with every entry of the table.
 
 This is the one module of the samplers that uses numpy, and it uses integers alone: no float array, no division that makes one, and no
 random numbers of numpy's. Tables and words are both unsigned 64-bit integers, because numpy compares unsigned with signed ones as floats.
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InternalError
 from discreet.sampling.bits import BitSource, take, take_octets
-from discreet.sampling.inversion import Inversion
+from discreet.sampling.inversion import LONGEST, Inversion
 from discreet.sampling.lattice_total import accepts, mode
 from discreet.sampling.noise import (
     NoiseLaw,
@@ -39,6 +40,9 @@ _SENT_WORD, _HELD_WORD = np.dtype(">u8"), np.dtype(np.uint64)
 
 _LARGEST_SUM = 2**62
 """Noise that is added up is at most this: it fits a 64-bit integer, and so does a count added to it."""
+
+COMPARED = 64
+"""Words up to which each is compared with the whole table. In a longer array no single word tells by its time, and a search is quicker."""
 
 DENSE = 32
 """Places for each that is chosen, up to which a byte is kept for every place; where there are more, few are drawn twice."""
@@ -83,18 +87,25 @@ def _table(law: Inversion) -> tuple[Words, Words]:
     return np.array(law.high, dtype=np.uint64), np.array(law.low, dtype=np.uint64)
 
 
+_ONES = np.ones(LONGEST, dtype=np.uint8)
+
+
 def located(source: BitSource, law: Inversion, words: Words, most: int) -> Integers:
-    """The integers that the words stand for, in one search of the whole table; words that it leaves open are settled one by one."""
+    """The integers that the words stand for, by the whole table; words that it leaves open are settled one by one."""
     high, low = _table(law)
     if not high.dtype == low.dtype == words.dtype == _HELD_WORD:
         raise InternalError("a table and the words compared with it must be of one type; nothing was released")
-    index = high.searchsorted(words, side="right")
+    index: Integers
+    if len(words) <= COMPARED:
+        index = (high <= words[:, None]).view(np.uint8).dot(_ONES[: len(high)]).astype(np.int64)  # at most LONGEST: it fits a byte
+    else:
+        index = high.searchsorted(words, side="right").astype(np.int64, copy=False)
     for place in (words >= low.take(index)).nonzero()[0].tolist():
         found = law.settle(int(index[place]), int(words[place]), source)
         if found > most:
             raise InternalError("noise was found beyond the largest integer of an array; nothing was released")
         index[place] = found
-    return index.astype(np.int64, copy=False)
+    return index
 
 
 _NONE: Integers = np.zeros(0, dtype=np.int64)
