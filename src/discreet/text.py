@@ -4,6 +4,7 @@ A terminal obeys escape sequences and a page obeys the characters that turn the 
 promise that stands beside it. Whatever prints a string that discreet did not write itself passes it through `plain`.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from math import floor, inf, isfinite, log10
@@ -35,6 +36,11 @@ def plain(value: Any) -> str:
     except ValueError:  # Python writes out no integer of more than 4,300 digits
         return "a number too long to show"
     return text if text.isascii() and text.isprintable() else "".join(c if is_plain(c) else _code(c) for c in text)
+
+
+def may_hold_password(path: str) -> bool:
+    """Whether a path may be a misspelt URL of a database, or the words that a database's own programs take, with a password in it."""
+    return re.search(r":.*@|(password|passwd|pwd)\s*=", path, re.IGNORECASE | re.DOTALL) is not None
 
 
 def listed(names: Sequence[str]) -> str:

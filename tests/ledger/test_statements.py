@@ -8,7 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli import app
-from discreet.errors import BudgetError, InvalidInputError, LedgerError
+from discreet.data.count import count
+from discreet.errors import BudgetError, InvalidInputError, LedgerError, SourceError
 from discreet.ledger.budgets import Promise
 from discreet.ledger.charges import charge_for
 from discreet.ledger.database import shown_location
@@ -141,6 +142,7 @@ def test_no_message_has_a_password(location: str) -> None:
         "curator:open-sesame@host/db",
         "host=h password=open-sesame",
         "host=h PASSWORD = 'open-sesame'",
+        "host=h;pwd=open-sesame",
     ],
 )
 def test_what_was_meant_for_a_url_is_no_path_and_is_not_shown(location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,10 +152,14 @@ def test_what_was_meant_for_a_url_is_no_path_and_is_not_shown(location: str, tmp
         Ledger(location).create("survey", 1)
     assert "sesame" not in str(caught.value)
     release = ["release", "survey.csv", "-c", "a", "--categories", "x,y", "-e", "1", "--dataset", "survey", "--ledger", location]
-    for words in (["ledger", "show", location], ["ledger", "create", location, "survey", "-e", "1"], release):
+    data = ["release", location, *release[2:-1], "ledger.db"]
+    for words in (["ledger", "show", location], ["ledger", "create", location, "survey", "-e", "1"], release, data):
         done = CliRunner().invoke(app, words)
         assert done.exit_code == 2
         assert "sesame" not in done.output
+    with pytest.raises(SourceError, match="name is not shown") as refused:
+        count(location, "a", ["x", "y"])
+    assert "sesame" not in str(refused.value)
     assert [path.name for path in tmp_path.iterdir()] == ["survey.csv"]
 
 

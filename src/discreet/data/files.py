@@ -15,6 +15,7 @@ from discreet.data import scratch
 from discreet.data.engines import within_engine
 from discreet.data.lines import DELIMITERS, LineReading, Opener, TextRows, check_names
 from discreet.errors import InvalidInputError, SourceError
+from discreet.text import may_hold_password
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -97,6 +98,11 @@ def _files(path: str) -> tuple[list[str], _Reader]:
     if Path(expanded).is_dir():
         raise SourceError(f"{path!r} is a directory; name its files with a pattern, such as 'directory/*.parquet'")
     if not found:
+        if may_hold_password(path):
+            raise SourceError(
+                "there is no such file; its name is not shown, because what stands between a : and an @, or behind password=, may be a "
+                "password; read records of a database as a table, and count that"
+            )
         where = str(Path(expanded).absolute())
         raise SourceError(f"no file matches {where!r}" if any(c in path for c in "*?[") else f"there is no file {where!r}")
     endings = {_ending(name) for name in found}

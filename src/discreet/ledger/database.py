@@ -1,6 +1,5 @@
 """The ledger's database: its tables, and connections whose commits survive a power cut. SQLite files and PostgreSQL servers."""
 
-import re
 from functools import cache
 from math import ceil
 from pathlib import Path
@@ -9,6 +8,7 @@ from urllib.parse import quote_plus
 
 from discreet import limits
 from discreet.errors import InvalidInputError, LedgerError
+from discreet.text import may_hold_password
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Column, Connection, Engine, MetaData, Select, Table
@@ -118,12 +118,10 @@ def shown_location(location: str) -> str:
 
 HIDDEN = "***"
 """What stands for a password."""
-_WITHOUT_SCHEME = re.compile(r":.*@|password\s*=", re.IGNORECASE | re.DOTALL)
-"""What stands in a path that someone meant for a URL, or for the words that PostgreSQL's own programs take: it may hold a password."""
 
 
 def _is_meant_for_a_url(location: str) -> bool:
-    return "://" not in location and _WITHOUT_SCHEME.search(location) is not None
+    return "://" not in location and may_hold_password(location)
 
 
 def make_engine(location: str, timeout: float) -> "Engine":
