@@ -8,12 +8,12 @@ import pytest
 from scipy.special import betainc, gammaln
 
 import discreet as dc
+from discreet.counts.pairs import middle_part
+from discreet.counts.runs import Run
+from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.inference.any_total_counts import CountsOfAnyTotal
-from discreet.inference.category_contrasts import middle_part
 from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate
-from discreet.inference.runs import Run
 from tests.inference.contrast_oracles import POINTS, QUANTITIES, VALUES, Floats, Ints, Simplex, merged, squared
 from tests.inference.coverage import release_of
 from tests.support import lowered
@@ -90,7 +90,7 @@ def test_private_sizes_against_all_counts(
 def test_sizes_in_several_segments() -> None:
     """A strong prior and wide noise, which one tilt does not hold: the contrast agrees with both marginals and with draws."""
     posterior = release_of(dc.LatticeGeometric(dc.Dirichlet((300, 300, 300)), epsilon=0.05), (100, 150, 20)).noise_aware()
-    assert isinstance(posterior.counts, CountsOfAnyTotal)
+    assert isinstance(posterior.counts, TreeCounts)
     assert len(posterior.counts.segments) > 1
     contrast = posterior.contrast(*posterior.categories[:2])
     mean = posterior.mean()

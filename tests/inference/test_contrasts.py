@@ -8,9 +8,9 @@ import pytest
 from scipy.special import betainc, gammaln
 
 import discreet as dc
+from discreet.counts.runs import Run
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.contrasts import Contrast, CoupledGroup, coupled_contrast, independent_contrast, size_coupling
-from discreet.inference.runs import Run
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import Block
 from tests.inference.contrast_oracles import POINTS, QUANTITIES, VALUES, Floats, Ints, Pairs, merged, squared, two_sided

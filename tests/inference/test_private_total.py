@@ -12,7 +12,7 @@ from scipy import stats
 from scipy.special import betainc, gammaln, logsumexp
 
 import discreet as dc
-from discreet.inference.private_totals import counts_of_any_total
+from discreet.inference.true_counts import counts_of_outcomes
 from discreet.mechanisms.lattice import GeometricNoise
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.size_priors import size_prior_of
@@ -188,7 +188,7 @@ def test_wide_noise_needs_many_tilts() -> None:
 def test_bounds_of_many_categories_that_add_up_are_made_smaller() -> None:
     """Windows that leave out 1e-22 by each category's own bound would leave out 1e-14 together here: they are widened."""
     a, raw = np.tile([0.01, 20.0], 150), (40, *(0,) * 299)
-    found = counts_of_any_total(a, GeometricNoise(300, 0.4), raw, size_prior_of("flat"))
+    found = counts_of_outcomes(a, [(GeometricNoise(300, 0.4), raw)], size_prior_of("flat"))
     assert found.omitted <= 1e-17
 
 

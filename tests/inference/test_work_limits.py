@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.inference.any_total_counts import CountsOfAnyTotal
-from discreet.inference.category_contrasts import PairWeights, category_contrast, check_pairs
+from discreet.counts.pairs import PairWeights, check_pairs
+from discreet.counts.tree import TreeCounts
+from discreet.inference.category_contrasts import category_contrast
 from discreet.inference.groups.plane_quantiles import BetaPlanes
 from discreet.inference.groups.tilts import check_transforms
-from discreet.inference.private_totals import check_any_total, counts_of_any_total
+from discreet.inference.noise_aware import probability_law
 from discreet.inference.tables.other_groups import check_groups
 from discreet.inference.tables.summaries import check_summaries, check_total
-from discreet.inference.true_counts import ConvolvedCounts
+from discreet.inference.true_counts import check_any_total, counts_of_outcomes
 from discreet.mechanisms.lattice import GeometricNoise
 from discreet.model.size_priors import size_prior_of
 from tests.inference.coverage import make, release_of
@@ -24,8 +25,8 @@ DEPTH = -log(1e-22)
 """How far down windows reach, in logarithms."""
 
 
-def _counts() -> CountsOfAnyTotal:
-    return counts_of_any_total(np.ones(K), GeometricNoise(K, SLOPE), RAW, size_prior_of("flat"))
+def _counts() -> TreeCounts:
+    return counts_of_outcomes(np.ones(K), [(GeometricNoise(K, SLOPE), RAW)], size_prior_of("flat"))
 
 
 # --- public numbers -----------------------------------------------------------------------------------------------------
@@ -98,10 +99,10 @@ def test_least_prior_parameters() -> None:
 
 def test_mixtures_and_covariances_of_counts_whose_total_is_private() -> None:
     counts = _counts()
-    counts.probability_law(0, 1.0, 2.0, "first")
+    probability_law(counts, 0, 1.0, 2.0, "first")
     low, high = counts.windows[0]
     nodes = len(counts.nodes[0][0])
-    ends_at(nodes * (high - low + 1), "MIXTURE_CELLS", lambda: _counts().probability_law(0, 1.0, 2.0, "first"))
+    ends_at(nodes * (high - low + 1), "MIXTURE_CELLS", lambda: probability_law(_counts(), 0, 1.0, 2.0, "first"))
     longest = max(len(segment.sum.run.value) for segment in counts.segments)
     widest = max(high - low + 1 for low, high in counts.windows)
     ends_at(K**2 * longest * widest, "COVARIANCE_PRODUCTS", lambda: _counts().covariance(np.ones(K)))
@@ -116,7 +117,7 @@ def test_listed_counts_of_one_of_several_releases_are_all_within_its_windows() -
     """Where n is private: without sums there are draws, for which no step is left here."""
     mechanism = dc.LatticeGeometric(dc.Dirichlet.uniform(K), epsilon=8)
     releases = [release_of(mechanism, (3, 1, 2)), release_of(mechanism, (2, 2, 0))]
-    laws = [counts_of_any_total(np.ones(K), GeometricNoise(K, 8.0), release.raw, size_prior_of("flat")) for release in releases]
+    laws = [counts_of_outcomes(np.ones(K), [(GeometricNoise(K, 8.0), release.raw)], size_prior_of("flat")) for release in releases]
     most = max(int(np.prod([high - low + 1 for low, high in law.windows])) for law in laws)
     ends_at(most, "POOLED_POINTS", lambda: dc.combine(releases, same_data=False, rng=1), CHAIN_STEPS=0)
 
@@ -130,12 +131,12 @@ def test_pairs_of_counts_of_two_releases_and_their_sums() -> None:
 
 
 def test_the_work_of_a_posterior_grows_with_its_windows_and_their_totals() -> None:
-    """The last count follows from the others, whose totals are gone through for every category; a cell takes eight times that."""
+    """The widest count follows from the others, whose totals are gone through for every category; a cell takes eight times that."""
     posterior = release_of(dc.LatticeGeometric(dc.Dirichlet.uniform(K), 4000, 1), (1000, 1500, 1500)).noise_aware()
-    assert isinstance(posterior.counts, ConvolvedCounts)
-    windows = posterior.counts.laws.windows.values()
-    totals = sum(len(run.value) - 1 for run in windows) + 1
-    assert posterior.work == K * totals + 8 * sum(len(run.value) for run in windows)
+    assert isinstance(posterior.counts, TreeCounts)
+    widths = sorted(high - low + 1 for low, high in posterior.counts.windows)
+    totals = sum(width - 1 for width in widths[:-1]) + 1
+    assert posterior.work == K * totals + 8 * sum(widths)
 
 
 def test_components_of_a_plane_are_counts_by_rests() -> None:

@@ -20,7 +20,7 @@ import discreet as dc
 from discreet.arrays import Floats
 from discreet.cli import app
 from discreet.inference.noise_aware import NoiseAware
-from discreet.inference.private_totals import noise_of_any_total
+from discreet.inference.true_counts import noise_of_any_total
 from discreet.mechanisms.lattice import GeometricNoise
 from discreet.planning.expected_widths import Believed, plain_width
 from discreet.planning.outcome_factors import OutcomeFactors

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 import discreet as dc
 from discreet.analysis.dataset_errors import errors_of
 from discreet.analysis.mean_errors import exponential_mean
-from discreet.inference.private_totals import check_posterior
+from discreet.inference.true_counts import check_posterior
 from discreet.ledger.filters import largest_divergence, mechanism_divergence
 from discreet.mechanisms.bayes_reports import check_search
 from discreet.mechanisms.hellinger import most_tried

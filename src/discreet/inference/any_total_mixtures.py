@@ -10,10 +10,10 @@ import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.counts.runs import values_at
+from discreet.counts.segments import LawOfAnyTotal
+from discreet.counts.total_nodes import nodes_of, on_nodes, stretches
 from discreet.errors import TooLargeError
-from discreet.inference.any_total_law import LawOfAnyTotal
-from discreet.inference.runs import values_at
-from discreet.inference.total_nodes import nodes_of, on_nodes, stretches
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import BetaRows, Block
 from discreet.numerics.tails import kept

@@ -7,9 +7,9 @@ from typing import Any
 from discreet import limits
 from discreet.analysis.privacy import check_loss
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.inference.private_totals import check_posterior as check_single_posterior
 from discreet.inference.reader_priors import Prior, reader_prior
 from discreet.inference.tables.posterior import check_table_posterior
+from discreet.inference.true_counts import check_posterior as check_single_posterior
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.likelihoods import most_pairs
 from discreet.model.tables import TableSpace

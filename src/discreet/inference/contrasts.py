@@ -15,9 +15,9 @@ from scipy.special import expit, log_expit
 
 from discreet import limits
 from discreet.arrays import Floats
+from discreet.counts.runs import Run
+from discreet.counts.total_nodes import TotalsStretch, nodes_of, on_nodes, stretches
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.inference.runs import Run
-from discreet.inference.total_nodes import TotalsStretch, nodes_of, on_nodes, stretches
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import Block
 from discreet.model.dirichlet import equal_tailed

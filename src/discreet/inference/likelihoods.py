@@ -18,9 +18,8 @@ from scipy.special import gammaln
 from discreet.arrays import Counts, Floats, Mask
 from discreet.errors import RefusedError
 from discreet.inference.groups.sums import fixed_totals
-from discreet.inference.private_totals import noise_of_any_total
 from discreet.inference.rate_windows import DEPTH, NoisyCells
-from discreet.inference.true_counts import check_listable
+from discreet.inference.true_counts import check_listable, noise_of_any_total
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.tables import TableSpace

@@ -18,18 +18,21 @@ from numpy.typing import ArrayLike
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.counts.law import CountLaw
+from discreet.counts.listed import ListedCounts
+from discreet.counts.segments import LawOfAnyTotal
+from discreet.counts.size_posterior import SizePosterior
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.inference.any_total_counts import CountsOfAnyTotal
+from discreet.inference import any_total_mixtures, fixed_total_mixtures
 from discreet.inference.category_contrasts import category_contrast
 from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate, arviz_of, coordinates, dirichlet_draws, estimated, needed
 from discreet.inference.fixed_total_mixtures import CategoryLines
-from discreet.inference.private_totals import counts_of_any_total, noise_of_any_total
 from discreet.inference.reader_priors import reader_prior
 from discreet.inference.simultaneous import common_tail
-from discreet.inference.size_posterior import SizePosterior
-from discreet.inference.true_counts import LatentCounts, latent_counts
+from discreet.inference.true_counts import counts_of_outcomes, latent_counts, noise_of_any_total
 from discreet.model.beta_mixtures import BetaMixture
+from discreet.model.beta_rows import BetaRows
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import size_prior_of
 from discreet.progress import Progress
@@ -57,8 +60,18 @@ def noise_aware(release: Release, prior: Any = None, size_prior: Any = None, *, 
     if mechanism.n is None:
         noise = noise_of_any_total(mechanism)
         sizes = size_prior_of("flat" if size_prior is None else size_prior)
-        return NoiseAware(reader, None, counts_of_any_total(reader.concentration, noise, release.raw, sizes))
+        return NoiseAware(reader, None, counts_of_outcomes(reader.concentration, [(noise, release.raw)], sizes))
     return NoiseAware(reader, mechanism.total, latent_counts(mechanism, release.raw, reader, progress=progress))
+
+
+def probability_law(counts: CountLaw, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
+    """The distribution of one category's probability: Beta(a + x, b + n - x) over the counts x and the totals n."""
+    if counts.total is not None:
+        return fixed_total_mixtures.probability_law(counts.marginal(category), counts.total, a, b, label, counts.omitted)
+    if isinstance(counts, LawOfAnyTotal):
+        return any_total_mixtures.probability_law(counts, category, a, b, label)
+    assert isinstance(counts, ListedCounts)  # noqa: S101
+    return BetaRows([counts.with_total(category)], a, b, label, counts.omitted)
 
 
 _LEAST_JOINT_PARAMETER = Fraction(1, 100)
@@ -73,7 +86,7 @@ class NoiseAware:
     prior: Dirichlet | Beta
     n: int | None
     """The number of records if it is public; None if it is private, and then `size` has its posterior."""
-    counts: LatentCounts | CountsOfAnyTotal
+    counts: CountLaw
     """The posterior law of the true counts."""
     impossible: tuple[Hashable, ...] = ()
     """Categories that cannot occur in this group of a table: their probability is 0, and they are not among `categories`."""
@@ -119,7 +132,7 @@ class NoiseAware:
         if i not in self._known:
             a = float(self.prior.exact[i])
             b = float(self.prior.exact_total - self.prior.exact[i])
-            self._known[i] = self.counts.probability_law(i, a, b, self.categories[i])
+            self._known[i] = probability_law(self.counts, i, a, b, self.categories[i])
         return self._known[i]
 
     def _marginals(self) -> list[BetaMixture]:
@@ -130,7 +143,7 @@ class NoiseAware:
         """The probabilities of all categories as arrays, where n is public and products of the prior's parameters are floats."""
         if (
             self.n is None
-            or isinstance(self.counts, CountsOfAnyTotal)
+            or self.counts.total is None
             or min(self.prior.exact) < _LEAST_JOINT_PARAMETER
             or self.prior.exact_total > _LARGEST_JOINT_TOTAL
         ):

@@ -1,166 +1,38 @@
-"""What a raw outcome says about the true counts: their posterior law, by listing it or by convolution (docs/proofs/inference.md).
+"""From the raw outcome of a mechanism to the posterior law of the true counts, by listing it or by a tree (docs/proofs/inference.md).
 
-`w_x ∝ P(z | x) · DirMult(x; n, a)` for counts x of total n.
+`w_x ∝ P(z | x) · p(n) DirMult(x; n, a)` for counts x of total n, p the prior of n where it is private.
 
 - Few possible counts (`limits.POSTERIOR_CANDIDATES`): all of them, for any mechanism.
 - Exponential mechanisms: all of them up to `limits.LIKELIHOOD_CANDIDATES`, whose likelihoods come from tables.
-- Noise that is independent by category, any n: windows (`fixed_totals`) and convolutions. Sums are of positive floats; short ones are
-  added up directly, to a relative error of 1e-12, long ones by Fourier transform, to 1e-16 of the largest term times the length.
+- Noise that is independent by category, any n, public or private: `counts.tree`.
 """
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
 
 import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.counts.factors import Count, Noisy, Split
+from discreet.counts.ladder import TAIL
+from discreet.counts.law import CountLaw
+from discreet.counts.listed import ListedCounts
+from discreet.counts.tree import TreeCounts, counts_of_split
 from discreet.errors import TooLargeError
-from discreet.inference.any_total_counts import CountsOfAnyTotal
-from discreet.inference.any_total_law import part_of
-from discreet.inference.category_contrasts import PairWeights, check_pairs, middle_part, split_weights
-from discreet.inference.fixed_total_mixtures import probability_law
-from discreet.inference.fixed_totals import TiltedCategories, check_windows, tilt
-from discreet.inference.listed_counts import ListedCounts
-from discreet.inference.runs import FLOOR, Run, Sum, above_floor, completed, inverse, sum_of, values_at
-from discreet.inference.size_posterior import SizePosterior
-from discreet.inference.transformed_counts import transformed_marginals
 from discreet.mechanisms.base import Mechanism, Prior
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import clamp_outcomes
-from discreet.model.beta_mixtures import BetaMixture
+from discreet.model.size_priors import SizePrior, known_size
 from discreet.progress import Progress
 
-UNDERFLOW = 1e-290
-"""What is dropped at the ends of sums, relative to the largest probability."""
-_CELL = 8
-"""What a cell of a window costs, against a step of a convolution."""
+_NODE_ROOM = 1.05
+_USUAL_ROOM = 1.25
+_USUAL_NODES = 320
+"""Totals that a sum over all of them is done on, where there are many."""
 
 
-@dataclass(frozen=True, eq=False)
-class ConvolvedCounts:
-    """The law of independent windows and a pivot given that their total is n."""
-
-    n: int
-    laws: TiltedCategories
-
-    @property
-    def work(self) -> int:
-        # Every total that the windows can have, for each category. A cell of a window counts several times: its logarithm takes long.
-        totals = self.laws.highest - self.laws.lowest + 1
-        return totals * (len(self.laws.ranges) + 1) + _CELL * sum(self.laws.widths)
-
-    @cached_property
-    def _sum(self) -> Sum:
-        """The tilted law of the total of all categories but the pivot, in their order."""
-        return sum_of([self.laws.windows[i] for i in sorted(self.laws.windows)], UNDERFLOW)
-
-    @cached_property
-    def _completing(self) -> Run:
-        """The pivot's probability of what each total of the others leaves."""
-        low = self._sum.run.low
-        return Run(low, values_at(self.laws.rest, low, min(self._sum.run.high, self.laws.rest.high) - low + 1))
-
-    @cached_property
-    def _of_others(self) -> Run:
-        """The weight of each total of the others."""
-        return Run(self._completing.low, self._sum.run.value[: len(self._completing.value)] * self._completing.value)
-
-    @cached_property
-    def _transformed(self) -> tuple[list[Run], float] | None:
-        return transformed_marginals(self.laws)
-
-    @cached_property
-    def _completion(self) -> float:
-        """P_λ(Σ X = n)."""
-        return float(self._of_others.value.sum()) if self._transformed is None else self._transformed[1]
-
-    @property
-    def omitted(self) -> float:
-        return self.laws.outside * float(self.laws.rest.value.max()) / self._completion
-
-    @cached_property
-    def _marginals(self) -> list[Run]:
-        if self._transformed is not None:
-            return self._transformed[0]
-        found = []
-        for i, completion in zip(sorted(self.laws.windows), self._sum.completions(self._completing), strict=True):
-            window = self.laws.windows[i]
-            weight = window.value * np.maximum(values_at(completion, window.low, len(window.value)), 0.0)
-            found.append(Run(window.low, weight / weight.sum()))
-        others = self._of_others
-        found.insert(self.laws.pivot, Run(self.n - others.high, others.value[::-1] / self._completion))
-        return found
-
-    def marginal(self, category: int) -> Run:
-        return self._marginals[category]
-
-    def probability_law(self, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
-        return probability_law(self.marginal(category), self.n, a, b, label, self.omitted)
-
-    def pairs(self, first: int, second: int) -> list[PairWeights]:
-        factors = [middle_part(self._window(i), self.marginal(i)) for i in (first, second)]
-        low, size = factors[0].low + factors[1].low, len(factors[0].value) + len(factors[1].value) - 1
-        check_pairs(size, len(factors[0].value))
-        rest = [self._window(i) for i in range(len(self.laws.laws)) if i not in (first, second, self.laws.pivot)]
-        others = sum_of(rest, UNDERFLOW).run if rest else Run(0, np.ones(1))
-        if self.laws.pivot in (first, second):
-            weight = values_at(others, self.n - low - size + 1, size)[::-1]
-        else:
-            weight = completed(self.laws.rest, others, Run(low, np.ones(size))).value
-        return [PairWeights.of_public_total(self.n, low, factors[0].low, split_weights(*factors) * weight[:, None])]
-
-    def _window(self, category: int) -> Run:
-        """The tilted law of one count; for the pivot, of what the others leave."""
-        rest = self.laws.rest
-        return self.laws.windows[category] if category != self.laws.pivot else Run(self.n - rest.high, rest.value[::-1])
-
-    def part(self, chosen: Sequence[int]) -> CountsOfAnyTotal:
-        """The law of some of the counts. The others say how likely it is that they add up to what is left of n."""
-        windows = [above_floor(self._window(i), FLOOR)[0] for i in range(len(self.laws.laws))]
-        others = [window for i, window in enumerate(windows) if i not in chosen]
-        rest = sum_of(others, FLOOR).run if others else Run(0, np.ones(1))
-        segment = part_of([windows[i] for i in chosen], rest, Run(self.n, np.zeros(1)), FLOOR)
-        kinks = [self.laws.laws[i].category.kinks or (self.laws.laws[i].category.reference,) for i in chosen]
-        centres = np.array([round(each[0]) for each in kinks], dtype=np.int64)
-        return CountsOfAnyTotal([segment], centres[None], -np.inf, self.omitted)
-
-    def covariance(self, a: Floats) -> Floats:
-        """The covariances of the probabilities under Dir(a), with 0 on the diagonal."""
-        return self.part(range(len(a))).covariance(a)
-
-    @property
-    def size(self) -> SizePosterior:
-        return SizePosterior(self.n, np.ones(1))
-
-    def sample(self, size: int, rng: np.random.Generator) -> Counts:
-        """Draws, one a row: the total of all but the pivot, and how it splits between halves of them, and so on."""
-        others = self._of_others
-        total = others.low + inverse(others.value, rng.random(size))
-        drawn = list(self._sum.split(total, rng))
-        drawn.insert(self.laws.pivot, self.n - total)
-        return np.stack(drawn, axis=-1)
-
-
-LatentCounts = ListedCounts | ConvolvedCounts
-"""The posterior law of the true counts.
-
-`work` is how many numbers the marginals of all categories are computed from, `omitted` an upper bound on the probability that is left
-out; `marginal(category)` has the probabilities of one category's count, `probability_law(category, a, b, label)` the distribution of its
-probability, Beta(a + x, b + n - x) over the counts x, and `pairs(first, second)` the joint law of two counts; `part(chosen)` is the law of
-some counts and `covariance(a)` the covariances of the probabilities; `size` is the law of n, and `sample(size, rng)` draws counts, one a
-row.
-"""
-
-
-# --- from an outcome to the law ---------------------------------------------------------------------------------------
-
-
-def latent_counts(
-    mechanism: Mechanism, raw: tuple[int, ...], reader: Prior | None = None, *, progress: Progress | None = None
-) -> LatentCounts:
-    """The posterior law of the true counts given the raw outcome of a mechanism, under its own prior or that of a reader.
+def latent_counts(mechanism: Mechanism, raw: tuple[int, ...], reader: Prior | None = None, *, progress: Progress | None = None) -> CountLaw:
+    """The posterior law of the true counts given the raw outcome of a mechanism with a public n, under its own prior or that of a reader.
 
     `progress` is told where it takes long.
     """
@@ -168,25 +40,64 @@ def latent_counts(
     if noise is None:
         check_listable(mechanism)
         return _from_laws(mechanism, raw, prior, progress)
-    outcome = clamp_outcomes(raw, mechanism.total)
     if not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
-        return convolved(mechanism, outcome, prior)
-    points = mechanism.space.points()
+        return convolved(mechanism, raw, prior)
+    outcome, points = clamp_outcomes(raw, mechanism.total), mechanism.space.points()
     log_weight = prior.predictive(mechanism.total).logpmf(points)
     for category, column in enumerate(points.T):
         log_weight = log_weight + noise.log_likelihood(outcome, category, column.astype(np.float64))
     return ListedCounts.of_logs(points, log_weight)
 
 
-def check_posterior(mechanism: Mechanism) -> None:
+def convolved(mechanism: Mechanism, raw: Sequence[int] | Counts, reader: Prior | None = None) -> TreeCounts:
+    """The law by windows and convolutions, whatever the number of possible counts; for noise that is independent by category."""
+    noise = mechanism.noise
+    if noise is None:
+        raise TooLargeError(f"the noise of {type(mechanism).__name__} is not independent by category")
+    return counts_of_outcomes((reader or mechanism.prior).concentration, [(noise, raw)], known_size(mechanism.total))
+
+
+def counts_of_outcomes(a: Floats, outcomes: Sequence[tuple[CellNoise, Sequence[int] | Counts]], sizes: SizePrior) -> TreeCounts:
+    """The law under Dir(a) and a prior on the total, given one or more outcomes about the same counts, each with its noise.
+
+    Raises TooLargeError for outcomes, priors and noise that are out of reach.
+    """
+    if sizes.first != sizes.last:
+        if max(max(raw) for _, raw in outcomes) > limits.COUNT:
+            raise TooLargeError("a noisy count is beyond 2**53, where no posterior is computed; less noise (a larger epsilon) avoids that")
+        _check_prior(a)
+    observed: list[list[Noisy]] = [[] for _ in a]
+    highest = limits.COUNT if sizes.last is None else sizes.last + 1
+    for noise, raw in outcomes:
+        for one, z in zip(observed, raw, strict=False):
+            one.append(Noisy(noise, min(max(int(z), -1), highest)))  # how far below 0 or above the last total it is says nothing
+    return counts_of_split(Split([Count(one) for one in observed], a), sizes)
+
+
+def _from_laws(mechanism: Mechanism, raw: tuple[int, ...], prior: Prior, progress: Progress | None) -> ListedCounts:
+    """The law from every dataset's probability of this outcome, without datasets that have next to none of the posterior."""
+    points = mechanism.space.points()
+    log_prior = prior.predictive(mechanism.total).logpmf(points)
+    log_weight = log_prior + mechanism.log_likelihoods(raw, log_prior, progress)
+    return ListedCounts.of_logs(points, log_weight, limits.WINDOW_TAIL if np.isneginf(log_weight).any() else 0.0)
+
+
+# --- refusals by public numbers ---------------------------------------------------------------------------------------
+
+
+def check_posterior(mechanism: Mechanism, reader: Prior | None = None) -> None:
     """Refuse, by public numbers alone, a mechanism whose raw outcomes have no posterior law of the true counts that can be computed.
 
     Where counts are not listed, an outcome's windows are as wide as the noise, unless the outcome is a very unlikely one.
     """
-    if mechanism.noise is None:
+    if mechanism.n is None:
+        _check_prior((reader or mechanism.prior).concentration)
+        check_any_total(mechanism.k, noise_of_any_total(mechanism).slope)
+    elif mechanism.noise is None:
         check_listable(mechanism)
     elif not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
-        check_windows(mechanism.total, _slopes(mechanism.noise, mechanism.k))
+        noise = mechanism.noise
+        _check_windows(mechanism.total, np.where(np.arange(mechanism.k) < noise.cells, noise.slope, 0.0))
 
 
 def check_listable(mechanism: Mechanism) -> None:
@@ -201,35 +112,57 @@ def check_listable(mechanism: Mechanism) -> None:
         )
 
 
-def convolved(mechanism: Mechanism, outcome: Counts, reader: Prior | None = None) -> ConvolvedCounts:
-    """The law by windows and convolutions, whatever the number of possible counts; for noise that is independent by category."""
+def _check_windows(n: int, slopes: Floats) -> None:
+    """Refuse noise that is so wide, falling with these slopes, that the windows of a usual outcome would have too many cells.
+
+    A law e^{-slope |x|} has a part t of its mass beyond ln(1/t)/slope; windows end at the next node, which measured up to 4 % more.
+    """
+    widths = [_NODE_ROOM * 2.0 * -np.log(limits.WINDOW_TAIL) / slope if slope > 0.0 else float(n) for slope in slopes]
+    cells = int(min(float(n), sum(widths) - max(widths))) + 1
+    if cells > limits.WINDOW_CELLS:
+        raise TooLargeError(
+            f"the noise spreads the true counts over {cells:,} values; the noise-aware posterior holds at most {limits.WINDOW_CELLS:,}. "
+            "Less noise (a larger epsilon) needs fewer"
+        )
+
+
+def _check_prior(a: Floats) -> None:
+    if a.min() < limits.LEAST_PRIOR:
+        raise TooLargeError(
+            f"with a private n no posterior is computed for prior parameters below {limits.LEAST_PRIOR:g}: rounding errors would show"
+        )
+
+
+def noise_of_any_total(mechanism: Mechanism) -> CellNoise:
+    """The noise of a mechanism whose n is private, if it is independent by category; refused otherwise."""
     noise = mechanism.noise
-    if noise is None:
-        raise TooLargeError(f"the noise of {type(mechanism).__name__} is not independent by category")
-    return convolved_outcomes((reader or mechanism.prior).concentration, mechanism.total, [(noise, outcome)])
+    if noise is None or noise.blocks or noise.cells < mechanism.k:
+        raise TooLargeError(
+            f"there is no noise-aware posterior of {type(mechanism).__name__} with a private n: its noise is not independent"
+        )
+    return noise
 
 
-def convolved_outcomes(a: Floats, n: int, outcomes: Sequence[tuple[CellNoise, Counts]]) -> ConvolvedCounts:
-    """The law given one or more outcomes about the same counts of total n, each with its noise and clamped."""
-    centres = np.zeros((len(outcomes), len(a)))
-    for row, (noise, outcome) in zip(centres, outcomes, strict=True):
-        row[: noise.cells] = outcome
+def usual_totals(k: int, slope: float) -> int:
+    """About how many values the total of k categories has, given a usual outcome.
 
-    def log_factor(category: int, x: Floats) -> Floats:
-        parts = [noise.log_likelihood(outcome, category, x) for noise, outcome in outcomes]
-        return sum(parts[1:], parts[0])
-
-    return ConvolvedCounts(n, tilt(a, n, centres, np.stack([_slopes(noise, len(a)) for noise, _ in outcomes]), log_factor))
+    The sum of k noises e^{-slope |d|} has about TAIL of its mass beyond (t + sqrt(4kt))/slope on either side, t = ln(1/TAIL).
+    """
+    t = -float(np.log(TAIL))
+    return int(min(_USUAL_ROOM * 2.0 * (t + (4.0 * k * t) ** 0.5) / slope, 1e18)) + 1
 
 
-def _slopes(noise: CellNoise, k: int) -> Floats:
-    """How fast each category's log likelihood falls beside its centre; 0 for a count without noise of its own."""
-    return np.where(np.arange(k) < noise.cells, noise.slope, 0.0)
-
-
-def _from_laws(mechanism: Mechanism, raw: tuple[int, ...], prior: Prior, progress: Progress | None) -> ListedCounts:
-    """The law from every dataset's probability of this outcome, without datasets that have next to none of the posterior."""
-    points = mechanism.space.points()
-    log_prior = prior.predictive(mechanism.total).logpmf(points)
-    log_weight = log_prior + mechanism.log_likelihoods(raw, log_prior, progress)
-    return ListedCounts.of_logs(points, log_weight, limits.WINDOW_TAIL if np.isneginf(log_weight).any() else 0.0)
+def check_any_total(k: int, slope: float, most: int = limits.COUNT) -> None:
+    """Refuse noise so wide that the total of a usual outcome, which is at most `most`, would have too many values."""
+    t, cells = -float(np.log(TAIL)), min(usual_totals(k, slope), most + 1)
+    pairs = _USUAL_NODES * min(int(_USUAL_ROOM * 2.0 * t / slope), cells)
+    if pairs > limits.MIXTURE_CELLS:
+        raise TooLargeError(
+            f"the noise leaves about {pairs:,} pairs of a count and a total possible; the noise-aware posterior holds at most "
+            f"{limits.MIXTURE_CELLS:,}. Less noise (a larger epsilon) needs fewer"
+        )
+    if cells > limits.WINDOW_CELLS or k * cells > limits.WINDOW_CONVOLUTIONS:
+        raise TooLargeError(
+            f"the noise spreads the true number of records over about {cells:,} values; the noise-aware posterior holds at most "
+            f"{min(limits.WINDOW_CELLS, limits.WINDOW_CONVOLUTIONS // k):,} for {k} categories. Less noise (a larger epsilon) needs fewer"
+        )

@@ -58,6 +58,11 @@ def size_prior_of(given: Any) -> SizePrior:
     return _of_function(given) if callable(given) else _of_array(given)
 
 
+def known_size(n: int) -> SizePrior:
+    """The prior under which there are n records."""
+    return SizePrior(np.zeros_like, n, None, n)
+
+
 def tabled(first: int, table: Floats, omitted: float) -> SizePrior:
     """The prior with these log weights of `first`, `first` + 1 and so on, and none elsewhere."""
     return SizePrior(lambda n: table[n.astype(np.int64) - first], first + len(table) - 1, table, first, omitted)

@@ -16,7 +16,7 @@ import numpy as np
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.inference.private_totals import noise_of_any_total
+from discreet.inference.true_counts import noise_of_any_total
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.dirichlet import Beta, Dirichlet

@@ -16,8 +16,8 @@ from scipy.special import betainc, gammaln
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.counts.listed import ListedCounts
 from discreet.errors import TooLargeError
-from discreet.inference.listed_counts import ListedCounts
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.several.outcomes import Outcome
 from discreet.mechanisms.noise import CellNoise

@@ -7,15 +7,14 @@ import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.inference.any_total_counts import CountsOfAnyTotal
-from discreet.inference.listed_counts import ListedCounts
-from discreet.inference.private_totals import counts_of_outcomes, noise_of_any_total
-from discreet.inference.true_counts import LatentCounts, check_listable, convolved_outcomes
+from discreet.counts.law import CountLaw
+from discreet.counts.listed import ListedCounts
+from discreet.inference.true_counts import check_listable, counts_of_outcomes, noise_of_any_total
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.reports import clamp_outcomes
 from discreet.model.datasets import is_few, simplex_points
 from discreet.model.dirichlet import Beta, Dirichlet
-from discreet.model.size_priors import SizePrior
+from discreet.model.size_priors import SizePrior, known_size
 from discreet.progress import Progress
 
 
@@ -47,7 +46,7 @@ class Outcome:
 
 def counts_of_same_records(
     prior: Dirichlet | Beta, n: int | None, outcomes: Sequence[Outcome], size_prior: SizePrior, progress: Progress | None = None
-) -> LatentCounts | CountsOfAnyTotal:
+) -> CountLaw:
     """The posterior law of the counts that all these outcomes are about: w_x ∝ Π_r P(z_r | x) · DirMult(x; n, a).
 
     Args:
@@ -68,8 +67,8 @@ def counts_of_same_records(
     for one in by_list:
         check_listable(one.mechanism)
     if not by_list and not is_few(n, prior.k, limits.POSTERIOR_CANDIDATES):
-        noisy = [(one.mechanism.noise, one.clamped(n)) for one in outcomes]
-        return convolved_outcomes(prior.concentration, n, [(noise, raw) for noise, raw in noisy if noise is not None])
+        noisy = [(one.mechanism.noise, one.raw) for one in outcomes if one.mechanism.noise is not None]
+        return counts_of_outcomes(prior.concentration, noisy, known_size(n))
     points = simplex_points(n, prior.k)
     log_weight = prior.predictive(n).logpmf(points)
     for one in outcomes:

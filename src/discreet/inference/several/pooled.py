@@ -20,11 +20,11 @@ from scipy.special import digamma, gammaln, logsumexp
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.counts.law import CountLaw
+from discreet.counts.listed import ListedCounts
+from discreet.counts.tree import TreeCounts
 from discreet.errors import TooLargeError
-from discreet.inference.any_total_counts import CountsOfAnyTotal
-from discreet.inference.listed_counts import ListedCounts
 from discreet.inference.several.outcomes import Outcome, counts_of_same_records
-from discreet.inference.true_counts import ConvolvedCounts, LatentCounts
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.divergences import bregman
@@ -118,7 +118,7 @@ class _Model:
 def _pooled(
     prior: Dirichlet | Beta,
     outcomes: Sequence[Outcome],
-    laws: Sequence[LatentCounts | CountsOfAnyTotal],
+    laws: Sequence[CountLaw],
     size_prior: SizePrior,
     tail: float,
 ) -> ListedCounts:
@@ -139,15 +139,13 @@ def _pooled(
     return _finished(model, total, parts, log_most)
 
 
-def _reference(law: LatentCounts | CountsOfAnyTotal, k: int) -> Counts:
+def _reference(law: CountLaw, k: int) -> Counts:
     """Whole counts next to the means; not 0, where the slope of ln Γ(a + x) is as large as 1/a."""
     means = [float(run.value @ run.x) for run in map(law.marginal, range(k))]
     return np.maximum(np.rint(means), 1.0).astype(np.int64)
 
 
-def _listed(
-    model: _Model, one: Outcome, law: LatentCounts | CountsOfAnyTotal, reference: Counts, size_prior: SizePrior, tail: float
-) -> tuple[_Cloud, float]:
+def _listed(model: _Model, one: Outcome, law: CountLaw, reference: Counts, size_prior: SizePrior, tail: float) -> tuple[_Cloud, float]:
     """The counts of one release that its own posterior leaves possible, and a bound on the logarithm of its likelihood."""
     points = _possible(law)
     log_likelihood = one.log_likelihood(points, one.n)
@@ -168,17 +166,18 @@ def _log_highest(one: Outcome) -> float:
     return noise.cells * float(noise.log_factor(np.zeros(1))[0])
 
 
-def _possible(law: LatentCounts | CountsOfAnyTotal) -> Counts:
+def _possible(law: CountLaw) -> Counts:
     """All counts within the windows of a release's own posterior law, which says how little it leaves out."""
-    if isinstance(law, CountsOfAnyTotal):
-        return _box(law.windows)
-    if not isinstance(law, ConvolvedCounts):
-        assert isinstance(law, ListedCounts)  # noqa: S101
+    if isinstance(law, ListedCounts):
         return law.points
-    tilted = law.laws
-    points = np.insert(_box([tilted.ranges[i] for i in sorted(tilted.ranges)]), tilted.pivot, 0, axis=1)
-    points[:, tilted.pivot] = tilted.n - points.sum(axis=1)
-    return points[points[:, tilted.pivot] >= 0]
+    assert isinstance(law, TreeCounts)  # noqa: S101
+    if law.total is None:
+        return _box(law.windows)
+    widest = int(np.argmax([high - low for low, high in law.windows]))  # its count is what the others leave
+    points = np.insert(_box([ends for i, ends in enumerate(law.windows) if i != widest]), widest, 0, axis=1)
+    points[:, widest] = law.total - points.sum(axis=1)
+    low, high = law.windows[widest]
+    return points[(points[:, widest] >= low) & (points[:, widest] <= high)]
 
 
 def _box(ranges: Sequence[tuple[int, int]]) -> Counts:

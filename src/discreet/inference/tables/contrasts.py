@@ -10,12 +10,12 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.arrays import Floats
+from discreet.counts.pairs import check_pairs
+from discreet.counts.runs import Run, added, values_at
+from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError
-from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.any_total_mixtures import joint_weights
-from discreet.inference.category_contrasts import check_pairs
 from discreet.inference.contrasts import Contrast, CoupledGroup, Quantity, coupled_contrast, independent_contrast, size_coupling
-from discreet.inference.runs import Run, added, values_at
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import Block
@@ -122,9 +122,7 @@ def _tied_contrasts(compared: ComparedGroups, groups: Sequence[int], second: _Si
             yield _tied(tied, (firsts[held[i]], second), (tied.counts(i), counts), rest, dropped)
 
 
-def _tied(
-    tied: TiedSizes, sides: tuple[_Side, _Side], counts: tuple[CountsOfAnyTotal, CountsOfAnyTotal], rest: Run, dropped: float
-) -> Contrast:
+def _tied(tied: TiedSizes, sides: tuple[_Side, _Side], counts: tuple[TreeCounts, TreeCounts], rest: Run, dropped: float) -> Contrast:
     """Compare two groups, given the laws of their counts under the tilt and that of the total of all other groups."""
     given = [_given_total(mine.sizes, added(rest, its.sizes), tied.total) for mine, its in (counts, counts[::-1])]
     found = [_coupled(*all_of_one) for all_of_one in zip(sides, counts, given, strict=True)]
@@ -140,7 +138,7 @@ def _given_total(sizes: Run, others: Run, total: int) -> Floats:
     return np.asarray(sizes.value * values_at(others, total - sizes.high, len(sizes.value))[::-1])
 
 
-def _coupled(side: _Side, counts: CountsOfAnyTotal, given: Floats) -> tuple[CoupledGroup, float]:
+def _coupled(side: _Side, counts: TreeCounts, given: Floats) -> tuple[CoupledGroup, float]:
     """A group's sizes and counts that matter given the total, weighted as under the tilt; and the probability of those left out."""
     chance = given / given.sum()
     first, last, beyond = kept(chance, _OUTER_SIZES)

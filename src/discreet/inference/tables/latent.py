@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from discreet import limits
 from discreet.arrays import Counts, Floats, Mask
+from discreet.counts.law import CountLaw
+from discreet.counts.runs import Run
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.draws import dirichlet_draws
-from discreet.inference.runs import Run
 from discreet.inference.tables.other_groups import TiedSizes
-from discreet.inference.true_counts import LatentCounts
 from discreet.model.cells import Groups
 from discreet.validation import shown
 
@@ -36,7 +35,7 @@ class LatentTable:
     possible: Mask
     a: Callable[[int], Floats]
     """The prior parameters of the possible categories of a group."""
-    alone: Callable[[int], LatentCounts | CountsOfAnyTotal]
+    alone: Callable[[int], CountLaw]
     """The posterior law of the counts of the possible categories of a group that has some, whatever the other groups have."""
     tie: Callable[[], TiedSizes] | None
     """How the sizes of all groups that may have records are tied by the total; None where groups are independent."""

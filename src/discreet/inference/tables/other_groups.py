@@ -18,10 +18,10 @@ import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.counts.runs import FLOOR, Run, Sum, sum_of
+from discreet.counts.tree import TreeCounts
 from discreet.errors import TooLargeError
-from discreet.inference.any_total_counts import CountsOfAnyTotal
-from discreet.inference.private_totals import counts_of_any_total, usual_totals
-from discreet.inference.runs import FLOOR, Run, Sum, sum_of
+from discreet.inference.true_counts import counts_of_outcomes, usual_totals
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.size_priors import SizePrior, tabled
 from discreet.numerics.gamma import log_rising
@@ -106,7 +106,7 @@ class TiedSizes:
         found = sum_of(left, FLOOR)
         return found.run, found.dropped
 
-    def counts(self, index: int) -> CountsOfAnyTotal:
+    def counts(self, index: int) -> TreeCounts:
         """The law of one group's counts under the tilt: given its size it is that of the posterior."""
         group = self.groups[index]
         if group not in self._known:
@@ -116,7 +116,7 @@ class TiedSizes:
         return self._known[group]
 
     @cached_property
-    def _known(self) -> dict[TiedGroup, CountsOfAnyTotal]:
+    def _known(self) -> dict[TiedGroup, TreeCounts]:
         return {}
 
     def sample(self, size: int, rng: np.random.Generator) -> Iterator[Counts]:
@@ -188,6 +188,6 @@ def _law(group: TiedGroup, total: int, noise: CellNoise, rate: float) -> TiltedL
     return TiltedLaw(counts.sizes, counts.omitted)
 
 
-def _tilted(group: TiedGroup, total: int, noise: CellNoise, rate: float) -> CountsOfAnyTotal:
+def _tilted(group: TiedGroup, total: int, noise: CellNoise, rate: float) -> TreeCounts:
     prior = SizePrior(lambda u: group.log_prior(u, rate), total)
-    return counts_of_any_total(np.array(group.a), noise, group.raw, prior)
+    return counts_of_outcomes(np.array(group.a), [(noise, group.raw)], prior)

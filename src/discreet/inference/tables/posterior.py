@@ -16,20 +16,20 @@ from numpy.typing import ArrayLike
 
 from discreet import limits
 from discreet.arrays import Counts, Floats, Mask
+from discreet.counts.law import CountLaw
+from discreet.counts.listed import ListedCounts
+from discreet.counts.runs import Run
+from discreet.counts.size_posterior import SizePosterior
+from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate, arviz_of
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.frames import Library
 from discreet.inference.groups.arrays import SHOWN_GROUPS, GroupSummaries, precision
-from discreet.inference.listed_counts import ListedCounts
 from discreet.inference.noise_aware import NoiseAware
-from discreet.inference.private_totals import check_any_total, counts_of_any_total
 from discreet.inference.reader_priors import reader_priors
-from discreet.inference.runs import Run
 from discreet.inference.simultaneous import common_tail
-from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.tables.contrasts import ComparedGroups, comparable, group_contrasts
 from discreet.inference.tables.draws import Ranks, TableDraws
 from discreet.inference.tables.frames import Kind, check_kind, summary_frame
@@ -39,7 +39,7 @@ from discreet.inference.tables.other_groups import TiedGroup, TiedSizes, check_g
 from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, weights_of
 from discreet.inference.tables.summaries import check_summaries, check_total, group_summaries, pairs_in_a_group
 from discreet.inference.tables.sums import DRAWS, TableCountsPosterior
-from discreet.inference.true_counts import LatentCounts, check_posterior, latent_counts
+from discreet.inference.true_counts import check_any_total, check_posterior, counts_of_outcomes, latent_counts
 from discreet.mechanisms import LatticeGeometric, Mechanism
 from discreet.mechanisms.base import Prior
 from discreet.model.beta_mixtures import BetaMixture
@@ -358,7 +358,7 @@ class TablePosterior(OneByOne):
         impossible = tuple(category for category, can in zip(self.categories, possible, strict=True) if not can)
         return NoiseAware(restricted, *self._counts(position, restricted), impossible)
 
-    def _counts(self, position: int, prior: Prior) -> tuple[int | None, LatentCounts | CountsOfAnyTotal]:
+    def _counts(self, position: int, prior: Prior) -> tuple[int | None, CountLaw]:
         """The size of a group with two or more possible categories, if it is known, and the law of its true counts."""
         size = self._known_size(position)
         if size is None:
@@ -367,7 +367,7 @@ class TablePosterior(OneByOne):
             return 0, ListedCounts.known([0] * prior.k)
         return size, latent_counts(LatticeGeometric(prior, size, self.mechanism.epsilon), self._row(position))
 
-    def _law(self, position: int) -> LatentCounts | CountsOfAnyTotal:
+    def _law(self, position: int) -> CountLaw:
         """The law of the true counts of a group with one or more possible categories."""
         if self._possible[position].sum() > 1:
             return self[self.by[position]].counts
@@ -394,11 +394,11 @@ class TablePosterior(OneByOne):
             return 0
         return space.n if int(self._possible.any(axis=1).sum()) == 1 else None
 
-    def _any_total(self, position: int) -> CountsOfAnyTotal:
+    def _any_total(self, position: int) -> TreeCounts:
         """The law of the true counts of a group whose size is not known."""
         prior = self.size_prior if self.mechanism.table.n is None else self._size_priors[position]
         a = np.array([float(value) for value in self._concentrations(position)])
-        return counts_of_any_total(a, self.mechanism.noise, self._row(position), prior)
+        return counts_of_outcomes(a, [(self.mechanism.noise, self._row(position))], prior)
 
     @cached_property
     def _size_priors(self) -> dict[int, SizePrior]:

@@ -14,19 +14,19 @@ from scipy.special import digamma, polygamma
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.counts.law import CountLaw
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.inference.any_total_counts import CountsOfAnyTotal
 from discreet.inference.groups.arrays import DEPTH, GroupSummaries, Table, each_block, joined, known, table_of
 from discreet.inference.groups.free_sizes import TRIMMED, WeightedTotals, summarise, weighted_totals
 from discreet.inference.groups.leave_one_out import Contributions, Frequencies, check_period, contributions, relative_error
 from discreet.inference.groups.public_sizes import of_public_sizes
 from discreet.inference.groups.tilts import matched_tilts
 from discreet.inference.groups.windows import UNBOUNDED, RiseTable
-from discreet.inference.private_totals import counts_of_any_total
+from discreet.inference.noise_aware import probability_law
 from discreet.inference.tables.other_groups import TiedGroup, tied_sizes
-from discreet.inference.true_counts import LatentCounts, convolved_outcomes
+from discreet.inference.true_counts import counts_of_outcomes
 from discreet.mechanisms.lattice import GeometricNoise
-from discreet.model.size_priors import SizePrior, size_prior_of, tabled
+from discreet.model.size_priors import SizePrior, known_size, size_prior_of, tabled
 from discreet.numerics.tilts import balancing_tilt
 
 _SEARCH_DEPTH, _FOUND_DEPTH = 14.0, 34.0
@@ -90,7 +90,7 @@ def _public_sizes(block: Table, tail: float, groups: int) -> GroupSummaries:
     for row in _hard(block, result.error.max(axis=1, initial=0.0), groups):
         held = block.possible[row]
         noise, raw = GeometricNoise(int(held.sum()), cells.slope), cells.z[row, held]
-        _one_group(block, row, convolved_outcomes(cells.a[row, held], int(block.sizes[row]), [(noise, raw)]), tail, result)
+        _one_group(block, row, counts_of_outcomes(cells.a[row, held], [(noise, raw)], known_size(int(block.sizes[row]))), tail, result)
     return result
 
 
@@ -189,10 +189,10 @@ def _of_any_size(table: Table, row: int, prior: SizePrior, tail: float, result: 
     held, cells = table.possible[row], table.cells
     if held.any():
         noise, raw = GeometricNoise(int(held.sum()), cells.slope), tuple(cells.z[row, held].tolist())
-        _one_group(table, row, counts_of_any_total(cells.a[row, held], noise, raw, prior), tail, result)
+        _one_group(table, row, counts_of_outcomes(cells.a[row, held], [(noise, raw)], prior), tail, result)
 
 
-def _one_group(table: Table, row: int, counts: LatentCounts | CountsOfAnyTotal, tail: float, result: GroupSummaries) -> None:
+def _one_group(table: Table, row: int, counts: CountLaw, tail: float, result: GroupSummaries) -> None:
     """Write the summaries of one group from the law of its true counts."""
     unsure = table.open[row]
     for i, cell in enumerate(np.flatnonzero(table.possible[row]).tolist()):
@@ -201,7 +201,7 @@ def _one_group(table: Table, row: int, counts: LatentCounts | CountsOfAnyTotal, 
         result.count_mean[row, cell], result.count_std[row, cell] = mean, np.sqrt(run.value @ (run.x - mean) ** 2)
         if not unsure[cell]:
             continue
-        law = counts.probability_law(i, float(table.cells.a[row, cell]), float(table.rest[row, cell]), cell)
+        law = probability_law(counts, i, float(table.cells.a[row, cell]), float(table.rest[row, cell]), cell)
         result.mean[row, cell], result.std[row, cell] = law.mean(), law.std()
         result.low[row, cell], result.high[row, cell] = law.interval(1.0 - 2.0 * tail)
         result.error[row, cell] = min(law.omitted + _PRECISE, 1.0)

@@ -13,9 +13,9 @@ import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.counts.runs import FLOOR, Run, RunningSum, trimmed
+from discreet.counts.size_posterior import SizePosterior
 from discreet.inference.draws import standard_error
-from discreet.inference.runs import FLOOR, Run, RunningSum, trimmed
-from discreet.inference.size_posterior import SizePosterior
 from discreet.inference.tables.latent import ByLabels, LatentTable, Margin, Positions, check_draws, check_groups_drawn
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.model.cells import Groups

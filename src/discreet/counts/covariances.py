@@ -12,9 +12,9 @@ from scipy.special import logsumexp
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.counts.runs import Run, added, completed, sum_of, values_at
+from discreet.counts.segments import LawOfAnyTotal, TotalSegment
 from discreet.errors import TooLargeError
-from discreet.inference.any_total_law import LawOfAnyTotal, TotalSegment
-from discreet.inference.runs import Run, added, completed, sum_of, values_at
 
 
 def listed_covariance(points: Counts, probability: Floats, a: Floats) -> Floats:

@@ -14,7 +14,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from discreet.arrays import Counts, Floats
-from discreet.inference.runs import Run, Sum, added, completed, sum_of, values_at
+from discreet.counts.runs import Run, Sum, added, completed, sum_of, values_at
+from discreet.counts.transformed import transformed_completions
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +44,37 @@ class TotalSegment:
         """For each category the tilted law of the total of the others, and what was dropped from it."""
         return list(self.sum.others(Run(0, np.ones(1)), self.floor))
 
+    @property
+    def fixed(self) -> bool:
+        """Whether there is one total alone."""
+        return len(self.log_factor) == 1
+
+    @cached_property
+    def _transformed(self) -> list[Run] | None:
+        return transformed_completions(self.windows, self.low)
+
+    @cached_property
+    def completions(self) -> list[Floats]:
+        """For each part and each of its counts x, Σ_n h(n) P(all others add up to n - x) over the totals n, h relative to its largest."""
+        target = Run(self.low, np.exp(self.log_factor - self.log_factor.max()))
+        if self.fixed:
+            runs = self.sum.completions(target) if self._transformed is None else iter(self._transformed)
+        else:
+            runs = (completed(target, rest, window) for window, (rest, _) in zip(self.windows, self.others, strict=True))
+        return [np.maximum(values_at(run, w.low, len(w.value)), 0.0) for run, w in zip(runs, self.windows, strict=True)]
+
     def log_weights(self) -> Floats:
         """The logarithms of the posterior weights of the totals."""
         with np.errstate(divide="ignore"):
+            if self.fixed:
+                return self.log_factor + np.log(self.windows[0].value @ self.completions[0])
             return np.asarray(self.log_factor + np.log(values_at(self.sum.run, self.low, len(self.log_factor))))
 
     def log_dropped(self) -> float:
         """Bound on the logarithm of the weight of what was dropped from the ends of sums."""
-        dropped = self.sum.dropped + max((more for _, more in self.others), default=0.0)
+        if self.fixed and self._transformed is not None:
+            return -np.inf  # transforms drop nothing
+        dropped = self.sum.dropped_below if self.fixed else self.sum.dropped + max((more for _, more in self.others), default=0.0)
         return float(np.log(dropped) + self.log_factor.max()) if dropped > 0.0 else -np.inf
 
     def probes(self, category: int, centre: float, scale: float) -> Floats:
@@ -71,9 +95,7 @@ class TotalSegment:
 
     def marginal(self, category: int) -> Floats:
         """The weights of all counts in the window, over the totals of the segment, up to a constant."""
-        window = self.windows[category]
-        target = Run(self.low, np.exp(self.log_factor - self.log_factor.max()))
-        return np.asarray(window.value * np.maximum(completed(target, self.others[category][0], window).value, 0.0))
+        return self.windows[category].value * self.completions[category]
 
 
 def part_of(windows: list[Run], rest: Run, log_factor: Run, floor: float) -> TotalSegment:
@@ -132,12 +154,6 @@ class LawOfAnyTotal:
     def totals(self) -> tuple[int, int]:
         """The first and the last total."""
         return self.segments[0].low, self.segments[-1].high
-
-    @property
-    def work(self) -> int:
-        """How many numbers the marginals of all categories are computed from."""
-        cells = self.totals[1] - self.totals[0] + 1
-        return cells * (len(self.windows) + 1) + 8 * sum(high - low + 1 for low, high in self.windows)
 
     @cached_property
     def log_sizes(self) -> Floats:

@@ -1,20 +1,19 @@
 """A law of counts given by all its points: of any mechanism, of several releases together, or of some of the categories."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import nan
 
 import numpy as np
 from scipy.special import logsumexp
 
 from discreet.arrays import Counts, Floats
-from discreet.inference.category_contrasts import PairWeights, check_pairs
-from discreet.inference.covariances import listed_covariance
-from discreet.inference.fixed_total_mixtures import probability_law
-from discreet.inference.runs import Run, inverse
-from discreet.inference.size_posterior import SizePosterior
-from discreet.model.beta_mixtures import BetaMixture
-from discreet.model.beta_rows import BetaRows, Block
+from discreet.counts.covariances import listed_covariance
+from discreet.counts.pairs import PairWeights, check_pairs
+from discreet.counts.runs import Run, inverse
+from discreet.counts.size_posterior import SizePosterior
+from discreet.model.beta_rows import Block
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +24,14 @@ class ListedCounts:
     probability: Floats
     omitted: float = 0.0
     """Upper bound on the probability that is left out."""
+    log_evidence: float = nan
+    """The logarithm of the sum of all weights, if it is known."""
 
     @classmethod
     def of_logs(cls, points: Counts, log_weight: Floats, omitted: float = 0.0) -> "ListedCounts":
         """The law with these logarithms of weights, known up to a constant."""
-        return cls(points, np.exp(log_weight - logsumexp(log_weight)), omitted)
+        whole = float(logsumexp(log_weight))
+        return cls(points, np.exp(log_weight - whole), omitted, whole)
 
     @classmethod
     def known(cls, counts: Sequence[int]) -> "ListedCounts":
@@ -46,7 +48,7 @@ class ListedCounts:
         return np.asarray(self.points.sum(axis=1))
 
     @cached_property
-    def _fixed(self) -> int | None:
+    def total(self) -> int | None:
         """The total, if all points have the same."""
         low, high = int(self._totals.min()), int(self._totals.max())
         return low if low == high else None
@@ -55,18 +57,16 @@ class ListedCounts:
         """Probabilities of one category's count."""
         return _law(self.points[:, category], self.probability)
 
-    def probability_law(self, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
-        """The distribution of one category's probability: Beta(a + x, b + n - x) over counts x and totals n."""
-        if self._fixed is not None:
-            return probability_law(self.marginal(category), self._fixed, a, b, label, self.omitted)
+    def with_total(self, category: int) -> Block:
+        """The joint law of one category's count and the total."""
         totals, low, weights = _table(self._totals, self.points[:, category], self.probability)
-        return BetaRows([Block(low, totals, weights)], a, b, label, self.omitted)
+        return Block(low, totals, weights)
 
     def part(self, chosen: Sequence[int]) -> "ListedCounts":
         """The law of some of the counts."""
         rows, where = np.unique(self.points[:, list(chosen)], axis=0, return_inverse=True)
         probability = np.asarray(np.bincount(where.ravel(), weights=self.probability), dtype=np.float64)
-        return ListedCounts(rows, probability, self.omitted)
+        return ListedCounts(rows, probability, self.omitted, self.log_evidence)
 
     def covariance(self, a: Floats) -> Floats:
         """The covariances of the probabilities under Dir(a)."""

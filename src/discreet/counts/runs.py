@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -57,12 +58,35 @@ def above_floor(run: Run, floor: float) -> tuple[Run, float]:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """The law of the total of independent counts, and of the two halves of them it was added up from."""
+    """The law of the total of independent counts, and of the two halves of them it is added up from when it is first asked for."""
 
-    run: Run
-    dropped: float
-    """What all trimmed ends held."""
+    floor: float
+    """What is dropped at the ends, relative to the largest probability."""
+    law: Run | None = None
+    """The law of a single count."""
     halves: "tuple[Sum, Sum] | None" = None
+
+    @cached_property
+    def _added(self) -> tuple[Run, float]:
+        if self.halves is None:
+            assert self.law is not None  # noqa: S101
+            return self.law, 0.0
+        return above_floor(added(self.halves[0].run, self.halves[1].run), self.floor)
+
+    @property
+    def run(self) -> Run:
+        """The law of the total."""
+        return self._added[0]
+
+    @property
+    def dropped(self) -> float:
+        """What all trimmed ends held."""
+        return self._added[1] + self.dropped_below
+
+    @property
+    def dropped_below(self) -> float:
+        """What the trimmed ends of the halves held."""
+        return sum(half.dropped for half in self.halves or ())
 
     def others(self, outside: Run, floor: float) -> Iterator[tuple[Run, float]]:
         """For each count, the law of the total of all others, given that of those outside of this sum; and what was dropped."""
@@ -100,11 +124,9 @@ class Sum:
 def sum_of(laws: Sequence[Run], floor: float) -> Sum:
     """The law of the total of independent counts, without ends that are below `floor`."""
     if len(laws) == 1:
-        return Sum(laws[0], 0.0)
+        return Sum(floor, laws[0])
     half = len(laws) // 2
-    left, right = sum_of(laws[:half], floor), sum_of(laws[half:], floor)
-    run, dropped = above_floor(added(left.run, right.run), floor)
-    return Sum(run, dropped + left.dropped + right.dropped, (left, right))
+    return Sum(floor, None, (sum_of(laws[:half], floor), sum_of(laws[half:], floor)))
 
 
 class RunningSum:

@@ -1,0 +1,60 @@
+"""What every law of true counts answers, however it is computed: the protocol of the engines."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from discreet.arrays import Counts, Floats
+from discreet.counts.pairs import PairWeights
+from discreet.counts.runs import Run
+from discreet.counts.size_posterior import SizePosterior
+
+
+class CountLaw(Protocol):
+    """The posterior law of the parts of a count and of the count itself."""
+
+    @property
+    def total(self) -> int | None:
+        """The total of the parts, if it is known."""
+        ...
+
+    @property
+    def omitted(self) -> float:
+        """Upper bound on the probability that is left out."""
+        ...
+
+    @property
+    def work(self) -> int:
+        """How many numbers the marginals of all parts are computed from."""
+        ...
+
+    @property
+    def size(self) -> SizePosterior:
+        """The law of the total."""
+        ...
+
+    @property
+    def log_evidence(self) -> float:
+        """The logarithm of the sum of all weights: of the probability of what was observed, where all factors are probabilities."""
+        ...
+
+    def marginal(self, part: int) -> Run:
+        """Probabilities of the counts of one part."""
+        ...
+
+    def pairs(self, first: int, second: int) -> list[PairWeights]:
+        """The joint law of two parts and of the rest."""
+        ...
+
+    def part(self, chosen: Sequence[int]) -> "CountLaw":
+        """The law of some of the parts, whatever the others are."""
+        ...
+
+    def covariance(self, a: Floats) -> Floats:
+        """The covariances of the shares, which are Dir(a + counts) given the counts. The diagonal may be left 0."""
+        ...
+
+    def sample(self, size: int, rng: np.random.Generator) -> Counts:
+        """Draws of the counts, one a row."""
+        ...
