@@ -120,7 +120,7 @@ def clamped(noise: TailedNoise, z: int, low: int, high: int, curvature: float = 
 
 @dataclass(frozen=True)
 class DiscreteGaussian:
-    """Noise with P(d) proportional to e^{-d²/2σ²} on the whole numbers; its tails are tabled out to 40σ, and follow Mills' ratio there."""
+    """Noise with P(d) proportional to e^{-d²/2σ²} on the whole numbers; its tails are tabled out to 40σ, and nearly geometric beyond."""
 
     sigma: float
 
@@ -133,9 +133,9 @@ class DiscreteGaussian:
     def _tails(self) -> Floats:
         """ln P(noise >= t) for t from -last to last."""
         last = self._last
-        log_p = -0.5 * (np.arange(-last, last + 1.0) / self.sigma) ** 2
+        log_p = -0.5 * (np.arange(-last, last + np.ceil(self.sigma) + 8.0) / self.sigma) ** 2  # beyond is e^-40 of the last
         tails = np.logaddexp.accumulate(log_p[::-1])[::-1]
-        return np.asarray(tails - tails[0])
+        return np.asarray(tails[: 2 * last + 1] - tails[0])
 
     @property
     def _last(self) -> int:
@@ -155,7 +155,8 @@ class DiscreteGaussian:
         last, whole = self._last, np.ceil(t)
         near = self._tails[np.clip(whole + last, 0, 2 * last).astype(np.int64)]
         far = np.maximum(whole, float(last))
-        return np.asarray(near - 0.5 * (far - last) * (far + last) / self.sigma**2 - np.log(far / last))
+        steep = [np.log(-np.expm1(-(at + 0.5) / self.sigma**2)) for at in (far, float(last))]
+        return np.asarray(near - 0.5 * (far - last) * (far + last) / self.sigma**2 - (steep[0] - steep[1]))
 
     def log_at_most(self, t: Floats) -> Floats:
         """ln P(noise <= t): the noise is symmetric."""
