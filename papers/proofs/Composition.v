@@ -16,34 +16,34 @@ Theorem post_processing {X A B} (adj : relation X) (eps delta : R) (M : X -> law
 Proof. intros h x y n E. rewrite !Pr_image. apply h, n. Qed.
 
 (*| compose_private
-The losses of two releases add up, also if the second mechanism is chosen in view of the first outcome. If $M$ is $\varepsilon_1$-private and every $N_a$ is $\varepsilon_2$-private, then the pair $(a, b)$ with $a \sim M(x)$, $b \sim N_a(x)$ is $(\varepsilon_1 + \varepsilon_2)$-private.
+The losses of two releases add up, also if the second mechanism is chosen in view of the first outcome. If $M$ is $(\varepsilon_1, \delta_1)$-private and every $N_a$ is $(\varepsilon_2, \delta_2)$-private, then the pair $(a, b)$ with $a \sim M(x)$, $b \sim N_a(x)$ is $(\varepsilon_1 + \varepsilon_2, \delta_1 + \delta_2)$-private.
 papers: used throughout
 python: Ledger
 by hand: nothing.
 test: test_composition_world
 |*)
-Theorem compose_private {X A B} (adj : relation X) (eps1 eps2 : R) (M : X -> law A) (N : A -> X -> law B) :
-  private adj eps1 M -> (forall a, private adj eps2 (N a)) ->
-  private adj (eps1 + eps2) (fun x => pair_law (M x) (fun a => N a x)).
+Theorem compose_private {X A B} (adj : relation X) (eps1 delta1 eps2 delta2 : R) (M : X -> law A) (N : A -> X -> law B) :
+  approximately_private adj eps1 delta1 M -> (forall a, approximately_private adj eps2 delta2 (N a)) ->
+  approximately_private adj (eps1 + eps2) (delta1 + delta2) (fun x => pair_law (M x) (fun a => N a x)).
 Proof.
-  intros hM hN. apply private_pointwise. intros x y n [a b]. simpl. rewrite exp_plus.
-  assert (M x a <= exp eps1 * M y a) as m by (revert a; apply private_pointwise with (adj := adj); auto).
-  assert (N a x b <= exp eps2 * N a y b) as q by (revert b; apply (proj1 (private_pointwise adj eps2 (N a)) (hN a) x y n)).
-  replace (exp eps1 * exp eps2 * (M y a * N a y b)) with (exp eps1 * M y a * (exp eps2 * N a y b)) by ring.
-  apply Rmult_le_compat; try apply mass_nonneg; auto.
+  intros hM hN x y n. rewrite exp_plus. apply pair_ratio; try (left; apply exp_pos); [|exact (hM x y n)|intros a; exact (hN a x y n)].
+  apply (by_cases (exists a : A, True)); [intros [a _]; apply (delta_nonneg adj eps2 delta2 (N a) x y (hN a) n)|intros none].
+  (* a law has an outcome *)
+  exfalso. pose proof (sum_over_least _ _ _ 0 (mass_total (M x))) as z. cut (1 <= 0); [lra|]. apply z.
+  intros [|a l] _ _; simpl; [lra|]. exfalso. apply none. exists a. exact I.
 Qed.
 
-(* Someone who asks again and again: after every outcome the next mechanism and its eps are chosen, or there is an end. *)
+(* Someone who asks again and again: after every outcome the next mechanism, its eps and its delta are chosen, or there is an end. *)
 Inductive analyst (X O : Type) :=
   | Stop : analyst X O
-  | Ask : R -> (X -> law O) -> (O -> analyst X O) -> analyst X O.
+  | Ask : R -> R -> (X -> law O) -> (O -> analyst X O) -> analyst X O.
 Arguments Stop {X O}. Arguments Ask {X O}.
 
-(* What they ask stays within a budget: every mechanism is as private as it says, and no sum of eps along the way exceeds it. *)
-Fixpoint within {X O} (adj : relation X) (budget : R) (t : analyst X O) : Prop :=
+(* What they ask stays within a budget: every mechanism is as private as it says, and no sum of eps, or of delta, along the way exceeds it. *)
+Fixpoint within {X O} (adj : relation X) (budget rest : R) (t : analyst X O) : Prop :=
   match t with
-  | Stop => 0 <= budget
-  | Ask eps M next => private adj eps M /\ forall o, within adj (budget - eps) (next o)
+  | Stop => 0 <= budget /\ 0 <= rest
+  | Ask eps delta M next => approximately_private adj eps delta M /\ forall o, within adj (budget - eps) (rest - delta) (next o)
   end.
 
 (* The law of all that they see. *)
@@ -59,73 +59,94 @@ Qed.
 Definition first_then {O} (p : law O) (q : O -> law (list O)) (l : list O) : R := match l with [] => 0 | o :: l' => p o * q o l' end.
 Lemma first_then_nonneg {O} (p : law O) q : nonneg (first_then p q).
 Proof. intros [|o l]; simpl; [lra|apply Rmult_le_pos; apply mass_nonneg]. Qed.
+Lemma first_then_sum {O} (p : law O) q (E : list O -> Prop) :
+  sums (fun l => first_then p q l * indicator E l) (Pr (pair_law p q) (fun ol => E (fst ol :: snd ol))).
+Proof.
+  apply (sum_over_support (fun l => l <> [])).
+  - intros l. apply Rmult_le_pos; [apply first_then_nonneg|apply indicator_nonneg].
+  - intros [|] h; simpl; [ring|exfalso; apply h; discriminate].
+  - apply (sum_over_bijection (fun ol : O * list O => fst ol :: snd ol) everything _ _ _ _) with (5 := Pr_indicator (pair_law p q) _); [discriminate| | |reflexivity].
+    + intros [a l] [b l'] _ _ e. simpl in e. congruence.
+    + intros [|o l] h; [congruence|]. exists (o, l). split; [exact I|reflexivity].
+Qed.
 Lemma first_then_total {O} (p : law O) q : sums (first_then p q) 1.
 Proof.
-  apply (sum_over_support (fun l => l <> [])); [apply first_then_nonneg|intros [|] h; simpl; [reflexivity|exfalso; apply h; discriminate]|].
-  apply (sum_over_bijection (fun ol : O * list O => fst ol :: snd ol) everything _ (pair_law p q)); [discriminate| | | |apply mass_total].
-  - intros [a l] [b l'] _ _ e. simpl in e. congruence.
-  - intros [|o l] h; [congruence|]. exists (o, l). split; [exact I|reflexivity].
-  - reflexivity.
+  rewrite <- (Pr_everything (pair_law p q)). apply (sum_over_ext everything everything) with (3 := first_then_sum p q everything); [tauto|].
+  intros l _. unfold indicator. destruct (decide (everything l)) as [|n]; [ring|exfalso; apply n; exact I].
 Qed.
 
 Fixpoint seen {X O} (t : analyst X O) (x : X) : law (list O) :=
   match t with
   | Stop => Law no_outcome no_outcome_nonneg no_outcome_total
-  | Ask eps M next =>
+  | Ask eps delta M next =>
       let later o := seen (next o) x in Law (first_then (M x) later) (first_then_nonneg _ _) (first_then_total _ _)
   end.
 
-Lemma within_private {X O} (adj : relation X) (budget : R) (t : analyst X O) : within adj budget t -> private adj budget (seen t).
+Lemma Pr_first_then {O} (p : law O) q (E : list O -> Prop) :
+  Pr (Law (first_then p q) (first_then_nonneg _ _) (first_then_total _ _)) E = Pr (pair_law p q) (fun ol => E (fst ol :: snd ol)).
+Proof. apply (sum_over_unique _ _ _ _ (Pr_indicator (Law (first_then p q) _ _) E)), first_then_sum. Qed.
+
+Lemma within_private {X O} (adj : relation X) (budget rest : R) (t : analyst X O) :
+  within adj budget rest t -> approximately_private adj budget rest (seen t).
 Proof.
-  revert budget. induction t as [|eps M next IH]; intros budget w.
-  - simpl in w. intros x y n E. rewrite <- (Rmult_1_l (Pr _ E)) at 1. apply Rmult_le_compat_r; [apply Pr_nonneg|].
-    rewrite <- exp_0. apply exp_le, w.
-  - destruct w as [p w]. apply private_pointwise. intros x y n [|o l]; simpl; [lra|].
-    replace budget with (eps + (budget - eps)) by ring. rewrite exp_plus.
-    pose proof (proj1 (private_pointwise adj eps M) p x y n o) as a.
-    pose proof (proj1 (private_pointwise adj _ _) (IH o _ (w o)) x y n l) as b.
-    replace (exp eps * exp (budget - eps) * (M y o * seen (next o) y l)) with (exp eps * M y o * (exp (budget - eps) * seen (next o) y l)) by ring.
-    apply Rmult_le_compat; try apply mass_nonneg; auto.
+  revert budget rest. induction t as [|eps delta M next IH]; intros budget rest w x y n E.
+  - destruct w as [b r]. cbn [seen]. set (p := Pr _ E). assert (0 <= p) by apply Pr_nonneg. apply exp_le in b. rewrite exp_0 in b.
+    assert (1 * p <= exp budget * p) by (apply Rmult_le_compat_r; assumption). lra.
+  - destruct w as [h w]. cbn [seen]. rewrite !Pr_first_then.
+    pose proof (compose_private adj eps delta (budget - eps) (rest - delta) M (fun o => seen (next o)) h (fun o => IH o _ _ (w o)) x y n
+      (fun ol => E (fst ol :: snd ol))) as c.
+    replace (eps + (budget - eps)) with budget in c by ring. replace (delta + (rest - delta)) with rest in c by ring. exact c.
 Qed.
 
-(* Someone who asks a ledger: every request has a mechanism and its eps, a fraction, and goes on after an outcome or after a refusal. *)
+(* Someone who asks a ledger: every request has a mechanism, its eps and its delta, fractions, and goes on after an outcome or a refusal. *)
 Inductive asker (X O : Type) :=
   | Done : asker X O
-  | Request : Q -> (X -> law O) -> (O -> asker X O) -> asker X O -> asker X O.
+  | Request : Q -> Q -> (X -> law O) -> (O -> asker X O) -> asker X O -> asker X O.
 Arguments Done {X O}. Arguments Request {X O}.
 
 Fixpoint honest {X O} (adj : relation X) (a : asker X O) : Prop :=
-  match a with Done => True | Request eps M answered refused => private adj (Q2R eps) M /\ (forall o, honest adj (answered o)) /\ honest adj refused end.
+  match a with
+  | Done => True
+  | Request eps delta M answered refused =>
+      approximately_private adj (Q2R eps) (Q2R delta) M /\ (forall o, honest adj (answered o)) /\ honest adj refused
+  end.
 
-(* The ledger answers a request if its eps is at most what is left of the budget, and refuses it otherwise. *)
-Fixpoint served {X O} (budget : Q) (a : asker X O) : analyst X O :=
+(* The ledger answers a request if its eps and its delta are at most what is left of the budget, and refuses it otherwise. *)
+Definition affords (budget rest eps delta : Q) : bool := (Qle_bool eps budget && Qle_bool delta rest)%bool.
+Fixpoint served {X O} (budget rest : Q) (a : asker X O) : analyst X O :=
   match a with
   | Done => Stop
-  | Request eps M answered refused =>
-      if Qle_bool eps budget then Ask (Q2R eps) M (fun o => served (budget - eps)%Q (answered o)) else served budget refused
+  | Request eps delta M answered refused =>
+      if affords budget rest eps delta
+      then Ask (Q2R eps) (Q2R delta) M (fun o => served (budget - eps)%Q (rest - delta)%Q (answered o))
+      else served budget rest refused
   end.
 
 (* The same rule for requests that are known beforehand. *)
-Fixpoint admissions (budget : Q) (asked : list Q) : list bool :=
+Fixpoint admissions (budget rest : Q) (asked : list (Q * Q)) : list bool :=
   match asked with
   | [] => []
-  | eps :: later => if Qle_bool eps budget then true :: admissions (Qred (budget - eps)) later else false :: admissions budget later
+  | (eps, delta) :: later =>
+      if affords budget rest eps delta
+      then true :: admissions (Qred (budget - eps)) (Qred (rest - delta)) later
+      else false :: admissions budget rest later
   end.
 
 (*| ledger_private
-A budget holds whoever asks, and however they choose. Someone chooses every mechanism, its $\varepsilon_t$, and when to stop, in view of all outcomes and refusals before. The ledger answers a request if $\varepsilon_t$ is at most what is left of the budget $B$, and refuses it otherwise. If every mechanism is as private as its request says, then all that they see is $B$-private.
+A budget holds whoever asks, and however they choose. Someone chooses every mechanism, its $\varepsilon_t$ and $\delta_t$, and when to stop, in view of all outcomes and refusals before. The ledger answers a request if $\varepsilon_t$ and $\delta_t$ are at most what is left of the budget's $\varepsilon$ and $\delta$, and refuses it otherwise. If every mechanism is as private as its request says, then all that they see is $(\varepsilon, \delta)$-private.
 papers: beyond them
 python: Ledger
-by hand: that a ledger commits a charge before the draw, and draws nothing that it did not admit (tested, [ledger](../howto/ledger.md)).
+by hand: that a ledger commits a charge before the draw, and draws nothing that it did not admit (tested, [ledger](../howto/ledger.md)); a dataset that is kept by a filter ([ledger proofs](ledger.md)).
 test: test_composition_world
 |*)
-Theorem ledger_private {X O} (adj : relation X) (budget : Q) (a : asker X O) :
-  (0 <= budget)%Q -> honest adj a -> private adj (Q2R budget) (seen (served budget a)).
+Theorem ledger_private {X O} (adj : relation X) (epsilon delta : Q) (a : asker X O) :
+  (0 <= epsilon)%Q -> (0 <= delta)%Q -> honest adj a -> approximately_private adj (Q2R epsilon) (Q2R delta) (seen (served epsilon delta a)).
 Proof.
-  intros b0 h. apply within_private. revert budget b0 h. induction a as [|eps M answered IH refused IHr]; intros budget b0 h; simpl.
-  - replace 0 with (Q2R 0) by (unfold Q2R; simpl; ring). apply Qle_Rle, b0.
-  - destruct h as [p [ha hr]]. destruct (Qle_bool eps budget) eqn:e; [|apply IHr; assumption]. apply Qle_bool_iff in e. split; [exact p|].
-    intros o. rewrite <- Q2R_minus. apply IH; [|apply ha]. apply Qle_minus_iff in e. exact e.
+  intros e0 d0 h. apply within_private. revert epsilon delta e0 d0 h. induction a as [|eps d M answered IH refused IHr]; intros epsilon delta e0 d0 h; simpl.
+  - replace 0 with (Q2R 0) by (unfold Q2R; simpl; ring). split; apply Qle_Rle; assumption.
+  - destruct h as [p [ha hr]]. unfold affords. destruct (Qle_bool eps epsilon) eqn:e; [|apply IHr; assumption].
+    destruct (Qle_bool d delta) eqn:f; [|apply IHr; assumption]. apply Qle_bool_iff, Qle_minus_iff in e, f. split; [exact p|].
+    intros o. rewrite <- !Q2R_minus. apply IH; [exact e|exact f|apply ha].
 Qed.
 
 (* Datasets that are t steps apart. *)

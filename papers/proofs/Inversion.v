@@ -116,7 +116,7 @@ Qed.
 Certified inversion draws the stated law. For words of any length and any number of further bits at a time, let $c_j = P(X < j)$ and let integers enclose every $c_j 2^b$, to within a constant number of units, for the $b$ bits that are known. A procedure that returns $j$ only if all numbers that begin with the known bits lie in $[c_j, c_{j+1})$, and returns something once the enclosures tell, returns $j$ with a probability that is never above $c_{j+1} - c_j$ and tends to it. The support may be infinite.
 papers: beyond them
 python: discreet.sampling.inversion.Inversion
-by hand: that python-flint's balls enclose what they are computed from; that the operating system's bits are uniform.
+by hand: that `Inversion.settle` is such a procedure (hypotheses `sound` and `live`, [exactness](exactness.md)); that python-flint's balls enclose what they are computed from; that the operating system's bits are uniform.
 test: test_inversion_world
 |*)
 Theorem inversion_draws (j : nat) : (forall t, share t j <= c (S j) - c j) /\ Un_cv (fun t => share t j) (c (S j) - c j).

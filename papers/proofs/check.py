@@ -27,7 +27,8 @@ AXIOMS = {
 """What Coq's own real numbers are made with, and what each says. A theorem may rest on nothing else."""
 
 FORBIDDEN = re.compile(
-    r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjectures?|bypass_check|type_in_type|Declare\s+ML|Unset\s+(Guard|Positivity|Universe)\s+Checking)\b"
+    r"\b(Admitted|admit|Admit\s+Obligations|give_up|Axioms?|Parameters?|Conjectures?|bypass_check|type_in_type|Declare\s+ML|"
+    r"Unset\s+(Guard|Positivity|Universe)\s+Checking)\b"
 )
 """Words that leave something unproved."""
 
@@ -76,9 +77,10 @@ def without_comments(text: str) -> str:
 
 def check_words(path: Path) -> None:
     """Refuse a file with a word that leaves something unproved."""
-    for number, line in enumerate(without_comments(path.read_text()).split("\n"), 1):
-        if found := FORBIDDEN.search(line):
-            raise RefusedError(f"{path.name}, line {number}: {found[0]} is not allowed; prove it, or state it as a hypothesis")
+    text = without_comments(path.read_text())
+    if found := FORBIDDEN.search(text):
+        number, words = text.count("\n", 0, found.start()) + 1, " ".join(found[0].split())
+        raise RefusedError(f"{path.name}, line {number}: {words} is not allowed; prove it, or state it as a hypothesis")
 
 
 def theorems(path: Path) -> list[Theorem]:
@@ -108,7 +110,7 @@ def _declarations(before: str) -> list[str]:
             declared.append([])
         elif kind == "End" and declared:
             declared.pop()
-        elif declared and rest and kind in ("Variable", "Variables", "Hypothesis", "Context"):
+        elif declared and rest and kind in ("Variable", "Variables", "Hypothesis", "Hypotheses", "Context"):
             declared[-1].append(f"{sentence.strip()}.")
     return [line for section in declared for line in section]
 
@@ -141,20 +143,30 @@ def computed(script: str, build: Path) -> str:
 
 def audit(found: list[Theorem], build: Path) -> None:
     """Ask Coq for the arguments and the axioms of every theorem; an axiom that is not of the classical reals is refused."""
-    script = "".join(f"About {theorem.name}.\nPrint Assumptions {theorem.name}.\n" for theorem in found)
-    answers = re.split(r"^Expands to: Constant Discreet\.(\w+)\.(\w+)$", computed(script, build), flags=re.MULTILINE)
-    for theorem, before, file, name, after in zip(found, answers[0::3], answers[1::3], answers[2::3], answers[3::3], strict=False):
-        if (f"{file}.v", name) != (theorem.file, theorem.name):
-            raise RefusedError(f"{theorem.file}: {theorem.name} is not what Coq calls so; give it a name of its own")
-        theorem.arguments = set(re.findall(r"[\w']+", before.rpartition("\nArguments ")[2])) - {theorem.name}
-        rests = re.split(r"^\w+ :$", after.partition("Axioms:")[2], maxsplit=1, flags=re.MULTILINE)[0]
-        theorem.axioms = sorted(re.findall(r"^([\w.']+)(?= ?:|$)", rests, re.MULTILINE))
-        if "Closed under the global context" not in after and not theorem.axioms:
-            raise RefusedError(f"{theorem.file}: what {theorem.name} rests on cannot be read from Coq's answer")
-        if beyond := [axiom for axiom in theorem.axioms if axiom not in AXIOMS]:
-            raise RefusedError(f"{theorem.file}: {theorem.name} rests on {beyond[0]}, which is no axiom of the classical reals")
-    if len(answers) != 3 * len(found) + 1:
+    script = "".join(f"About {theorem.name}.\nPrint Assumptions {theorem.name}.\nCheck I.\n" for theorem in found)
+    answers = re.split(r"^I\n +: True\n", computed(script, build), flags=re.MULTILINE)
+    if len(answers) != len(found) + 1:
         raise RefusedError("Coq did not answer for every theorem")
+    for theorem, answer in zip(found, answers, strict=False):
+        read_answer(theorem, answer)
+
+
+def read_answer(theorem: Theorem, answer: str) -> None:
+    """Fill in what Coq answered about a theorem, and refuse a statement that the page would not show whole, or an axiom of another kind."""
+    about, known, rests = answer.partition(f"\nExpands to: Constant Discreet.{theorem.file.removesuffix('.v')}.{theorem.name}\n")
+    if not known:
+        raise RefusedError(f"{theorem.file}: {theorem.name} is not what Coq calls so; give it a name of its own")
+    named = re.sub(r"%\w+", "", about.rpartition("\nArguments ")[2].partition(f"\n{theorem.name} is ")[0])
+    theorem.arguments = set(re.findall(r"[\w']+", named)) - {theorem.name, "_"}
+    lines = [*theorem.hypotheses, theorem.statement]
+    if hidden := theorem.arguments - set(re.findall(r"[\w']+", " ".join([*lines, *definitions("\n".join(lines))]))):
+        raise RefusedError(f"{theorem.file}: {theorem.name} has the hypothesis {min(hidden)}, which the page would not show")
+    # A line that does not begin with a blank names an axiom, or says what is assumed of a definition.
+    theorem.axioms = sorted(re.findall(r"^([\w.']+)", rests.partition("Axioms:\n")[2], re.MULTILINE))
+    if rests.strip() != "Closed under the global context" and not theorem.axioms:
+        raise RefusedError(f"{theorem.file}: what {theorem.name} rests on cannot be read from Coq's answer")
+    if beyond := [axiom for axiom in theorem.axioms if axiom not in AXIOMS]:
+        raise RefusedError(f"{theorem.file}: {theorem.name} rests on {beyond[0]}, which is no axiom of the classical reals")
 
 
 INTRODUCTION = """# Proofs that a machine checks

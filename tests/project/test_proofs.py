@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import exp, inf, log
 from pathlib import Path
+from pkgutil import resolve_name
 from types import ModuleType
 
 import numpy as np
@@ -70,7 +71,8 @@ WORDS = {
     "Parameter": "Parameter gap : False.\n",
     "Conjecture": "Conjecture gap : False.\n",
     "give_up": "Lemma gap : False.\nProof. give_up. Qed.\n",
-    "Unset Guard Checking": "Unset Guard Checking.\nFixpoint gap (n : nat) : False := gap n.\n",
+    "Unset Guard Checking": "Unset\nGuard Checking.\nFixpoint gap (n : nat) : False := gap n.\n",
+    "Admit Obligations": "Program Definition gap : False := _.\nAdmit Obligations.\n",
 }
 
 
@@ -79,6 +81,30 @@ def test_a_word_that_leaves_something_out_is_refused(word: str, tmp_path: Path) 
     folder = project(tmp_path / "planted", WORDS[word] + SMALL)
     with pytest.raises(check.RefusedError, match=rf"Small\.v, line \d: {word}"):
         check.check(folder, tmp_path / "build")
+
+
+def small() -> object:
+    (theorem,) = check.theorems(_Text("Small.v", SMALL))
+    return theorem
+
+
+REALS = "ClassicalDedekindReals.sig_not_dec : forall P : Prop, {~ ~ P} + {~ P}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rests", "refused"),
+    [
+        ("", f"Axioms:\ngap is assumed to be guarded.\n{REALS}", "small rests on gap"),
+        ("", f"Axioms:\n{REALS}gap : False\n", "small rests on gap"),
+        ("", "Axioms:\n", "cannot be read"),
+        ("Arguments small n%nat_scope\n  hidden\n", f"Axioms:\n{REALS}", r"small has the hypothesis hidden"),
+    ],
+)
+def test_an_answer_of_coq_with_a_gap_in_it_is_refused(arguments: str, rests: str, refused: str) -> None:
+    about = f"small : 1 + 1 = 2\n\n{arguments}small is opaque\nExpands to: Constant Discreet.Small.small\n"
+    with pytest.raises(check.RefusedError, match=refused):
+        check.read_answer(small(), about + rests)
+    check.read_answer(small(), about.replace(arguments, "") + f"Axioms:\n{REALS}")
 
 
 def test_a_theorem_without_a_comment_is_refused() -> None:
@@ -100,7 +126,7 @@ def _with(path: Path, text: str) -> _Text:
     return _Text(path.name, path.read_text() + text)
 
 
-def test_the_page_has_every_theorem_and_every_named_test_exists() -> None:
+def test_the_page_has_every_theorem_and_all_that_it_names_exists() -> None:
     page = check.PAGE.read_text()
     found = [theorem for path in check.sources(PROOFS) for theorem in check.theorems(path)]
     assert len(found) >= 25
@@ -108,15 +134,21 @@ def test_the_page_has_every_theorem_and_every_named_test_exists() -> None:
         assert f"\n## {theorem.name}\n\n{theorem.words}\n" in page
         assert check.folded(theorem.statement) in page
         assert theorem.about["test"] in globals()
+        for name in theorem.about["python"].split(", "):
+            assert resolve_name(name if "." in name else f"discreet.{name}")
 
 
 COVERED: dict[str, list[Mechanism]] = {
     "fixed_total_private": [
         dc.LatticeGeometric(dc.Beta(1, 1), n=4, epsilon=1),
         dc.Remapped(dc.LatticeGeometric(dc.Beta(1, 1), n=4, epsilon=1)),
+        dc.LatticeGeometric(dc.Beta(1, 1), n=4, epsilon=1, by={"g": [1, 2]}, impossible=[(1, "success")]),
     ],
-    "cells_private": [dc.LatticeGeometric(dc.Beta(1, 1), epsilon=1), dc.LatticeGeometric(dc.Beta(1, 1), epsilon=1, by={"g": [1, 2]})],
-    "blocks_private": [dc.LatticeGeometric(dc.Beta(1, 1), n=[2, 0], epsilon=1, by={"g": [1, 2]})],
+    "cells_private": [
+        dc.LatticeGeometric(dc.Beta(1, 1), epsilon=1),
+        dc.LatticeGeometric(dc.Beta(1, 1), epsilon=1, by={"g": [1, 2]}, impossible=[(1, "success")]),
+    ],
+    "blocks_private": [dc.LatticeGeometric(dc.Beta(1, 1), n=[2, 0], epsilon=1, by={"g": [1, 2]}, impossible=[(2, "success")])],
     "laplace_private": [dc.LaplaceZhang(dc.Beta(1, 1), n=4, epsilon=1)],
     "laplace_two_private": [dc.LaplaceHistogram(dc.Beta(1, 1), n=4, epsilon=1), dc.LaplaceDimension(dc.Beta(1, 1), n=4, epsilon=1)],
     "laplace_but_last_private": [kind(dc.Dirichlet([1, 1, 1]), n=4, epsilon=1) for kind in (dc.LaplaceHistogram, dc.LaplaceDimension)],
@@ -383,19 +415,24 @@ def _weights(mechanism: Mechanism, rates: Sequence[Fraction]) -> None:
 def test_composition_world(build: Path, tmp_path: Path) -> None:
     """A ledger admits and refuses as the rule of the theorem does, also after refusals."""
     numbers = random.Random(39)  # noqa: S311 - amounts to ask for
-    asked_for = [Fraction(numbers.randrange(1, 40), 100) for _ in range(30)]
-    (answer,) = asked(build, [f"admissions (1 # 1) {listing([rational(value) for value in asked_for])}"])
-    ledger = dc.Ledger(tmp_path / "ledger.db")
-    ledger.create("survey", 1)
+    asked_for = [(Fraction(numbers.randrange(1, 40), 100), Fraction(numbers.randrange(4), 1000)) for _ in range(30)]
+    pairs = listing([f"({rational(epsilon)}, {rational(delta)})" for epsilon, delta in asked_for])
+    tight_delta, tight_epsilon = asked(build, [f"admissions (9 # 1) (1 # 100) {pairs}", f"admissions (1 # 1) (1 # 10) {pairs}"])
+    assert _admitted(dc.Ledger(tmp_path / "delta.db"), 9, "1/100", asked_for) == re.findall("true|false", tight_delta)
+    assert _admitted(dc.Ledger(tmp_path / "epsilon.db"), 1, "1/10", asked_for) == re.findall("true|false", tight_epsilon)
+    assert all({"true", "false"} == set(re.findall("true|false", answer)[8:]) for answer in (tight_delta, tight_epsilon))
+
+
+def _admitted(ledger: dc.Ledger, epsilon: int, delta: str, asked_for: Sequence[tuple[Fraction, Fraction]]) -> list[str]:
+    ledger.create("survey", epsilon, delta=delta)
     admitted = []
-    for epsilon in asked_for:
+    for amounts in asked_for:
         try:
-            ledger.spend("survey", epsilon)
+            ledger.spend("survey", *amounts)
             admitted.append("true")
         except BudgetError:
             admitted.append("false")
-    assert admitted == re.findall("true|false", answer)
-    assert {"true", "false"} == set(admitted[5:])
+    return admitted
 
 
 @pytest.mark.slow
