@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.model.datasets import Space
 
 
 class _Silent:
@@ -28,6 +29,23 @@ class _Divided(dc.HellingerGlobal):
     _loss_factor = property(lambda self: Fraction(1, 1000))
 
 
+class _Near(dc.HellingerSmooth):
+    """Its listed weights are drawn with another rate than its law has."""
+
+    def near_sensitivity(self, tables: Any, counts: Any) -> float:
+        return super().near_sensitivity(tables, counts) / 1000
+
+
+class _Less(dc.LaplaceZhang):
+    noised = property(lambda self: 0)
+
+
+class _Neighbours(dc.LatticeGeometric):
+    """Says that its promise is about other neighbours."""
+
+    space = property(lambda self: Space(self.k, None))
+
+
 class _Claimed(dc.LatticeGeometric):
     """Gives another law, and says what it promises."""
 
@@ -47,7 +65,7 @@ class _Plain(dc.LatticeGeometric):
     """Changes nothing that a promise is about."""
 
 
-@pytest.mark.parametrize("cls", [_Mixed, _Scaled, _Divided])
+@pytest.mark.parametrize("cls", [_Mixed, _Scaled, _Divided, _Near, _Less, _Neighbours])
 def test_a_law_from_anywhere_but_the_mechanism_has_no_promise(cls: Any) -> None:
     mechanism = cls(dc.Beta(1, 1), 10, 1)
     assert mechanism.guarantee.basis == "none"

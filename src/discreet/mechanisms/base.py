@@ -118,9 +118,10 @@ _SHOWN_SIZES = 60
 """Sizes of groups that a repr looks at: it shows fewer of them."""
 _RESERVED = frozenset({"remapped", "calibrated"})
 _LAW = frozenset(
-    {"raw_law", "sampler", "draw_noise", "noise", "scale", "affected", "sensitivity_ball", "rate_ball", "_loss_factor", "_scaled_epsilon"}
+    {"raw_law", "sampler", "draw_noise", "noise", "scale", "noised", "affected", "needs_total", "space", "table"}
+    | {"sensitivity_ball", "near_sensitivity", "rate_ball", "_loss_factor", "_scaled_epsilon"}
 )
-"""What a promise is about: whoever gives one of these anew says anew what is promised."""
+"""What a promise is about, the law and the neighbours: whoever gives one of these anew says anew what is promised."""
 
 
 def _law_is_newer(cls: "type[Mechanism]", promise: str) -> bool:
