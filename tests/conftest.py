@@ -1,6 +1,8 @@
 """Settings for every test: a home of its own, no windows, no wall-clock limits, the same examples in every run."""
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -31,6 +33,13 @@ def pytest_configure(config: pytest.Config) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _closed_figures() -> Iterator[None]:
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def _move_to(home: Path) -> None:

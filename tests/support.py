@@ -3,6 +3,8 @@
 import json
 import re
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ import discreet as dc
 from discreet import limits
 from discreet.mechanisms import Mechanism
 from discreet.numerics.divergences import gap
+from tests.places import ROOT
 
 Prior = dc.Dirichlet | dc.Beta
 Floats = NDArray[np.float64]
@@ -351,3 +354,11 @@ class _Planted:
     def draw(self, source: Any) -> tuple[int, ...]:
         assert self.outcome is not None
         return self.outcome
+
+
+def run_module(module: str, *words: object) -> Any:
+    """What a module of the tests prints as JSON, in a process of its own."""
+    command = [sys.executable, "-m", module, *map(str, words)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=900)  # noqa: S603
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)

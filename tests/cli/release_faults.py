@@ -24,6 +24,7 @@ import discreet as dc
 from discreet.cli import app
 from discreet.errors import BudgetError
 from discreet.ledger.ledger import Ledger
+from tests.ledger.fault_children import forked
 
 DATASET = "survey"
 EPSILON = "0.5"
@@ -34,17 +35,6 @@ LONGEST_LIFE = 4
 HEADER, ROWS = "risk\n", "low\n" * 30 + "high\n" * 20
 TABLE = np.array([[1, 2, 0, 0, 1]] * 200)
 """A row a group."""
-
-
-def forked(work: Callable[[], None]) -> int:
-    """Run work in a child that ends without cleaning up after its parent, and says nothing."""
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-        finally:
-            os._exit(0)
-    return child
 
 
 def for_ever(release: Callable[[Path], None], folder: Path, turn: int) -> None:

@@ -4,7 +4,11 @@ from pathlib import Path
 
 from typer.testing import CliRunner, Result
 
+import discreet as dc
 from discreet.cli import app
+
+CATEGORIES = ["never", "former", "current"]
+PRIOR = dc.Dirichlet.uniform(categories=CATEGORIES)
 
 
 def invoke(*words: object, given: str | bytes | None = None, columns: int = 200, environment: Path | None = None) -> Result:

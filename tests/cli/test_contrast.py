@@ -12,12 +12,11 @@ from discreet.inference.contrasts import Quantity, independent_contrast
 from discreet.present.contrasts import in_points
 from discreet.text import chance, evenly, in_percent
 from tests.cli import support
+from tests.cli.support import CATEGORIES, PRIOR
 from tests.support import lowered
 
 invoke = partial(support.invoke, columns=80)
 
-CATEGORIES = ["never", "former", "current"]
-PRIOR = dc.Dirichlet.uniform(categories=CATEGORIES)
 BY = {"region": ["north", "south"], "sex": ["f", "m"]}
 COUNTS = np.array([[120, 40, 60], [90, 70, 80], [60, 10, 0], [40, 30, 30]])
 

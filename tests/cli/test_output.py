@@ -13,12 +13,10 @@ import pytest
 
 import discreet as dc
 from discreet.ledger.ledger import Ledger
-from tests.cli.support import invoke
+from tests.cli.support import CATEGORIES, PRIOR, invoke
 from tests.support import says_interval
 
-CATEGORIES = ["never", "former", "current"]
 LABELS = ",".join(CATEGORIES)
-PRIOR = dc.Dirichlet.uniform(categories=CATEGORIES)
 CONFIGURED = ["--n", "20", "--epsilon", "1", "--prior", "1,1"]
 
 
@@ -28,13 +26,6 @@ def survey(tmp_path: Path) -> Path:
     path = tmp_path / "survey.csv"
     path.write_text("smoking\n" + "never\nformer\ncurrent\n" * 150)
     return path
-
-
-@pytest.fixture
-def book(tmp_path: Path) -> Ledger:
-    ledger = Ledger(tmp_path / "ledger.db")
-    ledger.create("survey", 2)
-    return ledger
 
 
 def words_of_release(survey: Path, *more: str | Path) -> list[str]:
@@ -282,13 +273,6 @@ def test_names_that_are_no_mechanisms(name: str, says: str, survey: Path, book: 
 
 
 # --- JSON: numbers and fields -----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def record(tmp_path: Path) -> Path:
-    path = tmp_path / "posterior.json"
-    path.write_text(dc.LatticeGeometric(PRIOR, 60, "0.5").release([30, 18, 12], unit="person").to_json())
-    return path
 
 
 def test_show_as_json(record: Path) -> None:

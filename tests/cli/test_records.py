@@ -7,19 +7,8 @@ import pytest
 
 import discreet as dc
 from discreet.sampling import SeededBits
-from tests.cli.support import invoke
+from tests.cli.support import CATEGORIES, PRIOR, invoke
 from tests.support import says_interval
-
-CATEGORIES = ["never", "former", "current"]
-PRIOR = dc.Dirichlet.uniform(categories=CATEGORIES)
-
-
-@pytest.fixture
-def record(tmp_path: Path) -> Path:
-    path = tmp_path / "posterior.json"
-    path.write_text(dc.LatticeGeometric(PRIOR, 60, "0.5").release([30, 18, 12], unit="person").to_json())
-    return path
-
 
 # --- show -------------------------------------------------------------------------------------------------------------
 

@@ -42,13 +42,6 @@ def survey(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Ledger:
-    ledger = Ledger(tmp_path / "ledger.db")
-    ledger.create("survey", 2)
-    return ledger
-
-
-@pytest.fixture
 def release(survey: Path) -> Invoke:
     """The command with what it cannot do without; later options win."""
 

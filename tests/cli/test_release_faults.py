@@ -1,33 +1,24 @@
 """Whole releases killed at random instants: every output that reached a reader has its spend, and no spend exceeds the budget."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import discreet as dc
 from discreet.ledger.ledger import Ledger
+from tests.support import run_module
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the fault tests fork processes, which this system cannot")
 
 SAMPLE, WHOLE = 8, 60
 """Kills in the normal run and in the slow one."""
-SCRIPT = Path(__file__).with_name("release_faults.py")
-
-
-def faults(mode: str, folder: Path, *numbers: int) -> Any:
-    """Run a mode of `release_faults` in a process of its own."""
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, str(SCRIPT), mode, str(folder), *map(str, numbers)], capture_output=True, text=True, check=False, timeout=900
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+faults = partial(run_module, "tests.cli.release_faults")
 
 
 @pytest.mark.parametrize("rounds", [SAMPLE, pytest.param(WHOLE, marks=pytest.mark.slow)])

@@ -1,7 +1,7 @@
 """Oracles of contrasts: probabilities of two Betas, or of two coordinates of a Dirichlet, by Gauss quadrature over θ itself.
 
 With whole-number parameters the integrands for a difference and a ratio are polynomials between kinks, which the rule integrates exactly;
-for an odds ratio they are analytic. Nothing here uses log-odds, panels or the library.
+for an odds ratio they are analytic. No oracle uses log-odds, panels or the library.
 """
 
 from collections.abc import Callable
@@ -12,6 +12,8 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 from scipy.special import betainc, betaln
+
+from discreet.inference.contrasts import Contrast
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -140,3 +142,9 @@ VALUES: dict[str, Value] = {"difference": _difference, "ratio": _ratio, "odds_ra
 
 def squared(value: Value, x: Floats, y: Floats) -> Floats:
     return np.asarray(value(x, y) ** 2)
+
+
+def worst(contrast: Contrast, oracle: Pairs | Simplex) -> float:
+    """The largest difference of distribution functions."""
+    found = [abs(float(getattr(contrast, name).cdf(t)) - oracle.cdf(name, t)) for name in QUANTITIES for t in POINTS[name]]
+    return max(*found, abs(contrast.probability - 1.0 + oracle.cdf("difference", 0.0)))

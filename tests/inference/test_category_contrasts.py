@@ -12,9 +12,8 @@ from discreet.counts.pairs import middle_part
 from discreet.counts.runs import Run
 from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate
-from tests.inference.contrast_oracles import POINTS, QUANTITIES, VALUES, Floats, Ints, Simplex, merged, squared
+from tests.inference.contrast_oracles import VALUES, Floats, Ints, Simplex, merged, squared, worst
 from tests.inference.coverage import release_of
 from tests.support import lowered
 
@@ -38,11 +37,6 @@ def _weights(a: tuple[float, ...], points: Ints, raw: tuple[int, ...], slope: fl
 def _oracle(a: tuple[float, ...], points: Ints, weight: Floats, i: int, j: int) -> Simplex:
     p, q = (np.asarray(a[c] + points[:, c], dtype=np.float64) for c in (i, j))
     return Simplex(*merged(weight, p, q, sum(a) + points.sum(axis=1) - p - q))
-
-
-def _worst(contrast: Contrast, oracle: Simplex) -> float:
-    found = [abs(float(getattr(contrast, name).cdf(t)) - oracle.cdf(name, t)) for name in QUANTITIES for t in POINTS[name]]
-    return max(*found, abs(contrast.probability - 1.0 + oracle.cdf("difference", 0.0)))
 
 
 def _public(a: tuple[float, ...], n: int, epsilon: float, raw: tuple[int, ...]) -> tuple[dc.NoiseAware, Ints, Floats]:
@@ -71,7 +65,7 @@ def test_public_sizes_against_all_counts(a: tuple[int, ...], n: int, raw: tuple[
         posterior, points, weight = _public(a, n, 0.8, raw)
     contrast = posterior.contrast(*(posterior.categories[c] for c in pair))
     assert contrast.error < 1e-10
-    assert _worst(contrast, _oracle(a, points, weight, *pair)) < 1e-11
+    assert worst(contrast, _oracle(a, points, weight, *pair)) < 1e-11
 
 
 @pytest.mark.parametrize(
@@ -83,7 +77,7 @@ def test_private_sizes_against_all_counts(
 ) -> None:
     posterior, points, weight = _private(a, most, epsilon, raw)
     contrast = posterior.contrast(*(posterior.categories[c] for c in pair))
-    assert _worst(contrast, _oracle(a, points, weight, *pair)) < 1e-11
+    assert worst(contrast, _oracle(a, points, weight, *pair)) < 1e-11
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.contrasts import Contrast, CoupledGroup, coupled_contrast, independent_contrast, size_coupling
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import Block
-from tests.inference.contrast_oracles import POINTS, QUANTITIES, VALUES, Floats, Ints, Pairs, merged, squared, two_sided
+from tests.inference.contrast_oracles import QUANTITIES, VALUES, Floats, Ints, Pairs, merged, squared, two_sided, worst
 from tests.inference.coverage import release_of
 from tests.support import lowered
 
@@ -29,12 +29,6 @@ def one_beta(a: float, b: float) -> BetaMixture:
 def of_mixtures(first: BetaMixture, second: BetaMixture) -> Pairs:
     i, j = (index.ravel() for index in np.indices((len(first.weight), len(second.weight))))
     return Pairs(first.weight[i] * second.weight[j], first.a[i], first.b[i], second.a[j], second.b[j])
-
-
-def worst(contrast: Contrast, oracle: Pairs) -> float:
-    """The largest difference of distribution functions."""
-    found = [abs(float(getattr(contrast, name).cdf(t)) - oracle.cdf(name, t)) for name in QUANTITIES for t in POINTS[name]]
-    return max(*found, abs(contrast.probability - 1.0 + oracle.cdf("difference", 0.0)))
 
 
 # --- independent groups -----------------------------------------------------------------------------------------------

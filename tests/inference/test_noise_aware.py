@@ -3,7 +3,6 @@
 Statistical tests have fixed seeds, a false-alarm rate of `FALSE_ALARM` each, and a wrong distribution that they must reject.
 """
 
-from collections.abc import Iterator
 from math import lgamma
 from typing import Any
 
@@ -32,12 +31,6 @@ Floats = NDArray[np.float64]
 PRODUCTS = [dc.LaplaceZhang, dc.LaplaceDimension, dc.LaplaceHistogram, dc.LatticeGeometric]
 EXPONENTIALS = [dc.HellingerGlobal, dc.HellingerLocal, dc.HellingerSmooth, dc.HellingerSmoothDelta]
 WORLDS = [([1, 1], 12, 0.5), ([0.3, 4], 9, 0.2), ([1, 1, 1], 8, 1.0), ([0.01, 2, 30], 7, 0.3), ([0.5, 1, 2, 0.1], 5, 0.7)]
-
-
-@pytest.fixture(autouse=True)
-def _closed_figures() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def _log_predictive(a: Floats, points: Any) -> Floats:

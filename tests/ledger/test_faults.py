@@ -1,23 +1,22 @@
 """The ledger under kills, races, full disks and read-only files: no output without its spend, no spend beyond the budget."""
 
-import json
 import os
 import pwd
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger.ledger import Ledger
+from tests.support import run_module
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the fault tests fork processes, which this system cannot")
 
@@ -27,14 +26,7 @@ SAMPLE, WHOLE = 15, 150
 RACERS = 16
 """Processes that want the last of a budget."""
 
-
-def faults(mode: str, location: str | Path, *numbers: int) -> Any:
-    """Run a mode of `ledger_faults` in a process of its own."""
-    script = Path(__file__).with_name("fault_children.py")
-    command = [sys.executable, str(script), mode, str(location), *map(str, numbers)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)  # noqa: S603
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+faults = partial(run_module, "tests.ledger.fault_children")
 
 
 @pytest.mark.parametrize("rounds", [SAMPLE, pytest.param(WHOLE, marks=pytest.mark.slow)])

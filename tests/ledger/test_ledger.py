@@ -20,14 +20,6 @@ from discreet.errors import BudgetError, DiscreetError, InvalidInputError, Ledge
 from discreet.ledger.ledger import Ledger, Loss, composed
 from discreet.record.guarantee import Guarantee
 
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    made = Ledger(tmp_path / "ledger.db")
-    made.create("survey", 1)
-    return made
-
-
 # --- exact sums -------------------------------------------------------------------------------------------------------
 
 

@@ -11,13 +11,6 @@ ALIKE = ("s", "s ", "ѕ", "s\u0301", "\u015b")
 """One letter for a reader: plain, with a blank, Cyrillic, and with an accent in two code points and in one."""
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    made = Ledger(tmp_path / "ledger.db")
-    made.create("survey", 1)
-    return made
-
-
 def test_one_name_has_one_budget(ledger: Ledger) -> None:
     ledger.create("\ufb01eld  study\u0301 ", 1)  # a ligature, two blanks, an accent of its own, a blank at the end
     assert [budget.dataset for budget in ledger.datasets()] == ["field stud\u00fd", "survey"]

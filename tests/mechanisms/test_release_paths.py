@@ -15,6 +15,7 @@ from scipy.stats import chi2, ncx2
 import discreet as dc
 from discreet.mechanisms.base import Mechanism
 from discreet.sampling import CandidateSampler, SeededBits
+from tests.sampling.support import DryBits, forbid_other_randomness
 from tests.support import mostly_slow
 
 DRAWS = 4_000
@@ -93,14 +94,7 @@ def test_a_release_uses_no_other_randomness_than_the_bit_source(name: str, monke
     mechanisms = [(FAMILIES[name](prior, sum(counts), 1), counts) for prior, counts in ((BETA, TWO), (DIRICHLET, THREE))]
     for mechanism, _ in mechanisms:
         _ = mechanism.guarantee
-
-    def forbidden(*_: Any, **__: Any) -> None:
-        raise AssertionError("a release asked for randomness that is not exact")
-
-    for function in ("random", "randrange", "getrandbits", "randint", "choice", "choices", "shuffle", "gauss"):
-        monkeypatch.setattr(random, function, forbidden)
-    for function in ("default_rng", "random", "rand", "randint", "choice", "laplace", "geometric", "seed"):
-        monkeypatch.setattr(np.random, function, forbidden)
+    forbid_other_randomness(monkeypatch)
     for mechanism, counts in mechanisms:
         first = mechanism.release(counts, source=SeededBits(5), allow_nonprivate=True)
         second = mechanism.release(counts, source=SeededBits(5), allow_nonprivate=True)
@@ -109,14 +103,8 @@ def test_a_release_uses_no_other_randomness_than_the_bit_source(name: str, monke
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_source_that_runs_dry_releases_nothing(name: str) -> None:
-    class Dry:
-        secret = False
-
-        def bits(self, count: int) -> int:
-            raise dc.EntropyError(f"no {count} bits left")
-
     with pytest.raises(dc.EntropyError):
-        FAMILIES[name](BETA, 10, 1).release(TWO, source=Dry(), allow_nonprivate=True)
+        FAMILIES[name](BETA, 10, 1).release(TWO, source=DryBits(), allow_nonprivate=True)
 
 
 def test_what_is_too_large_to_draw_is_refused_before_it_is_drawn() -> None:

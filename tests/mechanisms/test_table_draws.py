@@ -1,6 +1,5 @@
 """Draws of tables: the joint law of the noise under all three promises, reports by brute force, and nothing but the source of bits."""
 
-import random
 from collections.abc import Hashable
 from functools import cache
 from itertools import product
@@ -13,7 +12,7 @@ import pytest
 import discreet as dc
 from discreet.mechanisms.lattice import LatticeGeometric
 from discreet.sampling import SeededBits
-from tests.sampling.support import FALSE_ALARM, POWER, WRONG, Law
+from tests.sampling.support import FALSE_ALARM, POWER, WRONG, DryBits, Law, forbid_other_randomness
 from tests.support import lattice
 
 BY = {"region": ["north", "south"]}
@@ -187,26 +186,13 @@ def test_a_group_without_records_is_reported_without() -> None:
 @pytest.mark.parametrize("public", PUBLIC)
 def test_a_table_is_drawn_from_the_bit_source_alone(public: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made, counts = world("2x3, one impossible", public)
-
-    def forbidden(*_: Any, **__: Any) -> None:
-        raise AssertionError("a release asked for randomness that is not exact")
-
-    for function in ("random", "randrange", "getrandbits", "randint", "choice", "choices", "shuffle", "gauss"):
-        monkeypatch.setattr(random, function, forbidden)
-    for function in ("default_rng", "random", "rand", "randint", "choice", "laplace", "geometric", "seed"):
-        monkeypatch.setattr(np.random, function, forbidden)
+    forbid_other_randomness(monkeypatch)
     assert made.release(counts, source=SeededBits(5)) == made.release(counts, source=SeededBits(5))
     assert len({made.release(counts, steady=False).raw.tobytes() for _ in range(30)}) > 1  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("public", PUBLIC)
 def test_a_source_that_runs_dry_releases_no_table(public: str) -> None:
-    class Dry:
-        secret = False
-
-        def bits(self, count: int) -> int:
-            raise dc.EntropyError(f"no {count} bits left")
-
     made, counts = world("2x2", public)
     with pytest.raises(dc.EntropyError):
-        made.release(counts, source=Dry())
+        made.release(counts, source=DryBits())

@@ -1,1 +1,1 @@
-"""Tests of pages and pictures."""
+"""Tests of pages."""

@@ -64,7 +64,7 @@ def test_two_folders_of_tests_have_one_home(tmp_path: Path) -> None:
 def test_a_test_run_leaves_the_users_home_empty(tmp_path: Path) -> None:
     """ArviZ and Matplotlib both keep files in a user's home; these tests use both, in two processes."""
     (home := tmp_path / "home").mkdir()
-    tests = ["tests/present/test_pictures.py", "tests/inference/test_noise_aware.py::test_arviz_takes_it"]
+    tests = ["tests/plotting/test_pictures.py", "tests/inference/test_noise_aware.py::test_arviz_takes_it"]
     run(home, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", *tests)
     assert list(home.iterdir()) == []
 

@@ -4,7 +4,6 @@ import copy
 import io
 import json
 import pickle
-from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -24,13 +23,6 @@ from discreet.sampling import SeededBits
 from tests.inference.coverage import make
 from tests.sampling.support import PretendedSecret
 from tests.support import lowered, planted
-
-
-@pytest.fixture(autouse=True)
-def _closed_figures() -> Iterator[None]:
-    yield
-    plt.close("all")
-
 
 LABELS: st.SearchStrategy[Any] = st.one_of(
     st.text(max_size=8),

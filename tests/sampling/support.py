@@ -1,13 +1,15 @@
 """Oracles for exact samplers: laws by brute force from the definitions, laws by trying every string of bits, and a test that can fail."""
 
+import random
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import lgamma
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import pytest
 from flint import arb
 from numpy.typing import NDArray
 from scipy.stats import chi2, ncx2
@@ -15,6 +17,7 @@ from scipy.stats import chi2, ncx2
 from discreet.errors import EntropyError
 from discreet.numerics.balls import ball
 from discreet.sampling import BitSource, SeededBits
+from discreet.sampling.attempts import CandidateSampler
 from tests.support import lattice
 
 T = TypeVar("T", bound=Hashable)
@@ -32,6 +35,15 @@ LEVELS = 16
 
 
 # --- bit sources ------------------------------------------------------------------------------------------------------
+
+
+class DryBits:
+    """Has no bits at all."""
+
+    secret = False
+
+    def bits(self, count: int) -> int:
+        raise EntropyError(f"no {count} bits left")
 
 
 class ScriptedBits:
@@ -216,3 +228,24 @@ class World:
     def law(self, factor: Fraction = Fraction(1)) -> Law:
         weight = np.exp(-float(self.rate * factor) * self.distances[self._position])
         return Law({tuple(int(c) for c in point): float(w) for point, w in zip(self.points, weight / weight.sum(), strict=True)})
+
+
+# --- draws ------------------------------------------------------------------------------------------------------------
+
+
+def draws(sampler: CandidateSampler, size: int, seed: int) -> list[tuple[int, ...]]:
+    """Independent draws of a sampler from a stream of its own."""
+    source = SeededBits(seed)
+    return [sampler.draw(source) for _ in range(size)]
+
+
+def forbid_other_randomness(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make Python's and NumPy's own generators raise: a release must ask its source of bits alone."""
+
+    def forbidden(*_: Any, **__: Any) -> None:
+        raise AssertionError("a release asked for randomness that is not exact")
+
+    for function in ("random", "randrange", "getrandbits", "randint", "choice", "choices", "shuffle", "gauss"):
+        monkeypatch.setattr(random, function, forbidden)
+    for function in ("default_rng", "random", "rand", "randint", "choice", "laplace", "geometric", "seed"):
+        monkeypatch.setattr(np.random, function, forbidden)

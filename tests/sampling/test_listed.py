@@ -22,7 +22,7 @@ from discreet.numerics.balls import ball, gap_ball, refine, working_precision
 from discreet.numerics.exponentials import DECAY_ERROR, FALL_ERROR, decay, fall, fall_of
 from discreet.numerics.gap_tables import FINE_ERROR, GapTable
 from discreet.sampling import Listed, SeededBits, Weights, coins
-from tests.sampling.support import FALSE_ALARM, POWER, WRONG, World, law_by_enumeration
+from tests.sampling.support import FALSE_ALARM, POWER, WRONG, World, draws, law_by_enumeration
 from tests.support import Floats, mostly_slow
 
 QUICK = [
@@ -40,11 +40,6 @@ SCALE = 46
 def sampler_of(world: World, rate: Fraction) -> Listed:
     weights = Weights(world.exact_prior, world.counts, lambda: ball(rate))
     return listing(world.exact_prior, sum(world.counts)).sampler(weights, float(rate))
-
-
-def draws(sampler: Listed, size: int, seed: int) -> list[tuple[int, ...]]:
-    source = SeededBits(seed)
-    return [sampler.draw(source) for _ in range(size)]
 
 
 # --- the law ----------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from discreet.sampling import many_categories as module
 from discreet.sampling.coins import ladder
 from discreet.sampling.domination import FLOOR, MOST_EXCESS, Target, certify, plan, slowest_powers
 from discreet.sampling.many_categories import Mixture, _leaves, _Table, affinities
-from tests.sampling.support import FALSE_ALARM, POWER, WRONG, Law, World
+from tests.sampling.support import FALSE_ALARM, POWER, WRONG, Law, World, draws
 from tests.support import lattice, mostly_slow, reference_hellinger
 
 ONES = ("1", "1", "1")
@@ -52,11 +52,6 @@ SLOW = [
     ]
     for epsilon, mechanism in [("0.05", "local"), ("1", "global"), ("5", "smooth"), ("20", "smooth"), ("20", "local")]
 ]
-
-
-def draws(sampler: Mixture, size: int, seed: int) -> list[tuple[int, ...]]:
-    source = SeededBits(seed)
-    return [sampler.draw(source) for _ in range(size)]
 
 
 def _sampler(world: World) -> Mixture:

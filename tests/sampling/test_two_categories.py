@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.numerics.balls import ball
-from discreet.sampling import SeededBits
 from discreet.sampling import two_categories as module
 from discreet.sampling.coins import ladder
 from discreet.sampling.two_categories import Envelope
-from tests.sampling.support import FALSE_ALARM, POWER, WRONG, Law, World
+from tests.sampling.support import FALSE_ALARM, POWER, WRONG, Law, World, draws
 from tests.support import mostly_slow, reference_hellinger
 
 QUICK = [
@@ -33,11 +32,6 @@ SLOW = [
     for counts in [(0, 30), (12, 9)]
     for epsilon, mechanism in [("0.05", "global"), ("1", "local"), ("5", "smooth"), ("20", "smooth"), ("20", "local")]
 ]
-
-
-def draws(sampler: Envelope, size: int, seed: int) -> list[tuple[int, ...]]:
-    source = SeededBits(seed)
-    return [sampler.draw(source) for _ in range(size)]
 
 
 def _check(world: World, size: int) -> bool:

@@ -1,5 +1,6 @@
 """A real `discreet explore` in a process of its own, and requests to it."""
 
+import html
 import http.client
 import os
 import re
@@ -91,3 +92,10 @@ def _end(process: subprocess.Popen[str]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
+
+
+def copied(text: str, place: str) -> str:
+    """What a copy button of this place of a page copies."""
+    found = re.search(rf'<code id="{place}">(.*?)</code>', text, re.DOTALL)
+    assert found is not None, text
+    return html.unescape(found[1])

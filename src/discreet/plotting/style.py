@@ -103,7 +103,7 @@ MECHANISMS: Mapping[str, MarkStyle] = {
     "Calibrated(HellingerSmooth)": MarkStyle("#a0395b", "*", (0, (5, 1, 1, 1)), "oo"),
     "LatticeGeometric": MarkStyle(INK, "h", "-", "||"),
 }
-"""By the name of the class; tests/present/test_house_style.py measures how far apart the colours are."""
+"""By the name of the class; tests/plotting/test_style.py measures how far apart the colours are."""
 
 SERIES: tuple[MarkStyle, ...] = (
     MarkStyle(ESTIMATE, "o", "-"),

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli import app
 from discreet.errors import LedgerError
-from tests.web.server import Server, explore
+from tests.web.server import Server, copied, explore
 
 NEW = {"dataset": "survey", "epsilon": "1", "delta": "", "unit": "record", "public": "total", "by": "", "planned": "", "request": ""}
 SECRET = "open-sesame"  # noqa: S105 - planted
@@ -63,12 +63,6 @@ def asked(server: Server, place: str, **fields: str) -> str:
 def words(text: str) -> str:
     """What a reader sees."""
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", text)).split())
-
-
-def copied(text: str, place: str) -> str:
-    found = re.search(rf'<code id="{place}">(.*?)</code>', text, re.DOTALL)
-    assert found is not None, text
-    return html.unescape(found[1])
 
 
 def wrong(text: str, name: str) -> str:

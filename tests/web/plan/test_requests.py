@@ -20,7 +20,7 @@ from discreet.present.odds import odds_factor, surest
 from discreet.progress import Progress
 from discreet.web.plan.question import FIELDS, MECHANISMS
 from discreet.web.turns import SupersededError, Turns
-from tests.web.server import Server
+from tests.web.server import Server, copied
 
 FORM = {"categories": "3", "n": "300", "public": "total", "epsilon": "0.2"}
 CASES: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
@@ -47,13 +47,6 @@ def asked(server: Server, place: str, **fields: str) -> str:
     status, text = server.post(f"/plan/{place}", **(FORM | fields))
     assert status == 200
     return text
-
-
-def shown(text: str, place: str) -> str:
-    """What a copy button of this place copies."""
-    found = re.search(rf'<code id="{place}">(.*?)</code>', text, re.DOTALL)
-    assert found is not None, text
-    return html.unescape(found[1])
 
 
 def run_command(text: str) -> dict[str, Any]:
@@ -84,14 +77,14 @@ def test_the_answer_is_the_librarys(server: Server, name: str) -> None:
         assert html.escape(found.sentence) in text
     for width in (found.plain, found.noise_alone, found.width):
         assert f"{points(width)} points</b>" in text
-    assert float(run_command(shown(text, "plan-width-command"))["width"]) == float(found.width)
-    assert run_python(shown(text, "plan-width-python"))["found"] == found
+    assert float(run_command(copied(text, "plan-width-command"))["width"]) == float(found.width)
+    assert run_python(copied(text, "plan-width-python"))["found"] == found
     assert f"factor of at most <strong>{odds_factor(float(found.epsilon) * (2 if name == 'table' else 1))}</strong>" in text
 
 
 def test_odds_and_the_computed_loss(server: Server) -> None:
     text = asked(server, "answer", mechanism="LaplaceDimension", epsilon="1")
-    made = run_python(shown(text, "plan-odds-python"))["made"]
+    made = run_python(copied(text, "plan-odds-python"))["made"]
     assert made == dc.LaplaceDimension(dc.Dirichlet.uniform(3), 300, 1)
     loss = dc.privacy_loss(made).value
     assert f"privacy loss is {loss:.4g}, less than ε = 1 allows" in text
@@ -136,7 +129,7 @@ def test_the_example_is_made_up_and_really_released(server: Server, fields: dict
     text = asked(server, "example", categories="yes,no", **fields)
     assert "Made up" in text
     assert "<figure" in text
-    names = run_python(shown(text, "plan-example-python"))
+    names = run_python(copied(text, "plan-example-python"))
     assert isinstance(names["release"], dc.Release)
     assert names["prior"].categories == ("yes", "no")
     space = names["made"].space
@@ -164,9 +157,9 @@ def test_every_mechanism_side_by_side(server: Server) -> None:
         assert row.mechanism in re.sub(r"</?wbr>", "", text)
         assert row.width is None or f"<td>{points(row.width)}</td>" in text
         assert row.loss is None or f"<td>{row.loss:.4g}</td>" in text
-    command = run_command(shown(text, "plan-compared-command"))
+    command = run_command(copied(text, "plan-compared-command"))
     assert [row["width"] for row in command["rows"]] == [row["width"] for row in found.to_dicts()]
-    assert run_python(shown(text, "plan-compared-python"))["found"].rows == found.rows
+    assert run_python(copied(text, "plan-compared-python"))["found"].rows == found.rows
 
 
 def test_mechanisms_that_cannot_say_why(server: Server) -> None:
@@ -180,12 +173,12 @@ def test_mechanisms_that_cannot_say_why(server: Server) -> None:
 @pytest.mark.slow
 def test_curves(server: Server) -> None:
     text = asked(server, "curves", n="50", mechanism="LaplaceHistogram")
-    over_epsilon = run_command(shown(text, "plan-over-epsilon-command"))["rows"]
+    over_epsilon = run_command(copied(text, "plan-over-epsilon-command"))["rows"]
     ends = dc.width_curve(dc.Dirichlet.uniform(3), 50, epsilons=["0.01", 10], mechanism="LaplaceHistogram")
     assert [over_epsilon[0], over_epsilon[-1]] == ends.to_dicts()
-    over_records = run_python(shown(text, "plan-over-records-python"))["found"]
+    over_records = run_python(copied(text, "plan-over-records-python"))["found"]
     assert (over_records.mechanism, float(over_records.epsilon)) == ("LaplaceHistogram", 0.2)
-    assert "--curve --epsilon 0.2" in shown(text, "plan-over-records-command")
+    assert "--curve --epsilon 0.2" in copied(text, "plan-over-records-command")
     for row in (*over_epsilon, *over_records.to_dicts()):
         assert f"<td>{points(row['width'])}</td>" in text
     assert text.count("<title>") == text.count("<desc>") == 2
@@ -206,8 +199,8 @@ def test_the_epsilon_that_a_goal_asks_for(server: Server, fields: dict[str, str]
     text = asked(server, "goal", categories="2", **fields)
     found = dc.plan(dc.Dirichlet.uniform(2), **arguments)
     assert f'data-epsilon="{float(found.epsilon * factor):g}"' in text
-    assert run_command(shown(text, "plan-goal-command"))["epsilon"] == float(found.epsilon)
-    assert run_python(shown(text, "plan-goal-python"))["found"] == found
+    assert run_command(copied(text, "plan-goal-command"))["epsilon"] == float(found.epsilon)
+    assert run_python(copied(text, "plan-goal-python"))["found"] == found
 
 
 def test_what_is_not_wanted_any_more_ends() -> None:
@@ -330,7 +323,7 @@ def test_hostile_labels_are_shown_and_obeyed_by_nobody(server: Server) -> None:
         assert "<script" not in text
         assert "<img" not in text
         assert "\u202e" not in text
-    names = run_python(shown(asked(server, "example", categories=labels, n="30", epsilon="1"), "plan-example-python"))
+    names = run_python(copied(asked(server, "example", categories=labels, n="30", epsilon="1"), "plan-example-python"))
     assert names["prior"].categories == tuple(labels.split("\n"))
 
 

@@ -19,11 +19,6 @@ pytestmark = MARKS
 
 
 @pytest.fixture(scope="module")
-def survey(tmp_path_factory: pytest.TempPathFactory) -> Survey:
-    return Survey(tmp_path_factory.mktemp("survey"), epsilon=100)
-
-
-@pytest.fixture(scope="module")
 def options(survey: Survey) -> tuple[str, ...]:
     return ("--ledger", survey.ledger)
 

@@ -11,11 +11,6 @@ from tests.web.release.releases import Survey, drawn, look
 from tests.web.server import Server, explore
 
 
-@pytest.fixture(scope="module")
-def survey(tmp_path_factory: pytest.TempPathFactory) -> Survey:
-    return Survey(tmp_path_factory.mktemp("survey"), epsilon=100)
-
-
 def send(server: Server, name: str, content: bytes) -> str:
     text = server.ask("POST", "/release/upload", server.headers() | {"X-Discreet-Name": name}, content)[2]
     found = re.search(r'name="upload" value="([0-9a-f]+)"', text)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
@@ -27,12 +27,6 @@ from discreet_papers.style import LABELS, LOOKS
 from tests.places import DOCS, PAGES, ROOT
 
 Matrix = NDArray[np.float64]
-
-
-@pytest.fixture(autouse=True)
-def _closed_figures() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 # --- colours ----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Pictures: what is drawn, and on which axes."""
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Literal
 
@@ -14,12 +13,6 @@ from discreet.mechanisms import Mechanism
 from discreet.plotting import plot_contrasts
 from discreet.present.pictures import picture
 from discreet.record.table_release import TableRelease
-
-
-@pytest.fixture(autouse=True)
-def _closed_figures() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def test_every_category_has_its_own_labelled_line() -> None:
