@@ -11,6 +11,8 @@ from math import floor, inf, isfinite, log10
 from typing import Any
 from unicodedata import category
 
+MASS = 0.95
+"""Probability of the intervals that are shown and planned for if no other is asked for."""
 _NOT_PRINTED = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode's categories: controls (C0 and C1), formats (direction, invisible marks), lone surrogates, separators of lines and paragraphs."""
 _JOINERS = "\u200c\u200d"

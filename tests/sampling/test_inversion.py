@@ -13,6 +13,7 @@ from discreet.errors import InternalError
 from discreet.numerics.balls import ball
 from discreet.sampling import BitSource, CountedBits, SeededBits, SystemBits, inversion, noise
 from discreet.sampling.bulk import draw_array, lattice_noise, located
+from discreet.sampling.coins import PRECISION
 from discreet.sampling.inversion import Inversion
 from discreet.sampling.noise import NoiseLaw
 from tests.sampling.support import FALSE_ALARM, POWER, WRONG, Law, StringBits, law_by_enumeration
@@ -74,10 +75,10 @@ def test_a_finite_law_ends() -> None:
 def test_enclosures_that_say_nothing_at_first_change_no_draw() -> None:
     def vague(j: int) -> arb:
         exact = geometric_boundary(Fraction(1, 2))(j)
-        return exact if ctx.prec > inversion.PRECISION else exact + arb(0, 1)
+        return exact if ctx.prec > PRECISION else exact + arb(0, 1)
 
     def nothing(j: int) -> arb:
-        return arb("nan") if ctx.prec <= inversion.PRECISION else geometric_boundary(Fraction(1, 2))(j)
+        return arb("nan") if ctx.prec <= PRECISION else geometric_boundary(Fraction(1, 2))(j)
 
     expected, _ = law_by_enumeration(lambda source: one(inversion.inversion(geometric_boundary(Fraction(1, 2)), None, 3), source), 11)
     for boundary in (vague, nothing):

@@ -18,7 +18,7 @@ from discreet.numerics.balls import ball, gap_ball
 from discreet.sampling import SeededBits
 from discreet.sampling import many_categories as module
 from discreet.sampling.coins import ladder
-from discreet.sampling.domination import FLOOR, MOST_EXCESS, Target, certify, plan, slowest_powers
+from discreet.sampling.domination import CONSTANT_DEPTH, MOST_EXCESS, Target, certify, plan, slowest_powers
 from discreet.sampling.many_categories import Mixture, _leaves, _Table, affinities
 from tests.sampling.support import FALSE_ALARM, POWER, WRONG, Law, World, draws
 from tests.support import lattice, mostly_slow, reference_hellinger
@@ -344,7 +344,7 @@ def test_no_rate_needs_more_of_the_tables_than_the_slowest_powers_say(depth: flo
     allowed = slowest_powers(depth)
     for exponent in np.linspace(-1.0, 12.0, 60):
         for nearest in (1e-12, 1e-6, 1e-2):
-            needed = sorted(plan(arb(10.0**exponent), arb(nearest), depth - FLOOR).sparse)[1:]
+            needed = sorted(plan(arb(10.0**exponent), arb(nearest), depth - CONSTANT_DEPTH).sparse)[1:]
             assert len(needed) <= len(allowed) + 1
             assert sum(power**-0.5 for power in needed) <= sum(power**-0.5 for power in allowed) + 1.0
 

@@ -10,11 +10,12 @@ from discreet import limits
 from discreet.cli.options import JsonOption, SlowOption
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.present.progress import progress_bar
-from discreet.present.record import MASS, MOST_ROWS, check_pairs, guarantee_fields
+from discreet.present.record import check_pairs, guarantee_fields
+from discreet.present.table_record import MOST_ROWS
 from discreet.present.terminal import Lines, cell, errors_in_one_line, print_json, print_lines, print_table, warnings_as_notices
 from discreet.requests.parsing import parse_mass, parse_reader_prior
 from discreet.requests.record_files import check_different, read_record
-from discreet.text import in_percent, listed
+from discreet.text import MASS, in_percent, listed
 
 if TYPE_CHECKING:
     from discreet.inference.noise_aware import NoiseAware

@@ -10,11 +10,11 @@ from discreet.cli.options import JsonOption, ReaderPriorOption, SlowOption
 from discreet.errors import InvalidInputError
 from discreet.present.contrasts import QUANTITIES, named, quantity_words, written_name
 from discreet.present.progress import progress_bar
-from discreet.present.record import MASS, check_pairs, prior_lines, promise_lines
+from discreet.present.record import check_pairs, prior_lines, promise_lines
 from discreet.present.terminal import Lines, cell, errors_in_one_line, notice, print_json, print_lines, print_table
 from discreet.requests.parsing import group_key, parse_list, parse_mass, parse_reader_prior
 from discreet.requests.record_files import check_different, read_record
-from discreet.text import chance, listed
+from discreet.text import MASS, chance, listed
 
 if TYPE_CHECKING:
     from discreet.inference.contrasts import Contrast, Quantity

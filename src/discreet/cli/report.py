@@ -8,11 +8,10 @@ import typer
 from discreet.cli.options import ReaderPriorOption
 from discreet.cli.output_files import check_place, tell_name, write_new
 from discreet.errors import InvalidInputError
-from discreet.present.record import MASS
 from discreet.present.terminal import errors_in_one_line, notice
 from discreet.requests.parsing import parse_mass, parse_reader_prior
 from discreet.requests.record_files import STANDARD_INPUT, read_record
-from discreet.text import plain
+from discreet.text import MASS, plain
 
 if TYPE_CHECKING:
     from discreet.model.dirichlet import Dirichlet

@@ -15,11 +15,11 @@ from discreet.cli.output_files import check_picture, check_place, save_picture
 from discreet.errors import InvalidInputError
 from discreet.present.contrasts import Compared
 from discreet.present.progress import progress_bar
-from discreet.present.record import MASS, check_work, print_record, prior_lines, promise_lines, record_fields
+from discreet.present.record import check_work, print_record, prior_lines, promise_lines, record_fields
 from discreet.present.terminal import errors_in_one_line, notice, print_json, print_lines, print_table
 from discreet.requests.parsing import group_key, parse_mass, parse_reader_prior
 from discreet.requests.record_files import STANDARD_INPUT, read_record
-from discreet.text import more
+from discreet.text import MASS, more
 
 if TYPE_CHECKING:
     from discreet.inference.contrasts import Contrast

@@ -18,7 +18,7 @@ from scipy.special import gammaln
 from discreet.arrays import Counts, Floats, Mask
 from discreet.errors import RefusedError
 from discreet.inference.groups.sums import fixed_totals
-from discreet.inference.rate_windows import DEPTH, NoisyCells
+from discreet.inference.rate_windows import RATE_DEPTH, NoisyCells
 from discreet.inference.true_counts import check_listable, noise_of_any_total
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.noise import CellNoise
@@ -54,7 +54,7 @@ class PublicTotals:
         cells = NoisyCells(_padded(raw, self.noisy), self.noisy, self.noise, self.totals)
         found, tilt = cells.balanced(self.totals, log_rate)
         low = found.windows.low
-        law = fixed_totals(found.windows, self.totals, 2.0 * DEPTH / found.windows.width, DEPTH)
+        law = fixed_totals(found.windows, self.totals, 2.0 * RATE_DEPTH / found.windows.width, RATE_DEPTH)
         expected = low + law.weight @ np.arange(found.windows.width, dtype=np.float64)
         tilted = found.log_mass(log_rate).sum(axis=1) - tilt * (self.totals - low.sum(axis=1)) + np.log(law.completion)
         above = np.exp(log_probability).sum(axis=1) - 1.0

@@ -19,7 +19,7 @@ from discreet.numerics.divergences import log_ratio_excess
 from discreet.numerics.gamma import log_gamma_excess
 from discreet.numerics.tilts import balancing_tilts
 
-DEPTH = 45.0
+RATE_DEPTH = 45.0
 """How far, in logarithms, a factor has fallen where its window ends."""
 _FAIRLY_CLOSE = 2.0
 """How far the mean total may be from the public one, in standard deviations: e^-2 of the largest probability is enough for a value, which
@@ -82,10 +82,10 @@ class NoisyCells:
         peak = np.where(self.noisy, np.clip(self.z, lowest, highest), lowest)
         with np.errstate(divide="ignore", invalid="ignore"):
             away = np.where(peak > 0.0, np.log(peak) - log_rate, 0.0)
-            above = DEPTH / np.maximum(away + np.where(peak >= self.z, slope, -slope), 0.0)
-            below = DEPTH / np.maximum(np.where(peak <= self.z, slope, -slope) - away, 0.0)
-        above = np.minimum(above, DEPTH / 3.0 + np.sqrt(DEPTH**2 / 9.0 + 2.0 * DEPTH * peak))
-        below = np.minimum(below, np.sqrt(2.0 * DEPTH * peak))
+            above = RATE_DEPTH / np.maximum(away + np.where(peak >= self.z, slope, -slope), 0.0)
+            below = RATE_DEPTH / np.maximum(np.where(peak <= self.z, slope, -slope) - away, 0.0)
+        above = np.minimum(above, RATE_DEPTH / 3.0 + np.sqrt(RATE_DEPTH**2 / 9.0 + 2.0 * RATE_DEPTH * peak))
+        below = np.minimum(below, np.sqrt(2.0 * RATE_DEPTH * peak))
         low = np.maximum(np.floor(peak - below) - 1.0, 0.0).astype(np.int64)
         high = np.ceil(np.where(log_rate > -np.inf, peak + above + 1.0, 0.0)).astype(np.int64)
         if self.totals is not None:

@@ -23,10 +23,9 @@ from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.numerics.sum_rules import panel_nodes, stretched_rule
 from discreet.planning.mixture_widths import interval_widths
 from discreet.planning.outcome_widths import OutcomeReader
+from discreet.text import MASS
 from discreet.validation import Number, check_records, exact, shown
 
-MASS = 0.95
-"""The probability that a published interval holds."""
 Method = Literal["exact sum", "quadrature", "simulation"]
 
 _SHARP = Fraction(10**20)

@@ -11,9 +11,9 @@ from discreet import limits
 from discreet.errors import DiscreetError, TooLargeError
 from discreet.present.about import about_fields, about_lines
 from discreet.present.progress import progress_bar
-from discreet.present.table_record import group_fields, group_sizes, laid_out, sizes_laid_out
+from discreet.present.table_record import MOST_ROWS, group_fields, group_sizes, laid_out, sizes_laid_out
 from discreet.present.terminal import Lines, cell, print_lines, print_table
-from discreet.text import in_percent, listed
+from discreet.text import MASS, in_percent, listed
 
 if TYPE_CHECKING:
     from discreet.inference.noise_aware import NoiseAware
@@ -22,14 +22,10 @@ if TYPE_CHECKING:
     from discreet.record.release import Release
     from discreet.record.table_release import TableRelease
 
-MASS = 0.95
-"""Probability of the intervals that are shown if no other is asked for."""
 _MOST_CATEGORIES, _MOST_WORK = 100, 1 << 26
 """Up to here the intervals of a record, whoever wrote it, take seconds and some hundred megabytes."""
 _MOST_PAIRS = 2_000_000_000
 """Pairs of possible counts whose distances take some ten seconds."""
-MOST_ROWS = 999
-"""Of a table; nobody reads more, and laying them out takes longer than all else."""
 
 
 def print_record(

@@ -21,7 +21,7 @@ _MOST_PLANE_PAIRS = 2_000_000_000
 _MOST_WIDE = 200
 """Groups with so wide noise that they are gone through one at a time, which take as long."""
 MOST_ROWS = 999
-"""Nobody reads more, and laying them out takes longer than all else."""
+"""Of a table on a terminal: nobody reads more, and laying them out takes longer than all else."""
 
 
 def check_table_work(found: "TableRelease") -> None:

@@ -12,7 +12,10 @@ from discreet.numerics.balls import working_precision
 from discreet.sampling.bits import BitSource, take
 
 WORD = 64
-"""Bits of the uniform number drawn before the first comparison, and each time more are needed."""
+"""Bits that are taken from a source at a time: a uniform number is compared by one word, and by more where that does not decide."""
+
+PRECISION = 128
+"""Working precision of the first enclosures that words are compared with; what these leave open is computed again in more."""
 
 _MOST_PRECISION = 1 << 17
 

@@ -22,7 +22,7 @@ from discreet.numerics.balls import working_precision
 MOST_EXCESS = 17.0
 """2e^t + 2 + 4/(1 - e^-t) with t = `_LIFT`, which is 15.5, and 1 for the exponential that holds D = 0: docs/proofs/exactness.md."""
 
-FLOOR = 7.0
+CONSTANT_DEPTH = 7.0
 """The constant term may hold e^-7, a thousandth, of the mass of r = x alone."""
 
 _LIFT = 0.5
@@ -54,7 +54,7 @@ def plan(rate: arb, nearest: arb, log_candidates: float) -> Target:
     c = float(rate.mid())
     first = float(nearest.lower())
     first = first if arb(first) <= nearest.lower() else nextafter(first, 0.0)
-    depth = log_candidates + FLOOR
+    depth = log_candidates + CONSTANT_DEPTH
     height = depth / c
     last = max(first, min(_FLAT_FROM, -log1p(-height * height)) if height < 1.0 else _FLAT_FROM)
     grid = [first]

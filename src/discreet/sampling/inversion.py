@@ -15,13 +15,10 @@ from flint import arb
 from discreet.errors import InternalError
 from discreet.numerics.balls import working_precision
 from discreet.sampling.bits import BitSource
-from discreet.sampling.coins import LazyUniform, endpoints, ladder
+from discreet.sampling.coins import PRECISION, LazyUniform, endpoints, ladder
 
 LONGEST = 255
 """Boundaries that a table has at most. It is padded to one less than a power of two, so that every search of it takes as many steps."""
-
-PRECISION = 128
-"""Working precision of a table's enclosures, and of the first ones that a word which it left open is compared with."""
 
 Boundary = Callable[[int], arb]
 """P(X < j) at the working precision, for j >= 1; it grows with j."""

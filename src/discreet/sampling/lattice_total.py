@@ -13,10 +13,7 @@ from flint import arb
 from discreet.errors import InternalError
 from discreet.numerics.balls import ball
 from discreet.sampling.bits import BitSource
-from discreet.sampling.coins import bernoulli, ladder
-
-PRECISION = 128
-"""Working precision of the first enclosure of an acceptance probability; what it does not decide is computed again in more."""
+from discreet.sampling.coins import PRECISION, bernoulli, ladder
 
 
 def accepts(source: BitSource, total: int, peak: int, k: int, epsilon: Fraction) -> bool:

@@ -30,7 +30,7 @@ from discreet.sampling.attempts import CandidateSampler
 from discreet.sampling.bits import BitSource, uniform
 from discreet.sampling.coins import bernoulli, endpoints, ladder
 from discreet.sampling.compositions import composition
-from discreet.sampling.domination import FLOOR, Target, certify, even_weights, plan, slowest_powers
+from discreet.sampling.domination import CONSTANT_DEPTH, Target, certify, even_weights, plan, slowest_powers
 from discreet.sampling.weights import Weights
 
 _SPARE_BITS = 40
@@ -212,7 +212,7 @@ def most_entries(prior: tuple[Fraction, ...], n: int) -> int:
     # Powers that lie a factor 2 or more apart are tabulated, and some of them used, besides those that are needed.
     twos = [1 << exponent for exponent in range((size * depth).bit_length() + 4)]
     tables = min(leaves(1), k * (n + 1)) + sum(min(leaves(power), k * (n + 1)) for power in twos)
-    return tables + sum(map(tree, twos)) + sum(map(tree, slowest_powers(log(candidates) + FLOOR)))
+    return tables + sum(map(tree, twos)) + sum(map(tree, slowest_powers(log(candidates) + CONSTANT_DEPTH)))
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------

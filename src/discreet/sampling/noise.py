@@ -15,10 +15,8 @@ from flint import arb
 
 from discreet.errors import InternalError, TooLargeError
 from discreet.numerics.balls import ball
+from discreet.sampling.coins import WORD
 from discreet.sampling.inversion import LONGEST, Inversion, inversion
-
-WORD = 64
-"""Bits of a word: the first is the sign, the others are compared with a table."""
 
 DIGIT = 8
 """Binary digits, at most, that are drawn together by one table."""

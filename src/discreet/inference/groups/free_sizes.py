@@ -25,7 +25,7 @@ from discreet.numerics.transforms import rounding
 LogWeight = Callable[[Counts, NDArray[np.int64]], Floats]
 """ln h of totals, a row for each of the groups of these indices."""
 
-TRIMMED, _SEEN, _TRIMMED_AFTER_ALL = 1e-8, 3e-8, 1e-14
+TRIMMED_TOTALS, _SEEN, _TRIMMED_AFTER_ALL = 1e-8, 3e-8, 1e-14
 """What is trimmed of the laws of counts and rests, the probability from which on it is looked at after all, and what is trimmed then."""
 _FARTHEST = 2**50
 _ALIKE = 0.8
@@ -137,7 +137,7 @@ def summarise(batch: WeightedTotals, tail: float, result: GroupSummaries) -> Non
     to = batch.rows[group], cell
     result.mean[to], result.std[to] = mean[group, cell], np.sqrt(variance[group, cell])
     rests = _Rests(batch)
-    for trim in (TRIMMED, _TRIMMED_AFTER_ALL):
+    for trim in (TRIMMED_TOTALS, _TRIMMED_AFTER_ALL):
         left = _intervals(batch, rests, (group, cell), (mean[group, cell], variance[group, cell]), tail, trim, result)
         if not left.any():
             return

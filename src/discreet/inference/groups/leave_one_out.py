@@ -20,7 +20,7 @@ from discreet.errors import TooLargeError
 from discreet.numerics.tilts import balancing_tilt
 from discreet.numerics.transforms import Spectra, conjugates, fast_length, laws, spectra
 
-DEPTH = 36.0
+_PERIOD_DEPTH = 36.0
 """All but e^-36 of the law of the total lies within a period."""
 _DISTANCES = 2 ** np.arange(9)
 _LEAVE_ONE_OUT_RATES = np.geomspace(1e-4, 0.6, 24)
@@ -91,7 +91,7 @@ class Frequencies:
         rate = rates(slope)
         shift = rate * float(found.centre - total)
         bound = np.maximum(found.above + shift, found.below - shift)
-        period = min(int(np.ceil(((bound + DEPTH) / rate).clip(1.0).min())) + 1, span)
+        period = min(int(np.ceil(((bound + _PERIOD_DEPTH) / rate).clip(1.0).min())) + 1, span)
         period = fast_length(period)
         check_period(period)
         omega = 2.0 * np.pi / period * np.arange(period // 2 + 1)
@@ -190,7 +190,7 @@ def _normalised(log_law: Floats) -> Floats:
 
 def relative_error(frequencies: Frequencies, completion: Floats) -> Floats:
     """What the period, the frequencies left out and rounding can change, where the total has these probabilities."""
-    wrong = frequencies.error + 2.0 * float(np.exp(-DEPTH)) + 1e-16
+    wrong = frequencies.error + 2.0 * float(np.exp(-_PERIOD_DEPTH)) + 1e-16
     with np.errstate(divide="ignore"):
         found = _FREQUENCY_ROUNDING * (8.0 + frequencies.count) + wrong / np.maximum(completion, 0.0)
     return np.minimum(found, 1.0)

@@ -17,7 +17,7 @@ from discreet.arrays import Counts, Floats
 from discreet.counts.law import CountLaw
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.groups.arrays import DEPTH, GroupSummaries, Table, each_block, joined, known, table_of
-from discreet.inference.groups.free_sizes import TRIMMED, WeightedTotals, summarise, weighted_totals
+from discreet.inference.groups.free_sizes import TRIMMED_TOTALS, WeightedTotals, summarise, weighted_totals
 from discreet.inference.groups.leave_one_out import Contributions, Frequencies, check_period, contributions, relative_error
 from discreet.inference.groups.public_sizes import of_public_sizes
 from discreet.inference.groups.tilts import matched_tilts
@@ -35,7 +35,7 @@ out of all groups adds up."""
 _HARD = 1e-7
 """Bound of an interval from which on a group is looked at by itself."""
 _SPREAD = 16.0
-"""All but TRIMMED of a sum of m noises lies within about this times the root of m, over the slope, where m is large."""
+"""All but TRIMMED_TOTALS of a sum of m noises lies within about this times the root of m, over the slope, where m is large."""
 _BESIDES = 1_000
 """Values of a count that take as long as what else there is to do for a category of a group that is looked at by itself."""
 _PRECISE = 1e-9
@@ -141,7 +141,7 @@ def _private_sizes(table: Table, prior: SizePrior, tail: float) -> GroupSummarie
 
 def pairs_in_a_group(categories: int, slope: float, most: int = limits.COUNT) -> float:
     """About how many pairs of a count and a rest of its group the noise of a usual outcome leaves possible; no group exceeds `most`."""
-    trimmed = -2.0 * float(np.log(TRIMMED))
+    trimmed = -2.0 * float(np.log(TRIMMED_TOTALS))
     counts = min(trimmed, slope * most) / slope + 1.0
     return counts * (min(float(np.hypot(trimmed, _SPREAD * (categories - 1) ** 0.5)), slope * most) / slope + 1.0)
 

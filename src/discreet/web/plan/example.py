@@ -10,7 +10,7 @@ from discreet.planning.expected_widths import Believed
 from discreet.present.html import Html, element, isolated, joined
 from discreet.present.page_figure import figure
 from discreet.present.page_rows import Shares, shares_of
-from discreet.present.record import MASS
+from discreet.text import MASS
 from discreet.web.code_to_copy import same
 from discreet.web.plan.commands import made_line, prior_line
 from discreet.web.plan.question import WITH_NOISE, PlanQuestion

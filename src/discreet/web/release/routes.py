@@ -16,8 +16,8 @@ from discreet.present.html import Html, element, escaped, joined
 from discreet.present.page import answered, page_content
 from discreet.present.page_rows import shares_of
 from discreet.present.pictures import picture
-from discreet.present.record import MASS
 from discreet.record.release import Release
+from discreet.text import MASS
 from discreet.web.forms import FieldError, WrongError, field, messages, name_sent, options, typed
 from discreet.web.opened_records import Record
 from discreet.web.opened_records import read as read_record
