@@ -11,7 +11,7 @@ from tests.browser_support import CHROMIUM, FLAGS, MARKS, SIDEWAYS, playwright
 from discreet_papers.catalogue import ITEMS
 from discreet_papers.claims import claim_ids
 from discreet_papers.figure import Figure
-from discreet_papers.run import Plan, reproduce_all
+from discreet_papers.run import ReproductionPlan, reproduce_all
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, ViewportSize
@@ -102,7 +102,7 @@ def _links_lead_somewhere(page: "Page") -> None:
 
 
 def test_the_report_in_a_browser(tmp_path: Path) -> None:
-    report = reproduce_all(Plan.of(tmp_path / "report", quick=True, jobs=2)).report
+    report = reproduce_all(ReproductionPlan.of(tmp_path / "report", quick=True, jobs=2)).report
     with _opened(report, tmp_path / "wide", WIDE, "light") as page:
         _every_figure_is_visible(page)
         _letters_are_equally_large(page)

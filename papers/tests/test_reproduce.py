@@ -21,7 +21,7 @@ from discreet_papers.catalogue import ITEMS
 from discreet_papers.contenders import balanced, build, exact_mean, first_overtaking, uniform
 from discreet_papers.data import Data
 from discreet_papers.figure import Figure, inline
-from discreet_papers.run import Plan, reproduce_all
+from discreet_papers.run import ReproductionPlan, reproduce_all
 from discreet_papers.style import INK, LOOKS, PAPER
 
 Golden = Sequence[tuple[str, dict[str, Any], float]]
@@ -275,7 +275,7 @@ FEW = ("000-theorem-4.1", "000-table-1", "edge", "one-step")
 
 
 def test_a_run_writes_everything_and_the_next_reuses_it(tmp_path: Path) -> None:
-    plan = Plan.of(tmp_path / "new" / "report", FEW, quick=True)
+    plan = ReproductionPlan.of(tmp_path / "new" / "report", FEW, quick=True)
     told: list[str] = []
     first = reproduce_all(plan, lambda done, total, name: told.append(f"{done}/{total} {name}"))
     assert first.reused == 0
@@ -293,7 +293,7 @@ def test_a_run_writes_everything_and_the_next_reuses_it(tmp_path: Path) -> None:
 
 
 def test_csv_and_parquet_hold_the_same_numbers(tmp_path: Path) -> None:
-    plan = Plan.of(tmp_path, ["000-figure-7"], quick=True)
+    plan = ReproductionPlan.of(tmp_path, ["000-figure-7"], quick=True)
     reproduce_all(plan)
     table = pq.read_table(tmp_path / "data" / "000-figure-7.parquet").to_pylist()
     with (tmp_path / "data" / "000-figure-7.csv").open(encoding="utf-8", newline="") as file:
@@ -305,7 +305,7 @@ def test_csv_and_parquet_hold_the_same_numbers(tmp_path: Path) -> None:
 
 
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    plan = Plan.of(tmp_path, FEW, quick=True)
+    plan = ReproductionPlan.of(tmp_path, FEW, quick=True)
 
     def killed(done: int, _total: int, _name: str) -> None:
         if done == 3:
@@ -317,11 +317,11 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
 
 def test_other_code_or_other_grids_reuse_nothing(tmp_path: Path) -> None:
-    plan = Plan.of(tmp_path, ["000-table-1", "edge"], quick=True)
+    plan = ReproductionPlan.of(tmp_path, ["000-table-1", "edge"], quick=True)
     reproduce_all(plan)
-    assert reproduce_all(Plan(plan.out, plan.items, plan.claims, "another stamp", quick=True)).reused == 0
-    assert reproduce_all(Plan.of(tmp_path, ["000-table-1", "edge"], quick=False)).reused == 0
-    again = Plan.of(tmp_path, ["edge"], quick=True)
+    assert reproduce_all(ReproductionPlan(plan.out, plan.items, plan.claims, "another stamp", quick=True)).reused == 0
+    assert reproduce_all(ReproductionPlan.of(tmp_path, ["000-table-1", "edge"], quick=False)).reused == 0
+    again = ReproductionPlan.of(tmp_path, ["edge"], quick=True)
     assert reproduce_all(again).reused == 1  # claims are the same in quick runs
 
 
@@ -339,7 +339,7 @@ def test_half_written_and_foreign_files_are_not_taken_for_data(tmp_path: Path) -
 
 
 def test_the_report_needs_nothing_but_itself(tmp_path: Path) -> None:
-    found = reproduce_all(Plan.of(tmp_path, FEW, quick=True))
+    found = reproduce_all(ReproductionPlan.of(tmp_path, FEW, quick=True))
     text = found.report.read_text("utf-8")
     assert "a quick run" in text
     for name in ("000-theorem-4.1", "000-table-1"):
@@ -356,7 +356,7 @@ def test_the_report_needs_nothing_but_itself(tmp_path: Path) -> None:
 
 def test_only_must_name_something_there_is(tmp_path: Path) -> None:
     with pytest.raises(dc.InvalidInputError, match="there is no figure-99"):
-        Plan.of(tmp_path, ["figure-99"])
+        ReproductionPlan.of(tmp_path, ["figure-99"])
     with pytest.raises(dc.InvalidInputError, match="jobs must be at least 1"):
-        Plan.of(tmp_path, jobs=0)
-    assert Plan.of(tmp_path).items == tuple(ITEMS)
+        ReproductionPlan.of(tmp_path, jobs=0)
+    assert ReproductionPlan.of(tmp_path).items == tuple(ITEMS)

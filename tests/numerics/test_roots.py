@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 from discreet.arrays import Counts, Floats, Mask
-from discreet.numerics.roots import Look, bracketed, crossing
+from discreet.numerics.roots import NewtonStep, bracketed, crossing
 from discreet.numerics.tilts import CLOSE, balancing_tilt, balancing_tilts
 
 PRECISION = 1e-14
@@ -22,7 +22,7 @@ FUNCTIONS: dict[str, tuple[Function, Function]] = {
 """Growing functions of a point and a parameter, with their slopes; Newton's method by itself fails for the last three."""
 
 
-def newtons(function: Function, slope: Function, parameter: Floats, seen: list[int]) -> Look:
+def newtons(function: Function, slope: Function, parameter: Floats, seen: list[int]) -> NewtonStep:
     """Newton's steps, done where they are short; how many functions were looked at is put into `seen`."""
 
     def look(rows: Counts, at: Floats) -> tuple[Floats, Floats, Mask]:

@@ -19,6 +19,16 @@ def test_every_package_has_its_folder_of_tests() -> None:
     assert [*TESTS.glob("test_*.py")] == []
 
 
+def test_no_class_name_is_used_twice() -> None:
+    places = defaultdict(list)
+    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "papers" / "src").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(path.relative_to(ROOT).as_posix())
+    assert len(places) > 200
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
 def bodies(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
     """What the functions of these modules do, without their names, types, decorators and docstrings; and where each is."""
     for path in paths:

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
-from discreet_papers.run import Plan, reproduce_all
+from discreet_papers.run import ReproductionPlan, reproduce_all
 from tests.support import planted
 from tests.web.release.releases import Survey, drawn, look
 from tests.web.server import explore
@@ -114,7 +114,7 @@ def test_plan_writes_no_clock(fresh: Callable[[], Path]) -> None:
 def test_reproduce_writes_no_clock(fresh: Callable[[], Path]) -> None:
     def written() -> dict[str, bytes]:
         folder = fresh()
-        reproduce_all(Plan.of(folder, ["000-figure-1", "000-section-3"], quick=True))
+        reproduce_all(ReproductionPlan.of(folder, ["000-figure-1", "000-section-3"], quick=True))
         return files_below(folder)
 
     assert clocks_in(written) == set()

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from discreet_papers.claim import Claim, Kind
-from discreet_papers.run import Plan, reproduce_all
+from discreet_papers.run import ReproductionPlan, reproduce_all
 
 __all__ = ["reproduce"]
 
@@ -32,7 +32,7 @@ def reproduce(out: Path, only: list[str] | None, *, quick: bool, jobs: int | Non
     """
     begun = monotonic()
     few = only is not None and len(only) <= 2
-    plan = Plan.of(out, only, quick=quick, jobs=jobs if jobs is not None else 1 if few else os.cpu_count() or 1)
+    plan = ReproductionPlan.of(out, only, quick=quick, jobs=jobs if jobs is not None else 1 if few else os.cpu_count() or 1)
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:

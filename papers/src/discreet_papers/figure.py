@@ -19,7 +19,7 @@ from discreet_papers.style import INK, PAPER, RC
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Figure", "Inline", "Item", "Panel", "TableItem", "drawn", "inline", "plain_log", "save_figure", "variable"]
+__all__ = ["Figure", "FigurePanel", "Inline", "Item", "TableItem", "drawn", "inline", "plain_log", "save_figure", "variable"]
 
 Compute = Callable[[bool], Data]
 """`compute(quick)`: the data, on a coarser grid if quick."""
@@ -32,7 +32,7 @@ _LEGEND_LINE = 0.2
 
 
 @dataclass(frozen=True)
-class Panel:
+class FigurePanel:
     """One set of axes."""
 
     title: str
@@ -54,7 +54,7 @@ class Item:
 class Figure(Item):
     """A figure of one or more panels."""
 
-    panels: tuple[Panel, ...]
+    panels: tuple[FigurePanel, ...]
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _add_legend(canvas: Canvas, entries: Entries, panels: int) -> None:
     canvas.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=columns, handlelength=3.2, columnspacing=1.2)
 
 
-def _canvas(panels: Sequence[Panel], data: Data, width: float) -> tuple[Canvas, list["Axes"]]:
+def _canvas(panels: Sequence[FigurePanel], data: Data, width: float) -> tuple[Canvas, list["Axes"]]:
     columns = 2 if len(panels) == 4 else len(panels)
     rows = -(-len(panels) // columns)
     canvas = Canvas(figsize=(width * columns, _HEIGHT * rows), layout=ConstrainedLayoutEngine(h_pad=0.08))

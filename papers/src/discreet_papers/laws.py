@@ -19,9 +19,9 @@ from discreet.numerics.balls import working_precision
 from discreet.numerics.divergences import to_hellinger
 
 __all__ = [
+    "CandidateWindows",
     "Laws",
     "Prior",
-    "Windows",
     "edge_windows",
     "local_windows",
     "missed",
@@ -116,7 +116,7 @@ class Laws:
 
 
 @dataclass(frozen=True)
-class Windows:
+class CandidateWindows:
     """For pairs of a dataset and a distance: the candidates within that distance, which follow one another."""
 
     row: Indices
@@ -130,9 +130,9 @@ class Windows:
         """How many steps down are in each window."""
         return self.x - self.low
 
-    def where(self, kept: NDArray[np.bool_]) -> "Windows":
+    def where(self, kept: NDArray[np.bool_]) -> "CandidateWindows":
         """The pairs for which `kept` is true."""
-        return Windows(*(column[kept] for column in (self.row, self.x, self.steps, self.low, self.high)))
+        return CandidateWindows(*(column[kept] for column in (self.row, self.x, self.steps, self.low, self.high)))
 
     def probability(self, law: Floats) -> Floats:
         """The probability of each window under the law of its dataset."""
@@ -157,7 +157,7 @@ def _reach_up(laws: Laws, row: int, edge: int, *, equal: bool) -> int:
     return high
 
 
-def step_windows(laws: Laws, most: int | None = None) -> Windows:
+def step_windows(laws: Laws, most: int | None = None) -> CandidateWindows:
     """001 Theorem 4.5: for every dataset and k, the candidates nearer than k + 1 steps up, so that k is the largest number of steps.
 
     With `most`, only k up to that number.
@@ -167,16 +167,16 @@ def step_windows(laws: Laws, most: int | None = None) -> Windows:
         for row, x in enumerate(laws.firsts)
         for k in range(laws.n - x if most is None else min(laws.n - x, most + 1))
     ]
-    return Windows(*np.array(found, dtype=np.int64).reshape(-1, 5).T)
+    return CandidateWindows(*np.array(found, dtype=np.int64).reshape(-1, 5).T)
 
 
-def _windows(laws: Laws, edges: Iterable[tuple[int, int]], *, equal: bool) -> Windows:
+def _windows(laws: Laws, edges: Iterable[tuple[int, int]], *, equal: bool) -> CandidateWindows:
     """For every dataset the candidates as near as an edge, or nearer: each edge with the number of steps it stands for."""
     found = [
         (row, x, steps, _reach_down(laws, row, edge, equal=equal), _reach_up(laws, row, edge, equal=equal))
         for row, (x, (edge, steps)) in enumerate(zip(laws.firsts, edges, strict=True))
     ]
-    return Windows(*np.array(found, dtype=np.int64).reshape(-1, 5).T)
+    return CandidateWindows(*np.array(found, dtype=np.int64).reshape(-1, 5).T)
 
 
 def _farther(laws: Laws, row: int, steps: int) -> int:
@@ -186,32 +186,32 @@ def _farther(laws: Laws, row: int, steps: int) -> int:
     return low if laws.exponents[row, low] > laws.exponents[row, high] else high
 
 
-def local_windows(laws: Laws, *, equal: bool = True) -> Windows:
+def local_windows(laws: Laws, *, equal: bool = True) -> CandidateWindows:
     """For every dataset the candidates within its local sensitivity, including those at that very distance if `equal`."""
     return _windows(laws, ((_farther(laws, row, 1), 1) for row in range(len(laws.firsts))), equal=equal)
 
 
-def edge_windows(laws: Laws, steps: int) -> Windows:
+def edge_windows(laws: Laws, steps: int) -> CandidateWindows:
     """For every dataset the candidates as near as the farthest one within so many steps."""
     return _windows(laws, ((_farther(laws, row, steps), steps) for row in range(len(laws.firsts))), equal=True)
 
 
-def radius_windows(laws: Laws, radius: Floats) -> Windows:
+def radius_windows(laws: Laws, radius: Floats) -> CandidateWindows:
     """For every dataset the candidates within a distance of its own, which no candidate has exactly."""
     inside = laws.distances <= radius[:, None]
     rows = np.arange(len(laws.firsts))
     low, high = inside.argmax(axis=-1), laws.n - inside[:, ::-1].argmax(axis=-1)
-    return Windows(rows, np.array(laws.firsts), np.zeros_like(rows), low, high)
+    return CandidateWindows(rows, np.array(laws.firsts), np.zeros_like(rows), low, high)
 
 
-def missed(windows: Windows, n: int, epsilon: float) -> Floats:
+def missed(windows: CandidateWindows, n: int, epsilon: float) -> Floats:
     """The probability that LSHist reports outside each window: both tails of its noise, without cancellation; a clamped end has none."""
     down = np.where(windows.low > 0, 0.5 * np.exp(-epsilon * (windows.x - windows.low)), 0.0)
     up = np.where(windows.high < n, 0.5 * np.exp(-epsilon * (windows.high + 1 - windows.x)), 0.0)
     return np.asarray(down + up)
 
 
-def missed_ball(windows: Windows, n: int, epsilon: float, i: int) -> arb:
+def missed_ball(windows: CandidateWindows, n: int, epsilon: float, i: int) -> arb:
     """The same for one window as a ball at the working precision."""
     rate, found = arb(epsilon), arb(0)
     if windows.low[i] > 0:
@@ -221,7 +221,7 @@ def missed_ball(windows: Windows, n: int, epsilon: float, i: int) -> arb:
     return found
 
 
-def probability_ball(laws: Laws, windows: Windows, i: int, rate: arb) -> arb:
+def probability_ball(laws: Laws, windows: CandidateWindows, i: int, rate: arb) -> arb:
     """The probability of one window under the law `∝ exp(-rate · H)`, as a ball at the working precision."""
     weights = [(-rate * laws.distance_ball(int(windows.row[i]), place)).exp() for place in range(laws.n + 1)]
     inside = weights[int(windows.low[i]) : int(windows.high[i]) + 1]

@@ -22,13 +22,13 @@ from discreet_papers.data import Data, write_atomically
 from discreet_papers.figure import Figure, Inline, inline, save_figure
 from discreet_papers.report import Shown, write_report
 
-__all__ = ["Outcome", "Plan", "reproduce_all"]
+__all__ = ["ReproductionOutcome", "ReproductionPlan", "reproduce_all"]
 
 Tell = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReproductionPlan:
     """What to compute and where to put it."""
 
     out: Path
@@ -40,7 +40,7 @@ class Plan:
     jobs: int = 1
 
     @classmethod
-    def of(cls, out: Path, only: Iterable[str] | None = None, *, quick: bool = False, jobs: int = 1) -> "Plan":
+    def of(cls, out: Path, only: Iterable[str] | None = None, *, quick: bool = False, jobs: int = 1) -> "ReproductionPlan":
         """Everything, or only the figures, tables and claims named."""
         wanted = list(only or [])
         known = [*ITEMS, *claim_ids()]
@@ -62,7 +62,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ReproductionOutcome:
     """The claims of a run, and how much of it was taken from an earlier one."""
 
     claims: list[Claim]
@@ -85,12 +85,12 @@ def _source_hash() -> str:
 # --- one thing at a time, in any process ------------------------------------------------------------------------------
 
 
-def produce(name: str, plan: Plan) -> bool:
+def produce(name: str, plan: ReproductionPlan) -> bool:
     """Make the files of one figure, table or claim unless they are there, and return whether anything had to be computed."""
     return _produce_item(name, plan) if name in ITEMS else _produce_claim(name, plan)
 
 
-def _produce_item(name: str, plan: Plan) -> bool:
+def _produce_item(name: str, plan: ReproductionPlan) -> bool:
     item, stem = ITEMS[name], plan.out / "data" / name
     data = Data.read(stem, plan.key(name))
     computed = data is None
@@ -105,7 +105,7 @@ def _produce_item(name: str, plan: Plan) -> bool:
     return computed
 
 
-def _produce_claim(name: str, plan: Plan) -> bool:
+def _produce_claim(name: str, plan: ReproductionPlan) -> bool:
     path = plan.out / "cache" / f"claim-{name}.json"
     if _load(path, plan.key(name)) is not None:
         return False
@@ -128,7 +128,7 @@ def _load(path: Path, key: str) -> dict[str, Any] | None:
     return found if found.get("key") == key else None
 
 
-def _stored_inline(name: str, plan: Plan) -> Inline | None:
+def _stored_inline(name: str, plan: ReproductionPlan) -> Inline | None:
     pictures = all((plan.out / "figures" / f"{name}.{kind}").exists() for kind in ("svg", "png"))
     found = _load(plan.out / "cache" / f"{name}.json", plan.key(name)) if pictures else None
     return None if found is None else Inline(list(found["panels"]), [(label, key) for label, key in found["legend"]])
@@ -137,7 +137,7 @@ def _stored_inline(name: str, plan: Plan) -> Inline | None:
 # --- all of them ------------------------------------------------------------------------------------------------------
 
 
-def _each(plan: Plan, names: list[str]) -> Iterator[tuple[str, bool]]:
+def _each(plan: ReproductionPlan, names: list[str]) -> Iterator[tuple[str, bool]]:
     if plan.jobs == 1:
         for name in names:
             yield name, produce(name, plan)
@@ -152,7 +152,7 @@ def _each(plan: Plan, names: list[str]) -> Iterator[tuple[str, bool]]:
             pool.shutdown(cancel_futures=True)
 
 
-def reproduce_all(plan: Plan, tell: Tell | None = None) -> Outcome:
+def reproduce_all(plan: ReproductionPlan, tell: Tell | None = None) -> ReproductionOutcome:
     """Carry out the plan: figures, data, claims and the report."""
     names = [*plan.items, *plan.claims]
     try:
@@ -168,17 +168,17 @@ def reproduce_all(plan: Plan, tell: Tell | None = None) -> Outcome:
         report = write_report(claims, shown, plan.out, quick=plan.quick)
     except OSError as error:
         raise InvalidInputError(f"out must be a directory that can be written to: {error.strerror}") from error
-    return Outcome(claims, len(plan.items), len(names) - computed, report)
+    return ReproductionOutcome(claims, len(plan.items), len(names) - computed, report)
 
 
-def _stored_claim(name: str, plan: Plan) -> Claim:
+def _stored_claim(name: str, plan: ReproductionPlan) -> Claim:
     found = _load(plan.out / "cache" / f"claim-{name}.json", plan.key(name))
     if found is None:
         raise InternalError(f"the claim {name} was computed but is not where it was put")
     return Claim.from_json(found["claim"])
 
 
-def _shown(name: str, plan: Plan) -> Shown:
+def _shown(name: str, plan: ReproductionPlan) -> Shown:
     data = Data.read(plan.out / "data" / name, plan.key(name))
     return Shown(ITEMS[name], data or Data({}), _stored_inline(name, plan))
 

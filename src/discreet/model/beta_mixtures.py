@@ -138,7 +138,7 @@ class BetaMixture:
         """
         next_, last = np.full((2, q.size), np.nan)  # where the last step of Newton's led, and its length
 
-        def look(open_: Counts, at: Floats) -> tuple[Floats, Floats, Mask]:
+        def newton(open_: Counts, at: Floats) -> tuple[Floats, Floats, Mask]:
             value, slope = self._excess(at, q[open_])
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 newton = at - value / slope
@@ -153,7 +153,7 @@ class BetaMixture:
             return value, newton, done
 
         start = np.clip(logit(self._guess(q)), LOGITS[0] + 1.0, LOGITS[1] - 1.0)
-        return bracketed(look, start, *LOGITS, _LOGIT_PRECISION)
+        return bracketed(newton, start, *LOGITS, _LOGIT_PRECISION)
 
     def _guess(self, q: Floats) -> Floats:
         """The quantile of the one Beta with this mean and variance."""

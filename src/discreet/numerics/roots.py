@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.arrays import Counts, Floats, Mask
 
-Look = Callable[[Counts, Floats], tuple[Floats, Floats, Mask]]
+NewtonStep = Callable[[Counts, Floats], tuple[Floats, Floats, Mask]]
 """For the functions of these indices, at one point each: the value, where to look next, and whether that is good enough for the root."""
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -21,7 +21,7 @@ _STEPS_UNHALVED = 30
 """Rounds in which all steps inside their brackets are made. Newton's method has as a rule ended after ten."""
 
 
-def bracketed(look: Look, start: Floats, low: Floats | float, high: Floats | float, close: Floats | float = 0.0) -> Floats:
+def bracketed(newton: NewtonStep, start: Floats, low: Floats | float, high: Floats | float, close: Floats | float = 0.0) -> Floats:
     """The points where growing functions are 0, one for each start, between `low` and `high`, which may be infinite.
 
     A function is looked at until it is done, until its value is 0, or until its bracket is at most `close` long (times the distance of the
@@ -31,7 +31,7 @@ def bracketed(look: Look, start: Floats, low: Floats | float, high: Floats | flo
     open_: Counts = np.arange(point.size)
     for turn in range(_MOST_LOOKS):
         at = point[open_]
-        value, following, done = look(open_, at)
+        value, following, done = newton(open_, at)
         first, last = np.where(value <= 0.0, at, below[open_]), np.where(value >= 0.0, at, above[open_])
         below[open_], above[open_] = first, last
         with np.errstate(invalid="ignore"):

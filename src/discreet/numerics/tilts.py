@@ -28,7 +28,7 @@ def balancing_tilts(
 ) -> Floats:
     """For each total a tilt between these ends under which it is the mean, or nearly; no step is longer than `longest`."""
 
-    def look(rows: Counts, tilt: Floats) -> tuple[Floats, Floats, Mask]:
+    def newton(rows: Counts, tilt: Floats) -> tuple[Floats, Floats, Mask]:
         mean, variance = moments(rows, tilt)
         excess = mean - totals[rows]
         done = np.abs(excess) <= close * np.sqrt(np.maximum(variance, 0.0)) + SLACK
@@ -36,7 +36,7 @@ def balancing_tilts(
             step = np.clip(excess / np.maximum(variance, 0.0), -longest, longest)
         return excess, np.where(done, tilt, tilt - step), done
 
-    return bracketed(look, start, *ends)
+    return bracketed(newton, start, *ends)
 
 
 def balancing_tilt(

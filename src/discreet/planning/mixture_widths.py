@@ -97,7 +97,7 @@ def _quantile(parts: _Components, tail: float, mean: Floats, deviation: Floats, 
     short, near = _EXACT_LAST if parts.exact else _LAST
     held: Counts = np.arange(len(mean))
 
-    def look(open_: Counts, at: Floats) -> tuple[Floats, Floats, Mask]:
+    def newton(open_: Counts, at: Floats) -> tuple[Floats, Floats, Mask]:
         nonlocal parts, held
         if len(open_) < len(held):
             parts, held = parts.of(np.searchsorted(held, open_), len(held)), open_
@@ -108,7 +108,7 @@ def _quantile(parts: _Components, tail: float, mean: Floats, deviation: Floats, 
             done = (np.abs(newton - at) <= short * deviation[open_]) & (np.abs(beyond - tail) <= near * tail)
         return (tail - beyond if upper else beyond - tail), newton, done
 
-    return bracketed(look, start, _LEAST, _MOST, (_EXACT_PRECISION if parts.exact else _PRECISION) * deviation)
+    return bracketed(newton, start, _LEAST, _MOST, (_EXACT_PRECISION if parts.exact else _PRECISION) * deviation)
 
 
 def _step(t: Floats, beyond: Floats, slope: Floats, tail: float, *, upper: bool) -> Floats:

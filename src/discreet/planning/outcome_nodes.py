@@ -161,13 +161,13 @@ class Nodes:
         """
         found = TiltedOutcomes(*np.empty((4, len(rows))))
 
-        def look(open_: Counts, rate: Floats) -> tuple[Floats, Floats, Mask]:
+        def newton(open_: Counts, rate: Floats) -> tuple[Floats, Floats, Mask]:
             at = self.tilted(rows[open_], rate)
             found.put(open_, at)
             excess, slope, missed = missing(at, open_)
             return excess, rate - excess / np.maximum(slope, 1e-12), ~missed
 
-        bracketed(look, np.clip(start, -0.9 * far, 0.9 * far), -far, far)
+        bracketed(newton, np.clip(start, -0.9 * far, 0.9 * far), -far, far)
         return found
 
     def totals(self, a: Floats, far: float, centre: Floats, deviation: Floats) -> Totals:

@@ -15,7 +15,7 @@ from discreet.model.dirichlet import Beta
 from discreet_papers import theory
 from discreet_papers.claim import Claim, Condition
 from discreet_papers.grids import EPSILONS, EVERY, less_missed, setting
-from discreet_papers.laws import Laws, Windows, edge_windows, local_windows, missed, missed_ball, pair, radius_windows
+from discreet_papers.laws import CandidateWindows, Laws, edge_windows, local_windows, missed, missed_ball, pair, radius_windows
 from discreet_papers.quantiles import error_ratio
 from discreet_papers.search import Cases, Search, case, over, search
 
@@ -36,7 +36,7 @@ def _constant_cases(
                 yield _against(laws, radius_windows(laws, limit(epsilon, gamma) * laws.local), epsilon, gamma)
 
 
-def _against(laws: Laws, windows: Windows, epsilon: float, gamma: float) -> Cases:
+def _against(laws: Laws, windows: CandidateWindows, epsilon: float, gamma: float) -> Cases:
     """1 less the probability that LSHist reports outside a window, in units of γ."""
     named = setting(laws, windows, epsilon)
 
@@ -62,10 +62,10 @@ def _theorem_4_1() -> Claim:
 
 
 def _theorem_4_2() -> Claim:
-    def margin(laws: Laws, windows: Windows, epsilon: float) -> Floats:
+    def margin(laws: Laws, windows: CandidateWindows, epsilon: float) -> Floats:
         return np.asarray(1.0 - missed(windows, laws.n, epsilon) * exp(epsilon))
 
-    def strictly(laws: Laws) -> Windows:
+    def strictly(laws: Laws) -> CandidateWindows:
         return local_windows(laws, equal=False)
 
     exact = less_missed(lambda e, _: (-e).exp())
@@ -136,7 +136,7 @@ def _corollary_4_4_1() -> Claim:
     def spare(epsilon: float) -> float:
         return 0.5 * exp(-epsilon) + 0.5 * exp(-2.0 * epsilon)
 
-    def margin(laws: Laws, windows: Windows, epsilon: float) -> Floats:
+    def margin(laws: Laws, windows: CandidateWindows, epsilon: float) -> Floats:
         return np.asarray(1.0 - missed(windows, laws.n, epsilon) / spare(epsilon))
 
     exact = less_missed(lambda e, _: ((-e).exp() + (-2 * e).exp()) / 2)

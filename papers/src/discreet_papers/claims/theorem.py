@@ -15,8 +15,8 @@ from discreet.model.dirichlet import Beta
 from discreet.model.distances import renyi
 from discreet_papers import theory
 from discreet_papers.claim import Claim, Condition
-from discreet_papers.grids import EPSILONS, EVEN, EVERY, Grid, Margin, balanced_from, less_missed
-from discreet_papers.laws import Laws, Prior, Windows, local_windows, missed, missed_ball, pair, probability_ball, step_windows
+from discreet_papers.grids import EPSILONS, EVEN, EVERY, Margin, SearchGrid, balanced_from, less_missed
+from discreet_papers.laws import CandidateWindows, Laws, Prior, local_windows, missed, missed_ball, pair, probability_ball, step_windows
 from discreet_papers.search import Cases, case, over, search, together
 from discreet_papers.theory import PAPER_SENSITIVITY
 
@@ -29,31 +29,31 @@ _LARGEST = 700.0
 """An exponent whose exponential is still a float."""
 
 
-def _hist_equality(_laws: Laws, windows: Windows, epsilon: float) -> Floats:
+def _hist_equality(_laws: Laws, windows: CandidateWindows, epsilon: float) -> Floats:
     """P(H < t) less its stated value: the noise below -k, less what lies below the window; exactly 0 where they are the same."""
     stated = np.exp(-epsilon * windows.steps)
     below = np.where(windows.low > 0, np.exp(-epsilon * (windows.x - windows.low)), 0.0)
     return np.asarray(-np.abs(stated - below) / 2.0)
 
 
-def _hist_lower(laws: Laws, windows: Windows, epsilon: float) -> Floats:
+def _hist_lower(laws: Laws, windows: CandidateWindows, epsilon: float) -> Floats:
     """P(H < t) less 1 - e^-kε, in units of e^-kε."""
     below = np.where(windows.low > 0, np.exp(np.minimum(epsilon * (windows.steps - windows.down), _LARGEST)), 0.0)
     above = np.where(windows.high < laws.n, exp(-epsilon), 0.0)
     return np.asarray(1.0 - (below + above) / 2.0)
 
 
-def _equality_ball(_laws: Laws, windows: Windows, epsilon: float, i: int) -> arb:
+def _equality_ball(_laws: Laws, windows: CandidateWindows, epsilon: float, i: int) -> arb:
     e = arb(epsilon)
     below = (-e * int(windows.x[i] - windows.low[i])).exp() if windows.low[i] > 0 else arb(0)
     return -abs((-e * int(windows.steps[i])).exp() - below)
 
 
 def _theorem_hist() -> Claim:
-    def inside(_laws: Laws, windows: Windows, _epsilon: float) -> NDArray[np.bool_]:
+    def inside(_laws: Laws, windows: CandidateWindows, _epsilon: float) -> NDArray[np.bool_]:
         return np.asarray(windows.x > windows.steps)
 
-    def reached(_laws: Laws, windows: Windows, _epsilon: float) -> NDArray[np.bool_]:
+    def reached(_laws: Laws, windows: CandidateWindows, _epsilon: float) -> NDArray[np.bool_]:
         return np.asarray((windows.down >= windows.steps) | (windows.low == 0))
 
     bound = less_missed(lambda e, k: (-e * k).exp())
@@ -163,23 +163,23 @@ def _law(name: str, laws: Laws, epsilon: float) -> Floats:
     return laws.exponential(epsilon, PAPER_SENSITIVITY if name == "EHD" else laws.local)
 
 
-def _decay(name: str, laws: Laws, windows: Windows, epsilon: float) -> Floats:
+def _decay(name: str, laws: Laws, windows: CandidateWindows, epsilon: float) -> Floats:
     """The factor of the theorem: e^-ε for EHD, e^{-ε/(2 LS)} for EHDL."""
     return np.full(windows.x.shape, exp(-epsilon)) if name == "EHD" else np.exp(-epsilon / (2.0 * laws.local[windows.row]))
 
 
 def _lower_margin(name: str) -> Margin:
-    def margin(laws: Laws, windows: Windows, epsilon: float) -> Floats:
+    def margin(laws: Laws, windows: CandidateWindows, epsilon: float) -> Floats:
         stated = (2.0 * windows.steps * _decay(name, laws, windows, epsilon) + 1.0) / laws.n
         return np.asarray(windows.probability(_law(name, laws, epsilon)) / stated - 1.0)
 
     return margin
 
 
-def _lower_ball(name: str) -> Callable[[Laws, Windows, float, int], arb]:
+def _lower_ball(name: str) -> Callable[[Laws, CandidateWindows, float, int], arb]:
     """P(H < t) less its lower bound, as a ball: with one record and a large ε both are 1 but for a little."""
 
-    def exact(laws: Laws, windows: Windows, epsilon: float, i: int) -> arb:
+    def exact(laws: Laws, windows: CandidateWindows, epsilon: float, i: int) -> arb:
         sensitivity = (1 - arb.pi() / 4).sqrt() if name == "EHD" else laws.local_ball(int(windows.row[i]))
         rate = arb(epsilon) / (2 * sensitivity)
         decay = (-arb(epsilon)).exp() if name == "EHD" else (-rate).exp()
@@ -191,14 +191,14 @@ def _lower_ball(name: str) -> Callable[[Laws, Windows, float, int], arb]:
 def _upper_margin(name: str) -> Margin:
     """1 less P divided by the upper bound, which may be infinite."""
 
-    def margin(laws: Laws, windows: Windows, epsilon: float) -> Floats:
+    def margin(laws: Laws, windows: CandidateWindows, epsilon: float) -> Floats:
         shrunk = laws.n * _decay(name, laws, windows, epsilon) / (2.0 * windows.steps + 1.0)
         return np.asarray(1.0 - windows.probability(_law(name, laws, epsilon)) * shrunk)
 
     return margin
 
 
-def _no_more_down(_laws: Laws, windows: Windows, _epsilon: float) -> NDArray[np.bool_]:
+def _no_more_down(_laws: Laws, windows: CandidateWindows, _epsilon: float) -> NDArray[np.bool_]:
     """Whether no more than k steps down are within t, as is so where the posterior's mean is at most a half."""
     return np.asarray(windows.down <= windows.steps)
 
@@ -209,7 +209,7 @@ _NO_MORE_DOWN = "no more than k steps down are within t, as where the posterior'
 def _exponential_row(name: str, said: str) -> Claim:
     words = {"n": f"{EVERY.region['n']}; 100, 199 and 1,000 balanced", "k": "every k"}
 
-    grid = Grid({**EVERY.region, **words}, lambda: (*EVERY.worlds(), *balanced_from(100).worlds()))
+    grid = SearchGrid({**EVERY.region, **words}, lambda: (*EVERY.worlds(), *balanced_from(100).worlds()))
     lower = grid.search(step_windows, _lower_margin(name), exact=_lower_ball(name), ties="broken")
     upper = grid.search(step_windows, _upper_margin(name), ties="broken")
     large = tuple(e for e in EPSILONS if e >= 0.5)
@@ -247,33 +247,33 @@ def _theorem_ehdl() -> Claim:
 # --- the corollaries of Theorem 4.5 -----------------------------------------------------------------------------------
 
 
-def _ahead(laws: Laws, windows: Windows, epsilon: float) -> Floats:
+def _ahead(laws: Laws, windows: CandidateWindows, epsilon: float) -> Floats:
     """P(H < t) of LSHist less P(H < t) of EHD."""
     return np.asarray(1.0 - missed(windows, laws.n, epsilon) - windows.probability(_law("EHD", laws, epsilon)))
 
 
-def _ahead_ball(laws: Laws, windows: Windows, epsilon: float, i: int) -> arb:
+def _ahead_ball(laws: Laws, windows: CandidateWindows, epsilon: float, i: int) -> arb:
     rate = arb(epsilon) / (2 * (1 - arb.pi() / 4).sqrt())
     return 1 - missed_ball(windows, laws.n, epsilon, i) - probability_ball(laws, windows, i, rate)
 
 
-def _large_premise(laws: Laws, windows: Windows, epsilon: float) -> NDArray[np.bool_]:
+def _large_premise(laws: Laws, windows: CandidateWindows, epsilon: float) -> NDArray[np.bool_]:
     k = np.maximum(windows.steps, 1)
     return np.asarray((windows.steps > 0) & (laws.n * exp(-epsilon) * -np.expm1(-epsilon * k) > 2.0 * k + 1.0))
 
 
-def _small_premise(laws: Laws, windows: Windows, epsilon: float) -> NDArray[np.bool_]:
+def _small_premise(laws: Laws, windows: CandidateWindows, epsilon: float) -> NDArray[np.bool_]:
     k = windows.steps
     hist = 1.0 - 0.5 * (np.exp(-k * epsilon) + np.exp(-(k + 1) * epsilon))
     return np.asarray(laws.n * hist < 2.0 * k * exp(-epsilon) + 1.0)
 
 
-def _good_premise(laws: Laws, windows: Windows, epsilon: float) -> NDArray[np.bool_]:
+def _good_premise(laws: Laws, windows: CandidateWindows, epsilon: float) -> NDArray[np.bool_]:
     return np.full(windows.x.shape, laws.n * exp(-epsilon / (2.0 * PAPER_SENSITIVITY)) * -np.expm1(-epsilon) > 3.0)
 
 
 def _large_n() -> Claim:
-    def kept(laws: Laws, windows: Windows, epsilon: float) -> NDArray[np.bool_]:
+    def kept(laws: Laws, windows: CandidateWindows, epsilon: float) -> NDArray[np.bool_]:
         return _large_premise(laws, windows, epsilon) & _no_more_down(laws, windows, epsilon)
 
     everywhere, lower = (EVERY.search(step_windows, _ahead, applies=premise, ties="broken") for premise in (_large_premise, kept))
@@ -297,20 +297,20 @@ def _large_n() -> Claim:
 def _small_n() -> Claim:
     """The smaller grid is the one of the first independent check: n = 2..19, every dataset, k = 0, 1, 2."""
 
-    def behind(laws: Laws, windows: Windows, epsilon: float) -> Floats:
+    def behind(laws: Laws, windows: CandidateWindows, epsilon: float) -> Floats:
         return -_ahead(laws, windows, epsilon)
 
-    def exact(laws: Laws, windows: Windows, epsilon: float, i: int) -> arb:
+    def exact(laws: Laws, windows: CandidateWindows, epsilon: float, i: int) -> arb:
         return -_ahead_ball(laws, windows, epsilon, i)
 
-    def symmetric(laws: Laws, windows: Windows, epsilon: float) -> NDArray[np.bool_]:
+    def symmetric(laws: Laws, windows: CandidateWindows, epsilon: float) -> NDArray[np.bool_]:
         met = (laws.n >= 4) & (max(laws.prior.exact) <= 1) & (windows.down == windows.steps) & (windows.low > 0)
         return np.asarray(met & _small_premise(laws, windows, epsilon))
 
-    small = Grid({"n": "2 to 19", "k": "0, 1, 2"}, lambda: (Laws.every(Beta(1, 1), n) for n in range(2, 20)))
+    small = SearchGrid({"n": "2 to 19", "k": "0, 1, 2"}, lambda: (Laws.every(Beta(1, 1), n) for n in range(2, 20)))
     few = (0.1, 0.5, 1.0, 2.0, 5.0)
     first = small.search(partial(step_windows, most=2), behind, applies=_small_premise, epsilons=few, ties="broken")
-    grid = Grid(EVERY.region, lambda: (*EVERY.worlds(), *balanced_from(100).worlds()))
+    grid = SearchGrid(EVERY.region, lambda: (*EVERY.worlds(), *balanced_from(100).worlds()))
     at, odd = (theory.corollary_4_5_2(Beta(1, 1), counts, "0.5", k) for counts, k in (((1, 2), 1), ((3, 2), 0)))
     return Claim(
         "small-n",
@@ -339,7 +339,7 @@ def _small_n() -> Claim:
 
 
 def _good_outputs() -> Claim:
-    def some_farther(laws: Laws, windows: Windows, epsilon: float) -> NDArray[np.bool_]:
+    def some_farther(laws: Laws, windows: CandidateWindows, epsilon: float) -> NDArray[np.bool_]:
         return _good_premise(laws, windows, epsilon) & ((windows.low > 0) | (windows.high < laws.n))
 
     found = EVERY.search(local_windows, _ahead, applies=_good_premise, exact=_ahead_ball, ties="broken")

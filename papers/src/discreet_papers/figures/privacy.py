@@ -11,7 +11,7 @@ from discreet.model.sensitivity import Smoothing, smooth_sensitivities
 from discreet.validation import check_positive
 from discreet_papers.contenders import ADDED, SIX, build
 from discreet_papers.data import Data, Value
-from discreet_papers.figure import Figure, Panel, plain_log
+from discreet_papers.figure import Figure, FigurePanel, plain_log
 from discreet_papers.lemmas import dilation, sliding
 from discreet_papers.losses import balanced_loss
 from discreet_papers.sensitivities import datasets
@@ -107,9 +107,9 @@ FIGURES = (
         "all datasets. Right: with Calibrated, which spends all of ε, and LatticeGeometric.",
         losses,
         (
-            Panel("balanced data", lambda ax, data: _draw_losses(ax, data, "balanced", SIX)),
-            Panel("worst data", lambda ax, data: _draw_losses(ax, data, "worst", SIX)),
-            Panel("worst data, extended", lambda ax, data: _draw_losses(ax, data, "worst", ("EHDS", *ADDED))),
+            FigurePanel("balanced data", lambda ax, data: _draw_losses(ax, data, "balanced", SIX)),
+            FigurePanel("worst data", lambda ax, data: _draw_losses(ax, data, "worst", SIX)),
+            FigurePanel("worst data, extended", lambda ax, data: _draw_losses(ax, data, "worst", ("EHDS", *ADDED))),
         ),
     ),
     Figure(
@@ -118,7 +118,7 @@ FIGURES = (
         "The smooth sensitivity changes slowly",
         "1/S changes by at most γ between neighbours: every curve stays under 1. Prior beta(1,1), n = 100.",
         smooth_changes,
-        (Panel("", _draw_changes),),
+        (FigurePanel("", _draw_changes),),
     ),
     Figure(
         "004-lemmas",
@@ -129,8 +129,8 @@ FIGURES = (
         "δ = 10⁻⁸. The probability is read as a function of the score, attained or not.",
         lemma_ratios,
         (
-            Panel("sliding", lambda ax, data: _draw_lemma(ax, data, "sliding")),
-            Panel("dilation", lambda ax, data: _draw_lemma(ax, data, "dilation")),
+            FigurePanel("sliding", lambda ax, data: _draw_lemma(ax, data, "sliding")),
+            FigurePanel("dilation", lambda ax, data: _draw_lemma(ax, data, "dilation")),
         ),
     ),
 )

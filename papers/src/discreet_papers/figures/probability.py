@@ -10,7 +10,7 @@ from discreet.arrays import Floats
 from discreet.model.distances import hellinger
 from discreet_papers.contenders import ADDED, SIX, Rounding, balanced, build, uniform
 from discreet_papers.data import Data, Value
-from discreet_papers.figure import Compute, Figure, Panel
+from discreet_papers.figure import Compute, Figure, FigurePanel
 from discreet_papers.style import DRAWN, line, points
 
 if TYPE_CHECKING:
@@ -135,9 +135,9 @@ def _draw_cumulative(ax: "Axes", data: Data, k: int) -> None:
     ax.set_title(f"{k} categories, n = {rows['n'][0]}")
 
 
-def _panels(kinds: tuple[int, ...], cumulative: bool = False) -> tuple[Panel, ...]:
+def _panels(kinds: tuple[int, ...], cumulative: bool = False) -> tuple[FigurePanel, ...]:
     draw = _draw_cumulative if cumulative else _draw_probability
-    return tuple(Panel(f"{k} categories", lambda ax, data, k=k: draw(ax, data, k)) for k in kinds)  # type: ignore[misc]
+    return tuple(FigurePanel(f"{k} categories", lambda ax, data, k=k: draw(ax, data, k)) for k in kinds)  # type: ignore[misc]
 
 
 def _pair(number: int, epsilon: int) -> tuple[Figure, Figure]:

@@ -11,7 +11,7 @@ from discreet.model.sensitivity import Smoothing, global_sensitivity, local_sens
 from discreet.validation import check_positive
 from discreet_papers.contenders import POSTER_DELTA, uniform
 from discreet_papers.data import Data, Value
-from discreet_papers.figure import Figure, Panel
+from discreet_papers.figure import Figure, FigurePanel
 from discreet_papers.sensitivities import between_neighbours, datasets, largest_changes, slipped
 from discreet_papers.style import LIMIT, series
 from discreet_papers.theory import PAPER_SENSITIVITY
@@ -137,7 +137,7 @@ FIGURES = (
         "Every dataset of 100 records under Beta(1, 1). The γ-smooth sensitivity equals the local one except at small counts; "
         "the constant √(1 - π/4) is not the global sensitivity here.",
         sensitivity_curves,
-        (Panel("", lambda ax, data: _draw_curves(ax, data, ("local", "gamma", "beta", "global", "constant"))),),
+        (FigurePanel("", lambda ax, data: _draw_curves(ax, data, ("local", "gamma", "beta", "global", "constant"))),),
     ),
     Figure(
         "003-figure-1",
@@ -146,7 +146,7 @@ FIGURES = (
         "The β-smooth sensitivity of the poster's mechanism. The lowest curve is what the public research code computes: 0.161 "
         "at the edge.",
         sensitivity_curves,
-        (Panel("", lambda ax, data: _draw_curves(ax, data, ("local", "beta", "published"))),),
+        (FigurePanel("", lambda ax, data: _draw_curves(ax, data, ("local", "beta", "published"))),),
     ),
     Figure(
         "000-figure-2",
@@ -155,7 +155,7 @@ FIGURES = (
         "The largest change of the score of each candidate r when one record of x is replaced. It is largest at r = x, for two "
         "categories (left, unit prior, n = 100) and for three (right, unit prior, n = 20).",
         local_maxima,
-        (Panel("two categories", _draw_candidates), Panel("three categories", _draw_by_distance)),
+        (FigurePanel("two categories", _draw_candidates), FigurePanel("three categories", _draw_by_distance)),
     ),
     Figure(
         "002-statements",
@@ -165,8 +165,8 @@ FIGURES = (
         "Statement III: the squares are lowest in the middle.",
         statement_steps,
         (
-            Panel("n = 20", lambda ax, data: _draw_statements(ax, data, 20)),
-            Panel("n = 21", lambda ax, data: _draw_statements(ax, data, 21)),
+            FigurePanel("n = 20", lambda ax, data: _draw_statements(ax, data, 20)),
+            FigurePanel("n = 21", lambda ax, data: _draw_statements(ax, data, 21)),
         ),
     ),
 )

@@ -8,7 +8,7 @@ from discreet.analysis.error_laws import error_law
 from discreet.model.dirichlet import Beta
 from discreet_papers.contenders import Rounding, balanced, build, exact_mean, simulated_mean
 from discreet_papers.data import Data, Value
-from discreet_papers.figure import Figure, Panel
+from discreet_papers.figure import Figure, FigurePanel
 from discreet_papers.style import INK, LABELS, LOOKS, PAPER, line
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ FIGURES = (
         "Whiskers: the 0.05 % and 99.95 % quantiles, about the range of 1,000 draws. Marker: the exact mean. Cross: the average of 1,000 "
         "draws. ε = 1.",
         lambda quick: boxes(_PRIORS_QUICK if quick else _PRIORS, ("EHDS", "LSDim", "LSHist"), draws=1000),
-        (Panel("", _draw_boxes),),
+        (FigurePanel("", _draw_boxes),),
     ),
     Figure(
         "000-figure-6-extended",
@@ -148,7 +148,7 @@ FIGURES = (
         "Varying balanced priors, with the (ε, δ) version, Calibrated and LatticeGeometric",
         "As above, with δ = 10⁻⁸ for the (ε, δ) version.",
         lambda quick: boxes((1, 200) if quick else (1, 10, 50, 200), _COMPARED, draws=1000),
-        (Panel("", _draw_boxes),),
+        (FigurePanel("", _draw_boxes),),
     ),
     Figure(
         "003-figure-3a",
@@ -156,7 +156,7 @@ FIGURES = (
         "Quartiles by prior, as on the poster",
         "Data (50, 50), ε = 1, δ = 10⁻⁸, Laplace noise rounded to the nearest integer; crosses: averages of 10,000 draws.",
         lambda quick: boxes(_PRIORS_QUICK if quick else _PRIORS, ("EHDS-delta", "LSDim", "LSHist"), rounding="nearest", draws=10_000),
-        (Panel("", _draw_boxes),),
+        (FigurePanel("", _draw_boxes),),
     ),
     Figure(
         "000-variance",
@@ -165,8 +165,8 @@ FIGURES = (
         "Prior beta(1,1), ε = 1, δ = 10⁻⁸. Left: 100 records. Right: 1,000.",
         unbalanced,
         (
-            Panel("n = 100", lambda ax, data: _draw_unbalanced(ax, data, 100)),
-            Panel("n = 1,000", lambda ax, data: _draw_unbalanced(ax, data, 1000)),
+            FigurePanel("n = 100", lambda ax, data: _draw_unbalanced(ax, data, 100)),
+            FigurePanel("n = 1,000", lambda ax, data: _draw_unbalanced(ax, data, 1000)),
         ),
     ),
     Figure(
@@ -175,6 +175,6 @@ FIGURES = (
         "Mean error against the number of categories",
         "Unit prior, 1,000 balanced records, ε = 1, δ = 10⁻⁸. Exact: by enumeration, or by convolution where candidates are too many.",
         dimensions,
-        (Panel("", _draw_dimensions),),
+        (FigurePanel("", _draw_dimensions),),
     ),
 )

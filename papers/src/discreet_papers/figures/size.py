@@ -7,7 +7,7 @@ from discreet import limits
 from discreet.model.datasets import candidate_count
 from discreet_papers.contenders import ADDED, SIX, Rounding, balanced, build, exact_mean, simulated_mean, uniform
 from discreet_papers.data import Data, Value
-from discreet_papers.figure import Figure, Panel, plain_log
+from discreet_papers.figure import Figure, FigurePanel, plain_log
 from discreet_papers.style import DRAWN, LIMIT, line, points, series
 
 if TYPE_CHECKING:
@@ -113,8 +113,8 @@ def _draw_ratio(ax: "Axes", data: Data) -> None:
     ax.set_ylabel("mean error, EHDS (ε, δ) / LSDim")
 
 
-def _panel(k: int, *, logarithmic: bool = False, title: str = "") -> Panel:
-    return Panel(title, lambda ax, data: _draw_means(ax, data, k, logarithmic=logarithmic))
+def _panel(k: int, *, logarithmic: bool = False, title: str = "") -> FigurePanel:
+    return FigurePanel(title, lambda ax, data: _draw_means(ax, data, k, logarithmic=logarithmic))
 
 
 def _figure_6_pair(letter: str, k: int) -> tuple[Figure, Figure]:
@@ -173,7 +173,7 @@ FIGURES = (
             _panel(2, title="(a) 2 categories"),
             _panel(3, title="(b) 3 categories"),
             _panel(4, title="(c) 4 categories"),
-            Panel("baseline overtaken below 1", _draw_ratio),
+            FigurePanel("baseline overtaken below 1", _draw_ratio),
         ),
     ),
 )

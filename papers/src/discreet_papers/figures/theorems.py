@@ -9,7 +9,7 @@ from discreet.plotting.style import SMALL
 from discreet_papers import theory
 from discreet_papers.contenders import balanced
 from discreet_papers.data import Data, Value
-from discreet_papers.figure import Figure, Panel, plain_log
+from discreet_papers.figure import Figure, FigurePanel, plain_log
 from discreet_papers.quantiles import error_ratio, reach_ratio
 from discreet_papers.style import LABELS, LIMIT, Dash, line, series
 
@@ -148,7 +148,7 @@ FIGURES = (
         "The probability that the reported parameters are off by γ or more in all, exactly, and the tail of the Laplace noise before it is "
         "floored; data (20, 20), ε = 1. Flooring adds up to one record to what a count is off by: with γ - 2 for γ the tail is a bound.",
         l1_tails,
-        tuple(Panel(LABELS[name], lambda ax, data, name=name: _draw_tails(ax, data, name)) for name in _NOISY),  # type: ignore[misc]
+        tuple(FigurePanel(LABELS[name], lambda ax, data, name=name: _draw_tails(ax, data, name)) for name in _NOISY),  # type: ignore[misc]
     ),
     Figure(
         "001-theorem-4.1-4.4",
@@ -158,7 +158,7 @@ FIGURES = (
         "under beta(1,1). "
         "Hollow: the largest distance within ln(1/γ)/ε steps, rounded up. Both are bounded in n.",
         quantile_ratios,
-        (Panel("", _draw_ratios),),
+        (FigurePanel("", _draw_ratios),),
     ),
     Figure(
         "001-theorem-4.5",
@@ -168,7 +168,7 @@ FIGURES = (
         "data, n = 100, "
         "ε = 1. LSDim is not in the theorem.",
         theorem_rows,
-        tuple(Panel(LABELS[name], lambda ax, data, name=name: _draw_theorem(ax, data, name)) for name in _ROWS),  # type: ignore[misc]
+        tuple(FigurePanel(LABELS[name], lambda ax, data, name=name: _draw_theorem(ax, data, name)) for name in _ROWS),  # type: ignore[misc]
     ),
     Figure(
         "001-corollaries",
@@ -177,6 +177,6 @@ FIGURES = (
         "P(H < t) for t that allows two steps; prior beta(1,1), balanced data. The dotted line is where Corollary 4.5.1 says "
         "LSHist is ahead.",
         histogram_against_global,
-        tuple(Panel(f"ε = {e:g}", lambda ax, data, e=e: _draw_against(ax, data, e)) for e in (0.5, 1.0, 2.0)),  # type: ignore[misc]
+        tuple(FigurePanel(f"ε = {e:g}", lambda ax, data, e=e: _draw_against(ax, data, e)) for e in (0.5, 1.0, 2.0)),  # type: ignore[misc]
     ),
 )
