@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 from discreet.arrays import Counts, Floats, Mask
-from discreet.numerics.roots import NewtonStep, bracketed, crossing
+from discreet.numerics.roots import NewtonStep, bracketed, crossing, last_inside
 from discreet.numerics.tilts import CLOSE, balancing_tilt, balancing_tilts
 
 PRECISION = 1e-14
@@ -186,3 +186,12 @@ def test_a_total_that_cannot_be_met_ends() -> None:
     tilt, mean = balancing_tilt(moments, 31.0, longest=1.0)
     assert tilt > 30.0
     assert mean == pytest.approx(30.0)
+
+
+def test_the_last_whole_numbers_inside_are_found_on_either_side() -> None:
+    limits = np.array([0, 1, 7, 2**52, 5])
+    below, above = np.zeros(5, dtype=np.int64), np.array([1, 2, 100, 2**53, 5])
+    assert (last_inside(lambda x: x <= limits, below, above)[:4] == limits[:4]).all()
+    assert (last_inside(lambda x: x > limits, above, below)[:4] == limits[:4] + 1).all()
+    assert last_inside(lambda x: x <= limits, above, above)[4] == 5
+    assert (last_inside(lambda x: x < limits, below, above)[1:4] != limits[1:4]).all()

@@ -21,6 +21,7 @@ from discreet.mechanisms.product_sums import PIECE, SPARE, THREADS, ProductSums,
 from discreet.model.datasets import candidate_count
 from discreet.numerics.divergences import to_hellinger
 from discreet.numerics.gap_tables import GapTable, gap_table
+from discreet.numerics.roots import last_inside
 from discreet.progress import Progress
 
 WINDOW_ERROR = 2.0**-49
@@ -129,14 +130,9 @@ class _WindowSums:
         """The first and last r whose divergence from x is below this, by halving: it grows on either side."""
         ends = []
         for edge in (0, self._n):
-            near, far = x.copy(), np.full_like(x, edge)
-            is_near = self._divergence(x, far) < furthest
-            near[is_near] = edge
-            while (np.abs(far - near) > 1).any():
-                middle = (near + far) // 2
-                is_near = self._divergence(x, middle) < furthest
-                near, far = np.where(is_near, middle, near), np.where(is_near, far, middle)
-            ends.append(near)
+            far = np.full_like(x, edge)
+            near = np.where(self._divergence(x, far) < furthest, edge, x)
+            ends.append(last_inside(lambda r: self._divergence(x, r) < furthest, near, far))
         return ends[0], ends[1]
 
 

@@ -2,7 +2,7 @@
 
 Whoever asks says where to look next: by Newton's method, on whatever scale the function is nearly straight. A step that leaves its bracket
 is replaced by halving it. After `_STEPS_UNHALVED` rounds every second step is a halving, so that brackets with finite ends close however
-bad the steps are. Where a single function has no slope to go by, `crossing` is Brent's method.
+bad the steps are. Where a single function has no slope to go by, `crossing` is Brent's method. `last_inside` is the same for whole numbers.
 """
 
 from collections.abc import Callable
@@ -50,6 +50,16 @@ def _middle(at: Floats, low: Floats, high: Floats) -> Floats:
     middle = 0.5 * (low + high)
     finite = np.isfinite(middle)
     return middle if finite.all() else np.where(finite, middle, at + np.where(np.isinf(high), 1.0, -1.0) * (1.0 + np.abs(at)))
+
+
+def last_inside(inside: Callable[[Counts], Mask], near: Counts, far: Counts) -> Counts:
+    """Between whole numbers that are inside and others that are not, the last ones inside; where both are the same, that one."""
+    near, far = near.copy(), far.copy()
+    while (np.abs(far - near) > 1).any():
+        middle = (near + far) // 2
+        held = inside(middle)
+        near, far = np.where(held, middle, near), np.where(held, far, middle)
+    return near
 
 
 def crossing(function: Callable[[float], float], one: float, other: float, absolute: float, relative: float = 4.0 * EPSILON) -> float:

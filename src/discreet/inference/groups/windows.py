@@ -13,8 +13,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Counts, Floats
+from discreet.arrays import Counts, Floats, Mask
 from discreet.numerics.gamma import log_rise
+from discreet.numerics.roots import last_inside
 
 _TABLED = 1 << 21
 """Logarithms that are looked up: of all prior parameters that differ, together."""
@@ -104,8 +105,12 @@ def ranges(cells: GroupCells, tilt: Floats, depth: float) -> tuple[Counts, Count
     first = np.where(held, places, UNBOUNDED).min(axis=0)
     last = np.where(held, places, -1).max(axis=0)
     zero = np.zeros_like(top)
-    low = np.where(cells.log_factor(zero, tilt) >= floor, 0, _bisected(cells, tilt, floor, zero, first))
-    high = np.where(cells.log_factor(top, tilt) >= floor, top, _bisected(cells, tilt, floor, top, last))
+
+    def above(x: Counts) -> Mask:
+        return np.asarray(cells.log_factor(x, tilt) >= floor)
+
+    low = np.where(above(zero), 0, last_inside(above, first, zero))
+    high = np.where(above(top), top, last_inside(above, last, top))
     return low, high
 
 
@@ -133,16 +138,6 @@ def _last_counts(cells: GroupCells, tilt: Floats, depth: float, candidates: list
             return np.asarray(top)
         step = np.minimum(np.where(short, 2 * step, step), UNBOUNDED)
         top = np.minimum(start + step, cells.top)
-
-
-def _bisected(cells: GroupCells, tilt: Floats, floor: Floats, outside: Counts, inside: Counts) -> Counts:
-    """The count next to the outside that is still above the floor, between one that is not and one that is."""
-    out, into = outside.copy(), inside.copy()
-    while (np.abs(into - out) > 1).any():
-        middle = (out + into) // 2
-        above = cells.log_factor(middle, tilt) >= floor
-        into, out = np.where(above, middle, into), np.where(above, out, middle)
-    return into
 
 
 def windows(cells: GroupCells, tilt: Floats, low: Counts, high: Counts, depth: float) -> Windows:
