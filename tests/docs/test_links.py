@@ -1,13 +1,52 @@
 """Links between the Markdown files of the repository, as GitHub resolves them, and the check of the built pages' links."""
 
 import json
+import re
+import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 from tests.docs.links import broken_in_html, broken_in_markdown
 from tests.places import DOCS, EXAMPLES, PAGES, ROOT
 
 MADE_BY_THE_BUILD = ("commands.md", "reference.md")
 """Pages whose headings and names are put in while the pages are built; tests/docs/test_browser.py looks at their anchors."""
+OLD = [
+    "accuracy",
+    "benchmarks",
+    "choosing",
+    "coming_from",
+    "commands",
+    "data",
+    "exactness",
+    "explore",
+    "extending",
+    "faq",
+    "five_minutes",
+    "gallery",
+    "glossary",
+    "howto",
+    "inference",
+    "inference_proofs",
+    "ledger",
+    "ledger_proofs",
+    "mathematics",
+    "mechanisms",
+    "numerics",
+    "planning",
+    "privacy",
+    "promise",
+    "pymc",
+    "reading",
+    "reference",
+    "release",
+    "reproduction",
+    "sensitivity",
+    "tables",
+    "tables_proofs",
+    "tutorial",
+]
+"""Pages of version 0.2, which lay in one folder."""
 
 
 def test_every_link_of_a_markdown_file_leads_somewhere_on_github() -> None:
@@ -45,3 +84,14 @@ def test_a_broken_link_of_a_built_page_is_noticed(tmp_path: Path) -> None:
     )
     wrong = ["#one twice", "other.html#nowhere", "missing.html", "#two", "missing.png"]
     assert broken_in_html(tmp_path) == [f"page.html: {link}" for link in wrong]
+
+
+def test_every_old_address_leads_to_a_page(tmp_path: Path) -> None:
+    redirect = runpy.run_path(str(DOCS / "_extensions" / "redirects.py"))["redirect"]
+    names = [page.relative_to(DOCS).with_suffix("").as_posix() for page in PAGES]
+    built = SimpleNamespace(builder=SimpleNamespace(name="html"), env=SimpleNamespace(found_docs=names), outdir=tmp_path)
+    redirect(built, None)
+    leads = {page.stem: re.findall(r'url=([^"]+)', page.read_text("utf-8")) for page in tmp_path.glob("*.html")}
+    assert set(OLD) <= leads.keys()
+    assert all((DOCS / link).with_suffix(".md").is_file() for links in leads.values() for link in links)
+    assert (leads["inference"], leads["inference_proofs"]) == (["explain/inference.html"], ["proofs/inference.html"])
