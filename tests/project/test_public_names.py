@@ -50,7 +50,7 @@ REPLACED = {
     "sampling/test_bits": {"module.name"},
     "sampling/test_two_categories": {"module.ladder"},
     "sampling/test_lattice": {"lattice_total.ladder"},
-    "sampling/test_bulk": {"bulk.DENSE", "bulk.subset_array"},
+    "sampling/test_bulk": {"bulk.DENSE", "bulk.subset_array", "bulk.table_words"},
     "sampling/test_inversion": {"module.name"},
     "sampling/test_listed": {"coins.WORD"},
     # Counted, or told not to happen: which way a computation takes is not seen in what it gives.

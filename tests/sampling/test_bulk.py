@@ -100,12 +100,12 @@ class Unsearched(np.ndarray):
 def test_few_words_are_compared_with_every_entry_of_a_table(monkeypatch: pytest.MonkeyPatch, kind: str, scale: str) -> None:
     """A clock that repeats one draw tells which way a search went. The oracle is the search."""
     for _, part in LAWS[kind](Fraction(scale), 64).parts:
-        high, low = bulk._table(part)
+        high, low = bulk.table_words(part)
         beside = np.concatenate([high[high < 2**63], low - np.uint64(1)])
         closed = beside[beside < low[high.searchsorted(beside, side="right")]][: bulk.COMPARED]
         wanted = high.searchsorted(closed, side="right")
         with monkeypatch.context() as patched:
-            patched.setattr(bulk, "_table", lambda _, high=high, low=low: (high.view(Unsearched), low))
+            patched.setattr(bulk, "table_words", lambda _, high=high, low=low: (high.view(Unsearched), low))
             assert np.asarray(bulk.located(ScriptedBits([]), part, closed, 2**62)).tolist() == wanted.tolist()
             with pytest.raises(AssertionError, match="searched"):
                 bulk.located(ScriptedBits([]), part, np.resize(closed, bulk.COMPARED + 1), 2**62)

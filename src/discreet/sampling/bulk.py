@@ -83,7 +83,8 @@ def _words(source: BitSource, count: int, bits: int) -> Words:
 
 
 @lru_cache(maxsize=256)
-def _table(law: Inversion) -> tuple[Words, Words]:
+def table_words(law: Inversion) -> tuple[Words, Words]:
+    """The table of a law as arrays of words: `high` and `low`."""
     return np.array(law.high, dtype=np.uint64), np.array(law.low, dtype=np.uint64)
 
 
@@ -92,7 +93,7 @@ _ONES = np.ones(LONGEST, dtype=np.uint8)
 
 def located(source: BitSource, law: Inversion, words: Words, most: int) -> Integers:
     """The integers that the words stand for, by the whole table; words that it leaves open are settled one by one."""
-    high, low = _table(law)
+    high, low = table_words(law)
     if not high.dtype == low.dtype == words.dtype == _HELD_WORD:
         raise InternalError("a table and the words compared with it must be of one type; nothing was released")
     index: Integers
