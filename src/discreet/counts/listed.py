@@ -28,10 +28,10 @@ class ListedCounts:
     """The logarithm of the sum of all weights, if it is known."""
 
     @classmethod
-    def of_logs(cls, points: Counts, log_weight: Floats, omitted: float = 0.0) -> "ListedCounts":
-        """The law with these logarithms of weights, known up to a constant."""
+    def of_logs(cls, points: Counts, log_weight: Floats, omitted: float = 0.0, *, log_constant: float = 0.0) -> "ListedCounts":
+        """The law with these logarithms of weights, all of which lack a constant."""
         whole = float(logsumexp(log_weight))
-        return cls(points, np.exp(log_weight - whole), omitted, whole)
+        return cls(points, np.exp(log_weight - whole), omitted, whole + log_constant)
 
     @classmethod
     def known(cls, counts: Sequence[int]) -> "ListedCounts":

@@ -43,6 +43,8 @@ class TreeCounts(LawOfAnyTotal):
 
     origin: Parts | None = None
     """All parts that the law was computed from, for the constants that logarithms of weights lack."""
+    log_constant: float = 0.0
+    """What the logarithms of the likelihoods lack."""
 
     @property
     def total(self) -> int | None:
@@ -52,7 +54,7 @@ class TreeCounts(LawOfAnyTotal):
     @property
     def log_evidence(self) -> float:
         """The logarithm of the sum of all weights, those of the root as they are given."""
-        return float(logsumexp(self.log_sizes)) + (0.0 if self.origin is None else self.origin.log_constant())
+        return float(logsumexp(self.log_sizes)) + self.log_constant + (0.0 if self.origin is None else self.origin.log_constant())
 
     @property
     def work(self) -> int:
@@ -89,7 +91,7 @@ class TreeCounts(LawOfAnyTotal):
     def part(self, chosen: Sequence[int]) -> "TreeCounts":
         """The law of some of the counts, whatever the others are."""
         segments = joined([segment.part(chosen) for segment in self.segments])
-        return TreeCounts(segments, self.centres[:, list(chosen)], -np.inf, self.omitted, self.origin)
+        return TreeCounts(segments, self.centres[:, list(chosen)], -np.inf, self.omitted, self.origin, self.log_constant)
 
     def covariance(self, a: Floats) -> Floats:
         """The covariances of the probabilities under Dir(a), with 0 on the diagonal."""

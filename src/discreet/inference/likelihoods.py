@@ -24,7 +24,6 @@ from discreet.mechanisms import Mechanism
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.tables import TableSpace
 from discreet.numerics.gamma import log_gamma_excess
-from discreet.numerics.lattice_sums import log_normaliser
 
 
 class Likelihood(Protocol):
@@ -124,10 +123,8 @@ def likelihood_of(mechanism: Mechanism) -> Likelihood:
     noise = mechanism.noise
     if noise is None:
         return ListedTotal(mechanism)
-    first = mechanism.space.first()
-    constant = mechanism.log_prob(first, first[: noise.cells]) - noise.cells * float(noise.log_factor(np.zeros(1))[0])
     noisy = (np.arange(mechanism.k) < noise.cells)[None, :]
-    return PublicTotals(np.array([mechanism.total]), noisy, noise, np.array([constant]))
+    return PublicTotals(np.array([mechanism.total]), noisy, noise, np.array([noise.log_constant(noise.cells)]))
 
 
 def _of_table(mechanism: Mechanism, space: TableSpace) -> Likelihood:
@@ -141,7 +138,7 @@ def _of_table(mechanism: Mechanism, space: TableSpace) -> Likelihood:
     else:
         totals = np.array(space.sizes)
     cells = possible.sum(axis=1)
-    constant = np.array([-log_normaliser(int(k), 2.0 * noise.slope) if k > 1 else 0.0 for k in cells])
+    constant = np.array([noise.log_constant(int(k)) for k in cells])
     return PublicTotals(totals, possible & (cells > 1)[:, None], noise, constant)
 
 

@@ -101,6 +101,14 @@ class NoiseAware:
         return self.counts.omitted
 
     @property
+    def log_evidence(self) -> float:
+        """The logarithm of the probability of the raw outcome under the prior.
+
+        Where n is private, it is the sum over n of that probability times the weight that `size_prior` gives n, flat: 1 for each.
+        """
+        return self.counts.log_evidence
+
+    @property
     def work(self) -> int:
         """How many numbers the means and intervals of all categories are computed from: what they take grows with it."""
         return self.counts.work

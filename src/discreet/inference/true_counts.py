@@ -8,6 +8,7 @@
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def latent_counts(mechanism: Mechanism, raw: tuple[int, ...], reader: Prior | No
     log_weight = prior.predictive(mechanism.total).logpmf(points)
     for category, column in enumerate(points.T):
         log_weight = log_weight + noise.log_likelihood(outcome, category, column.astype(np.float64))
-    return ListedCounts.of_logs(points, log_weight)
+    return ListedCounts.of_logs(points, log_weight, log_constant=log_outcome_constant(noise, raw, outcome))
 
 
 def convolved(mechanism: Mechanism, raw: Sequence[int] | Counts, reader: Prior | None = None) -> TreeCounts:
@@ -67,11 +68,20 @@ def counts_of_outcomes(a: Floats, outcomes: Sequence[tuple[CellNoise, Sequence[i
             raise TooLargeError("a noisy count is beyond 2**53, where no posterior is computed; less noise (a larger epsilon) avoids that")
         _check_prior(a)
     observed: list[list[Noisy]] = [[] for _ in a]
-    highest = limits.COUNT if sizes.last is None else sizes.last + 1
+    highest, log_constant = limits.COUNT if sizes.last is None else sizes.last + 1, 0.0
     for noise, raw in outcomes:
-        for one, z in zip(observed, raw, strict=False):
-            one.append(Noisy(noise, min(max(int(z), -1), highest)))  # how far below 0 or above the last total it is says nothing
-    return counts_of_split(Split([Count(one) for one in observed], a), sizes)
+        held = np.clip(np.array(raw, dtype=object), -1, highest).astype(np.int64)  # how far beyond it is says nothing about the counts
+        for one, z in zip(observed, held.tolist(), strict=False):
+            one.append(Noisy(noise, z))
+        log_constant += log_outcome_constant(noise, raw, held)
+    return replace(counts_of_split(Split([Count(one) for one in observed], a), sizes), log_constant=log_constant)
+
+
+def log_outcome_constant(noise: CellNoise, raw: Sequence[int] | Counts, held: Counts) -> float:
+    """What the factors of an outcome lack, as a logarithm, where clamped noisy counts are held: the same for all counts."""
+    beyond = [(float(z), float(one)) for z, one in zip(raw, held.tolist(), strict=True) if z != one]
+    far = sum(float(np.diff(noise.log_factor(np.array([one, z])))[0]) for z, one in beyond)
+    return noise.log_constant(len(held)) + far
 
 
 def _from_laws(mechanism: Mechanism, raw: tuple[int, ...], prior: Prior, progress: Progress | None) -> ListedCounts:

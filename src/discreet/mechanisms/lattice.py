@@ -92,6 +92,10 @@ class LatticeNoise(CellNoise):
         """-slope |d|, up to the constant that a fixed total makes the same for all datasets."""
         return np.asarray(-self.slope * np.abs(difference))
 
+    def log_constant(self, cells: int) -> float:
+        """One over the sum of the factors of all noise that adds up to 0."""
+        return -log_normaliser(cells, 2.0 * self.slope) if cells > 1 else 0.0
+
     def simulate(self, size: int, rng: np.random.Generator) -> Counts:
         """Float draws of all blocks; those of equal size are drawn together."""
         if len(self.sizes) == 1:

@@ -33,6 +33,10 @@ class CellNoise(ABC):
     def log_factor(self, difference: Floats) -> Floats:
         """One cell's factor of the likelihood, up to a constant, given the noisy count less the true one."""
 
+    def log_constant(self, cells: int) -> float:  # noqa: ARG002
+        """What the factors of a block of so many cells lack together to be a probability, as a logarithm."""
+        return 0.0
+
     def log_likelihood(self, raw: Counts, category: int, x: Floats) -> Floats:
         """The log likelihood's part of one category, as a function of its true count, up to a constant."""
         return self.log_factor(raw[category] - x) if category < self.cells else np.zeros_like(x)

@@ -9,7 +9,7 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.counts.law import CountLaw
 from discreet.counts.listed import ListedCounts
-from discreet.inference.true_counts import check_listable, counts_of_outcomes, noise_of_any_total
+from discreet.inference.true_counts import check_listable, counts_of_outcomes, log_outcome_constant, noise_of_any_total
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.reports import clamp_outcomes
 from discreet.model.datasets import is_few, simplex_points
@@ -43,6 +43,11 @@ class Outcome:
         parts = [noise.log_likelihood(outcome, i, column.astype(np.float64)) for i, column in enumerate(points.T)]
         return sum(parts[1:], parts[0])
 
+    def log_constant(self, n: int) -> float:
+        """What that lacks."""
+        noise = self.mechanism.noise
+        return 0.0 if noise is None else log_outcome_constant(noise, self.raw, self.clamped(n))
+
 
 def counts_of_same_records(
     prior: Dirichlet | Beta, n: int | None, outcomes: Sequence[Outcome], size_prior: SizePrior, progress: Progress | None = None
@@ -73,4 +78,4 @@ def counts_of_same_records(
     log_weight = prior.predictive(n).logpmf(points)
     for one in outcomes:
         log_weight = log_weight + one.log_likelihood(points, n, progress)
-    return ListedCounts.of_logs(points, log_weight)
+    return ListedCounts.of_logs(points, log_weight, log_constant=sum(one.log_constant(n) for one in outcomes))
