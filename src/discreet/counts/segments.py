@@ -67,7 +67,7 @@ class TotalSegment:
         """The logarithms of the posterior weights of the totals."""
         with np.errstate(divide="ignore"):
             if self.fixed:
-                return self.log_factor + np.log(self.windows[0].value @ self.completions[0])
+                return np.asarray(self.log_factor + np.log((self.windows[0].value * self.completions[0]).sum()))
             return np.asarray(self.log_factor + np.log(values_at(self.sum.run, self.low, len(self.log_factor))))
 
     def log_dropped(self) -> float:

@@ -9,7 +9,7 @@ directly, to a relative error of 1e-12, long ones by Fourier transform, to 1e-16
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from scipy.special import logsumexp
@@ -134,22 +134,25 @@ class TreeCounts(LawOfAnyTotal):
         return int(x[0]), low, found
 
 
-def counts_of_split(split: Split, root: SizePrior, whole: Count | None = None) -> TreeCounts:
+def counts_of_split(split: Split, root: SizePrior, whole: Count | None = None, *, log_constant: float = 0.0) -> TreeCounts:
     """The posterior law of parts that are split no further, and of the count that they add up to.
 
     Args:
         split: the parts, with what was observed of each, and the prior of their shares.
         root: the weight of their total.
         whole: the count that is split, if it was observed itself.
+        log_constant: what the logarithms of the likelihoods lack, for the evidence.
     """
     fixed = root.first == root.last
     parts = Parts(split.a, split.parts, _references(split, root))
     whole = Count() if whole is None else whole
-    first = limits.WINDOW_TAIL if fixed else TAIL
-    found = _held(parts, whole, root, first)
+    held = partial(_held, parts, whole, root, log_constant)
+    if fixed:
+        return held(limits.WINDOW_TAIL)
+    found = held(TAIL)
     omitted = found.omitted - root.omitted
-    if not fixed and omitted > _OMITTED_AT_MOST:  # the bounds of many categories add up their slack, so their tails must be shorter
-        found = _held(parts, whole, root, TAIL * max(_OMITTED_AT_MOST * TAIL / omitted, 1e-200))
+    if omitted > _OMITTED_AT_MOST:  # the bounds of many categories add up their slack, so their tails must be shorter
+        found = held(TAIL * max(_OMITTED_AT_MOST * TAIL / omitted, 1e-200))
     return found
 
 
@@ -161,7 +164,7 @@ def _references(split: Split, root: SizePrior) -> Floats:
     return np.asarray(np.maximum(1.0, np.rint(np.clip(seen, 0.0, float(limits.RAW_OUTCOME)))))
 
 
-def _held(parts: Parts, whole: Count, root: SizePrior, tail: float) -> TreeCounts:
+def _held(parts: Parts, whole: Count, root: SizePrior, log_constant: float, tail: float) -> TreeCounts:
     """The law on windows that leave out about `tail` at each end, unless they are too wide."""
     reach = reach_of(parts, whole, root, tail)
     k = len(reach.windows)
@@ -173,7 +176,7 @@ def _held(parts: Parts, whole: Count, root: SizePrior, tail: float) -> TreeCount
             f"the noise spreads the true counts of {k} categories over up to {max(cells, *widths):,} values: too many for the "
             "noise-aware posterior. Less noise (a larger epsilon) or fewer categories need fewer"
         )
-    return TreeCounts(_segments(reach), _centres(parts), reach.log_outside, root.omitted, reach.parts)
+    return TreeCounts(_segments(reach), _centres(parts), reach.log_outside, root.omitted, reach.parts, log_constant)
 
 
 def totals_gone_through(totals: tuple[int, int], low: Counts, high: Counts) -> int:

@@ -8,7 +8,6 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -74,7 +73,7 @@ def counts_of_outcomes(a: Floats, outcomes: Sequence[tuple[CellNoise, Sequence[i
         for one, z in zip(observed, held.tolist(), strict=False):
             one.append(Noisy(noise, z))
         log_constant += log_outcome_constant(noise, raw, held)
-    return replace(counts_of_split(Split([Count(one) for one in observed], a), sizes), log_constant=log_constant)
+    return counts_of_split(Split([Count(one) for one in observed], a), sizes, log_constant=log_constant)
 
 
 def log_outcome_constant(noise: CellNoise, raw: Sequence[int] | Counts, held: Counts) -> float:
