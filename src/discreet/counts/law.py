@@ -10,6 +10,9 @@ from discreet.counts.pairs import PairWeights
 from discreet.counts.runs import Run
 from discreet.counts.size_posterior import SizePosterior
 
+OMITTED_AT_MOST = 1e-17
+"""Probability left out with which nobody needs to look again."""
+
 
 class CountLaw(Protocol):
     """The posterior law of the parts of a count and of the count itself."""

@@ -19,15 +19,15 @@ from scipy.special import logsumexp
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.counts.factors import Count, Split
+from discreet.counts.law import OMITTED_AT_MOST
 from discreet.counts.runs import Run, inverse
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.gamma import log_rising
 from discreet.numerics.tails import kept
 
-_OMITTED_AT_MOST = 1e-17
-"""Probability left out with which nobody looks again."""
-_ROUNDS = 6
+_WINDOW_ROUNDS = 6
+"""How often windows are widened: the evidence, which says how wide they must be, is known once there are some."""
 _FIRST_TOP = 64
 _HIGHEST = 600.0
 """Logarithms of bounds above this are as good as infinite."""
@@ -44,10 +44,10 @@ def nested_counts(whole: Count, root: SizePrior) -> "NestedCounts":
     """
     bounds = _bounds(whole, root)
     log_evidence = float(bounds.weights[whole].value.max())
-    for _ in range(_ROUNDS):
+    for _ in range(_WINDOW_ROUNDS):
         found = NestedCounts(whole, root, bounds.windows(log_evidence), bounds)
         log_evidence = found.log_evidence
-        if np.isfinite(log_evidence) and found.omitted - root.omitted <= _OMITTED_AT_MOST:
+        if np.isfinite(log_evidence) and found.omitted - root.omitted <= OMITTED_AT_MOST:
             return found
         log_evidence = min(log_evidence, float(bounds.weights[whole].value.max())) - 30.0
     return found
@@ -256,7 +256,7 @@ class _Bounds:
         """Windows outside of which nearly nothing is left, if the evidence is this."""
         found = {}
         for count, run in self.weights.items():
-            first, last, _ = kept(np.exp(np.minimum(run.value - log_evidence, _HIGHEST)), 1e-3 * _OMITTED_AT_MOST / len(self.weights))
+            first, last, _ = kept(np.exp(np.minimum(run.value - log_evidence, _HIGHEST)), 1e-3 * OMITTED_AT_MOST / len(self.weights))
             found[count] = run.low + first, run.low + last
         return found
 

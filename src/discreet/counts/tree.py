@@ -19,6 +19,7 @@ from discreet.arrays import Counts, Floats
 from discreet.counts.covariances import segment_covariance
 from discreet.counts.factors import Count, Split
 from discreet.counts.ladder import TAIL, Parts, TotalsInReach, reach_of
+from discreet.counts.law import OMITTED_AT_MOST
 from discreet.counts.pairs import PairWeights, check_pairs, middle_part, split_weights
 from discreet.counts.runs import FLOOR, Run, inverse, sum_of, values_at
 from discreet.counts.segments import LawOfAnyTotal, TotalSegment, joined
@@ -33,8 +34,6 @@ _SUM_DEPTH, _TRANSFORM_DEPTH = 400.0, 4.0
 """How far below its mean's, in logarithms, the probability of a segment's total may be: with direct sums, and with Fourier transforms."""
 _UNDERFLOW = 1e-290
 """What is dropped at the ends of direct sums, relative to the largest probability; of sums by Fourier transforms it is `FLOOR`."""
-_OMITTED_AT_MOST = 1e-17
-"""Probability left out with which nobody needs to look again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +150,8 @@ def counts_of_split(split: Split, root: SizePrior, whole: Count | None = None, *
         return held(limits.WINDOW_TAIL)
     found = held(TAIL)
     omitted = found.omitted - root.omitted
-    if omitted > _OMITTED_AT_MOST:  # the bounds of many categories add up their slack, so their tails must be shorter
-        found = held(TAIL * max(_OMITTED_AT_MOST * TAIL / omitted, 1e-200))
+    if omitted > OMITTED_AT_MOST:  # the bounds of many categories add up their slack, so their tails must be shorter
+        found = held(TAIL * max(OMITTED_AT_MOST * TAIL / omitted, 1e-200))
     return found
 
 
