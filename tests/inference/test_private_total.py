@@ -338,8 +338,19 @@ def test_what_is_too_wide_is_refused_before_and_after() -> None:
     with pytest.raises(dc.TooLargeError, match="larger epsilon"):
         release_of(wide, (10**6, 10**6)).noise_aware()
     assert dc.capabilities(dc.LatticeGeometric(prior, epsilon=0.01)).noise_aware
-    with pytest.raises(dc.TooLargeError, match=r"2\*\*53"):
-        release_of(dc.LatticeGeometric(prior, epsilon=1), (2**54, 1)).noise_aware()
+
+
+@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize("epsilon", ["0.5", "3"])
+def test_totals_that_floats_cannot_count_are_refused(k: int, epsilon: str) -> None:
+    """Next to 2**53 there is no float for one record more: sums over counts never ended, or had no terms."""
+    mechanism = dc.LatticeGeometric(dc.Dirichlet.uniform(k), epsilon=epsilon)
+    for raw in ((2**52 - 20 * (k - 1), *[20] * (k - 1)), (*[2**52 // k] * (k - 1), 2**52 - 2**52 // k * (k - 1))):
+        posterior = release_of(mechanism, raw).noise_aware()
+        np.testing.assert_allclose(posterior.mean(), (np.array(raw) + 1.0) / (2**52 + k), rtol=0.05)
+        for more in (1, 2**52 - 30, 2**52, 2**60):
+            with pytest.raises(dc.TooLargeError, match=r"more than 2\*\*52"):
+                release_of(mechanism, (raw[0] + more, *raw[1:])).noise_aware()
 
 
 def test_tiny_priors_are_foreseen() -> None:

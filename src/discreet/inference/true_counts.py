@@ -63,8 +63,7 @@ def counts_of_outcomes(a: Floats, outcomes: Sequence[tuple[CellNoise, Sequence[i
     Raises TooLargeError for outcomes, priors and noise that are out of reach.
     """
     if sizes.first != sizes.last:
-        if max(max(raw) for _, raw in outcomes) > limits.COUNT:
-            raise TooLargeError("a noisy count is beyond 2**53, where no posterior is computed; less noise (a larger epsilon) avoids that")
+        check_noisy_total(max(sum(max(int(z), 0) for z in raw) for _, raw in outcomes))
         _check_prior(a)
     observed: list[list[Noisy]] = [[] for _ in a]
     highest, log_constant = limits.COUNT if sizes.last is None else sizes.last + 1, 0.0
@@ -81,6 +80,14 @@ def log_outcome_constant(noise: CellNoise, raw: Sequence[int] | Counts, held: Co
     beyond = [(float(z), float(one)) for z, one in zip(raw, held.tolist(), strict=True) if z != one]
     far = sum(float(np.diff(noise.log_factor(np.array([one, z])))[0]) for z, one in beyond)
     return noise.log_constant(len(held)) + far
+
+
+def check_noisy_total(total: float) -> None:
+    """Refuse noisy counts whose total is so large that there may be no float for a total of one record more."""
+    if total > limits.COUNT // 2:
+        raise TooLargeError(
+            "the noisy counts add up to more than 2**52, where no posterior is computed; less noise (a larger epsilon) avoids that"
+        )
 
 
 def _from_laws(mechanism: Mechanism, raw: tuple[int, ...], prior: Prior, progress: Progress | None) -> ListedCounts:

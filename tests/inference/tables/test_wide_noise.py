@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.inference.groups.leave_one_out import leave_one_out
+from discreet.inference.groups.leave_one_out import Frequencies, leave_one_out, relative_error
 from discreet.inference.tables.posterior import TablePosterior
 from discreet.record.table_release import TableRelease
 from tests.support import lowered
@@ -42,6 +42,16 @@ def test_transforms_of_wide_windows_are_the_matrix_of_narrow_ones() -> None:
     with lowered(TURN_CELLS=0):
         transform, _ = leave_one_out(log_weight, first, 60, 0.5)
     np.testing.assert_allclose(np.exp(transform - matrix.max()), np.exp(matrix - matrix.max()), atol=1e-12)
+
+
+def test_the_bound_of_a_transform_is_what_it_leaves_out_and_what_rounding_adds() -> None:
+    """Each part alone is below the bound: none is taken off another. A total that is not possible is not known at all."""
+    total = np.array([1.0, 1e-3, 1e-7, 0.0, -1e-20])
+    few, many = (relative_error(Frequencies(64, count, 1e-6), total) for count in (4, 4_000_000))
+    assert (few[:2] > 1e-6 / total[:2]).all()
+    np.testing.assert_allclose(few[:2], 1e-6 / total[:2], rtol=1e-3)
+    assert (many[:2] - few[:2] > 1e-10).all()
+    assert few[2:].tolist() == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -95,3 +105,35 @@ def test_many_categories_under_wide_noise_are_foreseen() -> None:
         return dc.capabilities(table).noise_aware
 
     assert (foreseen(2), foreseen(7), foreseen(8)) == (True, True, False)
+
+
+def test_groups_too_wide_for_all_at_once_are_gone_through_one_at_a_time_while_they_are_few() -> None:
+    """Outcomes, not public numbers, are too wide: at the limit of work all groups are summarised, and one below it they are refused."""
+    posterior, work = _posterior("0.5", None, [[50, 20, 30], [10, 40, 50]]), 2 * 3 * (137 + 1000)
+    with lowered(PLANE_CELLS=1000, SUMMARY_WORK=work):
+        assert posterior.figures().error.max() <= 1e-7
+    with lowered(PLANE_CELLS=1000, SUMMARY_WORK=work - 1), pytest.raises(dc.TooLargeError, match="summaries of all groups at once"):
+        posterior.figures()
+
+
+def test_a_noisy_count_beyond_the_largest_count_is_refused_where_sizes_are_public() -> None:
+    for large, is_read in ((2**53, True), (2**53 + 1, False)):
+        posterior = _posterior("0.5", [100, 100], [[large, 20, 80 - large], [10, 40, 50]])
+        if is_read:
+            assert posterior.figures().mean[0, 0] > 0.8
+        else:
+            with pytest.raises(dc.TooLargeError, match=r"beyond 2\*\*53"):
+                posterior.figures()
+
+
+@pytest.mark.parametrize("spread", [False, True])
+def test_groups_whose_private_size_floats_cannot_count_are_refused(spread: bool) -> None:
+    """Next to 2**53 the nodes of a sum were one number, and never ended."""
+    for total, is_read in ((2**52, True), (2**52 + 1, False), (2**53, False)):
+        first = [total // 3, total // 3, total - 2 * (total // 3)] if spread else [total - 50, 20, 30]
+        posterior = _posterior("2", None, [[10, 40, 50], first])
+        if is_read:
+            np.testing.assert_allclose(posterior.figures().mean[1], (np.array(first) + 1.0) / (total + 3.0), rtol=1e-2)
+        else:
+            with pytest.raises(dc.TooLargeError, match=r"more than 2\*\*52"):
+                posterior.figures()

@@ -24,7 +24,7 @@ from discreet.inference.groups.tilts import matched_tilts
 from discreet.inference.groups.windows import UNBOUNDED, RiseTable
 from discreet.inference.noise_aware import probability_law
 from discreet.inference.tables.other_groups import TiedGroup, tied_sizes
-from discreet.inference.true_counts import counts_of_outcomes
+from discreet.inference.true_counts import check_noisy_total, counts_of_outcomes
 from discreet.mechanisms.lattice import GeometricNoise
 from discreet.model.size_priors import SizePrior, known_size, size_prior_of, tabled
 from discreet.numerics.tilts import balancing_tilt
@@ -78,6 +78,7 @@ def group_summaries(
         table = table_of(z, prior, slope, possible, sizes, sizes)
         return joined(table, each_block(table, lambda block: _public_sizes(block, tail, len(table))))
     if total is None:
+        check_noisy_total(float(np.maximum(z, 0.0).sum(axis=1).max(initial=0.0)))
         table = table_of(z, prior, slope, possible, np.full(len(z), UNBOUNDED), None)
         return _private_sizes(table, size_prior_of("flat") if size_prior is None else size_prior, tail)
     top = np.full(len(z), int(total))
