@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import betainc, gammaln
 
 import discreet as dc
-from discreet.inference.groups.arrays import GroupSummaries
-from discreet.inference.groups.leave_one_out import leave_one_out
+from discreet.counts.batched.arrays import GroupSummaries
+from discreet.counts.batched.leave_one_out import leave_one_out
 from discreet.inference.tables.summaries import group_summaries
 from tests.inference.coverage import release_of
 from tests.sampling.support import PretendedSecret

@@ -8,8 +8,8 @@ import pytest
 from scipy.special import digamma, gammaln, polygamma
 
 from discreet.arrays import Counts, Floats
-from discreet.inference.groups.tilts import balanced_tilts, matched_tilts
-from discreet.inference.groups.windows import GroupCells, RiseTable
+from discreet.counts.batched.tilts import balanced_tilts, matched_tilts
+from discreet.counts.batched.windows import GroupCells, RiseTable
 from discreet.numerics.tilts import CLOSE
 
 TOP = 12_000

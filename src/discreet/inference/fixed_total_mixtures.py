@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import Counts, Floats
+from discreet.counts.batched.windows import batches
 from discreet.counts.runs import Run
 from discreet.inference.groups.line_quantiles import BetaLines
-from discreet.inference.groups.windows import batches
 from discreet.model.beta_mixtures import BetaMixture
 
 _NEGLIGIBLE_WEIGHT = 1e-17

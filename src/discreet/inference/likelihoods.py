@@ -16,8 +16,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from discreet.arrays import Counts, Floats, Mask
+from discreet.counts.batched.sums import fixed_totals
 from discreet.errors import RefusedError
-from discreet.inference.groups.sums import fixed_totals
 from discreet.inference.rate_windows import RATE_DEPTH, NoisyCells
 from discreet.inference.true_counts import check_listable, noise_of_any_total
 from discreet.mechanisms import Mechanism

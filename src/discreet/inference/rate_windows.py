@@ -12,8 +12,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from discreet.arrays import Counts, Floats, Mask
-from discreet.inference.groups.tilts import check_widths
-from discreet.inference.groups.windows import Windows
+from discreet.counts.batched.tilts import check_widths
+from discreet.counts.batched.windows import Windows
 from discreet.mechanisms.noise import CellNoise
 from discreet.numerics.divergences import log_ratio_excess
 from discreet.numerics.gamma import log_gamma_excess

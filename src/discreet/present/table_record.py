@@ -12,7 +12,7 @@ from discreet.present.terminal import cell
 from discreet.text import in_percent
 
 if TYPE_CHECKING:
-    from discreet.inference.groups.arrays import GroupSummaries
+    from discreet.counts.batched.arrays import GroupSummaries
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.table_release import TableRelease
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.inference.groups.leave_one_out import Frequencies, leave_one_out, relative_error
+from discreet.counts.batched.leave_one_out import Frequencies, leave_one_out, relative_error
 from discreet.inference.tables.posterior import TablePosterior
 from discreet.record.table_release import TableRelease
 from tests.support import lowered

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.counts.batched.arrays import GroupSummaries, Table, precision
+from discreet.counts.batched.sums import FreeTotals
+from discreet.counts.batched.tilts import check_transforms, check_widths
+from discreet.counts.batched.windows import HELD, batches, ranges, windows
 from discreet.errors import TooLargeError
-from discreet.inference.groups.arrays import GroupSummaries, Table, precision
 from discreet.inference.groups.plane_quantiles import BetaPlanes
 from discreet.inference.groups.quantile_search import matched_logits
-from discreet.inference.groups.sums import FreeTotals
-from discreet.inference.groups.tilts import check_transforms, check_widths
-from discreet.inference.groups.windows import HELD, batches, ranges, windows
 from discreet.numerics.tails import even_windows
 from discreet.numerics.transforms import rounding
 

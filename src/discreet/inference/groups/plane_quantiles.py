@@ -23,10 +23,10 @@ from scipy.special import betainc, expit, gammaln, log_expit, logit
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.counts.batched.windows import HELD
 from discreet.errors import TooLargeError
 from discreet.inference.groups.line_quantiles import incomplete_beta
 from discreet.inference.groups.quantile_search import equal_tailed
-from discreet.inference.groups.windows import HELD
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.dirichlet import log_density
 from discreet.numerics.divergences import log_ratio_excess

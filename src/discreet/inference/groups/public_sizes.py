@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from discreet.inference.groups.arrays import DEPTH, TRIMMED, GroupSummaries, Table, known, precision, trimmed
+from discreet.counts.batched.arrays import DEPTH, TRIMMED, GroupSummaries, Table, known, precision, trimmed
+from discreet.counts.batched.sums import fixed_totals
+from discreet.counts.batched.tilts import balanced_tilts, check_widths
+from discreet.counts.batched.windows import batches, ranges, windows
 from discreet.inference.groups.line_quantiles import BetaLines
-from discreet.inference.groups.sums import fixed_totals
-from discreet.inference.groups.tilts import balanced_tilts, check_widths
-from discreet.inference.groups.windows import batches, ranges, windows
 
 
 def of_public_sizes(table: Table, tail: float) -> GroupSummaries:

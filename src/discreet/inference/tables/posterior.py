@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from discreet import limits
 from discreet.arrays import Counts, Floats, Mask
+from discreet.counts.batched.arrays import SHOWN_GROUPS, GroupSummaries, precision
 from discreet.counts.law import CountLaw
 from discreet.counts.listed import ListedCounts
 from discreet.counts.runs import Run
@@ -26,7 +27,6 @@ from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate, arviz_of
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.frames import Library
-from discreet.inference.groups.arrays import SHOWN_GROUPS, GroupSummaries, precision
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.reader_priors import reader_priors
 from discreet.inference.simultaneous import common_tail

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Counts, Floats
-from discreet.inference.groups.windows import GroupCells, RiseTable
+from discreet.counts.batched.windows import GroupCells, RiseTable
 from discreet.numerics.tails import even_windows
 from discreet.text import html_table
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.counts.batched.windows import Windows
 from discreet.errors import TooLargeError
-from discreet.inference.groups.windows import Windows
 from discreet.numerics.transforms import Spectra, all_but_one, fast_length, laws, rounding, spectra
 
 _TOTAL_RATES = np.geomspace(0.02, 0.9, 8)
