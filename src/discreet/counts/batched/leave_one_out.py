@@ -10,6 +10,7 @@ others add up to at most is known: with `q_d = Σ_u min(V(u), V(u + d))`, the ma
 """
 
 from dataclasses import dataclass
+from math import log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ _NEGLIGIBLE = 1e-19
 """What frequencies may add up to that are left out, relative to the largest probability of a total."""
 _TINY = 1e-280
 _FREQUENCY_ROUNDING = 1e-15
+_TURN = 8
+"""What a number of a matrix of turns costs, against that of one law and one place of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +115,13 @@ class Frequencies:
         """How often each counts: those but the first, and but the last of an even period, stand for their negatives too."""
         return np.asarray(conjugates(self.period)[: self.count] / self.period)
 
-    def _few(self, width: int) -> bool:
-        """Whether a matrix of all places of a window by all frequencies is held; else a transform has all frequencies of one law."""
-        return width * self.count <= limits.TURN_CELLS
+    def _few(self, laws: int, width: int) -> bool:
+        """Whether a matrix of all places of a window by all frequencies is made; else a transform has all frequencies of each law.
+
+        A matrix takes some time for each of its numbers, and a little more for each law; a transform a little for each step.
+        """
+        matrix = width * self.count
+        return matrix <= limits.TURN_CELLS and matrix * (_TURN + laws) <= laws * self.period * log2(2 * self.period)
 
     def _places(self, width: int) -> NDArray[np.int64]:
         """The places of a window about its middle, within the period."""
@@ -126,11 +133,12 @@ class Frequencies:
 
     def log_spectra(self, law: Floats) -> Spectra:
         """ln φ of each law, about the middle of its window."""
-        if self._few(law.shape[1]):
-            turns = self._turns(law.shape[1])
+        width = law.shape[1]
+        if self._few(*law.shape):
+            turns = self._turns(width)
             found = law @ turns.real + 1j * (law @ turns.imag)
         else:
-            places = self._places(law.shape[1])
+            places = self._places(width)
             folded = (np.asarray(np.bincount(places, row, self.period), dtype=np.float64) for row in law)
             found = np.stack([spectra(row, self.period)[: self.count].conj() for row in folded])
         return np.asarray(np.log(np.where(np.abs(found) > _TINY, found, _TINY)))
@@ -143,7 +151,7 @@ class Frequencies:
         places = (offset % self.period) * np.arange(self.count) % self.period
         turn = np.exp(-2j * np.pi / self.period * places)
         rest = np.exp(log_whole - self.log_spectra(law)) * turn
-        if not self._few(law.shape[1]):
+        if not self._few(*law.shape):
             places = self._places(law.shape[1])
             return np.stack([np.maximum(laws(row, self.period)[places], 0.0) for row in rest])
         rest *= self.weights
