@@ -152,6 +152,8 @@ _MOSTLY = 0.95
 def each_block(table: Table, work: Callable[[Table], Result]) -> list[Result]:
     """What `work` gives for blocks of rows, in order; two are worked on at a time."""
     parts = [table.rows(slice(start, start + _BLOCK)) for start in range(0, len(table), _BLOCK)]
+    if len(parts) < 2:
+        return [work(part) for part in parts]
     with ThreadPoolExecutor(_THREADS) as pool:
         return list(pool.map(work, parts))
 
