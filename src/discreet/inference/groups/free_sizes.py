@@ -25,8 +25,9 @@ from discreet.numerics.transforms import rounding
 LogWeight = Callable[[Counts, NDArray[np.int64]], Floats]
 """ln h of totals, a row for each of the groups of these indices."""
 
-TRIMMED_TOTALS, _SEEN, _TRIMMED_AFTER_ALL = 1e-8, 3e-8, 1e-14
-"""What is trimmed of the laws of counts and rests, the probability from which on it is looked at after all, and what is trimmed then."""
+TRIMMED_TOTALS, _SEEN, _TRIMMED_AFTER_ALL = 7e-9, 3e-8, 1e-14
+"""What is trimmed of either end of the laws of counts and rests, the probability from which on it is looked at after all, and what is
+trimmed then. Four ends hold less than that probability, unless the weight of the total raises them."""
 _FARTHEST = 2**50
 _ALIKE = 0.8
 """Where tilts are this much alike, one set of rates bounds the totals of all groups of a batch."""
