@@ -17,6 +17,7 @@ from discreet.counts.batched.sums import FreeTotals
 from discreet.counts.batched.tilts import check_transforms, check_widths
 from discreet.counts.batched.windows import HELD, batches, ranges, windows
 from discreet.errors import TooLargeError
+from discreet.inference.groups import node_planes
 from discreet.inference.groups.plane_quantiles import BetaPlanes
 from discreet.inference.groups.quantile_search import matched_logits
 from discreet.numerics.tails import even_windows
@@ -29,6 +30,7 @@ TRIMMED_TOTALS, _SEEN, _TRIMMED_AFTER_ALL = 7e-9, 3e-8, 1e-14
 """What is trimmed of either end of the laws of counts and rests, the probability from which on it is looked at after all, and what is
 trimmed then. Four ends hold less than that probability, unless the weight of the total raises them."""
 _FARTHEST = 2**50
+_LARGE = 16.0
 _ALIKE = 0.8
 """Where tilts are this much alike, one set of rates bounds the totals of all groups of a batch."""
 _FARTHER = np.concatenate([[0], 4 ** np.arange(0, 20)])
@@ -44,6 +46,8 @@ class WeightedTotals:
     found: FreeTotals
     factor: Floats
     """What the tilted law of the total is multiplied with, on its stretch; 0 where that law is not told from 0."""
+    smooth: Floats
+    """The same, but for what that law is not told from 0 at: what the factor is there too, unless it is large."""
     omitted: Floats
     """Bound on the part of each group's weight that is left out."""
     weight: Floats = field(init=False)
@@ -63,9 +67,10 @@ class WeightedTotals:
 
     def times(self, others: Floats, omitted: Floats) -> "WeightedTotals":
         """With totals weighted by one more factor, whose error is given for each group."""
-        factor = self.factor * others
-        factor /= np.maximum(factor.max(axis=1, keepdims=True), 1e-300)
-        return WeightedTotals(self.rows, self.part, self.found, factor, np.minimum(self.omitted + omitted, 1.0))
+        factor, smooth = self.factor * others, self.smooth * others
+        largest = np.maximum(factor.max(axis=1, keepdims=True), 1e-300)
+        omitted = np.minimum(self.omitted + omitted, 1.0)
+        return WeightedTotals(self.rows, self.part, self.found, factor / largest, _not_large(smooth / largest), omitted)
 
 
 def weighted_totals(table: Table, tilt: Floats, log_weight: LogWeight, depth: float, most: int = _FARTHEST) -> Iterator[WeightedTotals]:
@@ -93,17 +98,23 @@ def _weighted(rows: NDArray[np.int64], part: Table, found: FreeTotals, tilt: Flo
         return np.where(n <= highest, log_weight(n, rows) - tilt[:, None] * (n - found.centre[:, None]), -np.inf)
 
     seen = found.law > 0.0
-    logs = np.where(seen, log_factor(totals), -np.inf)
-    best = logs.max(axis=1)
+    logs = log_factor(totals)
+    best = np.where(seen, logs, -np.inf).max(axis=1)
     safe = np.where(np.isfinite(best), best, 0.0)
-    factor = np.exp(logs - safe[:, None])
+    smooth = _not_large(np.exp(np.minimum(logs - safe[:, None], 50.0)))
+    factor = np.where(seen, smooth, 0.0)
     weight = (factor * found.law).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         outside = np.exp(np.minimum(_log_outside(found, seen, highest, log_factor) - safe, 50.0))
         norm = np.sqrt(np.square(found.windows.value).sum(axis=2).max(axis=1))  # transforms have errors of this times that of floats of 1
         rounded = rounding(found.transforms.length) * norm * factor.sum(axis=1)
         omitted = (outside + rounded + found.windows.tail) / weight
-    return WeightedTotals(rows, part, found, factor, np.where(np.isfinite(omitted), np.minimum(omitted, 1.0), 1.0))
+    return WeightedTotals(rows, part, found, factor, smooth, np.where(np.isfinite(omitted), np.minimum(omitted, 1.0), 1.0))
+
+
+def _not_large(factor: Floats) -> Floats:
+    """Factors without those that are much larger than the largest of a total that is seen, which is 1."""
+    return np.where(factor <= _LARGE, factor, 0.0)
 
 
 def _log_outside(found: FreeTotals, seen: NDArray[np.bool_], highest: Counts, log_factor: Callable[[Counts], Floats]) -> Floats:
@@ -172,7 +183,7 @@ def _intervals(
         planes = _planes(batch, rests, g, c, (first[part], counts), (least[part], width))
         here = batch.rows[g], c
         sides = guesses[0][part], guesses[1][part]
-        result.low[here], result.high[here], wrong, whole = planes.interval(sides, tail, precision(tail))
+        result.low[here], result.high[here], wrong, whole = node_planes.interval(planes, sides, tail, precision(tail))
         dropped = np.where(whole > 0.0, np.abs(1.0 - whole / np.maximum(batch.weight[g], 1e-300)), 1.0)
         result.error[here] = np.minimum(wrong + dropped + batch.omitted[g], 1.0)
         left[part] = dropped > _SEEN
@@ -236,7 +247,7 @@ def _planes(
     rest_law = np.take_along_axis(rests.value[g, c], r[:, None] + np.arange(width), axis=1)
     first, least = found.windows.low[g, c] + x, rests.first[g, c] + r
     places = (first + least - found.first[g])[:, None] + np.arange(counts + width - 1)
-    length = batch.factor.shape[1]
+    length = batch.smooth.shape[1]
     inside = (places >= 0) & (places < length)
-    factor = np.where(inside, batch.factor[g[:, None], np.clip(places, 0, length - 1)], 0.0)
+    factor = np.where(inside, batch.smooth[g[:, None], np.clip(places, 0, length - 1)], 0.0)
     return BetaPlanes(count_law, rest_law, factor, first, least, batch.part.cells.a[g, c], batch.part.rest[g, c])
