@@ -78,6 +78,16 @@ def _of_prior(function: str, k: int, *arguments: Any, **options: Any) -> Action:
     return lambda: getattr(dc, function)(dc.Dirichlet.uniform(k), *arguments, **options)
 
 
+def _summaries(promise: str, groups: int, categories: int, epsilon: float) -> Action:
+    import numpy as np
+
+    from benchmarks.groups import noisy_table
+    from discreet.inference.tables.summaries import group_summaries
+
+    z, slope, public = noisy_table(promise, groups, categories, epsilon)
+    return lambda: group_summaries(z, np.ones(categories), slope, **public)
+
+
 _SURVEY = "release examples/survey.csv --column smoking --categories never,former,current --epsilon 1 --privacy-id participant --json"
 
 
@@ -106,6 +116,10 @@ def _cases() -> dict[str, Callable[[], Action]]:
         cases[f"plan n, k = {k}, epsilon = 1"] = partial(_plan, k, epsilon=1)
     for name in ("HellingerSmooth", "LaplaceZhang", "LatticeGeometric"):
         cases[f"expected_error {name}, k = 3, n = 600"] = partial(_of_mechanism, "expected_error", name, 3, 600, over="predictive")
+    for promise in ("sizes public", "nothing public", "total public"):
+        cases[f"summaries of 20000 groups x 5, {promise}"] = partial(_summaries, promise, 20_000, 5, 0.5)
+    for epsilon in (1.0, 0.25, 0.1):
+        cases[f"summaries of 6 groups x 3, total public, epsilon = {epsilon:g}"] = partial(_summaries, "total public", 6, 3, epsilon)
     return cases
 
 
