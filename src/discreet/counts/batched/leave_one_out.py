@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
+from discreet.numerics.products import rows_times
 from discreet.numerics.tilts import balancing_tilt
 from discreet.numerics.transforms import Spectra, conjugates, fast_length, laws, spectra
 
@@ -65,7 +66,7 @@ def contributions(law: Floats, first: Counts, multiplicity: Counts, slope: float
     many = multiplicity.astype(np.float64)
     mean, square = law @ away, law @ (away * away)
     bounded = np.minimum(rates(slope), 600.0 / max(middle, 1))
-    above, below = (many @ np.log(law @ np.exp(sign * away[:, None] * bounded)) for sign in (1.0, -1.0))
+    above, below = (many @ np.log(rows_times(law, np.exp(sign * away[:, None] * bounded))) for sign in (1.0, -1.0))
     overlap = [float(many @ np.minimum(law[:, d:], law[:, :-d]).sum(axis=1)) if d < width else 0.0 for d in _DISTANCES.tolist()]
     centre = int((multiplicity * (first + middle)).sum())
     return Contributions(centre, centre + float(many @ mean), float(many @ (square - mean**2)), above, below, np.array(overlap))
@@ -136,7 +137,7 @@ class Frequencies:
         width = law.shape[1]
         if self._few(*law.shape):
             turns = self._turns(width)
-            found = law @ turns.real + 1j * (law @ turns.imag)
+            found = rows_times(law, turns.real) + 1j * rows_times(law, turns.imag)
         else:
             places = self._places(width)
             folded = (np.asarray(np.bincount(places, row, self.period), dtype=np.float64) for row in law)
@@ -156,7 +157,7 @@ class Frequencies:
             return np.stack([np.maximum(laws(row, self.period)[places], 0.0) for row in rest])
         rest *= self.weights
         turns = self._turns(law.shape[1]).T
-        return np.asarray(np.maximum(rest.real @ turns.real - rest.imag @ turns.imag, 0.0))
+        return np.asarray(np.maximum(rows_times(rest.real, turns.real) - rows_times(rest.imag, turns.imag), 0.0))
 
 
 def leave_one_out(log_weight: Floats, first: Counts, total: int, slope: float) -> tuple[Floats, float]:

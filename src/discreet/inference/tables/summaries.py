@@ -32,6 +32,9 @@ from discreet.numerics.tilts import balancing_tilt
 _SEARCH_DEPTH, _FOUND_DEPTH = 14.0, 34.0
 """How far down windows reach, in logarithms, where the total is public: while the tilt is looked for, and once it is found. What is left
 out of all groups adds up."""
+_NEAR_TOTAL = 1.5
+"""How far the mean of the total may be from it, in standard deviations: its probability is then a third of the largest, and one pass over
+all groups is enough as a rule."""
 _HARD = 1e-7
 """Bound of an interval from which on a group is looked at by itself."""
 _SPREAD = 16.0
@@ -326,7 +329,7 @@ class _PublicTotal:
             found = sum(parts[1:], parts[0])
             return found.mean, found.variance, found
 
-        return balancing_tilt(tilted, self.total, longest=self.slope)[1]
+        return balancing_tilt(tilted, self.total, close=_NEAR_TOTAL, longest=self.slope)[1]
 
     def _batches(self, block: Table, depth: float) -> Iterator[WeightedTotals]:
         total, shares = block.prior_total, block.shares
