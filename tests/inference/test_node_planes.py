@@ -38,7 +38,7 @@ def _guesses(planes: BetaPlanes) -> tuple[Floats, Floats]:
 def _wrong(planes: BetaPlanes, allowed: float = 1e-10) -> tuple[float, float]:
     """How far the probabilities beyond both ends are from what they should be, and the bound on that."""
     mixture = planes.mixture(0)
-    low, high, error, _ = node_planes.interval(planes, _guesses(planes), TAIL, allowed)
+    low, high, error, _ = node_planes.interval(planes, planes.of_sum, _guesses(planes), TAIL, allowed)
     return max(abs(float(mixture.cdf(low[0])) - TAIL), abs(float(mixture.sf(high[0])) - TAIL)), float(error[0])
 
 

@@ -142,9 +142,7 @@ def _log_outside(found: FreeTotals, seen: NDArray[np.bool_], highest: Counts, lo
 
 def summarise(batch: WeightedTotals, tail: float, result: GroupSummaries) -> None:
     """Write means, standard deviations and intervals of a batch into the arrays of all groups."""
-    sums = batch.found.count_sums()
-    mean, variance = _moments(batch, sums)
-    result.count_mean[batch.rows], result.count_std[batch.rows] = _count_moments(batch, sums)
+    mean, variance, result.count_mean[batch.rows], result.count_std[batch.rows] = _moments(batch)
     group, cell = np.nonzero(batch.part.open)
     to = batch.rows[group], cell
     result.mean[to], result.std[to] = mean[group, cell], np.sqrt(variance[group, cell])
@@ -180,41 +178,43 @@ def _intervals(
     for start in range(0, len(group), step):
         part = slice(start, start + step)
         g, c = group[part], cell[part]
-        planes = _planes(batch, rests, g, c, (first[part], counts), (least[part], width))
+        planes, smooth = _planes(batch, rests, g, c, (first[part], counts), (least[part], width))
         here = batch.rows[g], c
         sides = guesses[0][part], guesses[1][part]
-        result.low[here], result.high[here], wrong, whole = node_planes.interval(planes, sides, tail, precision(tail))
+        result.low[here], result.high[here], wrong, whole = node_planes.interval(planes, smooth, sides, tail, precision(tail))
         dropped = np.where(whole > 0.0, np.abs(1.0 - whole / np.maximum(batch.weight[g], 1e-300)), 1.0)
         result.error[here] = np.minimum(wrong + dropped + batch.omitted[g], 1.0)
         left[part] = dropped > _SEEN
     return left
 
 
-def _count_moments(batch: WeightedTotals, sums: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """The mean and the standard deviation of all true counts, from their sums for each total."""
-    first, second = (
-        np.einsum("gcn,gn->gc", each, batch.factor) / np.where(batch.weight > 0.0, batch.weight, 1.0)[:, None] for each in sums
-    )
-    return batch.found.windows.low + first, np.sqrt(np.maximum(second - first**2, 0.0))
+def _moments(batch: WeightedTotals) -> tuple[Floats, Floats, Floats, Floats]:
+    """The mean and the variance of all probabilities, and the mean and the standard deviation of all true counts.
 
-
-def _moments(batch: WeightedTotals, sums: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """The mean and the variance of all probabilities: of m = (a + x)/(A + n), and of the Betas with these means around them.
-
-    Both are sums over totals of what is left of m once the mean is taken away, so that large counts lose nothing.
+    Probabilities are m = (a + x)/(A + n), with Betas of these means around them. With c the mean of m and T that of A + n, m - c is
+    ((a + x - cT) - c (A + n - T))/(A + n): sums over totals of two moments of x, times a few weights, have all of it.
     """
     found, part = batch.found, batch.part
-    total = (part.prior_total[:, None] + found.totals)[:, None, :]
-    law, (first, second) = found.law[:, None, :], sums
-    chance = (batch.factor / np.where(batch.weight > 0.0, batch.weight, 1.0)[:, None])[:, None, :]
-    alpha = (part.cells.a + found.windows.low)[:, :, None]
-    mean = (chance * (alpha * law + first) / total).sum(axis=2)
-    c = mean[:, :, None]
-    away = alpha - c * total
-    once = chance * (away * law + first) / total
-    twice = chance * ((away * away) * law + (2.0 * away) * first + second) / total**2
-    within = ((c * (1.0 - c)) * (chance * law) + (1.0 - 2.0 * c) * once - twice) / (total + 1.0)
-    return mean, np.maximum((within + twice).sum(axis=2), 0.0)
+    total = part.prior_total[:, None] + found.totals
+    chance = batch.factor / np.where(batch.weight > 0.0, batch.weight, 1.0)[:, None]
+    middle = (chance * found.law * total).sum(axis=1, keepdims=True)
+    away, once, twice, within = total - middle, chance / total, chance / total**2, chance / (total + 1.0)
+    weights = [chance, once, twice, twice * away, within / total, within / total**2, within / total**2 * away]
+    sums = found.count_sums()
+    first = np.moveaxis(sums[0] @ np.stack(weights, axis=2), 2, 0)
+    second = np.moveaxis(sums[1] @ np.stack([chance, twice, within / total**2], axis=2), 2, 0)
+    law = [(found.law * each).sum(axis=1)[:, None] for each in (*weights, weights[3] * away, weights[4] * away, weights[6] * away, within)]
+    alpha = part.cells.a + found.windows.low
+    mean = alpha * law[1] + first[1]
+    shift = mean * middle - alpha  # where x - low is cT - a - low
+    between, inside = (
+        second[i] - 2.0 * shift * first[j] + shift**2 * law[j] - 2.0 * mean * (first[j + 1] - shift * law[j + 1]) + mean**2 * law[k]
+        for i, j, k in ((1, 2, 7), (2, 5, 9))
+    )
+    off = first[4] - shift * law[4] - mean * law[8]
+    variance = between + mean * (1.0 - mean) * law[10] + (1.0 - 2.0 * mean) * off - inside
+    count = first[0], np.sqrt(np.maximum(second[0] - first[0] ** 2, 0.0))
+    return mean, np.maximum(variance, 0.0), found.windows.low + count[0], count[1]
 
 
 class _Rests:
@@ -239,15 +239,18 @@ class _Rests:
 
 def _planes(
     batch: WeightedTotals, rests: _Rests, g: Counts, c: Counts, of_count: tuple[Counts, int], of_rest: tuple[Counts, int]
-) -> BetaPlanes:
-    """The mixtures of some cells: the laws of their counts and rests, from some place on and so long, and the factors of their sums."""
+) -> tuple[BetaPlanes, Floats]:
+    """The mixtures of some cells: the laws of their counts and rests, from some place on and so long, and the factors of their sums.
+
+    The second are those factors where the law of the total is not told from 0 too.
+    """
     found = batch.found
     (x, counts), (r, width) = of_count, of_rest
     count_law = np.take_along_axis(found.windows.value[g, c], x[:, None] + np.arange(counts), axis=1)
     rest_law = np.take_along_axis(rests.value[g, c], r[:, None] + np.arange(width), axis=1)
     first, least = found.windows.low[g, c] + x, rests.first[g, c] + r
     places = (first + least - found.first[g])[:, None] + np.arange(counts + width - 1)
-    length = batch.smooth.shape[1]
-    inside = (places >= 0) & (places < length)
-    factor = np.where(inside, batch.smooth[g[:, None], np.clip(places, 0, length - 1)], 0.0)
-    return BetaPlanes(count_law, rest_law, factor, first, least, batch.part.cells.a[g, c], batch.part.rest[g, c])
+    length = batch.factor.shape[1]
+    at = np.where((places >= 0) & (places < length), places, length)
+    factor, smooth = (np.pad(each, ((0, 0), (0, 1)))[g[:, None], at] for each in (batch.factor, batch.smooth))
+    return BetaPlanes(count_law, rest_law, factor, first, least, batch.part.cells.a[g, c], batch.part.rest[g, c]), smooth

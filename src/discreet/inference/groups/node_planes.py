@@ -7,6 +7,7 @@ which is at most `2 M ϱ^(1-N)/(ϱ - 1)` where the function is at most M on the 
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -21,6 +22,7 @@ from discreet.inference.groups.plane_quantiles import _LARGEST, BetaPlanes, _log
 from discreet.inference.groups.quantile_search import equal_tailed
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.numerics.incomplete_beta import beta_cdf
+from discreet.numerics.products import rows_times
 from discreet.numerics.sum_rules import whole_chebyshev_rule
 
 _ALLOWED = 4e-9
@@ -35,14 +37,24 @@ _ELLIPSES = np.array([1.25, 1.5, 1.8, 2.2, 2.7, 3.4, 4.5])
 Chosen = NDArray[np.int64] | slice
 
 
-def interval(planes: BetaPlanes, guesses: tuple[Floats, Floats], tail: float, precision: float) -> tuple[Floats, Floats, Floats, Floats]:
-    """`planes.interval`, with nodes for the rests where they are few enough."""
+def interval(
+    planes: BetaPlanes, smooth: Floats, guesses: tuple[Floats, Floats], tail: float, precision: float
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """`planes.interval`, with nodes for the rests where they are few enough.
+
+    `smooth` is the weight of the sum of count and rest, also where it is left out of the planes because next to nothing is there.
+    """
     low, high, error, whole = np.empty((4, len(planes)))
     left = np.ones(len(planes), dtype=np.bool_)
-    for chosen, nodes, off in _batches(planes):
-        sums = _NodeSums(planes.rows(chosen), nodes, off)
+    everywhere = replace(planes, of_sum=smooth)
+    for chosen, nodes, off in _batches(everywhere):
+        sums, part = _NodeSums(everywhere.rows(chosen), nodes, off), planes.rows(chosen)
         sides = guesses[0][chosen], guesses[1][chosen]
-        low[chosen], high[chosen], wrong = equal_tailed((sums.below, sums.above), sides, tail, precision, sums.mixture)
+
+        def exact(row: int, part: BetaPlanes = part) -> BetaMixture | None:
+            return part.mixture(row) if part.of_sum[row].any() else None
+
+        low[chosen], high[chosen], wrong = equal_tailed((sums.below, sums.above), sides, tail, precision, exact)
         error[chosen], whole[chosen] = wrong + sums.error, sums.whole
         left[chosen] = ~(sums.error <= 2.0 * _ALLOWED)
     rest = np.nonzero(left)[0]
@@ -63,7 +75,7 @@ def _batches(planes: BetaPlanes) -> Iterator[tuple[NDArray[np.int64], int, Float
         log_size = np.log(2.0 * of_sum * _beta_sizes(planes) / (_ELLIPSES - 1.0))
         whole = np.einsum("ix,ix->i", planes.of_count, planes.of_sum[:, (rests - 1) // 2 :][:, :counts])
         needed = (1.0 + (log_size - np.log(_ALLOWED / _LEBESGUE * whole)[:, None]) / np.log(_ELLIPSES)).min(axis=1)
-        smooth = (_LEBESGUE * missed <= _ALLOWED * whole) & (needed <= most)
+        smooth = (whole > 0.0) & (_LEBESGUE * missed <= _ALLOWED * whole) & (needed <= most)
     nodes = np.where(smooth, _STEP * np.ceil(np.where(smooth, needed, 1.0) / _STEP), 0.0).astype(np.int64)
     for many in np.unique(nodes[smooth]).tolist():
         alike = np.nonzero(nodes == many)[0]
@@ -96,8 +108,8 @@ def _sum_sizes(of_sum: Floats) -> tuple[Floats, Floats]:
     """
     nodes, values, coefficients = _fit(of_sum.shape[1])
     known = of_sum[:, nodes]
-    missed = np.abs(known @ values.T - of_sum).max(axis=1)
-    return np.abs(known @ coefficients.T) @ _ELLIPSES ** np.arange(len(nodes))[:, None], missed
+    missed = np.abs(rows_times(known, values.T) - of_sum).max(axis=1)
+    return np.abs(rows_times(known, coefficients.T)) @ _ELLIPSES ** np.arange(len(nodes))[:, None], missed
 
 
 @lru_cache(maxsize=64)
@@ -113,10 +125,9 @@ class _NodeSums(_Sums):
     def __init__(self, planes: BetaPlanes, nodes: int, off: Floats) -> None:
         counts, rests = planes.of_count.shape[1], planes.of_rest.shape[1]
         places, basis = whole_chebyshev_rule(rests, nodes)
-        node_weight = planes.of_rest @ basis
+        node_weight = rows_times(planes.of_rest, basis)
         a, b = planes.a + planes.first, planes.b + planes.least
         place = _mean_places(planes.of_count), _mean_places(planes.of_rest)
-        self.planes = planes
         self._set_middle(a + place[0], b + place[1])
         logs = _log_terms(a, b, self.parameters[0], self.parameters[1], place, counts, rests)
         steep = np.max([np.abs(each).max(axis=1) for each in logs], axis=0) >= _LARGEST
@@ -143,10 +154,6 @@ class _NodeSums(_Sums):
         at_rest[:, places] = by_node / one
         beyond = np.cumsum(at_rest[:, ::-1], axis=1)[:, ::-1] - at_rest
         self.last = beyond * ((a + counts - 1.0)[:, None] / self.beta) * both[:, counts - 1 :] * scaled
-
-    def mixture(self, row: int) -> BetaMixture | None:
-        """One mixture as a distribution, with all of its rests."""
-        return self.planes.mixture(row) if self.whole[row] > 0.0 else None
 
     def below(self, chosen: Chosen, logit: Floats) -> tuple[Floats, Floats]:
         """F and its derivative by the logit: that of ln e(x, r) is (a + x)(1 - t) - (b + r) t."""
