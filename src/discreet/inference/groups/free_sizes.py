@@ -29,6 +29,8 @@ LogWeight = Callable[[Counts, NDArray[np.int64]], Floats]
 TRIMMED_TOTALS, _SEEN, _TRIMMED_AFTER_ALL = 7e-9, 3e-8, 1e-14
 """What is trimmed of either end of the laws of counts and rests, the probability from which on it is looked at after all, and what is
 trimmed then. Four ends hold less than that probability, unless the weight of the total raises them."""
+_ARRAYS = 4
+"""Arrays of all counts of a batch that are worked on together, and should stay in a processor's cache."""
 _FARTHEST = 2**50
 _LARGE = 16.0
 _ALIKE = 0.8
@@ -80,7 +82,7 @@ def weighted_totals(table: Table, tilt: Floats, log_weight: LogWeight, depth: fl
     """
     low, high = ranges(table.cells, tilt, depth)
     check_widths(high - low)
-    for rows in batches((high - low).max(axis=1) + 1, 2 * low.shape[1]):
+    for rows in batches((high - low).max(axis=1) + 1, _ARRAYS * low.shape[1]):
         part = table.rows(rows)
         laws = windows(part.cells, tilt[rows], low[rows], high[rows], depth)
         fall = table.cells.slope - tilt[rows]
