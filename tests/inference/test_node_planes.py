@@ -44,7 +44,7 @@ def _wrong(planes: BetaPlanes, allowed: float = 1e-10) -> tuple[float, float]:
 
 @pytest.mark.parametrize("allowed", [1e-9, 1e-4, 1e-2])
 def test_nodes_are_no_farther_off_than_they_say(monkeypatch: pytest.MonkeyPatch, allowed: float) -> None:
-    monkeypatch.setattr(node_planes, "_ALLOWED", allowed)
+    monkeypatch.setattr(node_planes, "_NODE_ERROR", allowed)
     found = np.array([_wrong(_planes(seed)) for seed in range(12)])
     assert (found[:, 0] <= found[:, 1] + 1e-13).all()
     assert (found[:, 1] <= 2.0 * allowed + 1e-10).all()

@@ -4,13 +4,13 @@ import numpy as np
 
 from discreet.arrays import Floats
 
-_SINGLE = 1 << 18
+_ONE_THREAD = 1 << 18
 """Multiplications up to which OpenBLAS takes one thread. More threads wait for each other where others compute besides, as blocks do."""
 
 
 def rows_times(rows: Floats, matrix: Floats) -> Floats:
     """`rows @ matrix`, in parts that are no work for several threads."""
-    step = max(1, _SINGLE // max(matrix.size, 1))
+    step = max(1, _ONE_THREAD // max(matrix.size, 1))
     if len(rows) <= step:
         return np.asarray(rows @ matrix)
     found = np.empty((len(rows), matrix.shape[1]))

@@ -25,11 +25,11 @@ from discreet.numerics.incomplete_beta import beta_cdf
 from discreet.numerics.products import rows_times
 from discreet.numerics.sum_rules import whole_chebyshev_rule
 
-_ALLOWED = 4e-9
+_NODE_ERROR = 4e-9
 """What nodes may change in a probability."""
 _LEBESGUE = 3.0
 """What nodes count together, in absolute value, and the law that they stand for: expected, and computed once they are chosen."""
-_STEP, _PAYS = 4, 0.5
+_NODE_STEP, _NODES_PAY = 4, 0.5
 """Numbers of nodes are multiples of this, and at most this part of the rests."""
 _DEGREE = 36
 """That of the polynomial that the weight of the sum is compared with."""
@@ -56,7 +56,7 @@ def interval(
 
         low[chosen], high[chosen], wrong = equal_tailed((sums.below, sums.above), sides, tail, precision, exact)
         error[chosen], whole[chosen] = wrong + sums.error, sums.whole
-        left[chosen] = ~(sums.error <= 2.0 * _ALLOWED)
+        left[chosen] = ~(sums.error <= 2.0 * _NODE_ERROR)
     rest = np.nonzero(left)[0]
     if rest.size:
         sides = guesses[0][rest], guesses[1][rest]
@@ -67,16 +67,16 @@ def interval(
 def _batches(planes: BetaPlanes) -> Iterator[tuple[NDArray[np.int64], int, Floats]]:
     """Mixtures that need the same number of nodes, that number, and how far from a polynomial what is added up may be."""
     counts, rests = planes.of_count.shape[1], planes.of_rest.shape[1]
-    most = int(_PAYS * rests) // _STEP * _STEP
-    if most < 2 * _STEP:
+    most = int(_NODES_PAY * rests) // _NODE_STEP * _NODE_STEP
+    if most < 2 * _NODE_STEP:
         return
     of_sum, missed = _sum_sizes(planes.of_sum)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         log_size = np.log(2.0 * of_sum * _beta_sizes(planes) / (_ELLIPSES - 1.0))
         whole = np.einsum("ix,ix->i", planes.of_count, planes.of_sum[:, (rests - 1) // 2 :][:, :counts])
-        needed = (1.0 + (log_size - np.log(_ALLOWED / _LEBESGUE * whole)[:, None]) / np.log(_ELLIPSES)).min(axis=1)
-        smooth = (whole > 0.0) & (_LEBESGUE * missed <= _ALLOWED * whole) & (needed <= most)
-    nodes = np.where(smooth, _STEP * np.ceil(np.where(smooth, needed, 1.0) / _STEP), 0.0).astype(np.int64)
+        needed = (1.0 + (log_size - np.log(_NODE_ERROR / _LEBESGUE * whole)[:, None]) / np.log(_ELLIPSES)).min(axis=1)
+        smooth = (whole > 0.0) & (_LEBESGUE * missed <= _NODE_ERROR * whole) & (needed <= most)
+    nodes = np.where(smooth, _NODE_STEP * np.ceil(np.where(smooth, needed, 1.0) / _NODE_STEP), 0.0).astype(np.int64)
     for many in np.unique(nodes[smooth]).tolist():
         alike = np.nonzero(nodes == many)[0]
         off = np.exp((log_size[alike] + (1.0 - many) * np.log(_ELLIPSES)).min(axis=1)) + missed[alike]
