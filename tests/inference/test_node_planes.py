@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from discreet.arrays import Floats
-from discreet.inference.groups import node_planes
+from discreet.inference.groups.node_planes import NodeSums, interval, node_batches
 from discreet.inference.groups.plane_quantiles import BetaPlanes
 from discreet.inference.groups.quantile_search import matched_logits
 
@@ -35,17 +35,23 @@ def _guesses(planes: BetaPlanes) -> tuple[Floats, Floats]:
     return matched_logits(np.array([mixture.mean()]), np.array([mixture.std() ** 2]), TAIL)
 
 
-def _wrong(planes: BetaPlanes, allowed: float = 1e-10) -> tuple[float, float]:
+def _wrong(planes: BetaPlanes, allowed: float) -> tuple[float, float]:
     """How far the probabilities beyond both ends are from what they should be, and the bound on that."""
     mixture = planes.mixture(0)
-    low, high, error, _ = node_planes.interval(planes, planes.of_sum, _guesses(planes), TAIL, allowed)
+    low, high, error, _ = interval(planes, planes.of_sum, _guesses(planes), TAIL, 1e-10, allowed)
     return max(abs(float(mixture.cdf(low[0])) - TAIL), abs(float(mixture.sf(high[0])) - TAIL)), float(error[0])
 
 
+def _below(planes: BetaPlanes, nodes: int, off: Floats) -> tuple[float, float]:
+    """How far the probability below a first guess is from what it should be with so many nodes, and the bound that follows from `off`."""
+    logit, sums = _guesses(planes)[0], NodeSums(planes, nodes, off)
+    found = sums.below(slice(None), logit)[0]
+    return abs(float(found[0]) - float(planes.mixture(0).cdf(expit(logit[0])))), float(sums.error[0])
+
+
 @pytest.mark.parametrize("allowed", [1e-9, 1e-4, 1e-2])
-def test_nodes_are_no_farther_off_than_they_say(monkeypatch: pytest.MonkeyPatch, allowed: float) -> None:
-    monkeypatch.setattr(node_planes, "_NODE_ERROR", allowed)
-    found = np.array([_wrong(_planes(seed)) for seed in range(12)])
+def test_nodes_are_no_farther_off_than_they_say(allowed: float) -> None:
+    found = np.array([_wrong(_planes(seed), allowed) for seed in range(12)])
     assert (found[:, 0] <= found[:, 1] + 1e-13).all()
     assert (found[:, 1] <= 2.0 * allowed + 1e-10).all()
 
@@ -53,20 +59,19 @@ def test_nodes_are_no_farther_off_than_they_say(monkeypatch: pytest.MonkeyPatch,
 def test_nodes_are_fewer_than_the_rests_and_a_quarter_of_them_is_too_few() -> None:
     for seed in range(12):
         planes = _planes(seed)
-        ((_, many, off),) = node_planes._batches(planes)
+        ((_, many, off),) = node_batches(planes)
         assert many < 0.5 * planes.of_rest.shape[1]
-        logit, wrong = _guesses(planes)[0], list[float]()
-        for nodes in (many, many // 4):
-            sums = node_planes._NodeSums(planes, nodes, off)
-            wrong.append(abs(sums.below(slice(None), logit)[0][0] - float(planes.mixture(0).cdf(expit(logit[0])))))
-        assert wrong[0] <= 1e-13 < sums.error[0] < wrong[1]
+        assert _below(planes, many, off)[0] <= 1e-13
+        wrong, bound = _below(planes, many // 4, off)
+        assert wrong > bound
 
 
-def test_weights_that_jump_have_no_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_that_jump_have_no_nodes() -> None:
+    """All rests are gone through, because the nodes of a smooth weight would be far off."""
     planes = _planes(1, jump=0.5)
-    assert not list(node_planes._batches(planes))
-    wrong, error = _wrong(planes)
+    assert not list(node_batches(planes))
+    wrong, error = _wrong(planes, 1e-9)
     assert wrong <= error + 1e-13 <= 1e-9
-    monkeypatch.setattr(node_planes, "_sum_sizes", lambda of_sum: (np.ones((len(of_sum), 1)), np.zeros(len(of_sum))))
-    wrong, error = _wrong(planes)
-    assert wrong > 1e3 * error
+    ((_, many, off),) = node_batches(_planes(1))
+    wrong, bound = _below(planes, many, off)
+    assert wrong > 1e3 * bound

@@ -25,8 +25,8 @@ from discreet.numerics.incomplete_beta import beta_cdf
 from discreet.numerics.products import rows_times
 from discreet.numerics.sum_rules import whole_chebyshev_rule
 
-_NODE_ERROR = 4e-9
-"""What nodes may change in a probability."""
+NODE_ERROR = 4e-9
+"""What nodes may change in a probability, unless it is said."""
 _LEBESGUE = 3.0
 """What nodes count together, in absolute value, and the law that they stand for: expected, and computed once they are chosen."""
 _NODE_STEP, _NODES_PAY = 4, 0.5
@@ -38,17 +38,18 @@ Chosen = NDArray[np.int64] | slice
 
 
 def interval(
-    planes: BetaPlanes, smooth: Floats, guesses: tuple[Floats, Floats], tail: float, precision: float
+    planes: BetaPlanes, smooth: Floats, guesses: tuple[Floats, Floats], tail: float, precision: float, allowed: float = NODE_ERROR
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """`planes.interval`, with nodes for the rests where they are few enough.
 
-    `smooth` is the weight of the sum of count and rest, also where it is left out of the planes because next to nothing is there.
+    `smooth` is the weight of the sum of count and rest, also where it is left out of the planes because next to nothing is there, and
+    `allowed` what nodes may change in a probability.
     """
     low, high, error, whole = np.empty((4, len(planes)))
     left = np.ones(len(planes), dtype=np.bool_)
     everywhere = replace(planes, of_sum=smooth)
-    for chosen, nodes, off in _batches(everywhere):
-        sums, part = _NodeSums(everywhere.rows(chosen), nodes, off), planes.rows(chosen)
+    for chosen, nodes, off in node_batches(everywhere, allowed):
+        sums, part = NodeSums(everywhere.rows(chosen), nodes, off), planes.rows(chosen)
         sides = guesses[0][chosen], guesses[1][chosen]
 
         def exact(row: int, part: BetaPlanes = part) -> BetaMixture | None:
@@ -56,7 +57,7 @@ def interval(
 
         low[chosen], high[chosen], wrong = equal_tailed((sums.below, sums.above), sides, tail, precision, exact)
         error[chosen], whole[chosen] = wrong + sums.error, sums.whole
-        left[chosen] = ~(sums.error <= 2.0 * _NODE_ERROR)
+        left[chosen] = ~(sums.error <= 2.0 * allowed)
     rest = np.nonzero(left)[0]
     if rest.size:
         sides = guesses[0][rest], guesses[1][rest]
@@ -64,7 +65,7 @@ def interval(
     return low, high, error, whole
 
 
-def _batches(planes: BetaPlanes) -> Iterator[tuple[NDArray[np.int64], int, Floats]]:
+def node_batches(planes: BetaPlanes, allowed: float = NODE_ERROR) -> Iterator[tuple[NDArray[np.int64], int, Floats]]:
     """Mixtures that need the same number of nodes, that number, and how far from a polynomial what is added up may be."""
     counts, rests = planes.of_count.shape[1], planes.of_rest.shape[1]
     most = int(_NODES_PAY * rests) // _NODE_STEP * _NODE_STEP
@@ -74,8 +75,8 @@ def _batches(planes: BetaPlanes) -> Iterator[tuple[NDArray[np.int64], int, Float
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         log_size = np.log(2.0 * of_sum * _beta_sizes(planes) / (_ELLIPSES - 1.0))
         whole = np.einsum("ix,ix->i", planes.of_count, planes.of_sum[:, (rests - 1) // 2 :][:, :counts])
-        needed = (1.0 + (log_size - np.log(_NODE_ERROR / _LEBESGUE * whole)[:, None]) / np.log(_ELLIPSES)).min(axis=1)
-        smooth = (whole > 0.0) & (_LEBESGUE * missed <= _NODE_ERROR * whole) & (needed <= most)
+        needed = (1.0 + (log_size - np.log(allowed / _LEBESGUE * whole)[:, None]) / np.log(_ELLIPSES)).min(axis=1)
+        smooth = (whole > 0.0) & (_LEBESGUE * missed <= allowed * whole) & (needed <= most)
     nodes = np.where(smooth, _NODE_STEP * np.ceil(np.where(smooth, needed, 1.0) / _NODE_STEP), 0.0).astype(np.int64)
     for many in np.unique(nodes[smooth]).tolist():
         alike = np.nonzero(nodes == many)[0]
@@ -119,7 +120,7 @@ def _fit(size: int) -> tuple[Counts, Floats, Floats]:
     return nodes, values, np.linalg.inv(chebvander(2.0 * nodes / (size - 1.0) - 1.0, len(nodes) - 1))
 
 
-class _NodeSums(_Sums):
+class NodeSums(_Sums):
     """The factors of all terms of F, for each mixture a matrix of nodes by counts; and those of the last count, by rests."""
 
     def __init__(self, planes: BetaPlanes, nodes: int, off: Floats) -> None:
