@@ -88,6 +88,16 @@ def _summaries(promise: str, groups: int, categories: int, epsilon: float) -> Ac
     return lambda: group_summaries(z, np.ones(categories), slope, **public)
 
 
+def _small_summaries(epsilon: float) -> Action:
+    import numpy as np
+
+    from benchmarks.augmentation import CATEGORIES, TOTAL, noisy_table
+    from discreet.inference.tables.summaries import group_summaries
+
+    z, slope = noisy_table(epsilon, 1)
+    return lambda: group_summaries(z, np.ones(CATEGORIES), slope, total=TOTAL)
+
+
 _SURVEY = "release examples/survey.csv --column smoking --categories never,former,current --epsilon 1 --privacy-id participant --json"
 
 
@@ -119,7 +129,7 @@ def _cases() -> dict[str, Callable[[], Action]]:
     for promise in ("sizes public", "nothing public", "total public"):
         cases[f"summaries of 20000 groups x 5, {promise}"] = partial(_summaries, promise, 20_000, 5, 0.5)
     for epsilon in (1.0, 0.25, 0.1):
-        cases[f"summaries of 6 groups x 3, total public, epsilon = {epsilon:g}"] = partial(_summaries, "total public", 6, 3, epsilon)
+        cases[f"summaries of 6 groups x 3, N = 150 public, epsilon = {epsilon:g}"] = partial(_small_summaries, epsilon)
     return cases
 
 
