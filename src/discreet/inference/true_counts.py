@@ -7,7 +7,9 @@
 - Noise that is independent by category, any n, public or private: `counts.tree`.
 """
 
+import sys
 from collections.abc import Sequence
+from math import inf
 
 import numpy as np
 
@@ -77,7 +79,9 @@ def counts_of_outcomes(a: Floats, outcomes: Sequence[tuple[CellNoise, Sequence[i
 
 def log_outcome_constant(noise: CellNoise, raw: Sequence[int] | Counts, held: Counts) -> float:
     """What the factors of an outcome lack, as a logarithm, where clamped noisy counts are held: the same for all counts."""
-    beyond = [(float(z), float(one)) for z, one in zip(raw, held.tolist(), strict=True) if z != one]
+    largest = sys.float_info.max  # a noisy count beyond all floats has a logarithm that is minus infinity, as near as floats come
+    floats = [float(z) if abs(z) <= largest else (inf if z > 0 else -inf) for z in map(int, raw)]
+    beyond = [(z, float(one)) for z, one in zip(floats, held.tolist(), strict=True) if z != one]
     far = sum(float(np.diff(noise.log_factor(np.array([one, z])))[0]) for z, one in beyond)
     return noise.log_constant(len(held)) + far
 
