@@ -65,6 +65,7 @@ from .planning.records_curves import records_curve as records_curve
 from .planning.width_plans import width_curve as width_curve
 from .record.about import About as About
 from .record.about import CountingRule as CountingRule
+from .record.files import read as read
 from .record.guarantee import Guarantee as Guarantee
 from .record.release import Release as Release
 from .record.table_release import TableRelease as TableRelease

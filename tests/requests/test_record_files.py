@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
-from discreet.requests.record_files import check_different, is_same_file, read_record, record_kind, record_of
+from discreet.requests.record_files import check_different, is_same_file, read_record
 
 
 @pytest.fixture
@@ -13,15 +13,13 @@ def release() -> dc.Release:
     return dc.LatticeGeometric(dc.Beta(1, 1), 9, 1).release([4, 5], steady=False)
 
 
-def test_a_record_is_read_from_a_file_of_any_name(release: dc.Release, tmp_path: Path) -> None:
+def test_a_record_is_read_from_a_file_or_from_standard_input(release: dc.Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "record.parquet"
     path.write_text(release.to_json())
-    assert read_record(str(path)) == record_of(path.read_bytes()) == release
-
-
-def test_kinds_are_told_by_how_files_begin(release: dc.Release) -> None:
-    assert record_kind(release.to_json().encode()) == "json"
-    assert record_kind(b"PAR1 and more") == "parquet"
+    assert read_record(str(path)) == release
+    with path.open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        assert read_record("-") == release
 
 
 def test_a_file_that_is_not_there_is_said_in_one_line(tmp_path: Path) -> None:

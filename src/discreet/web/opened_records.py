@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet import limits
 from discreet.errors import TooLargeError
-from discreet.requests.record_files import RecordKind, record_kind, record_of
+from discreet.record.files import RecordKind, record_kind, record_of
 from discreet.text import plain
 from discreet.web.uploads import LONGEST_NAME
 

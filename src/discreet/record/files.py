@@ -1,0 +1,59 @@
+"""Files that hold a record: JSON, Parquet, or a page of `discreet report`. They are told apart by their content, never by their name."""
+
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from discreet import limits
+from discreet.errors import InvalidInputError
+from discreet.record.pages import is_page, record_in
+from discreet.record.release import Release
+from discreet.text import plain
+
+if TYPE_CHECKING:
+    from discreet.record.table_release import TableRelease
+
+__all__ = ["RecordKind", "read", "record_kind", "record_of"]
+
+_PARQUET_START = b"PAR1"
+"""How a Parquet file begins."""
+
+RecordKind = Literal["json", "parquet", "html"]
+
+
+def read(path: str | PathLike[str]) -> "Release | TableRelease":
+    """Read the record that a file holds, of one variable or of a table.
+
+    Args:
+        path: A JSON file, a Parquet file that `to_parquet` wrote, or the HTML page that `discreet report` wrote. No more of it is read
+            than a record can have.
+
+    Returns:
+        A `TableRelease` if the record is of a table, and otherwise a `Release`.
+
+    Raises:
+        InvalidInputError: The file cannot be read or does not hold one record, or its parts do not belong together.
+    """
+    try:
+        with Path(path).expanduser().open("rb") as file:
+            content = file.read(limits.RECORD_CHARACTERS + 1)
+    except (OSError, ValueError, RuntimeError, TypeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not a path"
+        raise InvalidInputError(
+            f"{plain(path)} cannot be read ({why}): name the JSON file that `discreet release --output` wrote"
+        ) from None
+    return Release.from_parquet(Path(path)) if record_kind(content) == "parquet" else record_of(content)
+
+
+def record_kind(content: bytes) -> RecordKind:
+    """What a file with this content is, if it holds a record: JSON, a Parquet file of a table, or a page of `discreet report`."""
+    return "parquet" if content.startswith(_PARQUET_START) else "html" if is_page(content) else "json"
+
+
+def record_of(content: bytes) -> "Release | TableRelease":
+    """The release that the content of a file holds, of whatever kind."""
+    kind = record_kind(content)
+    if kind == "parquet":
+        return Release.from_parquet(BytesIO(content))
+    return Release.from_json(record_in(content) if kind == "html" else content)
