@@ -26,8 +26,8 @@ from .errors import SourceError as SourceError
 from .errors import TooLargeError as TooLargeError
 from .inference.capabilities import Capabilities as Capabilities
 from .inference.capabilities import capabilities as capabilities
-from .inference.contrasts import Contrast as Contrast
 from .inference.noise_aware import NoiseAware as NoiseAware
+from .inference.quantities import Contrast as Contrast
 from .inference.several.chains import CombinedDraws as CombinedDraws
 from .inference.several.combine import combine as combine
 from .inference.several.tables import CombinedTable as CombinedTable

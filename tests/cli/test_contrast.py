@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.inference.contrasts import Quantity, independent_contrast
+from discreet.inference.contrasts import independent_contrast
+from discreet.inference.quantities import Quantity
 from discreet.present.contrasts import in_points
 from discreet.text import chance, evenly, in_percent
 from tests.cli import support

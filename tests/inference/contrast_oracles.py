@@ -13,7 +13,7 @@ from numpy.polynomial import legendre
 from numpy.typing import NDArray
 from scipy.special import betainc, betaln
 
-from discreet.inference.contrasts import Contrast
+from discreet.inference.quantities import Contrast
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -10,7 +10,8 @@ from scipy.special import betainc, gammaln
 import discreet as dc
 from discreet.counts.runs import Run
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.inference.contrasts import Contrast, CoupledGroup, coupled_contrast, independent_contrast, size_coupling
+from discreet.inference.contrasts import CoupledGroup, coupled_contrast, independent_contrast, size_coupling
+from discreet.inference.quantities import Contrast
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import Block
 from tests.inference.contrast_oracles import QUANTITIES, VALUES, Floats, Ints, Pairs, merged, squared, two_sided, worst

@@ -17,8 +17,8 @@ from discreet.requests.record_files import check_different, read_record
 from discreet.text import MASS, chance, listed
 
 if TYPE_CHECKING:
-    from discreet.inference.contrasts import Contrast, Quantity
     from discreet.inference.noise_aware import NoiseAware
+    from discreet.inference.quantities import Contrast, Quantity
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
 

@@ -22,7 +22,7 @@ from discreet.requests.record_files import STANDARD_INPUT, read_record
 from discreet.text import MASS, more
 
 if TYPE_CHECKING:
-    from discreet.inference.contrasts import Contrast
+    from discreet.inference.quantities import Contrast
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
 

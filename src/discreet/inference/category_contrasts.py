@@ -5,9 +5,9 @@ Beta(α_a + x_a, α_b + x_b). So p(s, v) = Σ_u f(s; u) g(v; u). The ratio θ_a/
 the odds ratio it takes one integral over the log-odds of v.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,8 @@ from discreet import limits
 from discreet.arrays import Floats
 from discreet.counts.pairs import OUTER_COUNTS, PairWeights
 from discreet.errors import TooLargeError
-from discreet.inference.contrasts import Contrast, Quantity, raw_moments, resolved
+from discreet.inference.contrasts import raw_moments, resolved
+from discreet.inference.quantities import Contrast, Quantity
 from discreet.model.beta_rows import Block
 from discreet.model.log_odds import BetaFamily, JointLaw, check_nodes, joined_density, panel_edges, short_law, single_law
 from discreet.numerics.incomplete_beta import BELOW_ONE
@@ -125,28 +126,40 @@ def _of_two(pair: _CategoryPair, names: tuple[Hashable, Hashable], omitted: floa
 
     law, error = resolved(build)
     low, high = (float(end) for end in law.second.edges[[0, -1]])
-    spread = np.tanh(0.5 * law.second.nodes)
-
-    def below(t: float) -> float:
-        return law.second_below(2.0 * float(np.arctanh(np.clip(t, -BELOW_ONE, BELOW_ONE))))
-
-    def moments() -> tuple[float, float]:
-        mean = law.mean(second=spread)
-        return mean, float(np.sqrt(law.mean(second=(spread - mean) ** 2)))
-
     return Contrast(
         names,
-        Quantity("difference", below, (np.tanh(low / 2), np.tanh(high / 2)), moments, False),
-        Quantity("ratio", law.second_below, (low, high), lambda: raw_moments(pair.ratio_moment, pair.second)),
+        Quantity("difference", partial(_spread_below, law), (np.tanh(low / 2), np.tanh(high / 2)), partial(_spread_moments, law), False),
+        Quantity("ratio", law.second_below, (low, high), partial(raw_moments, pair.ratio_moment, pair.second)),
         Quantity(
             "odds ratio",
-            lambda t: law.second_below(0.5 * t),
+            partial(_half_below, law),
             (2.0 * low, 2.0 * high),
-            lambda: raw_moments(lambda m: pair.ratio_moment(2 * m), 0.5 * pair.second),
+            partial(raw_moments, partial(_doubled, pair.ratio_moment), 0.5 * pair.second),
         ),
         1.0 - law.second_below(0.0),
         min(1.0, error + omitted),
     )
+
+
+def _spread_below(law: JointLaw, t: float) -> float:
+    """P(2v - 1 <= t)."""
+    return law.second_below(2.0 * float(np.arctanh(np.clip(t, -BELOW_ONE, BELOW_ONE))))
+
+
+def _spread_moments(law: JointLaw) -> tuple[float, float]:
+    """Of 2v - 1."""
+    spread = np.tanh(0.5 * law.second.nodes)
+    mean = law.mean(second=spread)
+    return mean, float(np.sqrt(law.mean(second=(spread - mean) ** 2)))
+
+
+def _half_below(law: JointLaw, t: float) -> float:
+    """P(twice the log-odds of v <= t)."""
+    return law.second_below(0.5 * t)
+
+
+def _doubled(moment: Callable[[int], float], m: int) -> float:
+    return moment(2 * m)
 
 
 def _of_many(pair: _CategoryPair, names: tuple[Hashable, Hashable], omitted: float) -> Contrast:
@@ -158,17 +171,17 @@ def _of_many(pair: _CategoryPair, names: tuple[Hashable, Hashable], omitted: flo
         names,
         Quantity(
             "difference",
-            lambda t: _difference_below(law, t),
+            partial(_difference_below, law),
             (most * min(np.tanh(low / 2), 0.0), most * max(np.tanh(high / 2), 0.0)),
-            lambda: _difference_moments(law),
+            partial(_difference_moments, law),
             False,
         ),
-        Quantity("ratio", law.second_below, (low, high), lambda: raw_moments(pair.ratio_moment, pair.second)),
+        Quantity("ratio", law.second_below, (low, high), partial(raw_moments, pair.ratio_moment, pair.second)),
         Quantity(
             "odds ratio",
-            lambda t: _odds_below(law, t),
+            partial(_odds_below, law),
             (2.0 * min(low, 0.0), 2.0 * max(high, 0.0)),
-            lambda: raw_moments(pair.odds_moment, least),
+            partial(raw_moments, pair.odds_moment, least),
         ),
         1.0 - law.second_below(0.0),
         min(1.0, error + omitted),

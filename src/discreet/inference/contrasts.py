@@ -7,10 +7,9 @@ categories of one distribution.
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 
 from discreet import limits
@@ -18,22 +17,15 @@ from discreet.arrays import Floats
 from discreet.counts.runs import Run
 from discreet.counts.total_nodes import TotalsStretch, nodes_of, on_nodes, stretches
 from discreet.errors import InvalidInputError, TooLargeError
+from discreet.inference.quantities import Contrast, Quantity
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import Block
-from discreet.model.dirichlet import equal_tailed
 from discreet.model.log_odds import BetaFamily, JointLaw, check_nodes, joined_density, panel_edges, product_law, short_law
-from discreet.numerics.roots import crossing
-from discreet.text import chance, evenly, html_fields, html_table, plain
-from discreet.validation import check_levels
 
 _SMALL_PANEL_ERROR, _LARGEST_PANEL_ERROR = 1e-12, 1e-10
 """Errors of probabilities: below the first, panels are not made finer; above the second, the law is refused."""
 _FINER_PANELS = (1.0, 2.0, 4.0)
 """What the lengths of panels are divided by until they are good."""
-_STEP = 1e-15
-"""How closely quantiles are searched for, on the scale of the difference or of the logarithm of a ratio."""
-_UNFOLLOWED = 1e-14
-"""Differences of probabilities that a search does not follow."""
 _UNLIKELY = 1e-14
 """Probability of sizes and counts of a group that are left out."""
 _SUDDEN = 1e-13
@@ -42,119 +34,6 @@ _SUDDEN = 1e-13
 Parameters = tuple[float, float]
 Powers = tuple[tuple[int, int], tuple[int, int]]
 """Of θ₁, 1-θ₁, θ₂ and 1-θ₂."""
-
-
-@dataclass(frozen=True, eq=False)
-class Quantity:
-    """What is known about one number that two probabilities make: their difference, ratio or odds ratio."""
-
-    name: str
-    below: Callable[[float], float]
-    """The probability of being at most this; of a ratio's logarithm."""
-    ends: tuple[float, float]
-    """What quantiles lie between; of a ratio's logarithm."""
-    moments: Callable[[], tuple[float, float]]
-    """Mean and standard deviation, computed when they are asked for."""
-    logarithmic: bool = True
-
-    @cached_property
-    def _known(self) -> tuple[float, float]:
-        return self.moments()
-
-    def mean(self) -> float:
-        """Expected value. It is infinite if the denominator is so likely to be nearly 0 that there is none."""
-        return self._known[0]
-
-    def std(self) -> float:
-        """Standard deviation; infinite where the mean or the variance is."""
-        return self._known[1]
-
-    def median(self) -> float:
-        """The value that is as likely to be exceeded as not."""
-        return float(self.ppf(0.5))
-
-    def cdf(self, x: ArrayLike) -> Floats:
-        """Probability of being at most x."""
-        points = np.asarray(x, dtype=np.float64)
-        if np.isnan(points).any():
-            raise InvalidInputError("x must be numbers, got NaN")
-        return np.array([self._at_most(point) for point in points.ravel().tolist()]).reshape(points.shape)
-
-    def _at_most(self, x: float) -> float:
-        lowest, highest = (0.0, np.inf) if self.logarithmic else (-1.0, 1.0)
-        if x <= lowest or x >= highest:
-            return float(x >= highest)
-        return self.below(float(np.log(x)) if self.logarithmic else x)
-
-    def ppf(self, q: ArrayLike) -> Floats:
-        """Quantile: the value with probability q at or below it."""
-        levels = check_levels(q)
-        inner = np.array([self._quantile(level) for level in levels.ravel().tolist()]).reshape(levels.shape)
-        with np.errstate(over="ignore"):
-            return np.exp(inner) if self.logarithmic else inner
-
-    def _quantile(self, q: float) -> float:
-        low, high = self.ends
-        if q in (0.0, 1.0):
-            return (-np.inf if q == 0.0 else np.inf) if self.logarithmic else 2.0 * q - 1.0
-        if self.below(low) >= q:
-            return low
-        if self.below(high) <= q:
-            return high
-
-        def excess(x: float) -> float:
-            found = self.below(x) - q
-            return found if abs(found) > _UNFOLLOWED else 0.0
-
-        return crossing(excess, low, high, _STEP)
-
-    def interval(self, mass: float = 0.95) -> tuple[float, float]:
-        """The equal-tailed interval that holds this much probability."""
-        return equal_tailed(self.ppf, mass)
-
-    def _shown(self) -> tuple[str, str]:
-        """The median, and the interval with 95 %, in words."""
-        return evenly([(self.median(), *self.interval(0.95))], ratios=self.logarithmic)[0]
-
-    def _repr_html_(self) -> str:
-        return html_fields(self.name, dict(zip(("median", "95 % interval"), self._shown(), strict=True)))
-
-    def __repr__(self) -> str:
-        median, ends = self._shown()
-        return f"{self.name}: median {median}, 95 % from {ends}"
-
-
-@dataclass(frozen=True, eq=False)
-class Contrast:
-    """What is known about how two probabilities θ₁ and θ₂ differ."""
-
-    names: tuple[Hashable, Hashable]
-    difference: Quantity
-    """θ₁ - θ₂."""
-    ratio: Quantity
-    """θ₁/θ₂."""
-    odds_ratio: Quantity
-    """The odds θ₁/(1-θ₁) divided by θ₂/(1-θ₂)."""
-    probability: float
-    """That the first is larger."""
-    error: float
-    """About how much probabilities, those of intervals among them, can be off."""
-
-    @property
-    def _quantities(self) -> Sequence[Quantity]:
-        return self.difference, self.ratio, self.odds_ratio
-
-    @property
-    def _title(self) -> str:
-        return f"{plain(self.names[0])} against {plain(self.names[1])}"
-
-    def __repr__(self) -> str:
-        return f"Contrast({self._title}; {'; '.join(map(repr, self._quantities))}; the first is larger: {chance(self.probability)})"
-
-    def _repr_html_(self) -> str:
-        rows = ((quantity.name, *quantity._shown()) for quantity in self._quantities)
-        caption = f"{self._title}: the first is larger with probability {chance(self.probability)}"
-        return html_table(caption, ("contrast", "median", "95 % interval"), rows)
 
 
 # --- two groups -------------------------------------------------------------------------------------------------------
@@ -182,13 +61,9 @@ def independent_contrast(
         edges = panel_edges(sides[0], finer), panel_edges(sides[1], finer)
         return product_law(joined_density(sides[0], edges[0]), joined_density(sides[1], edges[1]), edges)
 
-    def moment(powers: Powers) -> float:
-        mine, other = (_moment(families, *p) for families, p in zip(sides, powers, strict=True))
-        return mine * other
-
     least = priors or (_least(sides[0]), _least(sides[1]))
     law, error = resolved(build)
-    return _of_two_groups(names, law, min(1.0, error + first.omitted + second.omitted), least, moment)
+    return _of_two_groups(names, law, min(1.0, error + first.omitted + second.omitted), least, partial(_product_moment, sides))
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,12 +126,11 @@ def coupled_contrast(
         left, right = (f.on(e).reshape(-1, len(f.rows)) for f, e in zip((mine, other), edges, strict=True))
         return short_law(left @ joint @ right.T, edges)
 
-    def moment(powers: Powers) -> float:
-        return float(mine.moments(*powers[0]) @ joint @ other.moments(*powers[1]))
-
     law, error = resolved(build)
     error += omitted + 2.0 * _UNLIKELY + sum(part.error for part in (*rows, *columns))
-    return _of_two_groups(names, law, min(1.0, error), ((first.a, first.b), (second.a, second.b)), moment)
+    return _of_two_groups(
+        names, law, min(1.0, error), ((first.a, first.b), (second.a, second.b)), partial(_tied_moment, mine, joint, other)
+    )
 
 
 def _on_few_sizes(group: CoupledGroup, chance: Floats) -> tuple[BetaFamily, list[TotalsStretch]]:
@@ -303,17 +177,14 @@ def _of_two_groups(
     logs = float(log_expit(a1) - log_expit(b2)), float(log_expit(b1) - log_expit(a2))
     plain_ends = float(expit(a1) - expit(b2)), float(expit(b1) - expit(a2))
 
-    def ratio_moments() -> tuple[float, float]:
-        return raw_moments(lambda m: moment(((m, 0), (-m, 0))), priors[1][0])
-
-    def odds_moments() -> tuple[float, float]:
-        return raw_moments(lambda m: moment(((m, -m), (-m, m))), min(priors[0][1], priors[1][0]))
-
+    # Functions with their first arguments, and none that is written here, so that a contrast can be pickled.
+    ratio_moments = partial(raw_moments, partial(_ratio_moment, moment), priors[1][0])
+    odds_moments = partial(raw_moments, partial(_odds_moment, moment), min(priors[0][1], priors[1][0]))
     return Contrast(
         names,
-        Quantity("difference", lambda t: _below(law, shifted, t), plain_ends, lambda: _difference_moments(law), logarithmic=False),
-        Quantity("ratio", lambda t: _below(law, scaled, t), logs, ratio_moments),
-        Quantity("odds ratio", lambda t: _below(law, moved, t), odds, odds_moments),
+        Quantity("difference", partial(_below, law, shifted), plain_ends, partial(_difference_moments, law), logarithmic=False),
+        Quantity("ratio", partial(_below, law, scaled), logs, ratio_moments),
+        Quantity("odds ratio", partial(_below, law, moved), odds, odds_moments),
         1.0 - _below(law, moved, 0.0),
         error,
     )
@@ -376,6 +247,25 @@ def _difference_moments(law: JointLaw) -> tuple[float, float]:
 def _least(families: Sequence[BetaFamily]) -> Parameters:
     found = np.min([family.least for family in families], axis=0)
     return float(found[0]), float(found[1])
+
+
+def _ratio_moment(moment: Callable[[Powers], float], m: int) -> float:
+    return moment(((m, 0), (-m, 0)))
+
+
+def _odds_moment(moment: Callable[[Powers], float], m: int) -> float:
+    return moment(((m, -m), (-m, m)))
+
+
+def _product_moment(sides: Sequence[Sequence[BetaFamily]], powers: Powers) -> float:
+    """A moment of two probabilities that are independent."""
+    mine, other = (_moment(families, *p) for families, p in zip(sides, powers, strict=True))
+    return mine * other
+
+
+def _tied_moment(first: BetaFamily, joint: Floats, second: BetaFamily, powers: Powers) -> float:
+    """A moment of two probabilities whose sizes are tied, given the joint law of these."""
+    return float(first.moments(*powers[0]) @ joint @ second.moments(*powers[1]))
 
 
 def _moment(families: Sequence[BetaFamily], i: int, j: int) -> float:

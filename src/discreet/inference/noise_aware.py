@@ -25,9 +25,10 @@ from discreet.counts.size_posterior import SizePosterior
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference import any_total_mixtures, fixed_total_mixtures
 from discreet.inference.category_contrasts import category_contrast
-from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate, arviz_of, coordinates, dirichlet_draws, estimated, needed
 from discreet.inference.fixed_total_mixtures import CategoryLines
+from discreet.inference.pickles import FieldsAlone
+from discreet.inference.quantities import Contrast
 from discreet.inference.reader_priors import reader_prior
 from discreet.inference.simultaneous import common_tail
 from discreet.inference.true_counts import counts_of_outcomes, latent_counts, noise_of_any_total
@@ -80,7 +81,7 @@ _LARGEST_JOINT_TOTAL = 10**12
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseAware:
+class NoiseAware(FieldsAlone):
     """The posterior of the categories' probabilities given a raw outcome: a mixture of Dirichlets over the unknown true counts."""
 
     prior: Dirichlet | Beta

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,34 @@ def known_size(n: int) -> SizePrior:
 
 def tabled(first: int, table: Floats, omitted: float) -> SizePrior:
     """The prior with these log weights of `first`, `first` + 1 and so on, and none elsewhere."""
-    return SizePrior(lambda n: table[n.astype(np.int64) - first], first + len(table) - 1, table, first, omitted)
+    return SizePrior(partial(_looked_up, table, first), first + len(table) - 1, table, first, omitted)
+
+
+# The functions of priors, with their parameters first: a prior can then be pickled.
+
+
+def _looked_up(table: Floats, first: int, n: Floats) -> Floats:
+    return np.asarray(table[n.astype(np.int64) - first])
+
+
+def _log_poisson(mean: float, line: float, n: Floats) -> Floats:
+    return np.asarray((n - mean) * line - bregman(n + 1.0, mean + 1.0, n - mean))
+
+
+def _log_negative_binomial(shape: float, rate: float, reference: float, n: Floats) -> Floats:
+    return np.asarray(log_rising(shape, n, reference) + rate * (n - reference))
+
+
+def _own_function(function: Callable[[Any], Any], n: Floats) -> Floats:
+    """What a reader's function gives for these n."""
+    try:
+        value = np.asarray(function(n.astype(np.int64)), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"the function size_prior must take an array of whole numbers; it raised {type(error).__name__}") from None
+    if value.shape not in ((), n.shape):
+        raise InvalidInputError(f"the function size_prior must give a log weight for each n; shape {n.shape} became {value.shape}")
+    _check_weights(value)
+    return np.asarray(np.broadcast_to(value, n.shape))
 
 
 def _named(text: str) -> SizePrior:
@@ -85,14 +113,14 @@ def _named(text: str) -> SizePrior:
 
 def _poisson(mean: float) -> SizePrior:
     line = float(np.log(mean) - digamma(mean + 1.0))
-    return SizePrior(lambda n: np.asarray((n - mean) * line - bregman(n + 1.0, mean + 1.0, n - mean)))
+    return SizePrior(partial(_log_poisson, mean, line))
 
 
 def _negative_binomial(mean: float, shape: float) -> SizePrior:
     """Γ(s + n)/n! · (m/(m + s))^n, whose mean is m and whose variance is m + m²/s."""
     rate = -float(np.log1p(shape / mean))
     reference = float(max(1.0, np.rint(mean)))
-    return SizePrior(lambda n: log_rising(shape, n, reference) + rate * (n - reference))
+    return SizePrior(partial(_log_negative_binomial, shape, rate, reference))
 
 
 def _of_array(given: ArrayLike) -> SizePrior:
@@ -107,22 +135,11 @@ def _of_array(given: ArrayLike) -> SizePrior:
     if not weighted.size:
         raise InvalidInputError("size_prior must give some number of records a weight; every log weight is -inf")
     last = int(weighted[-1])
-    return SizePrior(lambda n: table[n.astype(np.int64)], last, table[: last + 1])
+    return tabled(0, table[: last + 1], 0.0)
 
 
 def _of_function(function: Callable[[Any], Any]) -> SizePrior:
-    def log_weight(n: Floats) -> Floats:
-        try:
-            value = np.asarray(function(n.astype(np.int64)), dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(
-                f"the function size_prior must take an array of whole numbers; it raised {type(error).__name__}"
-            ) from None
-        if value.shape not in ((), n.shape):
-            raise InvalidInputError(f"the function size_prior must give a log weight for each n; shape {n.shape} became {value.shape}")
-        _check_weights(value)
-        return np.asarray(np.broadcast_to(value, n.shape))
-
+    log_weight = partial(_own_function, function)
     return SizePrior(log_weight, None, log_weight(np.arange(_TOTALS_LOOKED_AT, dtype=np.float64)))
 
 

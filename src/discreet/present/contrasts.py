@@ -12,7 +12,7 @@ from discreet.text import chance, evenly, plain
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from discreet.inference.contrasts import Quantity
+    from discreet.inference.quantities import Quantity
     from discreet.inference.tables.contrasts import ContrastSummary
     from discreet.record.table_release import TableRelease
 

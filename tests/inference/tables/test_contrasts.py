@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 import discreet as dc
-from discreet.inference.contrasts import Contrast
+from discreet.inference.quantities import Contrast
 from discreet.record.table_release import TableRelease
 from discreet.sampling import SeededBits
 from tests.inference.contrast_oracles import POINTS, QUANTITIES, Pairs, merged

@@ -5,6 +5,7 @@ Reading records together spends nothing. What they give away together was decide
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any, overload
 
@@ -102,11 +103,7 @@ def combine(
     tables = [release for release in given if isinstance(release, TableRelease)]
     if tables:
         base = int(np.random.default_rng(rng).integers(2**62))
-
-        def read(group: int, own: Prior, outcomes: Sequence[Outcome]) -> NoiseAware:
-            return reader(own, outcomes, np.random.default_rng([base, group]))
-
-        return combined_table(tables, prior, bool(same_data), read)
+        return combined_table(tables, prior, bool(same_data), partial(_read_group, reader, base))
     outcomes = [Outcome(release.mechanism, tuple(release.raw), release.n) for release in given]
     return reader(agreed_prior([release.prior for release in given], prior), outcomes, np.random.default_rng(rng))
 
@@ -132,6 +129,11 @@ class _Reader:
             return NoiseAware(prior, n, counts_of_new_records(prior, held, self.size_prior, self.progress))
         except TooLargeError:
             return drawn_posterior(prior, held, self.size_prior, self.chains, rng)
+
+
+def _read_group(reader: _Reader, base: int, group: int, prior: Prior, outcomes: Sequence[Outcome]) -> NoiseAware:
+    """Read one group of a table, with draws of its own where draws are needed."""
+    return reader(prior, outcomes, np.random.default_rng([base, group]))
 
 
 def _one_total(outcomes: Sequence[Outcome]) -> int | None:

@@ -15,7 +15,8 @@ from discreet.counts.runs import Run, added, values_at
 from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError
 from discreet.inference.any_total_mixtures import joint_weights
-from discreet.inference.contrasts import Contrast, CoupledGroup, Quantity, coupled_contrast, independent_contrast, size_coupling
+from discreet.inference.contrasts import CoupledGroup, coupled_contrast, independent_contrast, size_coupling
+from discreet.inference.quantities import Contrast, Quantity
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import Block

@@ -18,6 +18,7 @@ from discreet.counts.law import CountLaw
 from discreet.counts.runs import Run
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.draws import dirichlet_draws
+from discreet.inference.pickles import FieldsAlone
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.model.cells import Groups
 from discreet.validation import shown
@@ -29,7 +30,7 @@ _SIZES_TOGETHER = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
-class LatentTable:
+class LatentTable(FieldsAlone):
     """The true counts of all groups, their prior parameters, and which cells can occur."""
 
     possible: Mask

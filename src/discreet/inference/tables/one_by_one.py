@@ -6,10 +6,11 @@ from functools import cached_property
 
 from discreet import limits
 from discreet.inference.noise_aware import NoiseAware
+from discreet.inference.pickles import FieldsAlone
 from discreet.model.cells import Groups
 
 
-class OneByOne(ABC):
+class OneByOne(FieldsAlone, ABC):
     """Posteriors by group: each is computed when it is first asked for, and the last few are kept. Iteration is over the groups."""
 
     @property

@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,11 +23,11 @@ from discreet.counts.runs import Run
 from discreet.counts.size_posterior import SizePosterior
 from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.inference.contrasts import Contrast
 from discreet.inference.draws import Estimate, arviz_of
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.frames import Library
 from discreet.inference.noise_aware import NoiseAware
+from discreet.inference.quantities import Contrast
 from discreet.inference.reader_priors import reader_priors
 from discreet.inference.simultaneous import common_tail
 from discreet.inference.tables.contrasts import ComparedGroups, comparable, group_contrasts
@@ -238,7 +238,15 @@ class TablePosterior(OneByOne):
     @property
     def counts(self) -> TableCountsPosterior:
         """The true counts, of which sums are asked for: `post.counts.over("sex")["f"]`, or `post.counts.over()` for all groups."""
-        return TableCountsPosterior(self._latent, self.by, self.categories, lambda: (self._all.count_mean, self._all.count_std))
+        return TableCountsPosterior(self._latent, self.by, self.categories, self._count_moments)
+
+    @overload
+    def over(self, *, weights: Any = None, draws: int = DRAWS, rng: np.random.Generator | int | None = None) -> SharedProbability: ...
+
+    @overload
+    def over(
+        self, column: str, /, *columns: str, weights: Any = None, draws: int = DRAWS, rng: np.random.Generator | int | None = None
+    ) -> ByLabels[SharedProbability]: ...
 
     def over(
         self, *columns: str, weights: Any = None, draws: int = DRAWS, rng: np.random.Generator | int | None = None
@@ -263,25 +271,24 @@ class TablePosterior(OneByOne):
         check_draws(size, len(self.categories))
         given = None if weights is None else weights_of(weights, self.by)
 
-        def together(positions: Positions) -> SharedProbability:
-            check_some_possible(self._latent, positions)
-            fixed = None if given is None else chosen_weights(given, self._latent, positions)
-            return SharedProbability(
-                self._latent,
-                self.categories,
-                positions,
-                fixed,
-                lambda i: float(self._shares[i]),
-                lambda: (self._all.mean, self._all.std),
-                size,
-                rng,
-            )
-
+        together = partial(self._together, given, size, rng)
         return ByLabels(margin, together) if columns else together(np.arange(len(self)))
+
+    def _together(self, given: Floats | None, draws: int, rng: np.random.Generator | int | None, positions: Positions) -> SharedProbability:
+        """The probabilities over the groups at these positions, with the weights that were given for all groups or with their shares."""
+        check_some_possible(self._latent, positions)
+        fixed = None if given is None else chosen_weights(given, self._latent, positions)
+        return SharedProbability(self._latent, self.categories, positions, fixed, self._share_prior, self._cell_moments, draws, rng)
 
     @cached_property
     def _all(self) -> GroupSummaries:
         return self.figures()
+
+    def _cell_moments(self) -> tuple[Floats, Floats]:
+        return self._all.mean, self._all.std
+
+    def _count_moments(self) -> tuple[Floats, Floats]:
+        return self._all.count_mean, self._all.count_std
 
     # --- draws --------------------------------------------------------------------------------------------------------
 
@@ -342,6 +349,12 @@ class TablePosterior(OneByOne):
         prior = self.priors.get(position, self.prior)
         return tuple(a for a, can in zip(prior.exact, self._possible[position].tolist(), strict=True) if can)
 
+    def _parameters(self, position: int) -> Floats:
+        return np.array([float(a) for a in self._concentrations(position)])
+
+    def _share_prior(self, position: int) -> float:
+        return float(self._shares[position])
+
     def _posterior(self, position: int) -> NoiseAware:
         prior, possible = self.priors.get(position, self.prior), self._possible[position].tolist()
         allowed = [category for category, can in zip(self.categories, possible, strict=True) if can]
@@ -378,12 +391,7 @@ class TablePosterior(OneByOne):
     def _latent(self) -> LatentTable:
         """All true counts, for draws and sums."""
         tied = self.mechanism.table.n is not None and self.mechanism.table.sizes is None and int(self._possible.any(axis=1).sum()) > 1
-        return LatentTable(
-            self._possible,
-            lambda position: np.array([float(a) for a in self._concentrations(position)]),
-            self._law,
-            (lambda: self._tied) if tied else None,
-        )
+        return LatentTable(self._possible, self._parameters, self._law, self._tie if tied else None)
 
     def _known_size(self, position: int) -> int | None:
         """The size of a group, if it is public or follows from the total and the cells that are impossible."""
@@ -397,8 +405,7 @@ class TablePosterior(OneByOne):
     def _any_total(self, position: int) -> TreeCounts:
         """The law of the true counts of a group whose size is not known."""
         prior = self.size_prior if self.mechanism.table.n is None else self._size_priors[position]
-        a = np.array([float(value) for value in self._concentrations(position)])
-        return counts_of_outcomes(a, [(self.mechanism.noise, self._row(position))], prior)
+        return counts_of_outcomes(self._parameters(position), [(self.mechanism.noise, self._row(position))], prior)
 
     @cached_property
     def _size_priors(self) -> dict[int, SizePrior]:
@@ -429,6 +436,9 @@ class TablePosterior(OneByOne):
         check_groups(len(self._held), int(self._possible.sum(axis=1).max()), space.n, noise.slope)
         groups = [TiedGroup(tuple(map(float, self._concentrations(i))), self._row(i), float(self._shares[i])) for i in self._held]
         return tied_sizes(groups, space.n, noise)
+
+    def _tie(self) -> TiedSizes:
+        return self._tied
 
     def _repr_html_(self) -> str:
         """Means and intervals of the first groups, where all groups are few enough to be summarised while someone waits."""

@@ -14,13 +14,14 @@ import numpy as np
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
 from discreet.inference.draws import standard_error
+from discreet.inference.pickles import FieldsAlone
 from discreet.inference.tables.latent import LatentTable, Positions
 from discreet.model.cells import Groups
 from discreet.validation import category_index, check_share, shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SharedProbability:
+class SharedProbability(FieldsAlone):
     """The posterior of the probabilities of all categories over some groups together.
 
     Means are computed where weights are fixed, and standard deviations where groups are independent as well. All else is from draws.

@@ -7,7 +7,8 @@ are multiplied, and the sizes set to the total. Where these are too long, sums a
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import overload
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from discreet.arrays import Counts, Floats
 from discreet.counts.runs import FLOOR, Run, RunningSum, trimmed
 from discreet.counts.size_posterior import SizePosterior
 from discreet.inference.draws import standard_error
+from discreet.inference.pickles import FieldsAlone
 from discreet.inference.tables.latent import ByLabels, LatentTable, Margin, Positions, check_draws, check_groups_drawn
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.model.cells import Groups
@@ -33,7 +35,7 @@ DRAWS = 10_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CountSum:
+class CountSum(FieldsAlone):
     """The posterior of sums of true counts over some groups, by category. `total["daily"]` is the law of one of them."""
 
     table: LatentTable
@@ -222,6 +224,14 @@ class TableCountsPosterior:
     def __repr__(self) -> str:
         return f"TableCountsPosterior({len(self.groups):,} groups by {len(self.categories)} categories)"
 
+    @overload
+    def over(self, *, draws: int = DRAWS, rng: np.random.Generator | int | None = None) -> CountSum: ...
+
+    @overload
+    def over(
+        self, column: str, /, *columns: str, draws: int = DRAWS, rng: np.random.Generator | int | None = None
+    ) -> ByLabels[CountSum]: ...
+
     def over(self, *columns: str, draws: int = DRAWS, rng: np.random.Generator | int | None = None) -> ByLabels[CountSum] | CountSum:
         """Sums of the true counts over all other columns; without columns, over all groups.
 
@@ -230,8 +240,8 @@ class TableCountsPosterior:
         size = check_records(draws, "draws")
         check_draws(size, len(self.categories))
 
-        def total(positions: Positions) -> CountSum:
-            return CountSum(self.table, self.categories, positions, self.moments, size, rng)
-
-        margin = Margin(self.groups, columns)
+        margin, total = Margin(self.groups, columns), partial(self._total, size, rng)
         return ByLabels(margin, total) if columns else total(np.arange(len(self.groups)))
+
+    def _total(self, draws: int, rng: np.random.Generator | int | None, positions: Positions) -> CountSum:
+        return CountSum(self.table, self.categories, positions, self.moments, draws, rng)

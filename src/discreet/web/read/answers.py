@@ -22,7 +22,7 @@ from discreet.web.read.commands import command, group_code, group_text, label_co
 from discreet.web.read.question import ReadQuestion, chosen_category, chosen_group, chosen_threshold
 
 if TYPE_CHECKING:
-    from discreet.inference.contrasts import Contrast
+    from discreet.inference.quantities import Contrast
     from discreet.model.dirichlet import Beta, Dirichlet
     from discreet.present.page_rows import Shares
     from discreet.progress import Progress
