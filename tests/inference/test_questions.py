@@ -316,38 +316,86 @@ def test_the_hdi_of_posteriors(n: int | None) -> None:
 # --- summaries and simultaneous intervals -----------------------------------------------------------------------------
 
 
-def test_summaries_have_the_columns_of_arviz() -> None:
+COLUMNS = ["category", "mean", "sd", "low", "high"]
+
+
+def test_summaries_have_the_numbers_of_arviz() -> None:
     arviz = pytest.importorskip("arviz")
     posterior = dc.LatticeGeometric(dc.Dirichlet.uniform(categories=CATEGORIES), 90, 1).release([40, 30, 20]).noise_aware()
-    frame = posterior.summary(0.94)
+    frame = posterior.summary(0.94, kind="hdi")
     drawn = arviz.summary(posterior.to_arviz(rng=1), var_names=["theta"], hdi_prob=0.94, round_to="none")
-    assert list(frame.columns) == ["category", *drawn.columns[:4]]
-    assert np.allclose(frame[drawn.columns[:4]].to_numpy(), drawn.to_numpy()[:, :4], atol=0.02)
+    assert list(frame.columns) == COLUMNS
+    assert np.allclose(frame[COLUMNS[1:]].to_numpy(), drawn.to_numpy()[:, :4], atol=0.02)
     assert frame["category"].tolist() == CATEGORIES
-    assert np.array_equal(frame[["hdi_3%", "hdi_97%"]].to_numpy(), posterior.hdi(0.94))
+    assert np.array_equal(frame[["low", "high"]].to_numpy(), posterior.hdi(0.94))
 
 
 def test_summaries_in_every_library() -> None:
     posterior = dc.LatticeGeometric(dc.Dirichlet.uniform(categories=CATEGORIES), epsilon=1).release([40, 30, 20]).noise_aware()
     pandas, polars, arrow = (posterior.summary(library=library) for library in ("pandas", "polars", "arrow"))
-    assert list(pandas.columns) == polars.columns == arrow.column_names == ["category", "mean", "sd", "hdi_2.5%", "hdi_97.5%"]
+    assert list(pandas.columns) == polars.columns == arrow.column_names == COLUMNS
     assert pandas["mean"].tolist() == polars["mean"].to_list() == arrow["mean"].to_pylist() == posterior.mean().tolist()
     assert posterior.to_pandas().equals(pandas)
     assert posterior.to_polars().equals(polars)
-    ends = posterior.summary(kind="eti")[["eti_2.5%", "eti_97.5%"]]
-    assert np.array_equal(ends.to_numpy(), posterior.interval(0.95))
+    assert np.array_equal(pandas[["low", "high"]].to_numpy(), posterior.interval(0.95))
     assert refusal(lambda: posterior.summary(library="excel")) == "library must be 'pandas', 'polars' or 'arrow', got 'excel'"  # type: ignore[arg-type]
-    assert refusal(lambda: posterior.summary(kind="ci")) == "kind must be 'hdi' or 'eti', got 'ci'"  # type: ignore[arg-type]
+    assert refusal(lambda: posterior.summary(kind="ci")) == "kind must be 'eti' or 'hdi', got 'ci'"  # type: ignore[arg-type]
     table = released("sizes").noise_aware()
     assert table.to_pandas(0.9).equals(table.summary(0.9))
     assert table.summary(0.9, kind="eti").equals(table.summary(0.9))
-    whole: Any
-    for whole in (table, dc.combine([released("sizes"), released("sizes", seed=2)], same_data=True)):
-        assert refusal(partial(whole.summary, kind="hdi")) == (
-            "kind must be 'eti' for a table, got 'hdi': highest density intervals are searched for one at a time, and "
-            "table[group].summary(kind='hdi') has those of one group"
-        )
     assert table.to_polars(0.9).equals(table.summary(0.9, "polars"))
+
+
+def test_every_reading_has_the_same_verbs_axes_and_columns() -> None:
+    """A variable, a group, tables under each promise, margins and several releases; a table has the numbers of its groups."""
+    tables = {public: released(public).noise_aware() for public in ("sizes", "total", "nothing")}
+    table, shape = tables["sizes"], (4, 3)
+    margin = table.over("year", weights=[1, 2, 3, 4], draws=500, rng=1)
+    readings: list[tuple[Any, tuple[int, ...], list[str]]] = [
+        (table["south", 2024], (3,), []),
+        (margin[2024], (3,), []),
+        (margin, (2, 3), ["year"]),
+        *((one, shape, ["region", "year"]) for one in tables.values()),
+        (dc.combine([released("sizes"), released("sizes", seed=2)], same_data=True), shape, ["region", "year"]),
+    ]
+    for reading, axes, groups in readings:
+        for found in (reading.mean(), reading.std(), reading.var(), reading.median(), reading.quantile(0.3)):
+            assert found.shape == axes
+        for found in (reading.interval(0.9), reading.hdi(0.9), reading.quantile([0.05, 0.95])):
+            assert found.shape == (*axes, 2)
+            assert (found[..., 0] <= reading.median()).all()
+            assert (reading.median() <= found[..., 1]).all()
+        assert np.allclose(reading.quantile([0.05, 0.95]), reading.interval(0.9), atol=1e-9)
+        assert np.allclose(reading.var(), reading.std() ** 2, atol=1e-15)
+        assert (np.ptp(reading.hdi(0.9), axis=-1) <= np.ptp(reading.interval(0.9), axis=-1) + 2e-3).all()
+        for kind in ("eti", "hdi"):
+            frame = reading.summary(0.9, kind=kind)
+            assert list(frame.columns) == [*groups, *COLUMNS]
+            ends = reading.interval(0.9) if kind == "eti" else reading.hdi(0.9)
+            assert np.array_equal(frame[["low", "high"]].to_numpy().reshape(ends.shape), ends)
+    for one in tables.values():
+        part = one["south", 2024]
+        for whole, own in ((one.mean(), part.mean()), (one.std(), part.std()), (one.median(), part.median()), (one.hdi(), part.hdi())):
+            assert np.allclose(whole[3], own, atol=1e-7)
+        assert np.allclose(one.interval(0.9)[3], [part.marginal(c).ppf([0.05, 0.95]) for c in part.categories], atol=1e-6)
+    assert (table.quantile([0.0, 1.0])[3] == [0.0, 1.0]).all()
+    assert (table.quantile(1.0)[0] == [1.0, 0.0, 1.0]).all()  # "former" cannot occur there
+    assert table.quantile([]).shape == (4, 3, 0)
+    assert variable_median() == pytest.approx(0.5, abs=1e-10)
+
+
+def variable_median() -> float:
+    """That of a probability whose posterior is the same seen from either side."""
+    mechanism = dc.LatticeGeometric(dc.Beta(1, 1), 10, 1)
+    return float(dc.Release(mechanism, mechanism.guarantee, (5, 5), (5, 5)).noise_aware().median()[0])
+
+
+def test_highest_density_intervals_of_a_table_are_bounded() -> None:
+    table = released("sizes").noise_aware()
+    with lowered(DENSITY_INTERVALS=10), pytest.raises(dc.TooLargeError, match=r"up to 10 cells, and there are 11: post\[group\]\.hdi\(\)"):
+        table.summary(kind="hdi")
+    with pytest.raises(dc.RefusedError, match="these are counts"):
+        table.counts.over().hdi()
 
 
 def test_simultaneous_intervals_of_one_variable() -> None:

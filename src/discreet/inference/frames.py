@@ -1,27 +1,33 @@
 """Tables of numbers as data frames of the library that is asked for."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
+from discreet.model.cells import Groups
 from discreet.validation import shown
 
 Library = Literal["pandas", "polars", "arrow"]
 
 
-def category_frame(
-    categories: tuple[Hashable, ...], mean: Floats, std: Floats, ends: Floats, interval: tuple[str, float], library: Library
-) -> Any:
-    """Mean, sd and the ends of an interval for each category, named by the kind of interval and the levels of its ends, as ArviZ does."""
-    kind, mass = interval
-    low, high = (f"{kind}_{100.0 * level:.6g}%" for level in (0.5 * (1.0 - mass), 0.5 * (1.0 + mass)))
-    columns = {"category": labelled(np.arange(len(categories)), categories)}
-    numbers = {"mean": mean, "sd": std, low: ends[:, 0], high: ends[:, 1]}
-    return converted(pa.table(columns | {name: pa.array(values) for name, values in numbers.items()}), library)
+def summary_frame(by: Groups | None, within: Mapping[str, tuple[Hashable, ...]], numbers: Mapping[str, Any], library: Library) -> Any:
+    """Make a frame of arrays: a row for each group, if there are any, and each label within it; a column for each array.
+
+    `within` has one more column of labels at most, such as the categories.
+    """
+    (name, labels), columns = next(iter(within.items()), ("", ("",))), {}
+    if by is not None:
+        places = np.unravel_index(np.repeat(np.arange(len(by)), len(labels)), by.shape)
+        columns = {column: labelled(place, own) for column, place, own in zip(by.columns, places, by.labels, strict=True)}
+    taken = columns.keys() & {*within, *numbers}
+    if taken:
+        raise InvalidInputError(f"a column of the groups is called {', '.join(sorted(taken))}, as one of the summary is; rename it")
+    if within:
+        columns[name] = labelled(np.tile(np.arange(len(labels)), 1 if by is None else len(by)), labels)
+    return converted(pa.table(columns | {column: pa.array(np.ravel(values)) for column, values in numbers.items()}), library)
 
 
 def labelled(positions: Any, labels: tuple[Any, ...]) -> pa.Array:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,7 @@ from discreet.inference.fixed_total_mixtures import CategoryLines
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.quantities import Contrast
 from discreet.inference.reader_priors import reader_prior
+from discreet.inference.reading import Reading
 from discreet.inference.simultaneous import common_tail
 from discreet.inference.true_counts import counts_of_outcomes, latent_counts, noise_of_any_total
 from discreet.model.beta_mixtures import BetaMixture
@@ -43,8 +44,6 @@ from discreet.validation import category_index, check_records, check_share, item
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from discreet.inference.frames import Library
 
 
 def noise_aware(release: Release, prior: Any = None, size_prior: Any = None, *, progress: Progress | None = None) -> "NoiseAware":
@@ -81,7 +80,7 @@ _LARGEST_JOINT_TOTAL = 10**12
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseAware(FieldsAlone):
+class NoiseAware(FieldsAlone, Reading):
     """The posterior of the categories' probabilities given a raw outcome: a mixture of Dirichlets over the unknown true counts."""
 
     prior: Dirichlet | Beta
@@ -180,6 +179,7 @@ class NoiseAware(FieldsAlone):
         return self._moments[1].copy()
 
     def std(self) -> Floats:
+        """Standard deviation of each category's probability."""
         return np.sqrt(self._moments[1])
 
     def interval(self, mass: float = 0.95) -> Floats:
@@ -288,33 +288,6 @@ class NoiseAware(FieldsAlone):
         return dirichlet_draws(self.prior.concentration + counts, rng)
 
     # --- other libraries ----------------------------------------------------------------------------------------------
-
-    def summary(self, mass: float = 0.95, library: "Library" = "pandas", *, kind: Literal["hdi", "eti"] = "hdi") -> Any:
-        """One row for each category: mean, sd, and the ends of an interval, as a frame of the library asked for.
-
-        Columns are named as ArviZ names them, `hdi_2.5%` and `hdi_97.5%` or, for equal-tailed intervals, `eti_2.5%` and `eti_97.5%`. All
-        numbers are computed and none is from draws, so there are no Monte Carlo errors or sample sizes.
-
-        Args:
-            mass: How much probability an interval holds.
-            library: "pandas", "polars" or "arrow".
-            kind: "hdi" for highest density intervals, "eti" for equal-tailed ones.
-        """
-        from discreet.inference.frames import category_frame  # Arrow is slow to load
-
-        if kind not in ("hdi", "eti"):
-            raise InvalidInputError(f"kind must be 'hdi' or 'eti', got {shown(kind)!r}")
-        share = check_share(mass, "mass")
-        ends = self.hdi(share) if kind == "hdi" else self.interval(share)
-        return category_frame(self.categories, self.mean(), self.std(), ends, (kind, share), library)
-
-    def to_pandas(self, mass: float = 0.95) -> Any:
-        """`summary` as a pandas frame."""
-        return self.summary(mass, "pandas")
-
-    def to_polars(self, mass: float = 0.95) -> Any:
-        """`summary` as a Polars frame."""
-        return self.summary(mass, "polars")
 
     def to_scipy(self) -> Any:
         """The marginal distributions, by category, with the methods of frozen `scipy.stats` ones."""

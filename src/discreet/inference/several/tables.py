@@ -3,23 +3,17 @@
 Where the sizes of groups are public, or nothing is, groups are independent: what all releases say about one is a matter of its own rows.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
 
 from discreet.errors import InvalidInputError, RefusedError
-from discreet.inference.frames import Library
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.reader_priors import Prior
 from discreet.inference.several.outcomes import Outcome
 from discreet.inference.several.priors import agreed_prior
-from discreet.inference.tables.frames import Kind, check_kind, summary_frame
-from discreet.inference.tables.latent import check_groups_drawn
 from discreet.inference.tables.one_by_one import OneByOne
 from discreet.mechanisms import LatticeGeometric
-from discreet.model.cells import Cells, Groups
+from discreet.model.cells import Cells
 from discreet.model.dirichlet import Dirichlet
 from discreet.record.table_release import TableRelease
 from discreet.text import listed
@@ -70,16 +64,6 @@ class CombinedTable(OneByOne):
         """Groups, categories and the cells that cannot occur."""
         return self.releases[0].cells
 
-    @property
-    def by(self) -> Groups:
-        """The groups: their columns, and the labels of each."""
-        return self.cells.groups
-
-    @property
-    def categories(self) -> tuple[Hashable, ...]:
-        """The categories of the tables; in some groups not all of them may be possible."""
-        return self.cells.categories
-
     def _posterior(self, position: int) -> NoiseAware:
         possible, group = self.cells.possible[position], self.by[position]
         if int(possible.sum()) < 2:
@@ -97,26 +81,6 @@ class CombinedTable(OneByOne):
         found = self.read(position, agreed_prior(priors, given), outcomes)
         impossible = tuple(category for category, can in zip(self.categories, possible.tolist(), strict=True) if not can)
         return found if not impossible else replace(found, impossible=impossible)
-
-    def summary(self, mass: float = 0.95, library: Library = "pandas", *, kind: Kind = "eti") -> Any:
-        """One row for each group and category: mean, sd, and the ends low and high of the interval, as a frame of the library asked for.
-
-        Groups are gone through one at a time. A cell that cannot occur has 0, and one that is alone in its group 1.
-        Intervals are equal-tailed, as those of one table are.
-        """
-        check_kind(kind)
-        check_groups_drawn(len(self))
-        shape = self.cells.shape
-        mean, std, low, high = np.zeros((4, *shape))
-        for position, (group, can) in enumerate(zip(self, self.cells.possible, strict=True)):
-            if can.sum() > 1:
-                found = self[group]
-                mean[position, can], std[position, can] = found.mean(), found.std()
-                low[position, can], high[position, can] = found.interval(mass).T
-            else:
-                for numbers in (mean, low, high):
-                    numbers[position, can] = 1.0
-        return summary_frame(self.cells, {"mean": mean, "sd": std, "low": low, "high": high}, library)
 
     def __repr__(self) -> str:
         return f"CombinedTable({len(self):,} groups by {len(self.categories)} categories, {len(self.releases)} releases, {self.by!r})"

@@ -19,6 +19,7 @@ from discreet.counts.runs import Run
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.draws import dirichlet_draws
 from discreet.inference.pickles import FieldsAlone
+from discreet.inference.reading import Reading
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.model.cells import Groups
 from discreet.validation import shown
@@ -146,11 +147,11 @@ class Margin:
         return np.asarray(np.sort(table.reshape(len(self.kept), -1)[self.kept.index(key)]))
 
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Reading)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ByLabels(Generic[T]):
+class ByLabels(FieldsAlone, Reading, Generic[T]):
     """Something about all groups that have the labels asked for: `over["f"]`, or with two columns `over["north", "f"]`."""
 
     margin: Margin
@@ -167,8 +168,41 @@ class ByLabels(Generic[T]):
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self.by)
 
+    @cached_property
+    def _known(self) -> dict[int, T]:
+        return {}
+
     def __getitem__(self, labels: Hashable) -> T:
-        return self.of(self.margin.positions(labels))
+        place = self.by.index(labels)
+        if place not in self._known:
+            while len(self._known) >= limits.GROUPS_HELD:
+                self._known.pop(next(iter(self._known)))
+            self._known[place] = self.of(self.margin.positions(labels))
+        return self._known[place]
+
+    @property
+    def categories(self) -> tuple[Hashable, ...]:
+        return self[next(iter(self))].categories
+
+    def mean(self) -> Floats:
+        """Expected values, by labels and categories."""
+        return self._each(lambda one: one.mean())
+
+    def std(self) -> Floats:
+        """Standard deviations, by labels and categories."""
+        return self._each(lambda one: one.std())
+
+    def interval(self, mass: float = 0.95) -> Floats:
+        """Equal-tailed intervals, by labels and categories, with (low, high) on the last axis."""
+        return self._each(lambda one: one.interval(mass))
+
+    def hdi(self, mass: float = 0.95) -> Floats:
+        """The shortest intervals, by labels and categories, with (low, high) on the last axis."""
+        return self._each(lambda one: one.hdi(mass))
+
+    def _each(self, ask: Callable[[T], Floats | Counts]) -> Floats:
+        check_groups_drawn(len(self))
+        return np.stack([ask(self[labels]) for labels in self])
 
     def __repr__(self) -> str:
         return f"Over({self.by!r})"

@@ -25,14 +25,12 @@ from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.draws import Estimate, arviz_of
 from discreet.inference.fixed_total_mixtures import probability_law
-from discreet.inference.frames import Library
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.quantities import Contrast
 from discreet.inference.reader_priors import reader_priors
 from discreet.inference.simultaneous import common_tail
 from discreet.inference.tables.contrasts import ComparedGroups, comparable, group_contrasts
 from discreet.inference.tables.draws import Ranks, TableDraws
-from discreet.inference.tables.frames import Kind, check_kind, summary_frame
 from discreet.inference.tables.latent import ByLabels, LatentTable, Margin, Positions, check_draws
 from discreet.inference.tables.one_by_one import OneByOne
 from discreet.inference.tables.other_groups import TiedGroup, TiedSizes, check_groups, tied_sizes
@@ -43,7 +41,7 @@ from discreet.inference.true_counts import check_any_total, check_posterior, cou
 from discreet.mechanisms import LatticeGeometric, Mechanism
 from discreet.mechanisms.base import Prior
 from discreet.model.beta_mixtures import BetaMixture
-from discreet.model.cells import Groups
+from discreet.model.cells import Cells
 from discreet.model.dirichlet import Dirichlet
 from discreet.model.size_priors import SizePrior, size_prior_of
 from discreet.record.table_release import TableRelease
@@ -127,14 +125,9 @@ class TablePosterior(OneByOne):
     """The groups, by their positions, that have another prior."""
 
     @property
-    def by(self) -> Groups:
-        """The groups: their columns, and the labels of each."""
-        return self.mechanism.table.cells.groups
-
-    @property
-    def categories(self) -> tuple[Hashable, ...]:
-        """The categories of the table; in some groups not all of them may be possible."""
-        return self.mechanism.table.cells.categories
+    def cells(self) -> Cells:
+        """Its groups, its categories and the cells that cannot occur."""
+        return self.mechanism.table.cells
 
     def size(self, group: Hashable) -> SizePosterior:
         """The posterior of the number of records in one group. A public size has probability 1."""
@@ -206,24 +199,18 @@ class TablePosterior(OneByOne):
             known = {"total": space.n, "shares": 1.0 if mechanism.shares is None else np.array([float(b) for b in mechanism.shares])}
         return group_summaries(self.raw, a, mechanism.noise.slope, **known, possible=self._possible, mass=mass)
 
-    def summary(self, mass: float = 0.95, library: Library = "pandas", *, kind: Kind = "eti") -> Any:
-        """One row for each group and category: mean, sd, and the ends low and high of the interval, as a frame of the library asked for.
+    def mean(self) -> Floats:
+        """Expected probability of each category in each group."""
+        return self._all.mean.copy()
 
-        `library` is "pandas", "polars" or "arrow". Intervals are equal-tailed. Highest density intervals (`kind="hdi"`) are searched for
-        one at a time, which takes too long for a whole table: `post[group].summary()` has those of one group.
-        """
-        check_kind(kind)
-        figures = self.figures(mass)
-        numbers = {"mean": figures.mean, "sd": figures.std, "low": figures.low, "high": figures.high}
-        return summary_frame(self.mechanism.table.cells, numbers, library)
+    def std(self) -> Floats:
+        """Standard deviation of each category's probability in each group."""
+        return self._all.std.copy()
 
-    def to_pandas(self, mass: float = 0.95) -> Any:
-        """`summary` as a pandas frame."""
-        return self.summary(mass, "pandas")
-
-    def to_polars(self, mass: float = 0.95) -> Any:
-        """`summary` as a Polars frame."""
-        return self.summary(mass, "polars")
+    def interval(self, mass: float = 0.95) -> Floats:
+        """Equal-tailed intervals that each hold this much probability: by group and category, with (low, high) on the last axis."""
+        found = self.figures(mass)
+        return np.stack([found.low, found.high], axis=-1)
 
     def simultaneous(self, mass: float = 0.95) -> GroupSummaries:
         """Intervals of all cells that hold together, all of them at once, with probability `mass` or more.

@@ -15,20 +15,22 @@ from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
 from discreet.inference.draws import standard_error
 from discreet.inference.pickles import FieldsAlone
+from discreet.inference.reading import Reading, shortest_of_draws
 from discreet.inference.tables.latent import LatentTable, Positions
 from discreet.model.cells import Groups
 from discreet.validation import category_index, check_share, shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SharedProbability(FieldsAlone):
+class SharedProbability(FieldsAlone, Reading):
     """The posterior of the probabilities of all categories over some groups together.
 
     Means are computed where weights are fixed, and standard deviations where groups are independent as well. All else is from draws.
     """
 
     table: LatentTable
-    categories: tuple[Hashable, ...]
+    labels: tuple[Hashable, ...]
+    """Of the categories."""
     positions: Positions
     weights: Floats | None
     """The fixed weights of these groups, which add up to 1; None for the model's shares."""
@@ -38,6 +40,10 @@ class SharedProbability(FieldsAlone):
     """The means and standard deviations of all cells of the table."""
     draws: int
     rng: np.random.Generator | int | None
+
+    @property
+    def categories(self) -> tuple[Hashable, ...]:
+        return self.labels
 
     def __repr__(self) -> str:
         return f"SharedProbability({len(self.positions):,} groups by {len(self.categories)} categories)"
@@ -58,6 +64,10 @@ class SharedProbability(FieldsAlone):
         """Equal-tailed intervals from draws: a row (low, high) for each category. `probability_error` says how exactly they hold."""
         tail = 0.5 * (1.0 - check_share(mass, "mass"))
         return np.asarray(np.quantile(self.samples, [tail, 1.0 - tail], axis=0).T)
+
+    def hdi(self, mass: float = 0.95) -> Floats:
+        """The shortest intervals that hold this part of the draws: a row (low, high) for each category."""
+        return shortest_of_draws(self.samples, mass)
 
     def standard_error(self) -> Floats:
         """The Monte Carlo standard error of each mean; 0 where it is computed."""

@@ -18,6 +18,7 @@ from discreet.counts.runs import FLOOR, Run, RunningSum, trimmed
 from discreet.counts.size_posterior import SizePosterior
 from discreet.inference.draws import standard_error
 from discreet.inference.pickles import FieldsAlone
+from discreet.inference.reading import Reading
 from discreet.inference.tables.latent import ByLabels, LatentTable, Margin, Positions, check_draws, check_groups_drawn
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.model.cells import Groups
@@ -35,16 +36,21 @@ DRAWS = 10_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CountSum(FieldsAlone):
+class CountSum(FieldsAlone, Reading):
     """The posterior of sums of true counts over some groups, by category. `total["daily"]` is the law of one of them."""
 
     table: LatentTable
-    categories: tuple[Hashable, ...]
+    labels: tuple[Hashable, ...]
+    """Of the categories."""
     positions: Positions
     moments: Callable[[], tuple[Floats, Floats]]
     """The means and standard deviations of all true counts of the table."""
     draws: int
     rng: np.random.Generator | int | None
+
+    @property
+    def categories(self) -> tuple[Hashable, ...]:
+        return self.labels
 
     def __repr__(self) -> str:
         return f"CountSum({len(self.positions):,} groups by {len(self.categories)} categories)"
