@@ -228,6 +228,8 @@ CONTRAST_CELLS = 1 << 28
 """Densities of components on panels that the exact law of a contrast is computed from: some seconds."""
 CONTRAST_PAIRS = 1 << 24
 """Pairs of counts of two categories, or of sizes of two groups, whose weights are held for a contrast: 128 MB, a few times."""
+CONTRASTS = 2_000
+"""Comparisons of groups in one frame: all pairs of 63 groups."""
 GROUPS_COMPARED = 200
 """Groups that `discreet show` compares with a reference group: each takes a tenth of a second, or a few where a total ties them."""
 GROUP_SIZES = 200

@@ -107,13 +107,13 @@ def compared_with(
     if not isinstance(found, TableRelease):
         raise InvalidInputError("--reference is for a record with groups; discreet contrast RECORD CATEGORY CATEGORY compares categories")
     posterior, key = found.noise_aware(reader), group_key(reference, "--reference")
-    chosen = islice(posterior.contrasts(key, category), limits.GROUPS_COMPARED)
+    chosen = islice(posterior.iter_contrasts(category, key), limits.GROUPS_COMPARED)
     others = len(comparable(posterior.mechanism.table, category)) - 1
     with progress_bar(not quiet) as tell:
         rows = summarised(_told(chosen, min(others, limits.GROUPS_COMPARED), tell), mass)
     left_out = others - len(rows)
     if left_out:
-        notice(f"{more(left_out, 'group is', 'groups are')} not compared here: contrasts() of the posterior compares all")
+        notice(f"{more(left_out, 'group is', 'groups are')} not compared here: iter_contrasts() of the posterior compares all")
     cells = found.cells
     return Compared(found, cells.groups[cells.groups.index(key)], cells.categories[category_index(cells.categories, category)], mass, rows)
 

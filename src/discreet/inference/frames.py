@@ -1,6 +1,6 @@
 """Tables of numbers as data frames of the library that is asked for."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -18,16 +18,36 @@ def summary_frame(by: Groups | None, within: Mapping[str, tuple[Hashable, ...]],
 
     `within` has one more column of labels at most, such as the categories.
     """
-    (name, labels), columns = next(iter(within.items()), ("", ("",))), {}
-    if by is not None:
-        places = np.unravel_index(np.repeat(np.arange(len(by)), len(labels)), by.shape)
-        columns = {column: labelled(place, own) for column, place, own in zip(by.columns, places, by.labels, strict=True)}
-    taken = columns.keys() & {*within, *numbers}
+    (name, labels) = next(iter(within.items()), ("", ("",)))
+    columns = {} if by is None else group_columns(by, np.repeat(np.arange(len(by)), len(labels)))
+    if within:
+        own = {name: labelled(np.tile(np.arange(len(labels)), 1 if by is None else len(by)), labels)}
+        columns = _together(columns, own)
+    return converted(_table(columns, numbers), library)
+
+
+def pairs_frame(by: Groups, pairs: Sequence[tuple[int, int]], numbers: Mapping[str, Any], library: Library) -> Any:
+    """Make a frame with a row for each pair of groups, by their positions: the columns of the first, of the second, and the numbers."""
+    first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    against = {f"against_{name}": values for name, values in group_columns(by, second).items()}
+    return converted(_table(_together(group_columns(by, first), against), numbers), library)
+
+
+def group_columns(by: Groups, positions: Any) -> dict[str, pa.Array]:
+    """The labels of groups, which are given by their positions: a column for each column of the groups."""
+    places = np.unravel_index(np.asarray(positions, dtype=np.int64), by.shape)
+    return {name: labelled(place, labels) for name, place, labels in zip(by.columns, places, by.labels, strict=True)}
+
+
+def _table(columns: dict[str, pa.Array], numbers: Mapping[str, Any]) -> pa.Table:
+    return pa.table(_together(columns, {name: pa.array(np.ravel(values)) for name, values in numbers.items()}))
+
+
+def _together(groups: dict[str, pa.Array], others: dict[str, pa.Array]) -> dict[str, pa.Array]:
+    taken = groups.keys() & others.keys()
     if taken:
         raise InvalidInputError(f"a column of the groups is called {', '.join(sorted(taken))}, as one of the summary is; rename it")
-    if within:
-        columns[name] = labelled(np.tile(np.arange(len(labels)), 1 if by is None else len(by)), labels)
-    return converted(pa.table(columns | {column: pa.array(np.ravel(values)) for column, values in numbers.items()}), library)
+    return groups | others
 
 
 def labelled(positions: Any, labels: tuple[Any, ...]) -> pa.Array:

@@ -3,22 +3,36 @@
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import logit
 
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
 from discreet.inference.pickles import FieldsAlone
+from discreet.inference.seeds import Rng, generator, seed_of
 from discreet.model.dirichlet import equal_tailed
 from discreet.numerics.roots import crossing
 from discreet.text import chance, evenly, html_fields, html_table, plain
-from discreet.validation import check_levels
+from discreet.validation import check_levels, check_share
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _STEP = 1e-15
 """How closely quantiles are searched for, on the scale of the difference or of the logarithm of a ratio."""
 _UNFOLLOWED = 1e-14
 """Differences of probabilities that a search does not follow."""
+_STEPS_IN_HALF = 64.0
+"""Steps of a density's differences in the middle half of the probability."""
+_OUTSIDE_TABLE = 1e-9
+"""Probability beyond either end of a table of quantiles."""
+_FIRST_NODES, _FINEST_NODES, _NODE_HALVINGS = 33, 1.0 / 64, 12
+"""Nodes of such a table, evenly spaced; what two of them have between them at most, unless so many halvings do not reach that."""
+_SHORTEST_PLACES = 4001
+"""Places at which the shortest interval is looked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +71,41 @@ class Quantity(FieldsAlone):
             raise InvalidInputError("x must be numbers, got NaN")
         return np.array([self._at_most(point) for point in points.ravel().tolist()]).reshape(points.shape)
 
+    @property
+    def support(self) -> tuple[float, float]:
+        """What the number lies between, whatever is known."""
+        return (0.0, np.inf) if self.logarithmic else (-1.0, 1.0)
+
+    def sf(self, x: ArrayLike) -> Floats:
+        """Probability of being above x."""
+        return 1.0 - self.cdf(x)
+
+    def pdf(self, x: ArrayLike) -> Floats:
+        """Density, by differences of the distribution function: to about five digits of its largest value; 0 outside of the support."""
+        points = np.asarray(x, dtype=np.float64)
+        return np.array([self._density(point) for point in points.ravel().tolist()]).reshape(points.shape)
+
+    def _density(self, x: float) -> float:
+        if not self.support[0] < x < self.support[1]:
+            return 0.0
+        return self._slope(float(np.log(x))) / x if self.logarithmic else self._slope(x)
+
+    def _slope(self, y: float) -> float:
+        """The derivative of `below`, by four values around it that leave an error of the fourth order."""
+        near, far = (self._inner(y + m * self._short) - self._inner(y - m * self._short) for m in (1.0, 2.0))
+        return max(0.0, (8.0 * near - far) / (12.0 * self._short))
+
+    def _inner(self, y: float) -> float:
+        """`below` on the scale of the difference, or of a ratio's logarithm; a difference ends at -1 and 1."""
+        return float(y >= 1.0) if not self.logarithmic and abs(y) >= 1.0 else self.below(y)
+
+    @cached_property
+    def _short(self) -> float:
+        """A short way on that scale: a part of what the middle half of the probability lies in."""
+        return (self._quantile(0.75) - self._quantile(0.25)) / _STEPS_IN_HALF
+
     def _at_most(self, x: float) -> float:
-        lowest, highest = (0.0, np.inf) if self.logarithmic else (-1.0, 1.0)
+        lowest, highest = self.support
         if x <= lowest or x >= highest:
             return float(x >= highest)
         return self.below(float(np.log(x)) if self.logarithmic else x)
@@ -88,6 +135,64 @@ class Quantity(FieldsAlone):
     def interval(self, mass: float = 0.95) -> tuple[float, float]:
         """The equal-tailed interval that holds this much probability."""
         return equal_tailed(self.ppf, mass)
+
+    def hdi(self, mass: float = 0.95) -> tuple[float, float]:
+        """The shortest interval that holds this much probability, to about five digits of its length; for a ratio on its own scale."""
+        share = check_share(mass, "mass")
+        start = np.linspace(0.0, 1.0 - share, _SHORTEST_PLACES)
+        low, high = self._table(start), self._table(start + share)
+        best = float(start[int(np.argmin(high - low))])
+        ends = self.ppf([best, best + share])
+        return float(ends[0]), float(ends[1])
+
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Floats:
+        """Independent draws, by inversion of a table of the distribution function; its error is below 1e-4 in probability.
+
+        `rng` is a seed or generator. If it is left out, a seed follows from what is drawn from, and the draws are the same every time.
+        """
+        seed = seed_of(self.name, *(f"{end:.6g}" for end in self.ends))
+        return self._table(generator(rng, seed).random(size))
+
+    def _table(self, q: Floats) -> Floats:
+        """Quantiles from a table: between its nodes a curve that rises."""
+        with np.errstate(over="ignore"):
+            found = np.exp(self._curve(q)) if self.logarithmic else self._curve(q)
+        return np.where(q <= 0.0, self.support[0], np.where(q >= 1.0, self.support[1], found))
+
+    @cached_property
+    def _nodes(self) -> tuple[Floats, Floats]:
+        """Places close together where there is probability, and the distribution function there."""
+        y = np.linspace(self._quantile(_OUTSIDE_TABLE), self._quantile(1.0 - _OUTSIDE_TABLE), _FIRST_NODES)
+        below = np.array([self._inner(at) for at in y.tolist()])
+        for _ in range(_NODE_HALVINGS):
+            wide = np.flatnonzero(np.diff(below) > _FINEST_NODES)
+            if not wide.size:
+                break
+            between = 0.5 * (y[wide] + y[wide + 1])
+            y, below = np.insert(y, wide + 1, between), np.insert(below, wide + 1, [self._inner(at) for at in between.tolist()])
+        rising = np.concatenate([[True], np.diff(np.maximum.accumulate(below)) > 0.0])
+        return y[rising], below[rising]
+
+    @cached_property
+    def _curve(self) -> Callable[[Floats], Floats]:
+        from scipy.interpolate import PchipInterpolator  # slow to load, and all but draws go without it
+
+        y, below = self._nodes
+        curve: Callable[[Floats], Floats] = PchipInterpolator(logit(below), y)
+        ends = logit(below[[0, -1]])
+        return lambda q: curve(np.clip(logit(np.clip(q, _OUTSIDE_TABLE, 1.0 - _OUTSIDE_TABLE)), *ends))
+
+    def to_scipy(self) -> Any:
+        """The same distribution with the methods of a frozen `scipy.stats` one."""
+        from discreet.inference.scipy_quantity import ScipyQuantity  # SciPy's statistics are slow to load
+
+        return ScipyQuantity(self)()
+
+    def plot(self, ax: "Axes | None" = None, mass: float = 0.95) -> "Axes":
+        """Draw the density with its median and interval, and a line where the two are alike; ratios on a logarithmic scale."""
+        from discreet.plotting import plot_quantity
+
+        return plot_quantity(self, ax, mass)
 
     def _shown(self) -> tuple[str, str]:
         """The median, and the interval with 95 %, in words."""

@@ -18,6 +18,7 @@ from discreet.plotting.style import (
     entitle_figure,
     house_style,
     legend_below,
+    log_ticks,
     new_axes,
     percentages,
 )
@@ -28,14 +29,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from discreet.arrays import Floats
+    from discreet.inference.quantities import Quantity
     from discreet.model.beta_mixtures import BetaMixture
     from discreet.model.dirichlet import Beta
     from discreet.record.release import Release
 
-__all__ = ["draw_release", "plot_marginals", "plot_release"]
+__all__ = ["draw_release", "plot_marginals", "plot_quantity", "plot_release"]
 
 _UNDRAWN_TAIL, _CURVE_POINTS = 1e-4, 400
 """Probability beyond either end of a curve, and the points that it is drawn through."""
+_UNDRAWN_QUANTITY, _QUANTITY_POINTS = 1e-3, 121
+"""The same for contrasts, whose densities take longer."""
 _NOISE_AWARE = {"marker": "o", "markersize": 7, "linestyle": "-", "linewidth": 3, "color": ESTIMATE}
 _AS_REPORTED = {"marker": "s", "markersize": 5.5, "linestyle": "--", "linewidth": 1.1, "color": QUIET, "markerfacecolor": PAPER}
 """Told apart by marker and line as well as by colour."""
@@ -83,6 +87,33 @@ def plot_marginals(marginals: "Sequence[tuple[Hashable, Beta | BetaMixture]]", a
             legend_below(ax)
         else:
             ax.legend()
+    return ax
+
+
+def plot_quantity(quantity: "Quantity", ax: "Axes | None" = None, mass: float = 0.95) -> "Axes":
+    """The density of a difference or a ratio, what holds this much probability shaded, and a line where there is no difference."""
+    own, ratio = ax is None, quantity.logarithmic
+    if ax is None:
+        ax = new_axes(PICTURE_WIDTH, 3.8)
+    low, high = quantity.interval(mass)
+    start, end = quantity.ppf([_UNDRAWN_QUANTITY, 1.0 - _UNDRAWN_QUANTITY])
+    grid = np.geomspace(start, end, _QUANTITY_POINTS) if ratio else np.linspace(start, end, _QUANTITY_POINTS)
+    density = quantity.pdf(grid) * (grid if ratio else 1.0)  # on a logarithmic scale, for its logarithm
+    with drawing(own=own):
+        ax.plot(grid, density, color=ESTIMATE)
+        ax.fill_between(grid, density, where=((grid >= low) & (grid <= high)).tolist(), color=ESTIMATE, alpha=0.2, linewidth=0.0)
+        ax.axvline(1.0 if ratio else 0.0, color=QUIET, linewidth=1.0, linestyle=(0, (1, 1.5)), zorder=1)
+        ax.axvline(quantity.median(), color=ESTIMATE, linewidth=1.0)
+        if ratio:
+            ax.set_xscale("log")
+            log_ticks(ax.xaxis, float(start), float(end))
+        else:
+            ax.xaxis.set_major_formatter(lambda value, _: f"{round(100.0 * value, 6):g}")
+        ax.set_xlabel(f"{quantity.name}{'' if ratio else ' in percentage points'}: median and {100.0 * mass:g} % interval")
+        ax.set_ylabel("density of its logarithm" if ratio else "density")
+        ax.set_ylim(bottom=0.0)
+        if own:
+            entitle(ax, "The dotted line is no difference.")
     return ax
 
 

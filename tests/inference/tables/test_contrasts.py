@@ -122,12 +122,50 @@ def test_extreme_tables_of_a_public_total(a: list[float], shares: list[float], e
 @pytest.mark.parametrize("promise", ["sizes", "total"])
 def test_every_group_against_one(promise: Promise) -> None:
     posterior = smokers(promise, impossible=[("south", "f", "current")]).noise_aware()
-    found = dict(posterior.contrasts(("north", "m"), "current"))
+    found = dict(posterior.iter_contrasts("current", ("north", "m")))
     assert list(found) == [("north", "f"), ("south", "m")]
     for group, contrast in found.items():
         alone = posterior.contrast(group, ("north", "m"), "current")
         assert contrast.probability == pytest.approx(alone.probability, abs=1e-12)
         assert contrast.names == (group, ("north", "m"))
+
+
+def test_contrasts_make_frames() -> None:
+    """Against one group and of all pairs, with the numbers of each contrast by itself; the former call still gives objects."""
+    posterior = smokers("sizes", impossible=[("south", "f", "current")]).noise_aware()
+    against, pairs = posterior.contrasts("current", reference=("north", "m"), mass=0.9), posterior.contrasts("current", mass=0.9)
+    groups = ["region", "sex", "against_region", "against_sex"]
+    numbers = [f"{name}{end}" for name in ("difference", "ratio", "odds_ratio") for end in ("", "_low", "_high")]
+    assert list(against.columns) == list(pairs.columns) == [*groups, *numbers, "probability"]
+    assert against[groups].to_numpy().tolist() == [["north", "f", "north", "m"], ["south", "m", "north", "m"]]
+    assert pairs[groups].to_numpy().tolist() == [
+        ["north", "f", "north", "m"],
+        ["north", "f", "south", "m"],
+        ["north", "m", "south", "m"],
+    ]
+    for frame in (against, pairs):
+        for row in frame.to_dict("records"):
+            alone = posterior.contrast((row["region"], row["sex"]), (row["against_region"], row["against_sex"]), "current")
+            expected = [x for one in (alone.difference, alone.ratio, alone.odds_ratio) for x in (one.median(), *one.interval(0.9))]
+            assert [row[name] for name in [*numbers, "probability"]] == pytest.approx([*expected, alone.probability], rel=1e-9)
+    assert posterior.contrasts("current", library="polars").columns == list(pairs.columns)
+    with pytest.warns(DeprecationWarning, match="iter_contrasts gives objects"):
+        former = dict(posterior.contrasts(("north", "m"), "current"))
+    assert list(former) == [("north", "f"), ("south", "m")]
+    with lowered(CONTRASTS=2), pytest.raises(dc.TooLargeError, match="up to 2 comparisons, and these would be 3"):
+        posterior.contrasts("current")
+    with pytest.raises(dc.InvalidInputError, match="category must be one of"):
+        posterior.contrasts("old")
+
+
+def test_all_pairs_of_groups_that_a_total_ties() -> None:
+    posterior = smokers("total").noise_aware()
+    pairs = posterior.contrasts("never")
+    assert len(pairs) == 6
+    alone = posterior.contrast(("north", "m"), ("south", "f"), "never")
+    row = pairs[(pairs["region"] == "north") & (pairs["sex"] == "m") & (pairs["against_sex"] == "f")].iloc[0]
+    assert row["difference_low"] == pytest.approx(alone.difference.interval(0.95)[0], abs=1e-10)
+    assert row["probability"] == pytest.approx(alone.probability, abs=1e-11)
 
 
 # --- coverage ---------------------------------------------------------------------------------------------------------

@@ -67,6 +67,16 @@ class ContrastSummary:
     """That the category is more likely in this group."""
 
 
+def contrast_columns(found: Sequence[Contrast], mass: float) -> dict[str, list[float]]:
+    """The numbers of a frame of contrasts: of each quantity its median and the ends of its interval, and which of the two is larger."""
+    columns: dict[str, list[float]] = {}
+    for name in ("difference", "ratio", "odds_ratio"):
+        figures = [(quantity.median(), *quantity.interval(mass)) for quantity in (getattr(one, name) for one in found)]
+        for place, end in enumerate(("", "_low", "_high")):
+            columns[name + end] = [each[place] for each in figures]
+    return columns | {"probability": [one.probability for one in found]}
+
+
 def summarised(found: Iterable[tuple[Hashable, Contrast]], mass: float) -> list[ContrastSummary]:
     """The figures of contrasts of groups with a reference group, as `TablePosterior.contrasts` gives them."""
 

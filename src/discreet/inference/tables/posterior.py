@@ -4,12 +4,13 @@ What is public decides what a group's true counts are known by: its size, the to
 Whichever it is, a group's posterior is a `NoiseAware`, as one variable has.
 """
 
+import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,7 +30,7 @@ from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.quantities import Contrast
 from discreet.inference.reader_priors import reader_priors
 from discreet.inference.simultaneous import common_tail
-from discreet.inference.tables.contrasts import ComparedGroups, comparable, group_contrasts
+from discreet.inference.tables.contrasts import ComparedGroups, comparable, contrast_columns, group_contrasts
 from discreet.inference.tables.draws import Ranks, TableDraws
 from discreet.inference.tables.latent import ByLabels, LatentTable, Margin, Positions, check_draws
 from discreet.inference.tables.one_by_one import OneByOne
@@ -47,6 +48,9 @@ from discreet.model.size_priors import SizePrior, size_prior_of
 from discreet.record.table_release import TableRelease
 from discreet.text import html_table
 from discreet.validation import category_index, check_records, check_share
+
+if TYPE_CHECKING:
+    from discreet.inference.frames import Library
 
 
 def table_posterior(release: TableRelease, prior: Any = None, size_prior: Any = None) -> "TablePosterior":
@@ -169,7 +173,54 @@ class TablePosterior(OneByOne):
             raise InvalidInputError(f"a contrast compares two different groups, got {self.by[group]!r} twice")
         return next(group_contrasts(self._compared, [group], reference, category))
 
-    def contrasts(self, reference: Hashable, category: Hashable) -> Iterator[tuple[Hashable, Contrast]]:
+    def contrasts(
+        self, category: Hashable, *former: Hashable, reference: Hashable = None, mass: float = 0.95, library: "Library" = "pandas"
+    ) -> Any:
+        """Compare the probability of a category between groups: all with one, or all pairs, as a frame.
+
+        Args:
+            category: The category that is compared.
+            former: Nothing. `contrasts(reference, category)`, the call of version 0.2, is answered as it was, with a DeprecationWarning.
+            reference: The group that all others are compared with; without it every pair of groups is compared.
+            mass: How much probability intervals hold.
+            library: "pandas", "polars" or "arrow".
+
+        Returns:
+            A frame with a row for each comparison. It has the columns of the groups for the first group, the same with `against_` before
+            their names for the second, then `difference`, `ratio` and `odds_ratio` of the first against the second, each a median with the
+            columns `_low` and `_high` of its interval, and `probability`, that the category is more likely in the first. Groups in which
+            the category cannot occur, or nothing else, are left out.
+
+        Raises:
+            InvalidInputError: The category or the reference is unknown, or there is nothing to infer about it in the reference.
+            TooLargeError: There are more comparisons than a frame has; `iter_contrasts` computes them one by one.
+        """
+        from discreet.inference.frames import pairs_frame  # Arrow is slow to load
+
+        if former:
+            warnings.warn(
+                "contrasts(reference, category) is contrasts(category, reference=...), which makes a frame; iter_contrasts gives objects",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            return self.iter_contrasts(former[0], category)
+        share, groups = check_share(mass, "mass"), comparable(self.mechanism.table, category)
+        seconds = groups if reference is None else [self.by.index(reference)]
+        pairs = [(i, j) for i in groups for j in seconds if (i < j if reference is None else i != j)]
+        if len(pairs) > limits.CONTRASTS:
+            raise TooLargeError(
+                f"a frame has up to {limits.CONTRASTS:,} comparisons, and these would be {len(pairs):,}: name a reference group, or go "
+                "through iter_contrasts(category, reference) one by one"
+            )
+        found: dict[tuple[int, int], Contrast] = {}
+        for j in seconds:
+            firsts = [i for i, second in pairs if second == j]
+            if firsts:
+                found |= zip(((i, j) for i in firsts), group_contrasts(self._compared, firsts, j, category), strict=True)
+        numbers = contrast_columns([found[pair] for pair in pairs], share)
+        return pairs_frame(self.by, pairs, numbers, library)
+
+    def iter_contrasts(self, category: Hashable, reference: Hashable) -> Iterator[tuple[Hashable, Contrast]]:
         """How the probability of a category in every other group differs from that in a reference group, each with its group.
 
         They are computed one by one as they are asked for. Groups in which the category cannot occur, or nothing else, are left out.

@@ -1,0 +1,21 @@
+"""Where draws begin: at the seed or generator that is given, and otherwise at a seed that follows from what is public.
+
+So two readers of one record who ask the same question publish the same number, and one reader who asks twice gets it twice.
+"""
+
+from hashlib import sha256
+
+import numpy as np
+
+Rng = np.random.Generator | int | None
+"""A generator, a seed, or None for the seed of the record."""
+
+
+def seed_of(*public: object) -> int:
+    """A seed that follows from public values alone, by their text."""
+    return int.from_bytes(sha256(repr(public).encode()).digest()[:16])
+
+
+def generator(rng: Rng, seed: int) -> np.random.Generator:
+    """The generator that is given or that begins at the seed that is given, and otherwise one that begins at `seed`."""
+    return np.random.default_rng(seed if rng is None else rng)
