@@ -13,6 +13,8 @@ from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
 from discreet.text import html_fields
 
+DRAWS = 10_000
+"""Draws where nobody asks for another number."""
 _DRAWN_TOGETHER = 1 << 23
 """Probabilities that are drawn at once: 64 MB, some times."""
 _DRAWN_IN_LOGARITHMS = 0.02

@@ -23,14 +23,14 @@ def summary_frame(by: Groups | None, within: Mapping[str, tuple[Hashable, ...]],
     if within:
         own = {name: labelled(np.tile(np.arange(len(labels)), 1 if by is None else len(by)), labels)}
         columns = _together(columns, own)
-    return converted(_table(columns, numbers), library)
+    return labelled_frame(columns, numbers, library)
 
 
 def pairs_frame(by: Groups, pairs: Sequence[tuple[int, int]], numbers: Mapping[str, Any], library: Library) -> Any:
     """Make a frame with a row for each pair of groups, by their positions: the columns of the first, of the second, and the numbers."""
     first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     against = {f"against_{name}": values for name, values in group_columns(by, second).items()}
-    return converted(_table(_together(group_columns(by, first), against), numbers), library)
+    return labelled_frame(_together(group_columns(by, first), against), numbers, library)
 
 
 def group_columns(by: Groups, positions: Any) -> dict[str, pa.Array]:
@@ -39,8 +39,9 @@ def group_columns(by: Groups, positions: Any) -> dict[str, pa.Array]:
     return {name: labelled(place, labels) for name, place, labels in zip(by.columns, places, by.labels, strict=True)}
 
 
-def _table(columns: dict[str, pa.Array], numbers: Mapping[str, Any]) -> pa.Table:
-    return pa.table(_together(columns, {name: pa.array(np.ravel(values)) for name, values in numbers.items()}))
+def labelled_frame(columns: dict[str, pa.Array], numbers: Mapping[str, Any], library: Library) -> Any:
+    """Make a frame of columns of labels and arrays of numbers."""
+    return converted(pa.table(_together(columns, {name: pa.array(np.ravel(values)) for name, values in numbers.items()})), library)
 
 
 def _together(groups: dict[str, pa.Array], others: dict[str, pa.Array]) -> dict[str, pa.Array]:

@@ -25,12 +25,14 @@ from discreet.counts.size_posterior import SizePosterior
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference import any_total_mixtures, fixed_total_mixtures
 from discreet.inference.category_contrasts import category_contrast
-from discreet.inference.draws import Estimate, arviz_of, coordinates, dirichlet_draws, estimated, needed
+from discreet.inference.draws import DRAWS, Estimate, arviz_of, coordinates, dirichlet_draws, estimated, needed
 from discreet.inference.fixed_total_mixtures import CategoryLines
+from discreet.inference.labelled import LabelledIntervals
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.quantities import Contrast
 from discreet.inference.reader_priors import reader_prior
 from discreet.inference.reading import Reading
+from discreet.inference.seeds import Rng, generator, seed_of, seed_of_outcome
 from discreet.inference.simultaneous import common_tail
 from discreet.inference.true_counts import counts_of_outcomes, latent_counts, noise_of_any_total
 from discreet.model.beta_mixtures import BetaMixture
@@ -56,12 +58,12 @@ def noise_aware(release: Release, prior: Any = None, size_prior: Any = None, *, 
         raise InvalidInputError(f"raw is not a possible outcome of {release.mechanism.title} with these parameters")
     if release.n is not None and size_prior is not None:
         raise InvalidInputError(f"size_prior is for a private number of records; this release says that n = {release.n}: leave it out")
-    mechanism, reader = release.mechanism, reader_prior(prior, release.prior)
+    mechanism, reader, seed = release.mechanism, reader_prior(prior, release.prior), seed_of_outcome(release.mechanism, release.raw)
     if mechanism.n is None:
         noise = noise_of_any_total(mechanism)
         sizes = size_prior_of("flat" if size_prior is None else size_prior)
-        return NoiseAware(reader, None, counts_of_outcomes(reader.concentration, [(noise, release.raw)], sizes))
-    return NoiseAware(reader, mechanism.total, latent_counts(mechanism, release.raw, reader, progress=progress))
+        return NoiseAware(reader, None, counts_of_outcomes(reader.concentration, [(noise, release.raw)], sizes), seed=seed)
+    return NoiseAware(reader, mechanism.total, latent_counts(mechanism, release.raw, reader, progress=progress), seed=seed)
 
 
 def probability_law(counts: CountLaw, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
@@ -90,6 +92,9 @@ class NoiseAware(FieldsAlone, Reading):
     """The posterior law of the true counts."""
     impossible: tuple[Hashable, ...] = ()
     """Categories that cannot occur in this group of a table: their probability is 0, and they are not among `categories`."""
+
+    seed: int | None = None
+    """Where draws begin unless `rng` is given: it follows from the record, so that the same question has the same answer."""
 
     @property
     def categories(self) -> tuple[Hashable, ...]:
@@ -205,9 +210,10 @@ class NoiseAware(FieldsAlone, Reading):
             )
         return np.array([marginal.hdi(mass) for marginal in self._marginals()])
 
-    def simultaneous(self, mass: float = 0.95) -> Floats:
+    def simultaneous(self, mass: float = 0.95) -> LabelledIntervals:
         """Equal-tailed intervals that hold together, all of them at once, with probability `mass` or more: a row for each category."""
-        return self.interval(1.0 - 2.0 * common_tail(check_share(mass, "mass"), np.array([self.prior.k]), tied=False))
+        level = 1.0 - 2.0 * common_tail(check_share(mass, "mass"), np.array([self.prior.k]), tied=False)
+        return LabelledIntervals(self.categories, self.interval(level), level, mass)
 
     def cov(self) -> Floats:
         """The covariance matrix of the categories' probabilities.
@@ -254,35 +260,33 @@ class NoiseAware(FieldsAlone, Reading):
         if len(chosen) == self.prior.k:
             return self
         prior = Dirichlet([self.prior.exact[i] for i in chosen], [self.categories[i] for i in chosen])
-        return NoiseAware(prior, None, self.counts.part(chosen), self.impossible)
+        return NoiseAware(prior, None, self.counts.part(chosen), self.impossible, None if self.seed is None else seed_of(self.seed, chosen))
 
-    def probability(
-        self, event: Callable[[Floats], ArrayLike], draws: int = 100_000, rng: np.random.Generator | int | None = None
-    ) -> Estimate:
+    def probability(self, event: Callable[[Floats], ArrayLike], draws: int = DRAWS, rng: Rng = None) -> Estimate:
         """The probability of anything that can be asked about the probabilities, from independent draws.
 
         Args:
             event: takes an array of probabilities, one draw a row and one category a column, and says for each row whether it holds.
             draws: how many.
-            rng: a seed or generator.
+            rng: a seed or generator; the seed of the record if it is left out, so that the answer is the same every time.
 
         Its standard error is that of a proportion of which one more success and one more failure were seen, so that it is never 0.
         """
-        size, generator = check_records(draws, "draws"), np.random.default_rng(rng)
-        return estimated(event, lambda rows: self.sample(rows, generator), self.prior.k, size)
+        size, source = check_records(draws, "draws"), generator(rng, self.seed)
+        return estimated(event, lambda rows: self.sample(rows, source), self.prior.k, size)
 
     # --- draws --------------------------------------------------------------------------------------------------------
 
-    def sample_counts(self, size: int | tuple[int, ...], rng: np.random.Generator | int | None = None) -> Counts:
+    def sample_counts(self, size: int | tuple[int, ...], rng: Rng = None) -> Counts:
         """Draws of the true counts given the release, categories on the last axis."""
         shape = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
         rows = int(np.prod([check_records(s, "size") for s in shape], dtype=np.int64))
-        return self.counts.sample(rows, np.random.default_rng(rng)).reshape(*shape, self.prior.k)
+        return self.counts.sample(rows, generator(rng, self.seed)).reshape(*shape, self.prior.k)
 
-    def sample(self, size: int | tuple[int, ...], rng: np.random.Generator | int | None = None) -> Floats:
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Floats:
         """Draws of the probabilities, categories on the last axis: true counts, then the posterior they would give."""
-        generator = np.random.default_rng(rng)
-        return self._probabilities(self.sample_counts(size, generator), generator)
+        source = generator(rng, self.seed)
+        return self._probabilities(self.sample_counts(size, source), source)
 
     def _probabilities(self, counts: Counts, rng: np.random.Generator) -> Floats:
         return dirichlet_draws(self.prior.concentration + counts, rng)
@@ -293,17 +297,17 @@ class NoiseAware(FieldsAlone, Reading):
         """The marginal distributions, by category, with the methods of frozen `scipy.stats` ones."""
         return {category: self.marginal(category).to_scipy() for category in self.categories}
 
-    def to_xarray(self, draws: int = 1000, chains: int = 4, rng: np.random.Generator | int | None = None) -> Any:
+    def to_xarray(self, draws: int = 1000, chains: int = 4, rng: Rng = None) -> Any:
         """Independent draws as an `xarray.Dataset`: `theta` and `count`, each by chain, draw and category.
 
         Where n is private there is also `n`, by chain and draw.
         """
         xarray = needed("xarray")
-        generator = np.random.default_rng(rng)
-        counts = self.sample_counts((chains, draws), generator)
+        source = generator(rng, self.seed)
+        counts = self.sample_counts((chains, draws), source)
         dims = ("chain", "draw", "category")
         places = {"chain": np.arange(chains), "draw": np.arange(draws), "category": coordinates(self.categories)}
-        data: dict[str, Any] = {"theta": (dims, self._probabilities(counts, generator)), "count": (dims, counts)}
+        data: dict[str, Any] = {"theta": (dims, self._probabilities(counts, source)), "count": (dims, counts)}
         attributes: dict[str, Any] = {"inference_library": "discreet"}
         if self.n is None:
             data["n"] = (dims[:2], counts.sum(axis=-1))
@@ -311,7 +315,7 @@ class NoiseAware(FieldsAlone, Reading):
             attributes["n"] = self.n
         return xarray.Dataset(data, places, attrs=attributes)
 
-    def to_arviz(self, draws: int = 1000, chains: int = 4, rng: np.random.Generator | int | None = None) -> Any:
+    def to_arviz(self, draws: int = 1000, chains: int = 4, rng: Rng = None) -> Any:
         """The same draws as what the installed ArviZ takes: `InferenceData` before version 1, an `xarray.DataTree` from then on."""
         return arviz_of(self.to_xarray(draws, chains, rng))
 

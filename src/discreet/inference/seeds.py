@@ -4,8 +4,12 @@ So two readers of one record who ask the same question publish the same number, 
 """
 
 from hashlib import sha256
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from discreet.mechanisms import Mechanism
 
 Rng = np.random.Generator | int | None
 """A generator, a seed, or None for the seed of the record."""
@@ -16,6 +20,15 @@ def seed_of(*public: object) -> int:
     return int.from_bytes(sha256(repr(public).encode()).digest()[:16])
 
 
-def generator(rng: Rng, seed: int) -> np.random.Generator:
-    """The generator that is given or that begins at the seed that is given, and otherwise one that begins at `seed`."""
+def seed_of_outcome(mechanism: "Mechanism", raw: Any) -> int:
+    """The seed of what one mechanism drew."""
+    outcome = raw.tolist() if isinstance(raw, np.ndarray) else list(raw)
+    return seed_of(mechanism.described(), mechanism.prior.exact, mechanism.space.n, outcome)
+
+
+def generator(rng: Rng, seed: int | None) -> np.random.Generator:
+    """The generator that is given or that begins at the seed that is given, and otherwise one that begins at `seed`.
+
+    Where there is neither, as of a posterior that was made by hand, draws are others every time.
+    """
     return np.random.default_rng(seed if rng is None else rng)

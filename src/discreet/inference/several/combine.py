@@ -5,6 +5,7 @@ Reading records together spends nothing. What they give away together was decide
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import Any, overload
@@ -14,6 +15,7 @@ import numpy as np
 from discreet.errors import CopyWarning, InvalidInputError, TooLargeError
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.reader_priors import Prior
+from discreet.inference.seeds import generator, seed_of, seed_of_outcome
 from discreet.inference.several.chains import drawn_posterior
 from discreet.inference.several.outcomes import Outcome, counts_of_same_records
 from discreet.inference.several.pooled import counts_of_new_records
@@ -75,7 +77,7 @@ def combine(
         prior: what is believed about the categories' probabilities, in every group of a table. Needed if the records' priors differ.
         size_prior: what is believed about each private number of records, as in `Release.noise_aware`.
         chains: how many Markov chains to draw from where sums would be too long.
-        rng: a seed or generator for them.
+        rng: a seed or generator for them; a seed that follows from the records if it is left out.
         progress: told the steps done, the steps in all and what they are, where a mechanism's likelihoods take long.
 
     Returns:
@@ -101,11 +103,12 @@ def combine(
     _warn_of_copies(given)
     reader = _Reader(bool(same_data), sizes, number, progress)
     tables = [release for release in given if isinstance(release, TableRelease)]
+    seed = seed_of(sorted(seed_of_outcome(release.mechanism, release.raw) for release in given))
     if tables:
-        base = int(np.random.default_rng(rng).integers(2**62))
+        base = int(generator(rng, seed).integers(2**62))
         return combined_table(tables, prior, bool(same_data), partial(_read_group, reader, base))
     outcomes = [Outcome(release.mechanism, tuple(release.raw), release.n) for release in given]
-    return reader(agreed_prior([release.prior for release in given], prior), outcomes, np.random.default_rng(rng))
+    return reader(agreed_prior([release.prior for release in given], prior), outcomes, generator(rng, seed))
 
 
 class _Reader:
@@ -117,6 +120,9 @@ class _Reader:
     def __call__(self, prior: Prior, outcomes: Sequence[Outcome], rng: np.random.Generator) -> NoiseAware:
         """The posterior of the outcomes, taken in an order of our own, so that the order given changes nothing."""
         ordered = sorted(outcomes, key=lambda one: repr((one.n, one.mechanism.described(), one.mechanism.prior.exact, one.raw)))
+        return replace(self._posterior(prior, ordered, rng), seed=seed_of([seed_of_outcome(one.mechanism, one.raw) for one in ordered]))
+
+    def _posterior(self, prior: Prior, ordered: Sequence[Outcome], rng: np.random.Generator) -> NoiseAware:
         if self.same_data:
             n = _one_total(ordered)
             return NoiseAware(prior, n, counts_of_same_records(prior, n, ordered, self.size_prior, self.progress))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,13 +12,19 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.draws import Estimate, coordinates, estimated, needed, standard_error
+from discreet.inference.labelled import Framed
 from discreet.inference.tables.latent import LatentTable, Positions, check_draws
 from discreet.model.cells import Groups
 from discreet.text import html_table
-from discreet.validation import check_records
+from discreet.validation import check_records, check_share
+
+if TYPE_CHECKING:
+    from discreet.inference.frames import Library
 
 _NOTEBOOK_GROUPS = 20
 """Groups that a notebook shows."""
+_LEAST_PART = 0.5
+"""Of one draw: sums of proportions that differ by less are the same."""
 _RANKED_TOGETHER = 1 << 20
 """Probabilities that are ranked at once."""
 
@@ -74,7 +80,7 @@ class TableDraws:
         for start in range(0, size, batch):
             places = np.asarray(rankdata(-theta[start : start + batch], method="min", axis=1)).astype(np.int64) - 1
             np.add.at(seen, (np.broadcast_to(np.arange(len(ranked)), places.shape), places), 1.0)
-        return Ranks(tuple(self.groups[i] for i in ranked.tolist()), seen / size, size)
+        return Ranks(tuple(self.groups[i] for i in ranked.tolist()), seen / size, size, self.categories[category], self.groups)
 
     def _column(self, category: int, positions: Positions, size: int, rng: np.random.Generator) -> Floats:
         drawn = self.table.draws(size, rng, positions)
@@ -105,7 +111,7 @@ def _named(group: Hashable) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranks:
+class Ranks(Framed):
     """Where each group stands by the probability of one category, from independent draws. Rank 1 has the largest.
 
     Equal probabilities, as two groups have in which nothing else can occur, share the better rank.
@@ -116,6 +122,31 @@ class Ranks:
     probability: Floats
     """For each of these groups (rows), how probable each rank is: 1, 2, and so on."""
     draws: int
+    category: Hashable
+    by: Groups
+    """The groups of the table, with the names of their columns."""
+
+    def std(self) -> Floats:
+        """The standard deviation of each group's rank."""
+        return np.sqrt(np.maximum(self.probability @ self._ranks**2 - self.mean() ** 2, 0.0))
+
+    def interval(self, mass: float = 0.95) -> Counts:
+        """Equal-tailed intervals of ranks that each hold this much probability or more: a row (low, high) for each group."""
+        tail = 0.5 * (1.0 - check_share(mass, "mass"))
+        below = np.cumsum(self.probability, axis=1)
+        return np.stack([1 + (below <= tail).sum(axis=1), 1 + (below < 1.0 - tail - _LEAST_PART / self.draws).sum(axis=1)], axis=1)
+
+    def to_frame(self, library: "Library" = "pandas", mass: float = 0.95) -> Any:
+        """A row for each group: its labels, mean, sd, low and high of its rank, and the probability that it is first."""
+        from discreet.inference.frames import group_columns, labelled_frame  # Arrow is slow to load
+
+        ends, places = self.interval(mass), [self.by.index(group) for group in self.groups]
+        numbers = {"mean": self.mean(), "sd": self.std(), "low": ends[:, 0], "high": ends[:, 1], "first": self.probability[:, 0]}
+        return labelled_frame(group_columns(self.by, places), numbers, library)
+
+    @property
+    def _ranks(self) -> Floats:
+        return np.arange(1.0, len(self.groups) + 1.0)
 
     @property
     def probability_error(self) -> Floats:
@@ -124,13 +155,11 @@ class Ranks:
 
     def mean(self) -> Floats:
         """The expected rank of each group."""
-        return np.asarray(self.probability @ np.arange(1.0, len(self.groups) + 1.0))
+        return np.asarray(self.probability @ self._ranks)
 
     def standard_error(self) -> Floats:
         """The Monte Carlo standard error of each expected rank."""
-        rank = np.arange(1.0, len(self.groups) + 1.0)
-        variance = self.probability @ rank**2 - self.mean() ** 2
-        return np.sqrt(np.maximum(variance, 0.0) / self.draws)
+        return np.asarray(self.std() / np.sqrt(self.draws))
 
     def _repr_html_(self) -> str:
         mean, best = self.mean(), self.probability[:, 0]

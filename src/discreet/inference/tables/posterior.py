@@ -7,7 +7,7 @@ Whichever it is, a group's posterior is a `NoiseAware`, as one variable has.
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, overload
@@ -17,18 +17,20 @@ from numpy.typing import ArrayLike
 
 from discreet import limits
 from discreet.arrays import Counts, Floats, Mask
-from discreet.counts.batched.arrays import SHOWN_GROUPS, GroupSummaries, precision
+from discreet.counts.batched.arrays import SHOWN_GROUPS, precision
 from discreet.counts.law import CountLaw
 from discreet.counts.listed import ListedCounts
 from discreet.counts.runs import Run
 from discreet.counts.size_posterior import SizePosterior
 from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.inference.draws import Estimate, arviz_of
+from discreet.inference.draws import DRAWS, Estimate, arviz_of
 from discreet.inference.fixed_total_mixtures import probability_law
+from discreet.inference.labelled import TableFigures
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.quantities import Contrast
 from discreet.inference.reader_priors import reader_priors
+from discreet.inference.seeds import Rng, generator, seed_of, seed_of_outcome
 from discreet.inference.simultaneous import common_tail
 from discreet.inference.tables.contrasts import ComparedGroups, comparable, contrast_columns, group_contrasts
 from discreet.inference.tables.draws import Ranks, TableDraws
@@ -232,12 +234,12 @@ class TablePosterior(OneByOne):
 
     # --- all groups at once -------------------------------------------------------------------------------------------
 
-    def figures(self, mass: float = 0.95) -> GroupSummaries:
+    def figures(self, mass: float = 0.95) -> TableFigures:
         """Means, standard deviations and equal-tailed intervals of all cells, as arrays with a row for each group.
 
         Means and standard deviations are exact to 1e-9 or so, or to `error` where the noise is very wide. `error` bounds how much more or
         less probability than asked for lies beyond each end of an interval; `post[group]` has intervals without such an error.
-        `count_mean` and `count_std` are of the true counts. A cell that cannot occur has 0.
+        `count_mean` and `count_std` are of the true counts. A cell that cannot occur has 0. `to_pandas()` has all with their labels.
         """
         mechanism, space = self.mechanism, self.mechanism.table
         a = np.tile(self.prior.concentration, (len(self), 1)) if self.priors else self.prior.concentration
@@ -248,7 +250,8 @@ class TablePosterior(OneByOne):
             known = {"sizes": np.array(space.sizes)}
         elif space.n is not None:
             known = {"total": space.n, "shares": 1.0 if mechanism.shares is None else np.array([float(b) for b in mechanism.shares])}
-        return group_summaries(self.raw, a, mechanism.noise.slope, **known, possible=self._possible, mass=mass)
+        found = group_summaries(self.raw, a, mechanism.noise.slope, **known, possible=self._possible, mass=mass)
+        return TableFigures(**vars(found), by=self.by, categories=self.categories, level=mass)
 
     def mean(self) -> Floats:
         """Expected probability of each category in each group."""
@@ -263,31 +266,31 @@ class TablePosterior(OneByOne):
         found = self.figures(mass)
         return np.stack([found.low, found.high], axis=-1)
 
-    def simultaneous(self, mass: float = 0.95) -> GroupSummaries:
+    def simultaneous(self, mass: float = 0.95) -> TableFigures:
         """Intervals of all cells that hold together, all of them at once, with probability `mass` or more.
 
         They are equal-tailed intervals at one common level (docs/howto/reading_tables.md).
         """
         tail = common_tail(check_share(mass, "mass"), self._possible.sum(axis=1), self._latent.tie is not None)
-        return self.figures(1.0 - 2.0 * tail * (1.0 - 4.0 * precision(tail)))
+        return replace(self.figures(1.0 - 2.0 * tail * (1.0 - 4.0 * precision(tail))), together=mass)
 
     # --- groups together ----------------------------------------------------------------------------------------------
 
     @property
     def counts(self) -> TableCountsPosterior:
         """The true counts, of which sums are asked for: `post.counts.over("sex")["f"]`, or `post.counts.over()` for all groups."""
-        return TableCountsPosterior(self._latent, self.by, self.categories, self._count_moments)
+        return TableCountsPosterior(self._latent, self.by, self.categories, self._count_moments, self._seed)
 
     @overload
-    def over(self, *, weights: Any = None, draws: int = DRAWS, rng: np.random.Generator | int | None = None) -> SharedProbability: ...
+    def over(self, *, weights: Any = None, draws: int = DRAWS, rng: Rng = None) -> SharedProbability: ...
 
     @overload
     def over(
-        self, column: str, /, *columns: str, weights: Any = None, draws: int = DRAWS, rng: np.random.Generator | int | None = None
+        self, column: str, /, *columns: str, weights: Any = None, draws: int = DRAWS, rng: Rng = None
     ) -> ByLabels[SharedProbability]: ...
 
     def over(
-        self, *columns: str, weights: Any = None, draws: int = DRAWS, rng: np.random.Generator | int | None = None
+        self, *columns: str, weights: Any = None, draws: int = DRAWS, rng: Rng = None
     ) -> ByLabels[SharedProbability] | SharedProbability:
         """Probabilities of the categories over all other columns, `post.over("sex")["f"]`; without columns, over all groups.
 
@@ -296,7 +299,7 @@ class TablePosterior(OneByOne):
             weights: A mapping of groups to numbers, or an array over groups. If left out, the groups' shares of the population, which
                 have a posterior where the total is public.
             draws: How many draws intervals come from.
-            rng: A seed or generator.
+            rng: A seed or generator; a seed that follows from the record if it is left out, so that the answer is the same every time.
 
         Raises InvalidInputError where there are neither weights nor shares.
         """
@@ -312,14 +315,15 @@ class TablePosterior(OneByOne):
         together = partial(self._together, given, size, rng)
         return ByLabels(margin, together) if columns else together(np.arange(len(self)))
 
-    def _together(self, given: Floats | None, draws: int, rng: np.random.Generator | int | None, positions: Positions) -> SharedProbability:
+    def _together(self, given: Floats | None, draws: int, rng: Rng, positions: Positions) -> SharedProbability:
         """The probabilities over the groups at these positions, with the weights that were given for all groups or with their shares."""
         check_some_possible(self._latent, positions)
         fixed = None if given is None else chosen_weights(given, self._latent, positions)
-        return SharedProbability(self._latent, self.categories, positions, fixed, self._share_prior, self._cell_moments, draws, rng)
+        seed = seed_of(self._seed, positions[:1].tolist()) if rng is None else rng
+        return SharedProbability(self._latent, self.categories, positions, fixed, self._share_prior, self._cell_moments, draws, seed)
 
     @cached_property
-    def _all(self) -> GroupSummaries:
+    def _all(self) -> TableFigures:
         return self.figures()
 
     def _cell_moments(self) -> tuple[Floats, Floats]:
@@ -328,43 +332,46 @@ class TablePosterior(OneByOne):
     def _count_moments(self) -> tuple[Floats, Floats]:
         return self._all.count_mean, self._all.count_std
 
+    @cached_property
+    def _seed(self) -> int:
+        """Where draws begin unless another seed is given."""
+        return seed_of_outcome(self.mechanism, self.raw)
+
     # --- draws --------------------------------------------------------------------------------------------------------
 
     @property
     def _draws(self) -> TableDraws:
         return TableDraws(self._latent, self.by, self.categories)
 
-    def sample_counts(self, size: int | tuple[int, ...], rng: np.random.Generator | int | None = None) -> Counts:
+    def sample_counts(self, size: int | tuple[int, ...], rng: Rng = None) -> Counts:
         """Joint draws of the true counts of all groups, with groups and categories on the last two axes."""
-        return self._draws.counts(size, np.random.default_rng(rng))
+        return self._draws.counts(size, generator(rng, self._seed))
 
-    def sample(self, size: int | tuple[int, ...], rng: np.random.Generator | int | None = None) -> Floats:
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Floats:
         """Joint draws of the probabilities, with groups and categories on the last two axes; 0 for what cannot occur."""
-        generator = np.random.default_rng(rng)
-        return self._draws.probabilities(self.sample_counts(size, generator), generator)
+        source = generator(rng, self._seed)
+        return self._draws.probabilities(self.sample_counts(size, source), source)
 
-    def probability(
-        self, event: Callable[[Floats], ArrayLike], draws: int = DRAWS, rng: np.random.Generator | int | None = None
-    ) -> Estimate:
+    def probability(self, event: Callable[[Floats], ArrayLike], draws: int = DRAWS, rng: Rng = None) -> Estimate:
         """The probability of anything that can be asked about the probabilities of all groups, with its Monte Carlo error.
 
         `event` takes an array of draws, groups and categories, and says for each draw whether it holds.
         """
-        return self._draws.probability(event, draws, np.random.default_rng(rng))
+        return self._draws.probability(event, draws, generator(rng, self._seed))
 
-    def ranks(self, category: Hashable, draws: int = DRAWS, rng: np.random.Generator | int | None = None) -> Ranks:
+    def ranks(self, category: Hashable, draws: int = DRAWS, rng: Rng = None) -> Ranks:
         """Where each group stands by the probability of a category, from draws. Rank 1 has the largest."""
-        return self._draws.ranks(category_index(self.categories, category), draws, np.random.default_rng(rng))
+        return self._draws.ranks(category_index(self.categories, category), draws, generator(rng, self._seed))
 
-    def to_xarray(self, draws: int = 1000, chains: int = 4, rng: np.random.Generator | int | None = None) -> Any:
+    def to_xarray(self, draws: int = 1000, chains: int = 4, rng: Rng = None) -> Any:
         """Independent joint draws as an `xarray.Dataset` with a dimension for each column of the groups.
 
         `theta` and `count` are by chain, draw, the columns of the groups and category; `n`, the size of groups, is not by category.
         """
         public = {} if self.mechanism.table.n is None else {"n": self.mechanism.table.n}
-        return self._draws.to_xarray(draws, chains, np.random.default_rng(rng), public)
+        return self._draws.to_xarray(draws, chains, generator(rng, self._seed), public)
 
-    def to_arviz(self, draws: int = 1000, chains: int = 4, rng: np.random.Generator | int | None = None) -> Any:
+    def to_arviz(self, draws: int = 1000, chains: int = 4, rng: Rng = None) -> Any:
         """The same draws as what the installed ArviZ takes: `InferenceData` before version 1, an `xarray.DataTree` from then on."""
         return arviz_of(self.to_xarray(draws, chains, rng))
 
@@ -396,7 +403,7 @@ class TablePosterior(OneByOne):
     def _posterior(self, position: int) -> NoiseAware:
         prior, possible = self.priors.get(position, self.prior), self._possible[position].tolist()
         allowed = [category for category, can in zip(self.categories, possible, strict=True) if can]
-        group = self.by[position]
+        group, seed = self.by[position], seed_of(self._seed, position)
         if not allowed:
             raise InvalidInputError(f"nothing can occur in group {group!r}: all of its categories are declared impossible")
         if len(allowed) == 1:
@@ -404,10 +411,10 @@ class TablePosterior(OneByOne):
                 f"in group {group!r} nothing but {allowed[0]!r} can occur: its probability is 1; size(group) has its size"
             )
         if all(possible):
-            return NoiseAware(prior, *self._counts(position, prior))
+            return NoiseAware(prior, *self._counts(position, prior), seed=seed)
         restricted = Dirichlet(self._concentrations(position), allowed)
         impossible = tuple(category for category, can in zip(self.categories, possible, strict=True) if not can)
-        return NoiseAware(restricted, *self._counts(position, restricted), impossible)
+        return NoiseAware(restricted, *self._counts(position, restricted), impossible, seed)
 
     def _counts(self, position: int, prior: Prior) -> tuple[int | None, CountLaw]:
         """The size of a group with two or more possible categories, if it is known, and the law of its true counts."""

@@ -16,9 +16,10 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.counts.runs import FLOOR, Run, RunningSum, trimmed
 from discreet.counts.size_posterior import SizePosterior
-from discreet.inference.draws import standard_error
+from discreet.inference.draws import DRAWS, standard_error
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.reading import Reading
+from discreet.inference.seeds import seed_of
 from discreet.inference.tables.latent import ByLabels, LatentTable, Margin, Positions, check_draws, check_groups_drawn
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.model.cells import Groups
@@ -31,8 +32,6 @@ _FACTOR_ROUNDING = 1e-15
 """Rounding error of a product of transforms, for each factor."""
 _LARGEST_SUM_ERROR = 1e-10
 """Bound on the error of probabilities up to which a law is given as exact."""
-DRAWS = 10_000
-"""Draws where nobody asks for another number."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -226,6 +225,8 @@ class TableCountsPosterior:
     categories: tuple[Hashable, ...]
     moments: Callable[[], tuple[Floats, Floats]]
     """The means and standard deviations of all true counts."""
+    seed: int
+    """Where draws begin unless another seed is given."""
 
     def __repr__(self) -> str:
         return f"TableCountsPosterior({len(self.groups):,} groups by {len(self.categories)} categories)"
@@ -250,4 +251,5 @@ class TableCountsPosterior:
         return ByLabels(margin, total) if columns else total(np.arange(len(self.groups)))
 
     def _total(self, draws: int, rng: np.random.Generator | int | None, positions: Positions) -> CountSum:
-        return CountSum(self.table, self.categories, positions, self.moments, draws, rng)
+        seed = seed_of(self.seed, positions[:1].tolist()) if rng is None else rng
+        return CountSum(self.table, self.categories, positions, self.moments, draws, seed)

@@ -1,0 +1,98 @@
+"""Numbers that carry the labels of their categories and groups, and the level of their intervals."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.arrays import Floats
+from discreet.inference.groups.arrays import SHOWN_GROUPS, GroupSummaries
+from discreet.model.cells import Groups
+from discreet.text import html_table
+
+if TYPE_CHECKING:
+    from discreet.inference.frames import Library
+
+
+class Framed(ABC):
+    """What makes a frame of a library that is asked for."""
+
+    @abstractmethod
+    def to_frame(self, library: "Library" = "pandas") -> Any:
+        """A frame of "pandas", "polars" or "arrow"."""
+
+    def to_pandas(self) -> Any:
+        """`to_frame` of pandas."""
+        return self.to_frame("pandas")
+
+    def to_polars(self) -> Any:
+        """`to_frame` of Polars."""
+        return self.to_frame("polars")
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledIntervals(Framed):
+    """Intervals of the categories of one variable that hold together. As an array they have a row (low, high) for each category."""
+
+    categories: tuple[Hashable, ...]
+    ends: Floats
+    level: float
+    """How much probability each interval holds by itself."""
+    together: float
+    """How probable it is, at least, that all hold."""
+
+    @property
+    def low(self) -> Floats:
+        return self.ends[:, 0]
+
+    @property
+    def high(self) -> Floats:
+        return self.ends[:, 1]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        return np.array(self.ends, dtype=dtype, copy=copy)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.ends[place]
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def to_frame(self, library: "Library" = "pandas") -> Any:
+        """A frame of the library that is asked for: category, low and high."""
+        from discreet.inference.frames import summary_frame  # Arrow is slow to load
+
+        return summary_frame(None, {"category": self.categories}, {"low": self.low, "high": self.high}, library)
+
+    def _repr_html_(self) -> str:
+        rows = ((category, f"{low:.4g} to {high:.4g}") for category, (low, high) in zip(self.categories, self.ends.tolist(), strict=True))
+        return html_table(f"All hold together with {100.0 * self.together:g} %", ("category", "interval"), rows)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TableFigures(GroupSummaries, Framed):
+    """Means, standard deviations and intervals of all cells of a table, as arrays by group and category."""
+
+    by: Groups
+    categories: tuple[Hashable, ...]
+    level: float
+    """How much probability each interval holds by itself."""
+    together: float | None = None
+    """How probable it is, at least, that all intervals hold; None where they were not made to hold together."""
+
+    def to_frame(self, library: "Library" = "pandas") -> Any:
+        """A frame of the library that is asked for: the columns of the groups, category, mean, sd, low and high."""
+        from discreet.inference.frames import summary_frame  # Arrow is slow to load
+
+        numbers = {"mean": self.mean, "sd": self.std, "low": self.low, "high": self.high}
+        return summary_frame(self.by, {"category": self.categories}, numbers, library)
+
+    def __repr__(self) -> str:
+        what = f"{100.0 * self.level:.6g} % intervals" if self.together is None else f"together {100.0 * self.together:g} %"
+        return f"TableFigures({len(self.by):,} groups by {len(self.categories):,} categories, {what})"
+
+    def _repr_html_(self) -> str:
+        names = [", ".join(map(str, self.by.key(i))) for i in range(min(len(self.by), SHOWN_GROUPS))]
+        return html_table(f"{self!r}: mean and interval", (", ".join(self.by.columns), *map(str, self.categories)), self.rows(names))
