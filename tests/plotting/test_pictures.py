@@ -1,9 +1,10 @@
 """Pictures: what is drawn, and on which axes."""
 
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
@@ -123,3 +124,77 @@ def test_the_ticks_of_a_forest_plot_do_not_collide(far: float) -> None:
     boxes = sorted((label.get_window_extent() for label in shown), key=lambda box: box.x0)
     assert len(boxes) >= 3
     assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+
+
+# --- tables in Python -------------------------------------------------------------------------------------------------
+
+
+def table_of(categories: int = 3) -> dc.TableRelease:
+    """Groups whose labels, declared order and means are all in another order."""
+    by = {"year": [10, 9, 2]}
+    counts = np.ones((3, categories), dtype=np.int64) + np.array([[40], [90], [10]]) * (np.arange(categories) == 0)
+    mechanism = dc.LatticeGeometric(dc.Dirichlet.uniform(categories), None, 20, by=by)
+    found = mechanism.release(counts, steady=False)
+    assert isinstance(found, dc.TableRelease)
+    return found
+
+
+@pytest.mark.parametrize(("sort", "rows"), [("mean", ["9", "10", "2"]), ("group", ["2", "9", "10"]), ("declared", ["10", "9", "2"])])
+def test_groups_are_drawn_in_the_order_that_is_asked_for(sort: Any, rows: list[str]) -> None:
+    posterior = table_of().noise_aware()
+    for drawn in (posterior, table_of()):
+        ax = drawn.plot(category=0, sort=sort)
+        assert [text.get_text() for text in ax.get_yticklabels()] == rows
+    ax = posterior.plot(category=0, sort=sort)
+    means = dict(zip(["10", "9", "2"], posterior.mean()[:, 0], strict=True))
+    assert ax.get_lines()[-1].get_xdata().tolist() == pytest.approx([means[row] for row in rows])  # type: ignore[union-attr]
+
+
+def test_a_picture_of_a_table_takes_title_label_and_colour() -> None:
+    ax = table_of().noise_aware().plot(category=1, title="Mine", label="this year", color="#aa0000")
+    assert ax.get_title() == "Mine"
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["this year"]
+    assert ax.get_lines()[-1].get_color() == "#aa0000"
+    assert all(text.get_text().endswith(" %") for text in ax.get_xticklabels())
+    with pytest.raises(dc.InvalidInputError, match="sort must be 'mean', 'group' or 'declared', got 'size'"):
+        table_of().noise_aware().plot(sort="size")  # type: ignore[arg-type]
+
+
+def test_all_categories_have_a_panel() -> None:
+    figure = table_of(9).plot_all()
+    assert [ax.get_title() for ax in figure.axes] == [str(category) for category in range(9)]
+    assert "not drawn" not in figure.get_suptitle()
+    assert len({round(ax.get_position().y0, 3) for ax in figure.axes}) == 3  # lines of panels
+    many = table_of(200).plot_all()
+    assert f"{200 - len(many.axes)} more categories are not drawn" in many.get_suptitle()
+    assert many.get_size_inches()[1] <= 40.0
+
+
+def test_ranks_and_contrasts_are_drawn() -> None:
+    posterior = table_of().noise_aware()
+    ranks = posterior.ranks(0, draws=200)
+    ax = ranks.plot()
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["9", "10", "2"]
+    assert ax.get_lines()[-1].get_xdata().tolist() == pytest.approx(sorted(ranks.mean()))  # type: ignore[union-attr]
+    forest = posterior.plot_contrasts(0, 9)
+    assert [text.get_text() for text in forest.get_yticklabels()] == ["10", "2"]
+    expected = posterior.contrast(10, 9, 0).difference.median()
+    assert forest.get_lines()[-1].get_xdata()[0] == pytest.approx(expected)  # type: ignore[index]
+    assert posterior.plot_contrasts(0, 9, quantity="odds ratio").get_xscale() == "log"
+
+
+def test_contrasts_are_drawn_as_densities() -> None:
+    contrast = table_of().noise_aware().contrast(10, 9, 0)
+    for quantity, scale in ((contrast.difference, "linear"), (contrast.ratio, "log")):
+        ax = quantity.plot()
+        curve = ax.get_lines()[0]
+        x, y = np.asarray(curve.get_xdata()), np.asarray(curve.get_ydata())
+        assert ax.get_xscale() == scale
+        assert float(np.trapezoid(y, np.log(x) if scale == "log" else x)) == pytest.approx(0.998, abs=2e-3)
+
+
+def test_no_two_categories_look_alike() -> None:
+    lines = dc.Dirichlet(range(1, 16)).plot().get_lines()
+    assert len({(line.get_color(), str(line.get_linestyle()), line.get_marker()) for line in lines}) == 15

@@ -1,7 +1,6 @@
 """Pictures of one posterior: densities of the categories' probabilities, and means with intervals of a release."""
 
 from collections.abc import Hashable, Sequence
-from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,10 +68,12 @@ def plot_marginals(marginals: "Sequence[tuple[Hashable, Beta | BetaMixture]]", a
     if ax is None:
         ax = new_axes(PICTURE_WIDTH, max(3.8, 0.6 + 0.19 * len(marginals[:_MOST_NAMED])) if beside else 3.9 + 0.2 * len(labels))
     with drawing(own=own):
-        for i, ((_, beta), look) in enumerate(zip(marginals, cycle(SERIES), strict=False)):
+        for i, (_, beta) in enumerate(marginals):
+            look, again = SERIES[i % len(SERIES)], i // len(SERIES)
+            marks: dict[str, Any] = {"marker": SERIES[(again - 1) % len(SERIES)].marker, "markevery": (8 * i % 57, 57)} if again else {}
             low, high = beta.ppf([_UNDRAWN_TAIL, 1.0 - _UNDRAWN_TAIL])
             grid = np.linspace(low, high, _CURVE_POINTS)
-            ax.plot(grid, beta.pdf(grid), color=look.colour, linestyle=look.dash, label=labels[i] if i < shown else None)
+            ax.plot(grid, beta.pdf(grid), color=look.colour, linestyle=look.dash, label=labels[i] if i < shown else None, **marks)
         if shown < len(marginals):
             ax.plot([], [], " ", label=f"and {len(marginals) - shown} more")
         ax.set_xlabel("probability")

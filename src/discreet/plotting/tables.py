@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from discreet.errors import InvalidInputError
 from discreet.plotting.posteriors import PICTURE_WIDTH, TALLEST
 from discreet.plotting.style import (
     ESTIMATE,
@@ -16,13 +17,15 @@ from discreet.plotting.style import (
     entitle,
     entitle_figure,
     house_style,
+    legend_below,
     log_ticks,
     new_axes,
     percentages,
 )
-from discreet.plotting.words import group_label, heading, label, lines_of, longest_line, named, row_label
+from discreet.plotting.words import group_label, heading, lines_of, longest_line, named, row_label
+from discreet.plotting.words import label as drawn_label
 from discreet.text import more
-from discreet.validation import category_index
+from discreet.validation import category_index, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,11 +33,18 @@ if TYPE_CHECKING:
 
     from discreet.arrays import Counts, Floats
     from discreet.inference.tables.contrasts import ContrastSummary
+    from discreet.inference.tables.draws import Ranks
+    from discreet.inference.tables.posterior import TablePosterior
     from discreet.record.table_release import TableRelease
 
-__all__ = ["draw_contrasts", "draw_table", "plot_contrasts", "plot_groups", "plot_table"]
+__all__ = ["draw_contrasts", "draw_table", "plot_contrasts", "plot_groups", "plot_ranks", "plot_table"]
 
-_MOST_PANELS = 4
+Sort = Literal["mean", "group", "declared"]
+"""Orders of groups: by their means, by their labels, or as they were declared."""
+_PANELS_BESIDE = 4
+"""Panels beside each other; more are below them."""
+_BESIDE_ROWS, _BESIDE_PANELS = 0.9, 0.9
+"""Inches above and below the rows of a panel, and above and below all panels."""
 _MOST_ROWS_DRAWN = 180
 """Rows that fit the tallest picture."""
 _INNER = 0.5
@@ -59,11 +69,14 @@ def plot_groups(
     *,
     inner: "tuple[Floats, Floats] | None" = None,
     reference: float | None = None,
+    color: str | None = None,
+    label: str | None = None,
 ) -> "Axes":
     """A dot plot: a row a group with its mean and interval, and a line at a value to compare them with.
 
-    `inner` are the ends of a shorter interval, drawn thick.
+    `inner` are the ends of a shorter interval, drawn thick. `label` stands in a legend.
     """
+    colour = ESTIMATE if color is None else color
     names, own = [row_label(text) for text in labels], ax is None
     if ax is None:
         ax = new_axes(PICTURE_WIDTH, _height(names), grid="x", rows=True)
@@ -71,10 +84,14 @@ def plot_groups(
     with drawing(own=own):
         if reference is not None:
             ax.axvline(reference, color=QUIET, linewidth=1.0, linestyle=(0, (1, 1.5)), zorder=1)
-        ax.hlines(rows, low, high, color=ESTIMATE, linewidth=1.6 if inner is None else 1.0)
+        ax.hlines(rows, low, high, color=colour, linewidth=1.6 if inner is None else 1.0)
         if inner is not None:
-            ax.hlines(rows, *inner, color=ESTIMATE, linewidth=3.4)
-        ax.plot(mean, rows, "o", color=ESTIMATE, markersize=5.5, markeredgecolor="white", markeredgewidth=0.7)
+            ax.hlines(rows, *inner, color=colour, linewidth=3.4)
+        ax.plot(mean, rows, "o", color=colour, markersize=5.5, markeredgecolor="white", markeredgewidth=0.7, label=label)
+        if label is not None and own:
+            legend_below(ax)
+        elif label is not None:
+            ax.legend()
         ax.set_yticks(rows, names)
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.grid(visible=True, axis="y", color=RULE, linewidth=0.6, linestyle="-")
@@ -93,33 +110,38 @@ def _height(labels: Sequence[str], more: float = 1.5) -> float:
 class _Shares:
     """What is drawn of a table: means and intervals of the groups that fit, and in how many a category occurs."""
 
-    def __init__(self, release: "TableRelease", mass: float, prior: Any) -> None:
-        self.release, self.mass = release, mass
-        posterior = release.noise_aware(prior)
+    def __init__(self, posterior: "TablePosterior", mass: float, release: "TableRelease | None" = None) -> None:
+        self.release, self.mass, self.cells = release, mass, posterior.cells
         self.found = posterior.figures(mass)
         # The inner interval takes as long again, which a picture of a part of a large table is not worth.
-        self.inner = posterior.figures(_INNER) if len(release.cells.groups) <= _MOST_ROWS_DRAWN and mass > _INNER else None
+        self.inner = posterior.figures(_INNER) if len(self.cells.groups) <= _MOST_ROWS_DRAWN and mass > _INNER else None
 
-    def order(self, column: int) -> "Counts":
-        """The groups in which a category occurs, those with the largest mean first."""
-        order = np.argsort(-self.found.mean[:, column], kind="stable")
-        return np.asarray(order[self.release.cells.possible[order, column]], dtype=np.int64)
+    def order(self, column: int, sort: "Sort" = "mean") -> "Counts":
+        """The groups in which a category occurs: those with the largest mean first, by their labels, or as they were declared."""
+        order = np.arange(len(self.cells.groups))
+        if sort == "mean":
+            order = np.argsort(-self.found.mean[:, column], kind="stable")
+        elif sort == "group":
+            order = np.array(sorted(order.tolist(), key=lambda i: [spelled(part) for part in self.cells.groups.key(i)]))
+        elif sort != "declared":
+            raise InvalidInputError(f"sort must be 'mean', 'group' or 'declared', got {shown(sort)!r}")
+        return np.asarray(order[self.cells.possible[order, column]], dtype=np.int64)
 
     def labels(self, order: "Counts") -> list[str]:
-        return [group_label(self.release.cells.groups.key(int(i))) for i in order]
+        return [group_label(self.cells.groups.key(int(i))) for i in order]
 
-    def draw(self, order: "Counts", column: int, ax: "Axes | None") -> "Axes":
+    def draw(self, order: "Counts", column: int, ax: "Axes | None", color: str | None = None, label: str | None = None) -> "Axes":
         """The rows of these groups; nothing in those where the category cannot occur."""
-        occurs = self.release.cells.possible[order, column]
+        occurs = self.cells.possible[order, column]
         mean, low, high = (np.where(occurs, each[order, column], np.nan) for each in (self.found.mean, self.found.low, self.found.high))
         inner = None if self.inner is None else (self.inner.low[order, column], self.inner.high[order, column])
         if inner is not None:
             inner = (np.where(occurs, inner[0], np.nan), np.where(occurs, inner[1], np.nan))
-        return plot_groups(self.labels(order), mean, low, high, ax, inner=inner)
+        return plot_groups(self.labels(order), mean, low, high, ax, inner=inner, color=color, label=label)
 
     def limits(self, order: "Counts", column: int) -> tuple[float, float]:
         """Where an axis for these groups begins and ends."""
-        occurs = self.release.cells.possible[order, column]
+        occurs = self.cells.possible[order, column]
         low, high = (each[order, column][occurs] for each in (self.found.low, self.found.high))
         start, end = (low.min(), high.max()) if len(low) else (0.0, 1.0)
         room = 0.06 * (end - start)
@@ -132,66 +154,118 @@ class _Shares:
             return f"mean and {100.0 * self.mass:g} % interval"
         return f"mean, {100.0 * _INNER:g} % interval (thick) and {100.0 * self.mass:g} % interval"
 
-    def title(self, variable: str | None, otherwise: str, drawn: int, groups: int) -> str:
+    def title(self, variable: str | None, otherwise: str, drawn: int, groups: int, sort: "Sort" = "mean") -> str:
         """What was asked, in how many groups, and who is protected how."""
         name = named(variable)
         asked = otherwise if name is None else f"{name} The answers" if name.endswith("?") else f"“{name}”"
-        columns = " and ".join(label(column) for column in self.release.cells.groups.columns)
+        columns = " and ".join(drawn_label(column) for column in self.cells.groups.columns)
         left_out = groups - drawn
-        smallest = "group with the smallest mean is" if left_out == 1 else f"{left_out:,} groups with the smallest means are"
-        rest = f" The {smallest} not drawn." if left_out else ""
-        return heading(self.release, f"{asked} in {drawn:,} groups by {columns}.{rest}")
+        which = ("the smallest mean" if left_out == 1 else "the smallest means") if sort == "mean" else "labels that come last"
+        rest = f" {more(left_out, 'group', 'groups')} with {which} {'is' if left_out == 1 else 'are'} not drawn." if left_out else ""
+        words = f"{asked} in {drawn:,} groups by {columns}.{rest}"
+        return words if self.release is None else heading(self.release, words)
 
 
 def plot_table(
-    release: "TableRelease", ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None, category: Hashable, prior: Any = None
+    posterior: "TablePosterior",
+    ax: "Axes | None" = None,
+    mass: float = 0.95,
+    *,
+    release: "TableRelease | None" = None,
+    variable: str | None = None,
+    category: Hashable = None,
+    sort: "Sort" = "mean",
+    title: str | None = None,
+    label: str | None = None,
+    color: str | None = None,
 ) -> "Axes":
-    """One category's share in every group, groups with the largest mean first."""
-    shares, column, own = _Shares(release, mass, prior), category_index(release.prior.categories, category), ax is None
-    order = shares.order(column)
-    ax = shares.draw(order[:_MOST_ROWS_DRAWN], column, ax)
+    """Draw one category's share in every group: of the first category unless one is named.
+
+    Args:
+        posterior: That of the table.
+        ax: The axes to draw on; new ones if left out.
+        mass: How much probability the intervals hold.
+        release: What it was read from, if the title is to say who is protected how.
+        variable: What was counted, for the title.
+        category: The category that is drawn.
+        sort: "mean" for groups with the largest mean first, "group" by their labels, "declared" in the order of the declaration.
+        title: Another title.
+        label: What stands in a legend.
+        color: A colour of Matplotlib's.
+    """
+    own = ax is None
+    named = posterior.categories[0] if category is None else category
+    column = category_index(posterior.categories, named)
+    shares = _Shares(posterior, mass, release)
+    order = shares.order(column, sort)
+    ax = shares.draw(order[:_MOST_ROWS_DRAWN], column, ax, color, label)
     with drawing(own=own):
         if own:
             percentages(ax)
-        ax.set_xlabel(f"probability of “{label(category)}”: {shares.meaning}")
-        entitle(ax, shares.title(variable, f"How common “{label(category)}” is", min(len(order), _MOST_ROWS_DRAWN), len(order)))
+        ax.set_xlabel(f"probability of “{drawn_label(named)}”: {shares.meaning}")
+        words = shares.title(variable, f"How common “{drawn_label(named)}” is", min(len(order), _MOST_ROWS_DRAWN), len(order), sort)
+        entitle(ax, words if title is None else title)
     return ax
 
 
 def draw_table(release: "TableRelease", figure: "Figure", mass: float, *, variable: str | None, prior: Any = None) -> None:
-    """A panel for each category, of at most four, beside each other; of two categories, the first says all.
+    """A panel for each category, four beside each other and the next below them; of two categories, the first says all.
 
     All panels have the same rows. Several have the groups in their own order, unless they are too many; one panel has those with the
-    largest mean first.
+    largest mean first. The title says how many categories are not drawn because the picture would be too tall.
     """
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    shares, k = _Shares(release, mass, prior), release.prior.k
-    columns = range(1 if k == 2 else min(k, _MOST_PANELS))
-    every = shares.order(0) if len(columns) == 1 else np.arange(len(release.cells.groups))
+    shares, k = _Shares(release.noise_aware(prior), mass, release), release.prior.k
+    every = shares.order(0) if k == 2 else np.arange(len(release.cells.groups))
     order = every if len(every) <= _MOST_ROWS_DRAWN else np.concatenate([shares.order(0), every])[:_MOST_ROWS_DRAWN]
+    labels = [row_label(text) for text in shares.labels(order)]
+    tall = _height(labels, _BESIDE_ROWS)
+    columns = range(1 if k == 2 else min(k, _PANELS_BESIDE * max(1, int((TALLEST - _BESIDE_PANELS) / tall))))
+    beside = min(len(columns), _PANELS_BESIDE)
+    lines = -(-len(columns) // beside)
     limits = [shares.limits(order, column) for column in columns]
     spans = [high - low for low, high in limits]
-    same = min(spans) >= _NARROWEST_PANEL * max(spans)  # panels have the same scale, unless one would be too narrow
-    labels = [row_label(text) for text in shares.labels(order)]
-    wide = max(PICTURE_WIDTH, 0.5 + 0.08 * longest_line(labels) + _PANEL_WIDTH * len(columns))
-    figure.set_size_inches(wide if len(columns) > 1 else PICTURE_WIDTH, _height(labels, 1.8))
+    same = lines == 1 and min(spans) >= _NARROWEST_PANEL * max(spans)  # panels have the same scale, unless one would be too narrow
+    wide = max(PICTURE_WIDTH, 0.5 + 0.08 * longest_line(labels) + _PANEL_WIDTH * beside)
+    figure.set_size_inches(wide if len(columns) > 1 else PICTURE_WIDTH, min(TALLEST, _BESIDE_PANELS + lines * tall))
     figure.set(facecolor="white")
     with house_style():
         figure.set_layout_engine(ConstrainedLayoutEngine(wspace=_BETWEEN))
-        axes = np.ravel(figure.subplots(1, len(columns), sharey=True, width_ratios=spans if same else None))
-        for ax, column, (low, high) in zip(axes, columns, limits, strict=True):
+        axes = np.ravel(figure.subplots(lines, beside, sharey=True, width_ratios=spans if same else None))
+        for ax in axes[len(columns) :]:
+            ax.remove()
+        for ax, column, (low, high) in zip(axes, columns, limits, strict=False):
             dress(ax, grid="x", rows=True)
             shares.draw(order, column, ax)
             ax.set_xlim(low, high)
             percentages(ax, None if len(columns) == 1 else _step(max(spans) if same else high - low))
             if len(columns) > 1:
                 ax.set_title(row_label(release.prior.categories[column], _TITLE_CHARACTERS))
-        first = f"“{label(release.prior.categories[0])}”"
+        first = f"“{drawn_label(release.prior.categories[0])}”"
         what, asked = (f"probability of {first}", first) if len(columns) == 1 else ("probability", "each category")
         figure.supxlabel(f"{what}: {shares.meaning}", fontsize="medium")
         not_drawn = f" {more(k - len(columns), 'category is', 'categories are')} not drawn." if k > max(2, len(columns)) else ""
         entitle_figure(figure, shares.title(variable, f"How common {asked} is", len(order), len(every)) + not_drawn)
+
+
+def spelled(part: Hashable) -> tuple[bool, float, str]:
+    """By which a label is sorted: numbers by their size, before text."""
+    number = isinstance(part, (int, float))
+    return not number, float(part) if isinstance(part, (int, float)) else 0.0, str(part)
+
+
+def plot_ranks(ranks: "Ranks", ax: "Axes | None" = None, mass: float = 0.95) -> "Axes":
+    """A row for each group with its expected rank and the interval of its rank; the first rank on top and on the left."""
+    order = np.argsort(ranks.mean(), kind="stable")[:_MOST_ROWS_DRAWN].tolist()
+    ends, own = ranks.interval(mass)[order].astype(np.float64), ax is None
+    ax = plot_groups([group_label(ranks.groups[i]) for i in order], ranks.mean()[order], ends[:, 0], ends[:, 1], ax)
+    with drawing(own=own):
+        ax.set_xlabel(f"rank: expected, and {100.0 * mass:g} % interval")
+        left_out = len(ranks.groups) - len(order)
+        rest = f" {more(left_out, 'group is', 'groups are')} not drawn." if left_out else ""
+        entitle(ax, f"Rank 1 has the largest share of “{drawn_label(ranks.category)}”.{rest}")
+    return ax
 
 
 def _step(span: float) -> float:
@@ -249,5 +323,6 @@ def draw_contrasts(
         plot_contrasts(contrasts, "odds ratio", right, mass)
         left_out = len(contrasts) - _MOST_ROWS_DRAWN
         rest = f" {more(left_out, 'group is', 'groups are')} not drawn." if left_out > 0 else ""
-        asked = f"“{label(category)}” in each group against “{label(group_label(reference))}”; the dotted line is no difference.{rest}"
+        against = f"“{drawn_label(category)}” in each group against “{drawn_label(group_label(reference))}”"
+        asked = f"{against}; the dotted line is no difference.{rest}"
         entitle_figure(figure, heading(release, asked))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet import TablePosterior
     from discreet.model.cells import Cells
     from discreet.model.tables import TableSpace
+    from discreet.plotting import Sort
 
 _SHOWN_GROUPS = 20
 _SHOWN_CATEGORIES = 12
@@ -96,12 +97,28 @@ class TableRelease(Release):
         variable: str | None = None,
         category: Hashable = None,
         prior: Any = None,
+        sort: "Sort" = "mean",
+        title: str | None = None,
+        label: str | None = None,
+        color: str | None = None,
     ) -> "Axes":
-        """Draw the interval of one category's share in every group; of the first category, unless another is named."""
+        """Draw the interval of one category's share in every group; of the first category, unless another is named.
+
+        `sort` is "mean" (the largest first), "group" (by their labels) or "declared"; `title`, `label` and `color` are as in Matplotlib.
+        `plot_all` has a panel for every category.
+        """
         from discreet.plotting import plot_table
 
-        named = self.prior.categories[0] if category is None else category
-        return plot_table(self, ax, mass, variable=self._variable(variable), category=named, prior=prior)
+        look: dict[str, Any] = {"sort": sort, "title": title, "label": label, "color": color}
+        return plot_table(self.noise_aware(prior), ax, mass, release=self, variable=self._variable(variable), category=category, **look)
+
+    def plot_all(self, mass: float = 0.95, *, variable: str | None = None, prior: Any = None) -> "Figure":
+        """Draw a new figure with a panel for each category."""
+        from matplotlib.pyplot import figure
+
+        made = figure()
+        self.draw_on(made, mass, variable=variable, prior=prior)
+        return made
 
     def draw_on(self, figure: "Figure", mass: float = 0.95, *, variable: str | None = None, prior: Any = None) -> None:
         """Fill an empty figure with a panel for each category."""

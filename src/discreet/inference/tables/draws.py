@@ -19,6 +19,8 @@ from discreet.text import html_table
 from discreet.validation import check_records, check_share
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from discreet.inference.frames import Library
 
 _NOTEBOOK_GROUPS = 20
@@ -143,6 +145,12 @@ class Ranks(Framed):
         ends, places = self.interval(mass), [self.by.index(group) for group in self.groups]
         numbers = {"mean": self.mean(), "sd": self.std(), "low": ends[:, 0], "high": ends[:, 1], "first": self.probability[:, 0]}
         return labelled_frame(group_columns(self.by, places), numbers, library)
+
+    def plot(self, ax: "Axes | None" = None, mass: float = 0.95) -> "Axes":
+        """Draw the expected rank of each group and the interval of its rank."""
+        from discreet.plotting import plot_ranks
+
+        return plot_ranks(self, ax, mass)
 
     @property
     def _ranks(self) -> Floats:

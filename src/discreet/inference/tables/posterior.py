@@ -10,7 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, overload
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,7 +33,7 @@ from discreet.inference.quantities import Contrast
 from discreet.inference.reader_priors import reader_priors
 from discreet.inference.seeds import Rng, generator, seed_of, seed_of_outcome
 from discreet.inference.simultaneous import common_tail
-from discreet.inference.tables.contrasts import ComparedGroups, comparable, contrast_columns, group_contrasts
+from discreet.inference.tables.contrasts import ComparedGroups, comparable, contrast_columns, group_contrasts, summarised
 from discreet.inference.tables.draws import Ranks, TableDraws
 from discreet.inference.tables.latent import ByLabels, LatentTable, Margin, Positions, check_draws
 from discreet.inference.tables.one_by_one import OneByOne
@@ -52,7 +53,10 @@ from discreet.text import html_table
 from discreet.validation import category_index, check_records, check_share
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from discreet.inference.frames import Library
+    from discreet.plotting import Sort
 
 
 def table_posterior(release: TableRelease, prior: Any = None, size_prior: Any = None) -> "TablePosterior":
@@ -484,6 +488,42 @@ class TablePosterior(OneByOne):
 
     def _tie(self) -> TiedSizes:
         return self._tied
+
+    # --- pictures -----------------------------------------------------------------------------------------------------
+
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        mass: float = 0.95,
+        *,
+        category: Hashable = None,
+        sort: "Sort" = "mean",
+        title: str | None = None,
+        label: str | None = None,
+        color: str | None = None,
+    ) -> "Axes":
+        """Draw the interval of one category's share in every group; of the first category, unless another is named.
+
+        `sort` is "mean" (the largest first), "group" (by their labels) or "declared"; `title`, `label` and `color` are as in Matplotlib.
+        """
+        from discreet.plotting import plot_table
+
+        return plot_table(self, ax, mass, category=category, sort=sort, title=title, label=label, color=color)
+
+    def plot_contrasts(
+        self,
+        category: Hashable,
+        reference: Hashable,
+        ax: "Axes | None" = None,
+        mass: float = 0.95,
+        *,
+        quantity: Literal["difference", "odds ratio"] = "difference",
+    ) -> "Axes":
+        """Draw a forest plot: the groups, up to some hundred, against a reference group, with a line where there is no difference."""
+        from discreet.plotting import plot_contrasts
+
+        rows = summarised(islice(self.iter_contrasts(category, reference), limits.GROUPS_COMPARED), check_share(mass, "mass"))
+        return plot_contrasts(rows, quantity, ax, mass)
 
     def _repr_html_(self) -> str:
         """Means and intervals of the first groups, where all groups are few enough to be summarised while someone waits."""
