@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from discreet import limits
 from discreet.errors import DiscreetError, InvalidInputError, LedgerError, SecondBudgetWarning
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from sqlalchemy import Connection
 
+    from discreet import TableCounts, TableRelease
     from discreet.analysis.composition import Accountant
     from discreet.mechanisms.base import Mechanism, Prepared
     from discreet.model.tables import TableSpace
@@ -163,6 +164,34 @@ class Ledger:
         if number is None:
             raise LedgerError("the ledger did not say which line it wrote; do not release")
         return spend_of({**row, "number": number[0]})
+
+    @overload
+    def release(
+        self,
+        dataset: str,
+        mechanism: "Mechanism",
+        counts: "TableCounts",
+        *,
+        unit: Unit | None = ...,
+        note: str = ...,
+        about: "About | None" = ...,
+        request: str | None = ...,
+        source: str | None = ...,
+    ) -> "TableRelease": ...
+
+    @overload
+    def release(
+        self,
+        dataset: str,
+        mechanism: "Mechanism",
+        counts: "ArrayLike",
+        *,
+        unit: Unit | None = ...,
+        note: str = ...,
+        about: "About | None" = ...,
+        request: str | None = ...,
+        source: str | None = ...,
+    ) -> "Release": ...
 
     @forgets_variables
     def release(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, overload
 
 import numpy as np
 from attrs import Attribute, define, field, fields, frozen
@@ -37,6 +37,9 @@ from discreet.record.json import written_label
 from discreet.record.release import Release
 from discreet.sampling import BitSource, SystemBits
 from discreet.validation import Number, check_moderate, check_records, check_sizes, check_unit, shown
+
+if TYPE_CHECKING:
+    from discreet import TableCounts, TableRelease
 
 Prior = Dirichlet | Beta
 Noise = Sequence[int] | Counts
@@ -389,6 +392,30 @@ class Mechanism(ABC):
         """Fast float Monte Carlo draws of the reported counts, for experiments. Never publish them: they are not exact."""
         checked = self.checked(counts)
         return self.report(self.simulate_raw(checked, check_records(size, "size"), np.random.default_rng(rng)))
+
+    @overload
+    def release(
+        self,
+        counts: "TableCounts",
+        *,
+        unit: Literal["record", "person"] | None = ...,
+        source: BitSource | None = ...,
+        allow_nonprivate: bool = ...,
+        steady: bool = ...,
+        about: About | None = ...,
+    ) -> "TableRelease": ...
+
+    @overload
+    def release(
+        self,
+        counts: ArrayLike,
+        *,
+        unit: Literal["record", "person"] | None = ...,
+        source: BitSource | None = ...,
+        allow_nonprivate: bool = ...,
+        steady: bool = ...,
+        about: About | None = ...,
+    ) -> Release: ...
 
     @forgets_variables
     def release(

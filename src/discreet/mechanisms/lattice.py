@@ -195,6 +195,27 @@ class LatticeGeometric(Mechanism):
     With n a step replaces a record, d is ½‖z - x‖₁ on the lattice of total n, and the promise hides everyone's answer. Without n a step
     adds or removes a record, d is ‖z - x‖₁, and the promise hides that someone took part. Neighbouring datasets are at distance 1 and
     share one normaliser, so every outcome's probability changes by at most e^ε.
+
+    Args:
+        prior: The Dirichlet, or for two categories the Beta, that readers begin with; it names the categories, in their order. No noise
+            depends on it.
+        n: What is public about the number of records: this number, or None if it is private. For a table: a sequence with the size of
+            every group, in their order; one number, the total of all groups; or None for nothing.
+        epsilon: ε, above 0: a number, a fraction or a text such as "0.1". A float means the decimal that it prints as.
+        projection: How noisy counts become reported ones that are not negative and add up to n: "euclidean", the nearest such counts, or
+            "cut", from left to right what is left of n.
+        report: Another way from noisy counts to reported ones, in place of its own; `Remapped` sets it.
+        by: The groups of a table, as {"region": ["north", "south"]}: columns with their labels. None for one variable.
+        impossible: Cells of a table that cannot occur, each with the labels of a group and a category; they get no noise.
+        shares: Where one public total is all that is known of sizes, the prior of the groups' shares of it: a concentration for each group
+            in their order; 1 for each if left out.
+        priors: Groups of a table with another prior than `prior`, as {"north": Dirichlet([2, 1, 1])}.
+
+    Returns:
+        A mechanism, which is public data: `release(counts)` draws with it, and `guarantee` says what it promises.
+
+    Raises:
+        InvalidInputError: An argument is not what is said above, or does not go together with the others.
     """
 
     projection: Projection = field(default="euclidean", validator=_check_projection)
