@@ -2,21 +2,17 @@
 
 from pathlib import Path
 
-import pytest
-
 import discreet as dc
 from discreet.record.files import record_kind, record_of
 from discreet.record.pages import block_of
 from tests.record.table_support import refusal, released
+from tests.sampling.support import PretendedSecret
+
+VARIABLE = dc.LatticeGeometric(dc.Beta(1, 1), 9, 1).release([4, 5], source=PretendedSecret(1), steady=False)
 
 
-@pytest.fixture
-def release() -> dc.Release:
-    return dc.LatticeGeometric(dc.Beta(1, 1), 9, 1).release([4, 5], steady=False)
-
-
-def test_json_and_pages_of_variables_and_tables_are_read(release: dc.Release, tmp_path: Path) -> None:
-    for found in (release, released("total")):
+def test_json_and_pages_of_variables_and_tables_are_read(tmp_path: Path) -> None:
+    for found in (VARIABLE, released("total")):
         for name, text in {"a.json": found.to_json(), "b.parquet": f"<!doctype html>{block_of(found.to_json())}"}.items():
             (tmp_path / name).write_text(text)
             assert dc.read(tmp_path / name) == dc.read(str(tmp_path / name)) == record_of(text.encode()) == found
@@ -30,8 +26,8 @@ def test_parquet_is_read_by_any_name(tmp_path: Path) -> None:
     assert dc.read(tmp_path / "table.parquet") == dc.read(tmp_path / "table.json") == table
 
 
-def test_kinds_are_told_by_how_files_begin(release: dc.Release) -> None:
-    assert record_kind(release.to_json().encode()) == "json"
+def test_kinds_are_told_by_how_files_begin() -> None:
+    assert record_kind(VARIABLE.to_json().encode()) == "json"
     assert record_kind(b"PAR1 and more") == "parquet"
     assert record_kind(b"\n <!doctype html>") == "html"
 

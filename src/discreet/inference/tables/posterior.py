@@ -40,7 +40,7 @@ from discreet.inference.tables.one_by_one import OneByOne
 from discreet.inference.tables.other_groups import TiedGroup, TiedSizes, check_groups, tied_sizes
 from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, weights_of
 from discreet.inference.tables.summaries import check_summaries, check_total, group_summaries, pairs_in_a_group
-from discreet.inference.tables.sums import DRAWS, TableCountsPosterior
+from discreet.inference.tables.sums import TableCountsPosterior
 from discreet.inference.true_counts import check_any_total, check_posterior, counts_of_outcomes, latent_counts
 from discreet.mechanisms import LatticeGeometric, Mechanism
 from discreet.mechanisms.base import Prior
