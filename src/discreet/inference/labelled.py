@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.inference.groups.arrays import SHOWN_GROUPS, GroupSummaries
+from discreet.counts.batched.arrays import SHOWN_GROUPS, GroupSummaries
 from discreet.model.cells import Groups
 from discreet.text import html_table
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from discreet.arrays import Mask
 from discreet.errors import InvalidInputError
 from discreet.text import plain
 from discreet.validation import items_of, shown, spelling
+
+Sort = Literal["mean", "group", "declared"]
+"""Orders of groups in pictures: by their means, by their labels, or as they were declared."""
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,9 @@ On axes of the user's own only lines, labels and a legend are drawn: their type,
 
 from discreet.plotting.plans import plot_errors, plot_widths
 from discreet.plotting.posteriors import draw_release, plot_marginals, plot_quantity, plot_release
-from discreet.plotting.tables import Sort, draw_contrasts, draw_table, plot_contrasts, plot_groups, plot_ranks, plot_table
+from discreet.plotting.tables import draw_contrasts, draw_table, plot_contrasts, plot_groups, plot_ranks, plot_table
 
 __all__ = [
-    "Sort",
     "draw_contrasts",
     "draw_release",
     "draw_table",

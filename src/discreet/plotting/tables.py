@@ -35,12 +35,11 @@ if TYPE_CHECKING:
     from discreet.inference.tables.contrasts import ContrastSummary
     from discreet.inference.tables.draws import Ranks
     from discreet.inference.tables.posterior import TablePosterior
+    from discreet.model.cells import Sort
     from discreet.record.table_release import TableRelease
 
 __all__ = ["draw_contrasts", "draw_table", "plot_contrasts", "plot_groups", "plot_ranks", "plot_table"]
 
-Sort = Literal["mean", "group", "declared"]
-"""Orders of groups: by their means, by their labels, or as they were declared."""
 _PANELS_BESIDE = 4
 """Panels beside each other; more are below them."""
 _BESIDE_ROWS, _BESIDE_PANELS = 0.9, 0.9

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from discreet import TablePosterior
-    from discreet.model.cells import Cells
+    from discreet.model.cells import Cells, Sort
     from discreet.model.tables import TableSpace
-    from discreet.plotting import Sort
 
 _SHOWN_GROUPS = 20
 _SHOWN_CATEGORIES = 12

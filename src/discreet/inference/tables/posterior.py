@@ -45,7 +45,7 @@ from discreet.inference.true_counts import check_any_total, check_posterior, cou
 from discreet.mechanisms import LatticeGeometric, Mechanism
 from discreet.mechanisms.base import Prior
 from discreet.model.beta_mixtures import BetaMixture
-from discreet.model.cells import Cells
+from discreet.model.cells import Cells, Sort
 from discreet.model.dirichlet import Dirichlet
 from discreet.model.size_priors import SizePrior, size_prior_of
 from discreet.record.table_release import TableRelease
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from discreet.inference.frames import Library
-    from discreet.plotting import Sort
 
 
 def table_posterior(release: TableRelease, prior: Any = None, size_prior: Any = None) -> "TablePosterior":
