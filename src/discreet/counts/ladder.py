@@ -74,7 +74,12 @@ class Parts:
         return float(self.references.sum())
 
     def log_constant(self) -> float:
-        """What the logarithms of the weights of counts lack: that of the Dirichlet-multinomial weight of the references."""
+        """What the logarithms of the weights of counts lack: that of the Dirichlet-multinomial weight of the references.
+
+        Raises TooLargeError where the references add up to more than is counted.
+        """
+        if self.reference > limits.COUNT:
+            raise TooLargeError("the counts that the outcome suggests add up to more than 2**53, where no evidence is computed")
         return float(Dirichlet(self.a.tolist()).predictive(int(self.reference)).logpmf(self.references))
 
     def log_rises(self, x: Floats) -> Floats:
