@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
-from discreet.cli.options import MECHANISM_NAMES
 from discreet.mechanisms import MECHANISMS
+from discreet.requests.release import MECHANISM_NAMES
 
 runner = CliRunner()
 

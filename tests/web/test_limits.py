@@ -9,8 +9,8 @@ import pytest
 
 import discreet as dc
 from discreet import limits
+from discreet.requests.fields import WrongError
 from discreet.web.budget.datasets import dataset_view, ledger_view
-from discreet.web.forms import WrongError
 from discreet.web.opened_records import GoneError, Opened, Record, read
 from discreet.web.plan import question as plan_question
 from discreet.web.read.question import is_listed

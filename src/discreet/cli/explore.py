@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import LEDGER_VARIABLE
 from discreet.errors import InvalidInputError
 from discreet.present.terminal import errors_in_one_line
+from discreet.requests.release import LEDGER_VARIABLE
 
 
 def explore(

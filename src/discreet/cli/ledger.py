@@ -9,11 +9,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.cli.options import LEDGER_VARIABLE, Command, CommandGroup, JsonOption
+from discreet.cli.options import Command, CommandGroup, JsonOption
 from discreet.errors import InvalidInputError, LedgerError
 from discreet.present.budgets import budget_fields, hidden, left_words, spend_fields
 from discreet.present.terminal import cell, errors_in_one_line, print_json, print_table
 from discreet.requests.parsing import parse_list, parse_number
+from discreet.requests.release import LEDGER_VARIABLE
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Budget, Ledger, Spend

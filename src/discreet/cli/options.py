@@ -5,16 +5,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from discreet.requests.release import MECHANISM_HELP, PUBLIC_HELP
+
 FAILED = 1
 """Exit code of a command whose answer is no."""
-LEDGER_VARIABLE = "DISCREET_LEDGER"
-"""The environment variable that names the ledger where a command is not told one."""
-MECHANISM_NAMES = (
-    "LatticeGeometric, LaplaceHistogram, LaplaceZhang, LaplaceDimension, "
-    "HellingerSmooth, HellingerSmoothDelta, HellingerGlobal, HellingerLocal"
-)
-"""Written out, because help must not have to load them."""
-MECHANISM_HELP = f"{MECHANISM_NAMES}, or a name of the papers; also as Remapped(...) or Calibrated(...)"
 ERROR_SCALE = (
     "Errors are Hellinger distances from the true posterior to the reported one: 0 the same, 1 nothing in common; "
     "0.05 is hard to see in a plot, 0.2 shifts an interval by about half a standard deviation."
@@ -28,20 +22,10 @@ ReaderPriorOption = Annotated[
 ]
 SlowOption = Annotated[bool, typer.Option("--slow", help="Compute it also where that takes minutes: many possible counts.")]
 RecordsOption = Annotated[int, typer.Option("--n", "-n", help="Number of records; with --public nothing, a guess of it.")]
-_PUBLIC_HELP = (
-    "What is published about the data beside the release: total, the number of records (or persons), so that only what someone answered "
-    "is hidden; {sizes}or nothing, so that it is also hidden whether someone took part."
-)
-PublicOption = Annotated[str, typer.Option("--public", help=_PUBLIC_HELP.format(sizes=""))]
-TablePublicOption = Annotated[
-    str,
-    typer.Option("--public", help=_PUBLIC_HELP.format(sizes="with --by, sizes, those of every group, so that groups are not hidden; ")),
-]
+PublicOption = Annotated[str, typer.Option("--public", help=PUBLIC_HELP.format(sizes=""))]
 EpsilonOption = Annotated[str, typer.Option("--epsilon", "-e", help="Privacy parameter, as a decimal or a fraction.")]
 MechanismOption = Annotated[str, typer.Option("--mechanism", "-m", help=f"{MECHANISM_HELP}.")]
-GammaOption = Annotated[
-    str | None, typer.Option(help='For HellingerSmooth: a number, or "best". Leave it unless you reproduce the papers.')
-]
+GammaOption = Annotated[str | None, typer.Option(help='For HellingerSmooth: a number, or "best". {FOR_PAPERS}')]
 DeltaOption = Annotated[str | None, typer.Option(help="For HellingerSmoothDelta. Leave it unless you reproduce the papers.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 

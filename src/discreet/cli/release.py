@@ -5,61 +5,26 @@ from math import prod
 from pathlib import Path
 from secrets import token_hex
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
 from discreet.cli.confirmation import confirm_release, notice_little_said
-from discreet.cli.options import LEDGER_VARIABLE, DeltaOption, EpsilonOption, GammaOption, JsonOption, MechanismOption, TablePublicOption
+from discreet.cli.options import JsonOption
 from discreet.cli.output_files import check_picture, check_place, save_picture, tell_name, write_new
-from discreet.cli.release_options import (
-    ByOption,
-    CategoriesOption,
-    ColumnOption,
-    DateOption,
-    EncodingOption,
-    FileArgument,
-    IgnoreCaseOption,
-    ImpossibleOption,
-    MapOption,
-    NaValuesOption,
-    NoteOption,
-    NullsOption,
-    OneRowPerPersonOption,
-    OtherGroupOption,
-    OtherOption,
-    PrivacyIdOption,
-    SourceOption,
-    StrictOption,
-    TitleOption,
-    TrimOption,
-    VariableOption,
-    WeightOption,
-)
+from discreet.cli.questions import asks
 from discreet.errors import DiscreetError, InvalidInputError, LedgerError
 from discreet.present.progress import progress_bar
 from discreet.present.record import print_record
-from discreet.present.terminal import errors_in_one_line, notice
+from discreet.present.terminal import notice
 from discreet.requests.cautions import little_protection, strong_shares
-from discreet.requests.declarations import (
-    check_labels,
-    opened,
-    parse_cells,
-    parse_groups,
-    parse_labels,
-    parse_mapping,
-    parse_other_groups,
-    words_of,
-)
-from discreet.requests.parsing import mechanism_options, parse_list, parse_number, parse_prior, parse_public
-from discreet.requests.release_steps import charge_of, check_budget, check_text, note_of, prepared, relation_of, source_of
+from discreet.requests.release import LEDGER_VARIABLE, ReleaseRequest
+from discreet.requests.release_steps import charge_of, check_budget, check_text, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.ledger.budgets import Unit
     from discreet.mechanisms.base import Prepared
-    from discreet.model.cells import Groups
     from discreet.record.guarantee import Guarantee
     from discreet.record.release import Release
 
@@ -67,37 +32,9 @@ _RECORDS = (".json", ".parquet")
 """How the file of a record is called."""
 
 
+@asks(ReleaseRequest)
 def release(
-    file: FileArgument,
-    column: ColumnOption,
-    categories: CategoriesOption,
-    epsilon: EpsilonOption,
-    mechanism: MechanismOption = "LatticeGeometric",
-    prior: Annotated[str, typer.Option(help="uniform, jeffreys, or a concentration for each category: 1,1,1.")] = "uniform",
-    privacy_id: PrivacyIdOption = None,
-    one_row_per_person: OneRowPerPersonOption = False,
-    by: ByOption = None,
-    nulls: NullsOption = "error",
-    other: OtherOption = "error",
-    na_values: NaValuesOption = "",
-    mapped: MapOption = None,
-    trim: TrimOption = False,
-    ignore_case: IgnoreCaseOption = False,
-    encoding: EncodingOption = "utf-8",
-    weight: WeightOption = None,
-    strict: StrictOption = False,
-    other_group: OtherGroupOption = None,
-    impossible: ImpossibleOption = None,
-    public: TablePublicOption = "total",
-    gamma: GammaOption = None,
-    delta: DeltaOption = None,
-    ledger: Annotated[str | None, typer.Option(envvar=LEDGER_VARIABLE, help="The budget ledger: a file, or a database URL.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="The ledger's name for these records.")] = None,
-    title: TitleOption = None,
-    variable: VariableOption = None,
-    source: SourceOption = None,
-    date: DateOption = None,
-    note: NoteOption = None,
+    asked: ReleaseRequest,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Write the public record to this new .json file, or a table to .parquet; else print it."),
@@ -116,57 +53,37 @@ def release(
 
     Example: discreet release survey.csv --column smoking --categories never,former,current --epsilon 1 --privacy-id participant
     """
-    with errors_in_one_line():
-        _check_options(file, ledger, dataset, output, plot, quiet=quiet)
-        words = words_of(title, variable, source, date, note, column)
-        labels = _labels(categories, file)
-        known, level = parse_prior(prior, labels), parse_number(epsilon, "--epsilon")
-        groups, options = parse_groups(by or [], file), mechanism_options(gamma, delta)
-        cells = _cells(groups, labels, impossible or [], other_group or [], output, as_printed=not quiet and (as_json or output is None))
-        published = parse_public(public, groups=groups is not None)
-        if strict and published == "sizes":
-            raise InvalidInputError(
-                "--strict and --public sizes do not go together: an answer that makes its line unreadable would move a published size; use "
-                "--public total or --public nothing"
-            )
-        written: dict[str, Any] = {"na_values": parse_list(na_values, "--na-values"), "mapping": parse_mapping(mapped or [], labels, file)}
-        written |= {"encoding": encoding, "weight": weight, "strict": strict, "one_row_per_person": one_row_per_person}
-        written["spelling"] = [rule for rule, is_on in (("trim", trim), ("ignore case", ignore_case)) if is_on]
-        if ledger is not None and dataset is not None:
-            from discreet.ledger.ledger import Ledger
+    is_printed = not quiet and (as_json or output is None)
+    _check_places(asked, output, plot, quiet=quiet)
+    _check_record(asked, output, is_printed=is_printed)
+    asked.check()
+    if asked.ledger is not None and asked.dataset is not None:
+        from discreet.ledger.ledger import Ledger
 
-            unit: Unit = "person" if privacy_id is not None or one_row_per_person else "record"
-            check_budget(Ledger(ledger), dataset, unit, relation_of(published, groups))
-        from discreet.data.count import count
-
-        with opened(file) as data:
-            counts = count(data, column, labels, privacy_id, nulls, other, **written, **cells)
-        options |= {} if groups is None else {"by": groups, "impossible": cells["impossible"]}
-        ready = prepared(mechanism, known, published, counts, level, options, words)
-        found = _released(ready, ledger, dataset, note=note_of(column, groups, file), source=source_of(file), yes=yes)
-        if output is not None:
-            _keep(found, output)
-        if not quiet and (as_json or output is None):
-            _print(found)
-        if not quiet and not as_json:
-            spent = "none was named" if ledger is None or dataset is None else _spent(ledger, dataset, found.guarantee)
-            # Into a file or a pipe goes the record and nothing else.
-            print_record(found, [("Ledger", spent)], hint=" (--privacy-id)", err=not sys.stdout.isatty())
-        if plot is not None:
-            _draw(found, plot)
+        check_budget(Ledger(asked.ledger), asked.dataset, asked.unit, asked.relation)
+    found = _released(asked, asked.prepared(asked.counted()), yes=yes)
+    if output is not None:
+        _keep(found, output)
+    if is_printed:
+        _print(found)
+    if not quiet and not as_json:
+        # Into a file or a pipe goes the record and nothing else.
+        print_record(found, [("Ledger", _spent(asked, found.guarantee))], hint=" (--privacy-id)", err=not sys.stdout.isatty())
+    if plot is not None:
+        _draw(found, plot)
 
 
-def _check_options(file: str, ledger: str | None, dataset: str | None, output: Path | None, plot: Path | None, *, quiet: bool) -> None:
+def _check_places(asked: ReleaseRequest, output: Path | None, plot: Path | None, *, quiet: bool) -> None:
     """Whatever can be wrong with the options is found before any data is read or budget spent."""
     if sys.stdout is None or sys.stderr is None:
         raise InvalidInputError("standard output or standard error is closed, and what is drawn could not be told; redirect it to a file")
-    if (ledger is None) != (dataset is None):
+    if (asked.ledger is None) != (asked.dataset is None):
         raise InvalidInputError(
             f"--ledger (or {LEDGER_VARIABLE}) and --dataset go together: which budget is this release to be taken from?"
         )
     if quiet and output is None:
         raise InvalidInputError("--quiet without --output would draw a release that nobody sees")
-    taken = {"the private data": file, "the ledger": None if ledger is None else ledger.removeprefix("sqlite:///")}
+    taken = {"the private data": asked.file, "the ledger": None if asked.ledger is None else asked.ledger.removeprefix("sqlite:///")}
     if output is not None:
         check_place(output, "--output", taken)
     if plot is not None:
@@ -176,44 +93,19 @@ def _check_options(file: str, ledger: str | None, dataset: str | None, output: P
         raise InvalidInputError(f"--output must end in .json, or for a table in .parquet, got {output.name}")
 
 
-def _cells(
-    groups: "Groups | None",
-    labels: list[str],
-    impossible: list[str],
-    other_groups: list[str],
-    output: Path | None,
-    *,
-    as_printed: bool,
-) -> dict[str, Any]:
-    """What counting is told about the groups, checked; nothing where there are none."""
+def _check_record(asked: ReleaseRequest, output: Path | None, *, is_printed: bool) -> None:
+    """Refuse a table that the wanted kind of record cannot hold, and Parquet for what is no table."""
     from discreet.model.cells import cells_of
 
-    if groups is None:
-        if impossible or other_groups:
-            raise InvalidInputError("--impossible and --other-group are about groups: declare them with --by")
-        if output is not None and _is_parquet(output):
-            raise InvalidInputError(
-                "--output .parquet is for tables, which --by makes; the record of one variable is JSON: --output x.json"
-            )
-        return {}
-    left_out = parse_cells(impossible)
-    size = prod(cells_of(groups, tuple(labels), left_out).shape)
-    if as_printed or output is None or not _is_parquet(output):
-        check_text(groups, size)
-    return {"by": groups, "impossible": left_out, "other_groups": parse_other_groups(other_groups)}
+    if asked.by is not None:
+        size = prod(cells_of(asked.by, tuple(asked.categories), asked.impossible).shape)
+        if is_printed or output is None or not _is_parquet(output):
+            check_text(asked.by, size)
+    elif output is not None and _is_parquet(output):
+        raise InvalidInputError("--output .parquet is for tables, which --by makes; the record of one variable is JSON: --output x.json")
 
 
-def _labels(text: str, file: str) -> list[str]:
-    from discreet.validation import shown
-
-    labels = parse_labels(text, "--categories", file)
-    if len(labels) < 2:
-        raise InvalidInputError(f"--categories needs at least two, separated by commas, such as yes,no; got {shown(text)!r}")
-    check_labels(labels, "--categories", text)
-    return labels
-
-
-def _released(ready: "Prepared", ledger: str | None, dataset: str | None, note: str, source: str | None, *, yes: bool) -> "Release":
+def _released(asked: ReleaseRequest, ready: "Prepared", *, yes: bool) -> "Release":
     """One draw, charged first if there is a ledger, and asked for before that if something speaks against it."""
     from discreet.ledger.charges import second_budget_words
     from discreet.ledger.ledger import Ledger
@@ -226,26 +118,29 @@ def _released(ready: "Prepared", ledger: str | None, dataset: str | None, note: 
         notice(weak)
     large = little_protection(ready.guarantee)
     doubts = [] if large is None else [large]
-    if ledger is None or dataset is None:
+    if asked.ledger is None or asked.dataset is None:
         confirm_release(mechanism, [*doubts, _UNADDED], yes=yes)
         return ready.draw()
-    book = Ledger(ledger)
-    said = None if source is None else second_budget_words(book.charged_elsewhere(dataset, source))
+    book, source = Ledger(asked.ledger), source_of(asked.file)
+    said = None if source is None else second_budget_words(book.charged_elsewhere(asked.dataset, source))
     confirm_release(mechanism, [*doubts, *([] if said is None else [said])], yes=yes)
-    charge = charge_of(book, dataset, ready.guarantee)
+    charge = charge_of(book, asked.dataset, ready.guarantee)
     if charge.why:
-        notice(f"the budget of {dataset!r} is charged {charge}")
-    return book.draw(dataset, ready, note=note, source=source)
+        notice(f"the budget of {asked.dataset!r} is charged {charge}")
+    return book.draw(asked.dataset, ready, note=asked.ledger_note, source=source)
 
 
-def _spent(ledger: str, dataset: str, guarantee: "Guarantee") -> str:
+def _spent(asked: ReleaseRequest, guarantee: "Guarantee") -> str:
     from discreet.ledger.ledger import Ledger
 
+    if asked.ledger is None or asked.dataset is None:
+        return "none was named"
     try:
-        book = Ledger(ledger)
-        return f"{charge_of(book, dataset, guarantee)} spent before the draw; {book.remaining(dataset)} left for {dataset!r}"
+        book = Ledger(asked.ledger)
+        left = book.remaining(asked.dataset)
+        return f"{charge_of(book, asked.dataset, guarantee)} spent before the draw; {left} left for {asked.dataset!r}"
     except LedgerError:
-        return f"spent before the draw; what is left for {dataset!r} could not be read"
+        return f"spent before the draw; what is left for {asked.dataset!r} could not be read"
 
 
 _UNADDED = "no ledger was named, so nobody adds up what these records give away; --ledger and --dataset name one"

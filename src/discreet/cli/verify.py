@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import FAILED, MECHANISM_HELP, DeltaOption, GammaOption, JsonOption, PublicOption
+from discreet.cli.options import FAILED, DeltaOption, GammaOption, JsonOption, PublicOption
 from discreet.errors import ClaimError, InvalidInputError
 from discreet.present.record import guarantee_fields
 from discreet.present.terminal import errors_in_one_line, print_json, print_lines
 from discreet.present.verification import verification_lines
 from discreet.requests.parsing import mechanism_options, parse_number, parse_prior, parse_public
 from discreet.requests.record_files import STANDARD_INPUT, read_record
+from discreet.requests.release import MECHANISM_HELP
 
 if TYPE_CHECKING:
     from discreet.analysis.privacy import Verification

@@ -1,4 +1,4 @@
-"""What is declared about the data: categories, groups, cells that cannot occur, other spellings, and words for the record."""
+"""What is declared about the data: categories, groups, cells that cannot occur and other spellings."""
 
 import os
 import sys
@@ -13,11 +13,9 @@ from discreet.data import scratch
 from discreet.errors import InvalidInputError
 from discreet.requests.parsing import parse_list
 from discreet.requests.record_files import STANDARD_INPUT, is_same_file
-from discreet.text import plain
 
 if TYPE_CHECKING:
     from discreet.model.cells import Groups
-    from discreet.record.about import About
 
 _LARGEST_LIST = 1 << 28
 """Bytes of a file of categories or groups."""
@@ -78,7 +76,7 @@ def check_labels(labels: Sequence[str], option: str, text: str) -> None:
             raise InvalidInputError(f"{option}: {shown(label)!r} is declared twice; name each once")
 
 
-def parse_groups(texts: Sequence[str], file: str) -> "Groups | None":
+def parse_groups(texts: Sequence[str], file: str, option: str = "--by") -> "Groups | None":
     """The groups that `--by COLUMN=GROUP,GROUP` declares; None without any."""
     from discreet.model.cells import groups_of
     from discreet.validation import shown
@@ -87,15 +85,17 @@ def parse_groups(texts: Sequence[str], file: str) -> "Groups | None":
     for text in texts:
         column, equals, listed = text.partition("=")
         if not (column and equals and listed):
-            raise InvalidInputError(f"--by must be COLUMN=GROUP,GROUP,... or COLUMN=@FILE, as in region=north,south; got {shown(text)!r}")
+            raise InvalidInputError(
+                f"{option} must be COLUMN=GROUP,GROUP,... or COLUMN=@FILE, as in region=north,south; got {shown(text)!r}"
+            )
         if column in columns:
-            raise InvalidInputError(f"--by names the column {shown(column)!r} twice; list all its groups at once")
-        columns[column] = parse_labels(listed, "--by", file)
-        check_labels(columns[column], f"--by {shown(column)}", listed)
+            raise InvalidInputError(f"{option} names the column {shown(column)!r} twice; list all its groups at once")
+        columns[column] = parse_labels(listed, option, file)
+        check_labels(columns[column], f"{option} {shown(column)}", listed)
     return groups_of(columns) if columns else None
 
 
-def parse_other_groups(texts: Sequence[str]) -> dict[str, str]:
+def parse_other_groups(texts: Sequence[str], option: str) -> dict[str, str]:
     """The groups that `--other-group COLUMN=GROUP` names, by column."""
     from discreet.validation import shown
 
@@ -103,14 +103,14 @@ def parse_other_groups(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         column, equals, group = text.partition("=")
         if not (column and equals and group) or column in found:
-            raise InvalidInputError(f"--other-group must be COLUMN=GROUP, each column once; got {shown(text)!r}")
+            raise InvalidInputError(f"{option} must be COLUMN=GROUP, each column once; got {shown(text)!r}")
         found[column] = group
     return found
 
 
-def parse_cells(texts: Sequence[str]) -> list[tuple[str, ...]]:
+def parse_cells(texts: Sequence[str], option: str) -> list[tuple[str, ...]]:
     """The cells that `--impossible GROUP,...,CATEGORY` names."""
-    return [tuple(parse_list(text, "--impossible")) for text in texts]
+    return [tuple(parse_list(text, option)) for text in texts]
 
 
 def parse_mapping(texts: Sequence[str], labels: Sequence[str], file: str | None = None) -> dict[str, str]:
@@ -147,11 +147,3 @@ def _split(text: str, known: Container[str], lengths: Container[int]) -> tuple[s
         if character == "=" and len(text) - place - 1 in lengths and text[place + 1 :] in known:
             return text[:place], text[place + 1 :]
     return "", ""
-
-
-def words_of(title: str | None, variable: str | None, source: str | None, date: str | None, note: str | None, column: str) -> "About":
-    """What the options say, checked. The variable is called as its column unless it is given other words."""
-    from discreet.record.about import About
-    from discreet.validation import shown
-
-    return About(title, (plain(shown(column)) or None) if variable is None else variable, source, date, note)

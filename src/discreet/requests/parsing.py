@@ -60,11 +60,11 @@ def parse_mass(text: str) -> float:
     return level
 
 
-def parse_public(text: str, *, groups: bool = False) -> "Public":
+def parse_public(text: str, option: str = "--public", *, groups: bool = False) -> "Public":
     """What is public about the data: "total" or "nothing", and "sizes" where there are groups."""
     from discreet.validation import check_public
 
-    return check_public(text, "--public", groups=groups)
+    return check_public(text, option, groups=groups)
 
 
 def mechanism_options(gamma: str | None, delta: str | None) -> dict[str, Any]:

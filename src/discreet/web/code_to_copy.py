@@ -5,6 +5,7 @@ from shlex import quote
 
 from discreet.ledger.database import HIDDEN
 from discreet.present.html import Html, element, joined
+from discreet.requests.fields import Request
 from discreet.text import plain
 
 _PASSWORD = (
@@ -35,6 +36,12 @@ def command_line(name: str, words: Sequence[str], options: Sequence[str] = ()) -
     parts = [*options, *guarded, *words] if guarded else [*words, *options]
     text = " ".join(["discreet", name, *map(quote, parts)])
     return text if text == plain(text) else None
+
+
+def request_command(name: str, asked: Request, *further: str) -> str | None:
+    """The command that asks a question, with further options; None where something in it cannot be typed."""
+    typed = asked.shell_words()
+    return None if typed is None else command_line(name, typed[0], [*typed[1], *further])
 
 
 def _block(key: str, title: str, text: str) -> Html:

@@ -32,14 +32,6 @@ class FieldError(Exception):
         self.field = field
 
 
-class WrongError(Exception):
-    """What is wrong, by field."""
-
-    def __init__(self, by_field: Mapping[str, str]) -> None:
-        super().__init__()
-        self.by_field = by_field
-
-
 def name_sent(request: Request) -> str:
     """What the file is called that is the body of a request: a header says it, written as in an address."""
     return unquote(request.headers.get("X-Discreet-Name", "")[:_LONGEST_NAME_SENT])

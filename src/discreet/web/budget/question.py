@@ -11,9 +11,10 @@ from discreet.ledger.budgets import Loss, Unit, checked_loss, checked_text
 from discreet.ledger.filters import planned_filter
 from discreet.ledger.names import check_new_name, cleaned
 from discreet.model.datasets import Relation
+from discreet.requests.fields import WrongError
 from discreet.requests.parsing import parse_list, parse_number
 from discreet.validation import shown
-from discreet.web.forms import FieldReader, WrongError
+from discreet.web.forms import FieldReader
 
 CREATE_FIELDS = ("dataset", "epsilon", "delta", "unit", "public", "by", "planned", "create")
 """The fields of the form that creates a dataset; beside the last, its button, it is said what the ledger refuses."""

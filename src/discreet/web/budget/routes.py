@@ -11,11 +11,12 @@ from starlette.routing import Route
 
 from discreet.errors import DiscreetError, InvalidInputError
 from discreet.present.html import Html, element, isolated, joined
+from discreet.requests.fields import WrongError
 from discreet.web.budget.commands import same_creation
 from discreet.web.budget.datasets import dataset_view, ledger_view
 from discreet.web.budget.form import ledger_field, opening
 from discreet.web.budget.question import CREATE_FIELDS, NewDataset, new_dataset
-from discreet.web.forms import KEEP_SHOWN, WrongError, messages, typed
+from discreet.web.forms import KEEP_SHOWN, messages, typed
 from discreet.web.ledgers import Ledgers, opened
 
 __all__ = ["ROUTES", "Budgets"]

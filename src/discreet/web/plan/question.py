@@ -9,9 +9,10 @@ from discreet.errors import InvalidInputError
 from discreet.mechanisms import LatticeGeometric, Mechanism, mechanism
 from discreet.model.dirichlet import Dirichlet
 from discreet.planning.expected_widths import Believed
+from discreet.requests.fields import WrongError
 from discreet.requests.parsing import parse_list, parse_number, parse_prior, parse_share
 from discreet.validation import Public, check_positive, check_public, check_records, shown
-from discreet.web.forms import FieldReader, WrongError
+from discreet.web.forms import FieldReader
 
 FIELDS = ("categories", "prior", "public", "n", "groups", "size", "expect", "epsilon", "mechanism")
 MECHANISMS = (

@@ -10,7 +10,8 @@ from starlette.routing import Route
 from discreet.errors import DiscreetError
 from discreet.present.html import Html, element, joined
 from discreet.progress import Progress
-from discreet.web.forms import KEEP_SHOWN, FieldError, WrongError, messages, options, typed
+from discreet.requests.fields import WrongError
+from discreet.web.forms import KEEP_SHOWN, FieldError, messages, options, typed
 from discreet.web.plan.answer import answer, is_quick
 from discreet.web.plan.example import example
 from discreet.web.plan.later import GOAL_FIELDS, compared, curves, goal

@@ -13,10 +13,9 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet import limits
-from discreet.data.count import count
 from discreet.errors import BudgetError, DiscreetError, InvalidInputError
 from discreet.frames import forgets_variables
-from discreet.ledger.budgets import Charge, Spend, Unit, as_json, checked_promise
+from discreet.ledger.budgets import Charge, Spend, as_json, checked_promise
 from discreet.ledger.charges import charge_for, second_budget_words
 from discreet.ledger.ledger import Ledger, described
 from discreet.ledger.statements import Statement, check_affordable
@@ -24,7 +23,7 @@ from discreet.mechanisms.base import Mechanism, Prepared
 from discreet.mechanisms.steady import whole_quanta
 from discreet.model.datasets import Relation
 from discreet.record.release import Release
-from discreet.requests.release_steps import check_budget, note_of, prepared, printable, relation_of, source_of
+from discreet.requests.release_steps import check_budget, printable, source_of
 from discreet.web.forms import FieldError
 from discreet.web.release.question import ReleaseQuestion, read
 from discreet.web.release.store import KeptRelease, Store
@@ -72,15 +71,15 @@ def declared_source(kept: Mapping[str, str]) -> str | None:
 
 def _check_kind(question: ReleaseQuestion, ledger: Ledger) -> None:
     """Refuse what the budget allows at no ε, beside the field that can be changed for it."""
-    unit: Unit = "person" if question.privacy_id is not None or question.one_row_per_person else "record"
+    asked = question.request
     try:
-        check_budget(ledger, question.dataset, unit, relation_of(question.public, question.groups))
+        check_budget(ledger, question.dataset, asked.unit, asked.relation)
     except BudgetError:
         budget = ledger.budget(question.dataset)
-        if budget.unit == "person" and unit == "record":
+        if budget.unit == "person" and asked.unit == "record":
             told = "name the column that tells them apart or, if every row is another person’s, declare that below"
             raise FieldError("privacy_id", f"the budget of {budget.dataset!r} protects persons: {told}") from None
-        if budget.neighbours == Relation.ADD_REMOVE_ONE and question.public != "nothing":
+        if budget.neighbours == Relation.ADD_REMOVE_ONE and asked.public != "nothing":
             hidden = f"the budget of {budget.dataset!r} hides whether someone took part, so how many there are cannot be published from it"
             raise FieldError("public", f"{hidden}: choose “Nothing”") from None
         raise
@@ -100,8 +99,8 @@ def draw_once(store: Store, key: str, source: Path | str, ledger: Ledger) -> Kep
             raise InvalidInputError(f"the file has another number of records than when you looked; {paid}")
         with store.room(asked, _longest(ready)) as keep:
             if line is None:
-                note = note_of(question.column, question.groups, question["file"] or question["upload"])
-                drawn = ledger.draw(question.dataset, ready, note=note, request=key, source=declared_source(asked.fields))
+                note, declared = question.request.ledger_note, declared_source(asked.fields)
+                drawn = ledger.draw(question.dataset, ready, note=note, request=key, source=declared)
             else:
                 _check_line(line, ready)
                 drawn = ready.draw()
@@ -118,26 +117,8 @@ def state(asked: KeptRelease, ledger: Ledger) -> State:
 def _prepared(question: ReleaseQuestion, source: Path | str) -> Prepared:
     """Everything but the draw. Answers and groups without a place are refused, as at any desk of a curator, unless others ask: strictly
     counted, no cell of the data decides whether it succeeds, or what is said."""
-    tabled: dict[str, Any] = {} if question.groups is None else {"by": question.groups, "impossible": question.impossible}
-    homes: dict[str, Any] = {"other_groups": question.other_groups} if tabled else {}
     with whole_quanta(_COUNTING_QUANTUM):
-        counts = count(
-            str(source),
-            question.column,
-            question.labels,
-            question.privacy_id,
-            question["nulls"] or "error",
-            question["other"] or "error",
-            na_values=question.na_values,
-            mapping=question.mapping,
-            spelling=question.spelling,
-            encoding=question.encoding,
-            strict=question.strict,
-            one_row_per_person=question.one_row_per_person,
-            **tabled,
-            **homes,
-        )
-        return prepared(question.mechanism, question.prior, question.public, counts, question.epsilon, tabled, question.words)
+        return question.request.prepared(question.request.counted(str(source)))
 
 
 def _description(mechanism: Mechanism) -> Mapping[str, Any]:

@@ -12,46 +12,30 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from discreet.errors import BudgetError, DiscreetError, InvalidInputError, LedgerError, SourceError
-from discreet.present.html import Html, element, escaped, joined
+from discreet.present.html import Html, element, joined
 from discreet.present.page import answered, page_content
 from discreet.present.page_rows import shares_of
 from discreet.present.pictures import picture
 from discreet.record.release import Release
+from discreet.requests.fields import WrongError, option_labels
+from discreet.requests.release import ReleaseRequest
 from discreet.text import MASS
-from discreet.web.forms import FieldError, WrongError, field, messages, name_sent, options, typed
+from discreet.web.forms import FieldError, field, messages, name_sent, typed
 from discreet.web.opened_records import Record
 from discreet.web.opened_records import read as read_record
-from discreet.web.plan.question import MECHANISMS
 from discreet.web.read import view as read_view
 from discreet.web.release.context import ReleaseContext
 from discreet.web.release.draw_once import State, declared_source, draw_once, look, state
 from discreet.web.release.question import FIELDS, read
 from discreet.web.release.store import KeptRelease
-from discreet.web.release.view import REMOVABLE, charged, drawn, listed, looked, sent
+from discreet.web.release.view import REMOVABLE, charged, drawn, form_fields, listed, looked, sent
 from discreet.web.uploads import file_name
 
-_RELEASE_FORM = (
-    resources.files("discreet.web").joinpath("static/release.html").read_text("utf-8").replace("MECHANISMS", options(MECHANISMS))
-)
+_RELEASE_FORM = resources.files("discreet.web").joinpath("static/release.html").read_text("utf-8")
 _LISTED_RELEASES = 20
 """Releases that are listed: the last ones."""
 _OPTION = re.compile(r"--(public \w+|[a-z-]+)(?: (?:[^\s,;]+=)?[A-Z]+\b| [^\s,;]+=[^\s,;]+)?")
 """An option of the shell in a message, with what is to be typed behind it."""
-_LABELS = {
-    "map": "Other spellings",
-    "na-values": "Marks of a missing answer",
-    "other": "Any other answer counts as",
-    "nulls": "A missing answer counts as",
-    "other-group": "Other and missing groups count as",
-    "impossible": "Cells that cannot occur",
-    "trim": "Leave out blanks around answers and groups",
-    "ignore-case": "Take capital and small letters as the same",
-    "encoding": "Encoding of a CSV file",
-    "one-row-per-person": "Every row is another person’s",
-    "privacy-id": "Column that says which person a row is about",
-    "public total": "How many there are",
-    "public nothing": "Nothing",
-}
 _BESIDE = {"--other-group ": "by", "--other ": "categories", "--nulls ": "nulls", "--encoding": "encoding"}
 """The field beside which an error is said that recommends an option of the shell."""
 _CHANGED = {"HX-Trigger": "release-changed"}
@@ -64,7 +48,7 @@ def _desk(request: Request) -> ReleaseContext:
 
 async def _opened(request: Request) -> Response:
     """The form; the ledger that the page was started with stands in it."""
-    return HTMLResponse(_RELEASE_FORM.replace("LEDGER-NAME", escaped(request.app.state.ledgers.default)))
+    return HTMLResponse(_RELEASE_FORM.replace("FIELDS", form_fields(request.app.state.ledgers.default)))
 
 
 async def _upload(request: Request) -> Response:
@@ -107,7 +91,8 @@ async def _look(request: Request) -> Response:
 def in_page(error: DiscreetError) -> str:
     """What an error says, with the labels of the form's fields in place of the shell's options."""
     text = re.sub(r"\w+=\.\.\. \(in the shell, (--[a-z-]+)\)", r"\1", error.in_shell)
-    return _OPTION.sub(lambda found: f"“{_LABELS.get(found[1], found[1])}”", text)
+    labels = option_labels(ReleaseRequest)
+    return _OPTION.sub(lambda found: f"“{labels.get(found[1], found[1])}”", text)
 
 
 def _field_of(error: DiscreetError) -> str:

@@ -7,9 +7,11 @@ from discreet.present.html import Html, element, isolated, joined, void
 from discreet.present.page_words import counting, promise
 from discreet.record.release import Release
 from discreet.requests.cautions import lacks, little_protection, little_said, strong_shares
+from discreet.requests.fields import fields_of
+from discreet.requests.release import BUDGET, CATEGORIES, MORE, PROMISE, RECORDS, TABLE, WORDS, ReleaseRequest
 from discreet.web.budget.view import budget_card
-from discreet.web.code_to_copy import note, same
-from discreet.web.release.commands import release_command, release_python
+from discreet.web.code_to_copy import note, request_command, same
+from discreet.web.form_fields import folded, part, row, rows
 from discreet.web.release.draw_once import ReleasePreview, State
 from discreet.web.release.store import KeptRelease
 
@@ -21,6 +23,25 @@ def hidden(**values: str) -> list[Html]:
     return [void("input", type="hidden", name=name, value=value) for name, value in values.items()]
 
 
+# --- the form ---------------------------------------------------------------------------------------------------------
+
+_PICKER = Html(
+    '<label for="release-pick">or a copy of one, sent to this page</label>'
+    '<input id="release-pick" type="file" data-upload="release-sent" accept=".csv,.tsv,.txt,.jsonl,.ndjson,.parquet,.pq,.gz,.zst">'
+    '<div id="release-sent" aria-live="polite"></div>'
+)
+"""What stands after the first field, which names a file: another way to choose one."""
+
+
+def form_fields(ledger: str) -> Html:
+    """The fields of the form, with the ledger that the page was started with."""
+    parts = {name: rows("release", ReleaseRequest, name, ledger=ledger) for name in (CATEGORIES, PROMISE, BUDGET, TABLE, WORDS, MORE)}
+    file, *others = (one for one in fields_of(ReleaseRequest).values() if one.group == RECORDS)
+    records = part(RECORDS, row("release", file), _PICKER, *(row("release", one) for one in others))
+    closed = (TABLE, WORDS, MORE)
+    return joined(records, *((folded if name in closed else part)(name, content) for name, content in parts.items()))
+
+
 # --- before -----------------------------------------------------------------------------------------------------------
 
 
@@ -30,8 +51,10 @@ def looked(look: ReleasePreview, key: str) -> Html:
     head = element("p", "Nothing has been drawn or charged. This is what will be public.", class_="made-up")
     warned = [element("p", f"{said[:1].upper()}{said[1:]}.", class_="warn") for said in _warnings(look)]
     parts = [page.heading(found), page.asked(found), counting(found), promise(found)]
-    command = release_command(look.question)
-    ways = same("release", command, release_python(look.question), note(command, look.question["ledger"]))
+    asked = look.question.request
+    command = request_command("release", asked, "--output", "record.json")
+    python = asked.python(names_source=bool(look.question["file"]))
+    ways = same("release", command, python, note(command, look.question["ledger"]))
     return element(
         "div", head, *warned, *parts, _cost(look), _confirm(look, key), ways, class_="looked", tabindex="-1", id="release-looked"
     )
@@ -45,7 +68,7 @@ def _warnings(look: ReleasePreview) -> Iterable[str]:
     lacking = lacks(mechanism)
     if lacking is not None:
         yield "; ".join(lacking)
-    if mechanism.space.n is not None and (said := little_said(mechanism.space.n, look.question.epsilon)) is not None:
+    if mechanism.space.n is not None and (said := little_said(mechanism.space.n, look.question.request.epsilon)) is not None:
         yield said
     for said in (strong_shares(mechanism), little_protection(look.stand_in.guarantee)):
         if said is not None:

@@ -1,0 +1,48 @@
+"""Commands that are made from questions: every field that a question declares becomes an argument or an option."""
+
+from collections.abc import Callable
+from inspect import Parameter, Signature, signature
+from typing import Any
+
+import typer
+
+from discreet.present.terminal import errors_in_one_line
+from discreet.requests.fields import REQUIRED, Field, Request, fields_of
+
+Function = Callable[..., None]
+
+
+def asks(question: type[Request]) -> Callable[[Function], Function]:
+    """Make a command of a function that takes a question first: its fields come before the function's own options.
+
+    An error is one line on standard error, and names options as the shell does.
+    """
+
+    def made(function: Function) -> Function:
+        fields = fields_of(question)
+        own = [*signature(function, eval_str=True).parameters.values()][1:]
+
+        def command(**given: Any) -> None:
+            with errors_in_one_line():
+                found = question.read({name: given.pop(name) for name in fields}, "shell")
+                function(found, **given)
+
+        parameters = [*map(_parameter, fields.values()), *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own)]
+        command.__name__, command.__doc__ = function.__name__, function.__doc__
+        command.__annotations__ = {one.name: one.annotation for one in parameters}
+        command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        return command
+
+    return made
+
+
+def _parameter(one: Field) -> Parameter:
+    """A field as typer takes it."""
+    kind: Any = list[str] if one.kind.many else one.kind.shell_type
+    default: Any = ... if one.default is REQUIRED else None if one.kind.many else one.default
+    if one.positional:
+        about: Any = typer.Argument(default, help=one.help, show_default=False)
+    else:
+        shown: dict[str, Any] = {"help": one.help, "show_default": one.shown_default, "min": one.least, "envvar": one.variable}
+        about = typer.Option(default, one.option, *one.short, **shown)
+    return Parameter(one.name, Parameter.KEYWORD_ONLY, annotation=kind | None if default is None else kind, default=about)

@@ -1,0 +1,239 @@
+"""A question is a frozen value that declares each of its fields once; the shell, the forms of the page and Python are made from that.
+
+A declaration says how a field is called in each of these places, what it is for, how it is read and how it is written.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
+
+from discreet.errors import DiscreetError, InvalidInputError
+
+Place = Literal["shell", "form"]
+_FIELD = "field"
+REQUIRED: Any = object()
+"""The default of a field that must be given."""
+
+
+class WrongError(Exception):
+    """A form cannot be taken; `by_field` says what is wrong beside each of its fields."""
+
+    def __init__(self, by_field: Mapping[str, str]) -> None:
+        super().__init__()
+        self.by_field = by_field
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Where a field is read, what messages call it there, and the values of the fields before it."""
+
+    place: Place
+    name: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How values of one kind are read from text, and written into a shell and into Python."""
+
+    parse: Callable[[Any, Reading], Any]
+    """Makes a value of a text; of a list of them if the kind takes `many`."""
+    show: Callable[[Any], Any] = str
+    """Writes a value as a text, or as a list of them, that `parse` reads as the same; None where no text is."""
+    code: Callable[[Any], str] = repr
+    """Writes a value in Python."""
+    many: bool = False
+    """Whether an option is given several times, and a field of a form has a line for each."""
+    shell_type: Any = str
+    """What the shell takes: text, a whole number, a path, or bool for a switch."""
+
+    @property
+    def is_switch(self) -> bool:
+        return self.shell_type is bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """One field of a question."""
+
+    kind: Kind
+    help: str
+    """What it is for, in the help of a command."""
+    default: Any = REQUIRED
+    """The text that stands for it where none is given; None if it then has no value."""
+    name: str = ""
+    option: str = ""
+    """How the shell calls it; `--name` if nothing else is said."""
+    short: tuple[str, ...] = ()
+    """Its other names in the shell."""
+    positional: bool = False
+    """Whether the shell knows it by its place among the words."""
+    variable: str | None = None
+    """The variable of the environment that may name it."""
+    shown_default: str | bool = True
+    """What the help says to be the default, where that is not the text itself."""
+    least: int | None = None
+    """The least whole number that the shell takes."""
+    missing: str = ""
+    """What is said where it must be given and is not; that it is needed, if nothing else is said."""
+    words: str = ""
+    """How messages beside a form call it; the label if nothing else is said."""
+    label: str = ""
+    """Its label in a form; empty if no form has it."""
+    hint: str = ""
+    placeholder: str = ""
+    value: str = ""
+    """What stands in an untouched form."""
+    rows: int = 0
+    """Lines of a large field; 0 for a small one."""
+    numeric: str = ""
+    """The keyboard for it: decimal or numeric."""
+    choices: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """What a form offers, by value."""
+    group: str = ""
+    """The part of a form in which it stands."""
+    call: str = ""
+    """The call of Python that takes it as an argument."""
+    argument: str = ""
+    """How that call names it; the field's own name if nothing else is said."""
+    item: str = ""
+    """What a switch adds to an argument that is a list."""
+    needs: tuple[str, ...] = ()
+    """Fields before it without which it cannot be read."""
+
+    def called(self, place: Place) -> str:
+        """How messages call it."""
+        if place == "form":
+            return self.words or self.label
+        return self.name.upper() if self.positional else self.option
+
+    def read(self, typed: Any, reading: Reading) -> Any:
+        """The value of what was typed; None stands for nothing, and so does an empty field of a form."""
+        if self.kind.is_switch:
+            return bool(typed)
+        if typed is None or typed == [] or (typed == "" and reading.place == "form"):
+            if self.default is REQUIRED:
+                raise InvalidInputError(self.missing or f"{reading.name} is needed")
+            typed = self.default
+        if typed is None:
+            return None
+        if self.kind.many and isinstance(typed, str):
+            typed = [line for line in typed.splitlines() if line.strip()]
+        return self.kind.parse(typed, reading)
+
+    def is_given(self, value: Any) -> bool:
+        """Whether a value is another than the default."""
+        if self.kind.is_switch or self.kind.many:
+            return bool(value)
+        return value is not None and self.kind.show(value) != self.default
+
+    def shell_words(self, value: Any) -> list[str] | None:
+        """What is typed into a shell for a value; None where no text stands for it."""
+        if self.kind.is_switch:
+            return [self.option] if value else []
+        if not self.is_given(value):
+            return []
+        texts = self.kind.show(value) if self.kind.many else [self.kind.show(value)]
+        if texts is None or None in texts:
+            return None
+        return texts if self.positional else [word for text in texts for word in (self.option, text)]
+
+
+def asked(kind: Kind, help: str, **declared: Any) -> Any:  # noqa: A002 - what it is called everywhere
+    """Declare a field of a question."""
+    return dataclasses.field(metadata={_FIELD: Field(kind=kind, help=help, **declared)})
+
+
+def changed(question: "type[Request]", name: str, **declared: Any) -> Any:
+    """Declare a field as another question does, but for some of it."""
+    return dataclasses.field(metadata={_FIELD: replace(fields_of(question)[name], **declared)})
+
+
+def fields_of(question: "type[Request]") -> Mapping[str, Field]:
+    """The fields of a question by their names, in the order in which they are declared and read."""
+    found = {one.name: one.metadata[_FIELD] for one in dataclasses.fields(question) if _FIELD in one.metadata}
+    return {
+        name: replace(one, name=name, option=one.option or f"--{name.replace('_', '-')}", argument=one.argument or name)
+        for name, one in found.items()
+    }
+
+
+Rule = Callable[[Any, Mapping[str, Any]], object]
+"""Refuses the value of a field, given those of the fields before it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A question: its attributes are the values of the fields that it declares."""
+
+    @classmethod
+    def read(cls, typed: Mapping[str, Any], place: Place, rules: Mapping[str, Rule] | None = None) -> Self:
+        """The question that was typed. `rules` of a place refuse values that it does not take.
+
+        Raises what is wrong first in a shell, and WrongError with all that is wrong in a form.
+        """
+        values: dict[str, Any] = {}
+        wrong: dict[str, str] = {}
+        for name, one in fields_of(cls).items():
+            if not set(one.needs) <= values.keys():
+                continue
+            try:
+                value = one.read(typed.get(name), Reading(place, one.called(place), values))
+                if rules is not None and name in rules:
+                    rules[name](value, values)
+                values[name] = value
+            except DiscreetError as error:
+                if place == "shell":
+                    raise
+                wrong[name] = str(error)
+        if wrong:
+            raise WrongError(wrong)
+        return cls(**values)
+
+    def given(self) -> list[tuple[Field, Any]]:
+        """The fields with another value than the default, and their values."""
+        every = ((one, getattr(self, name)) for name, one in fields_of(type(self)).items())
+        return [(one, value) for one, value in every if one.is_given(value)]
+
+    def arguments(self, call: str) -> dict[str, Any]:
+        """The named arguments of a call of Python."""
+        found: dict[str, Any] = {}
+        for one, value in self.given():
+            if one.call == call:
+                found[one.argument] = [*found.get(one.argument, []), one.item] if one.item else value
+        return found
+
+    def code(self, call: str, **others: str) -> list[str]:
+        """The same arguments as they are written in Python; `others` are written already, and take the place of those of their name."""
+        kinds = {one.argument: one.kind.code for one, _ in self.given() if not one.item}
+        written = {name: kinds.get(name, repr)(value) for name, value in self.arguments(call).items()}
+        return [f"{name}={text}" for name, text in (written | others).items()]
+
+    def shell_words(self, *left_out: str) -> tuple[list[str], list[str]] | None:
+        """The words and the options of a command that asks the same; None where something in it cannot be typed."""
+        words: list[str] = []
+        options: list[str] = []
+        for one, value in self.given():
+            if one.name in left_out:
+                continue
+            typed = one.shell_words(value)
+            if typed is None:
+                return None
+            (words if one.positional else options).extend(typed)
+        return words, options
+
+
+def option_labels(question: type[Request]) -> Mapping[str, str]:
+    """What a form says for each option of the shell, without its dashes, and for an option with one of its choices."""
+    found: dict[str, str] = {}
+    for one in fields_of(question).values():
+        if one.label:
+            found[one.option.removeprefix("--")] = one.label
+            found |= {f"{one.option.removeprefix('--')} {value}": label for value, label in one.choices.items()}
+    return found
+
+
+def labelled(question: type[Request]) -> Sequence[str]:
+    """The names of the fields that a form has."""
+    return [name for name, one in fields_of(question).items() if one.label]

@@ -1,0 +1,208 @@
+"""The kinds of fields that questions have: each reads a text, and writes a value so that it is read as the same."""
+
+import csv
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import InvalidInputError
+from discreet.requests import declarations as declared
+from discreet.requests.fields import Kind, Reading
+from discreet.requests.parsing import parse_list, parse_number, parse_prior, parse_public, parse_share
+
+if TYPE_CHECKING:
+    from discreet.model.cells import Groups
+    from discreet.model.dirichlet import Dirichlet
+
+_NAMED_PRIORS = ("uniform", "jeffreys")
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def number_words(value: Fraction) -> str:
+    """An exact number as short as it can be typed: a decimal, or else a fraction."""
+    decimal = repr(float(value)).removesuffix(".0")
+    return decimal if Fraction(decimal) == value else str(value)
+
+
+def quoted(value: Fraction) -> str:
+    """An exact number as a literal of Python: whole ones as they are, others as text, which is read exactly."""
+    return str(value) if value.denominator == 1 else repr(number_words(value))
+
+
+def list_text(labels: Sequence[Hashable]) -> str | None:
+    """Labels as a command takes them, separated by commas; None where it would take them for others."""
+    from discreet.validation import spelling
+
+    line, spelled = StringIO(), [spelling(label) for label in labels]
+    csv.writer(line, lineterminator="").writerow(spelled)
+    try:
+        same = parse_list(line.getvalue(), "") == spelled
+    except InvalidInputError:
+        return None
+    return line.getvalue() if same else None
+
+
+def _not_a_file(text: str | None) -> str | None:
+    """A list that a shell would take for the name of a file cannot be typed."""
+    return None if text is None or text.startswith("@") else text
+
+
+def prior_family(prior: "Dirichlet") -> str | None:
+    """How a prior is called, if it has a name."""
+    return next((name for name, value in zip(_NAMED_PRIORS, (1, Fraction(1, 2)), strict=True) if set(prior.exact) == {value}), None)
+
+
+def prior_code(prior: "Dirichlet", *, labels: bool = True) -> str:
+    """The Python that makes a prior, with the labels of the categories or only their number."""
+    family, named = prior_family(prior), f"categories={list(prior.categories)!r}"
+    if family is not None:
+        return f"dc.Dirichlet.{family}({named if labels else prior.k})"
+    return f"dc.Dirichlet({[number_words(a) for a in prior.exact]!r}{f', {named}' if labels else ''})"
+
+
+def sized_prior_text(prior: "Dirichlet") -> str:
+    """A prior as a command takes it that does not know the categories."""
+    family = prior_family(prior)
+    return ",".join(map(number_words, prior.exact)) if family is None else f"{family}:{prior.k}"
+
+
+# --- kinds ------------------------------------------------------------------------------------------------------------
+
+
+def _text(text: str, _: Reading) -> str:
+    return text
+
+
+def _number(text: str, reading: Reading) -> Fraction:
+    return parse_number(text, reading.name)
+
+
+def _positive(text: str, reading: Reading) -> Fraction:
+    from discreet.validation import check_positive
+
+    value = _number(text, reading)
+    return value if reading.place == "shell" else check_positive(value, reading.name)
+
+
+def _gamma(text: str, reading: Reading) -> Any:
+    return text if text == "best" else _number(text, reading)
+
+
+def _gamma_text(value: Any) -> str:
+    return value if isinstance(value, str) else number_words(value)
+
+
+def _labels(text: str, reading: Reading) -> list[str]:
+    """The categories: separated by commas; in a shell also after @ a file of them, and in a form one a line."""
+    from discreet.validation import shown
+
+    if reading.place == "form":
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        labels = lines if len(lines) > 1 else parse_list(lines[0], reading.name)
+        few = "type at least two categories, one a line, or separated by commas"
+    else:
+        labels = declared.parse_labels(text, reading.name, reading.values.get("file", ""))
+        few = f"{reading.name} needs at least two, separated by commas, such as yes,no; got {shown(text)!r}"
+    if len(labels) < 2:
+        raise InvalidInputError(few)
+    declared.check_labels(labels, reading.name, text)
+    return labels
+
+
+def _groups(texts: Sequence[str], reading: Reading) -> "Groups | None":
+    from discreet.validation import shown
+
+    if reading.place == "form":
+        texts = [text.strip() for text in texts]
+        for text in texts:
+            if text.partition("=")[2].startswith("@"):
+                raise InvalidInputError("type or paste the groups themselves, as in region=north,south: no file is read for them here")
+            if not all(text.partition("=")):
+                raise InvalidInputError(f"write a column, = and its groups, as in region=north,south; got {shown(text)!r}")
+    return declared.parse_groups(texts, reading.values.get("file", ""), reading.name)
+
+
+def _groups_texts(groups: "Groups") -> list[str | None]:
+    lines = [(column, _not_a_file(list_text(labels))) for column, labels in zip(groups.columns, groups.labels, strict=True)]
+    return [None if text is None or "=" in column else f"{column}={text}" for column, text in lines]
+
+
+def _groups_code(groups: "Groups") -> str:
+    return repr(dict(zip(groups.columns, map(list, groups.labels), strict=True)))
+
+
+def _of_groups(parse: Callable[[Sequence[str], str], Any]) -> Callable[[Sequence[str], Reading], Any]:
+    """Reads what is about groups, and refuses it where none are declared."""
+
+    def read(texts: Sequence[str], reading: Reading) -> Any:
+        if texts and reading.values.get("by") is None:
+            raise InvalidInputError(
+                f"{reading.name} is about groups: declare them with --by"
+                if reading.place == "shell"
+                else "this is about groups, and none are declared: declare them, or leave it empty"
+            )
+        return parse(texts, reading.name)
+
+    return read
+
+
+def _mapping(texts: Sequence[str], reading: Reading) -> dict[str, str]:
+    values = reading.values
+    return declared.parse_mapping(texts, values["categories"], values.get("file", "") if reading.place == "shell" else None)
+
+
+def _pairs(found: Mapping[str, str]) -> list[str | None]:
+    return [f"{name}={value}" for name, value in found.items()]
+
+
+def _mapping_texts(found: Mapping[str, str]) -> list[str | None]:
+    return [_not_a_file(text) for text in _pairs(found)]
+
+
+def _prior(text: str, reading: Reading) -> "Dirichlet":
+    return parse_prior(text, reading.values.get("categories"), reading.name)
+
+
+def _prior_text(prior: "Dirichlet") -> str:
+    return prior_family(prior) or ",".join(map(number_words, prior.exact))
+
+
+def _public(text: str, reading: Reading) -> str:
+    return parse_public(text, reading.name, groups=reading.values.get("by") is not None)
+
+
+def public_words(name: str) -> Kind:
+    """Words that a record publishes: `name` says which of them."""
+
+    def read(text: str, _: Reading) -> str:
+        from discreet.record.about import About
+
+        About(**{name: text})
+        return text
+
+    return Kind(read)
+
+
+TEXT = Kind(_text)
+FILE = Kind(lambda text, _: Path(text), shell_type=Path)
+SWITCH = Kind(lambda text, _: bool(text), shell_type=bool)
+WHOLE = Kind(lambda text, _: int(text), shell_type=int)
+NUMBER = Kind(_number, number_words, quoted)
+POSITIVE = Kind(_positive, number_words, quoted)
+GAMMA = Kind(_gamma, _gamma_text, lambda value: repr(_gamma_text(value)))
+SHARE = Kind(lambda text, reading: parse_share(text, reading.name), number_words, quoted)
+LIST = Kind(lambda text, reading: parse_list(text, reading.name), lambda labels: list_text(labels) if labels else "")
+LABELS = Kind(_labels, lambda labels: _not_a_file(list_text(labels)))
+GROUPS = Kind(_groups, _groups_texts, _groups_code, many=True)
+CELLS = Kind(_of_groups(declared.parse_cells), lambda cells: list(map(list_text, cells)), many=True)
+GROUP_OF_EACH = Kind(_of_groups(declared.parse_other_groups), _pairs, many=True)
+MAPPING = Kind(_mapping, _mapping_texts, many=True)
+PRIOR = Kind(_prior, _prior_text, prior_code)
+SIZED_PRIOR = Kind(
+    lambda text, reading: parse_prior(text, None, reading.name), sized_prior_text, lambda prior: prior_code(prior, labels=False)
+)
+PUBLIC = Kind(_public)

@@ -1,0 +1,449 @@
+"""What is asked of a release: where the records are, how they are counted, what is public and what it is charged to."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet import limits
+from discreet.errors import InvalidInputError, SourceError
+from discreet.requests.declarations import opened
+from discreet.requests.fields import Request, asked
+from discreet.requests.kinds import (
+    CELLS,
+    GAMMA,
+    GROUP_OF_EACH,
+    GROUPS,
+    LABELS,
+    LIST,
+    MAPPING,
+    NUMBER,
+    POSITIVE,
+    PRIOR,
+    PUBLIC,
+    SWITCH,
+    TEXT,
+    public_words,
+    quoted,
+)
+from discreet.requests.release_steps import note_of, relation_of, source_of
+from discreet.text import plain
+
+if TYPE_CHECKING:
+    from discreet.data.count import CategoryCounts, TableCounts
+    from discreet.ledger.budgets import Unit
+    from discreet.mechanisms.base import Prepared
+    from discreet.model.cells import Groups
+    from discreet.model.datasets import Relation
+    from discreet.model.dirichlet import Dirichlet
+    from discreet.record.about import About
+    from discreet.validation import Public
+
+LEDGER_VARIABLE = "DISCREET_LEDGER"
+"""The environment variable that names the ledger where a command is not told one."""
+MECHANISM_NAMES = (
+    "LatticeGeometric, LaplaceHistogram, LaplaceZhang, LaplaceDimension, "
+    "HellingerSmooth, HellingerSmoothDelta, HellingerGlobal, HellingerLocal"
+)
+"""Written out, because help must not have to load them."""
+MECHANISM_HELP = f"{MECHANISM_NAMES}, or a name of the papers; also as Remapped(...) or Calibrated(...)"
+MECHANISMS = (
+    "LatticeGeometric",
+    "Remapped(LatticeGeometric)",
+    "LaplaceHistogram",
+    "LaplaceZhang",
+    "LaplaceDimension",
+    "HellingerSmooth",
+    "Calibrated(HellingerSmooth)",
+    "HellingerGlobal",
+    "HellingerLocal",
+)
+"""Those that a form offers: all that need no further option."""
+PUBLIC_HELP = (
+    "What is published about the data beside the release: total, the number of records (or persons), so that only what someone answered "
+    "is hidden; {sizes}or nothing, so that it is also hidden whether someone took part."
+)
+FOR_PAPERS = "Leave it unless you reproduce the papers."
+RECORDS, CATEGORIES, PROMISE, BUDGET = "Records", "Categories", "Promise", "Budget"
+TABLE, WORDS, MORE = "Groups of a table", "Public words in the record", "Prior, spellings, mechanism"
+"""The parts of the form."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseRequest(Request):
+    """A release of one variable, or of a table with groups."""
+
+    file: str = asked(
+        TEXT,
+        "A CSV, Parquet or JSON file, a pattern such as 'part-*.parquet', or - for CSV on standard input.",
+        positional=True,
+        label="Path of a file",
+        hint="CSV, JSON lines or Parquet; a pattern such as part-*.parquet counts several as one.",
+        placeholder="survey.csv",
+        group=RECORDS,
+    )
+    column: str = asked(
+        TEXT,
+        "The column that holds the answers.",
+        short=("-c",),
+        words="the column that holds the answers",
+        label="Column with the answers",
+        hint="As its header names it. The page lists no columns: a file without a header would show someone’s answers.",
+        placeholder="smoking",
+        group=RECORDS,
+    )
+    categories: list[str] = asked(
+        LABELS,
+        "The declared categories, separated by commas: a,b,c; one that has a comma in quotes: '\"a,b\",c'; or @FILE, a text file "
+        "with one on each line. They are public.",
+        words="the categories",
+        missing="type at least two categories, one a line, or separated by commas",
+        label="All possible answers, one a line",
+        hint="They are public, so type what the questionnaire says, not what the data hold, and as the file writes it. Put first what must "
+        "not be missed.",
+        placeholder="never\nformer\ncurrent\nunknown",
+        rows=7,
+        group=CATEGORIES,
+    )
+    epsilon: Fraction = asked(
+        POSITIVE,
+        "Privacy parameter, as a decimal or a fraction.",
+        short=("-e",),
+        words="ε",
+        label="ε, the privacy parameter",
+        hint="A decimal or a fraction such as 1/3. Plan shows what it does.",
+        placeholder="0.5",
+        numeric="decimal",
+        group=PROMISE,
+    )
+    prior: "Dirichlet" = asked(
+        PRIOR,
+        "uniform, jeffreys, or a concentration for each category: 1,1,1.",
+        default="uniform",
+        words="the prior",
+        label="Prior",
+        hint="uniform, jeffreys, or a number for each category, such as 1,1,2.",
+        value="uniform",
+        group=MORE,
+        needs=("categories",),
+    )
+    privacy_id: str | None = asked(
+        TEXT,
+        "The column that says whose a row is: protect persons, not rows. A person with several rows counts once, in the first of "
+        "--categories that any of their rows says; put the one that matters first. With --public total the number of "
+        "distinct ids is published.",
+        default=None,
+        label="Column that says which person a row is about",
+        hint="Each person then counts once, in the first category below that any of their rows says. Empty: every row is a record of its "
+        "own.",
+        placeholder="participant",
+        group=RECORDS,
+        call="count",
+    )
+    one_row_per_person: bool = asked(
+        SWITCH,
+        "Declare that every row is another person's, where no column says whose it is. Nothing checks it, and the record says so.",
+        default=False,
+        label="Every row is another person’s",
+        hint="Say so where no column tells persons apart, and nobody has two rows. Nothing checks it, and the record says that you "
+        "declared it.",
+        group=RECORDS,
+        call="count",
+    )
+    by: "Groups | None" = asked(
+        GROUPS,
+        "COLUMN=GROUP,GROUP,...: a posterior for each of these groups, all for one epsilon; COLUMN=@FILE reads them from a text file, "
+        "one on each line. May be given several times: the groups are then all combinations. They are public.",
+        default=(),
+        words="the groups",
+        label="Groups, a line for each column",
+        hint="COLUMN=GROUP,GROUP: shares for every group, or combination of groups, all for one ε. A person with rows in several groups "
+        "counts in the first one listed.",
+        placeholder="region=north,south\nage=0-39,40+",
+        rows=3,
+        group=TABLE,
+        call="count",
+    )
+    other: str = asked(
+        TEXT,
+        "The declared category that takes undeclared answers; by default an error.",
+        default="error",
+        label="Any other answer counts as",
+        hint="One of the categories. Empty: an answer that is not listed above is refused before anything is charged, so that a misspelt "
+        "label or a wrong column is found.",
+        group=CATEGORIES,
+        call="count",
+        needs=("categories",),
+    )
+    nulls: str = asked(
+        TEXT,
+        "The declared category that takes missing answers; by default they are an error.",
+        default="error",
+        label="A missing answer counts as",
+        hint="One of the categories. Empty: a missing answer is refused before anything is charged.",
+        group=CATEGORIES,
+        call="count",
+        needs=("categories",),
+    )
+    strict: bool = asked(
+        SWITCH,
+        "For services that answer questions of others, who must not learn from a refusal what the data say: nothing is refused for "
+        "that. --other also takes what cannot be read, --nulls rows without an id. At your own desk leave it out: a misspelt label is "
+        "then refused, and not published as --other.",
+        default=False,
+        label="I answer questions of others",
+        hint="Leave this empty for your own data. If others choose the question, a refusal would tell them whether someone gave an answer "
+        "that they did not list, and cost nothing. Strict counting then refuses nothing for what the data say: every other or missing "
+        "answer and group needs a place among those you list.",
+        group=CATEGORIES,
+        call="count",
+    )
+    mapped: dict[str, str] = asked(
+        MAPPING,
+        "VALUE=CATEGORY: another way to write a category, which the record publishes; @FILE reads them from a text file, one on each "
+        "line. May be given several times. Correct what you found by looking at the data in the data instead.",
+        default=(),
+        option="--map",
+        label="Other spellings",
+        hint="VALUE=CATEGORY, one a line.",
+        placeholder="Never=never",
+        rows=2,
+        group=MORE,
+        call="count",
+        argument="mapping",
+        needs=("categories",),
+    )
+    trim: bool = asked(
+        SWITCH,
+        "Compare answers and groups without the blanks around them. The record says so.",
+        default=False,
+        label="Leave out blanks around answers and groups",
+        group=MORE,
+        call="count",
+        argument="spelling",
+        item="trim",
+    )
+    ignore_case: bool = asked(
+        SWITCH,
+        "Compare answers and groups without regard to capital letters. The record says so.",
+        default=False,
+        label="Take capital and small letters as the same",
+        hint="Both are rules to fix before you look at the data, and the record names them.",
+        group=MORE,
+        call="count",
+        argument="spelling",
+        item="ignore case",
+    )
+    na_values: list[str] = asked(
+        LIST,
+        "What stands for a missing answer, separated by commas: NA,. (an empty cell always does).",
+        default="",
+        words="the marks of missing answers",
+        label="Marks of a missing answer",
+        hint="Separated by commas, such as NA,.",
+        group=MORE,
+        call="count",
+    )
+    encoding: str = asked(
+        TEXT,
+        "The encoding of a CSV file, such as latin-1 or cp1252.",
+        default="utf-8",
+        label="Encoding of a CSV file",
+        hint="Empty: utf-8. Others: latin-1, cp1252.",
+        group=MORE,
+        call="count",
+    )
+    weight: str | None = asked(
+        TEXT,
+        "The column that says how many records a row stands for, in a table that is already counted. Protected is then one unit "
+        "of weight, not a row.",
+        default=None,
+        call="count",
+    )
+    other_groups: dict[str, str] = asked(
+        GROUP_OF_EACH,
+        "COLUMN=GROUP: the declared group that takes undeclared and missing ones; by default an error.",
+        default=(),
+        option="--other-group",
+        label="Other and missing groups count as",
+        hint="COLUMN=GROUP, a line for each column that has some; the group is one that you list for them above. Empty: they are refused "
+        "before anything is charged.",
+        placeholder="region=elsewhere",
+        rows=2,
+        group=TABLE,
+        call="count",
+        needs=("by",),
+    )
+    impossible: list[tuple[str, ...]] = asked(
+        CELLS,
+        "GROUP,...,CATEGORY: a cell that cannot occur, and needs no noise: m,pregnant. May be given several times.",
+        default=(),
+        words="cells that cannot occur",
+        label="Cells that cannot occur",
+        hint="GROUP,…,CATEGORY, one a line. They get no noise.",
+        rows=2,
+        group=TABLE,
+        call="count",
+        needs=("by", "categories"),
+    )
+    public: "Public" = asked(
+        PUBLIC,
+        PUBLIC_HELP.format(sizes="with --by, sizes, those of every group, so that groups are not hidden; "),
+        default="total",
+        words="what is public:",
+        label="What is public about the data",
+        hint="How many records, or persons if a column above names them. “Nothing” hides even whether someone took part.",
+        choices={"total": "How many there are", "nothing": "Nothing"},
+        group=PROMISE,
+        needs=("by",),
+    )
+    mechanism: str = asked(
+        TEXT,
+        f"{MECHANISM_HELP}.",
+        default=MECHANISMS[0],
+        short=("-m",),
+        label="Mechanism",
+        choices={name: name for name in MECHANISMS},
+        group=MORE,
+        needs=("by",),
+    )
+    gamma: Any = asked(GAMMA, f'For HellingerSmooth: a number, or "best". {FOR_PAPERS}', default=None, call="mechanism")
+    delta: Fraction | None = asked(NUMBER, f"For HellingerSmoothDelta. {FOR_PAPERS}", default=None, call="mechanism")
+    ledger: str | None = asked(
+        TEXT,
+        "The budget ledger: a file, or a database URL.",
+        default=None,
+        variable=LEDGER_VARIABLE,
+        label="Ledger",
+        hint="The path of its file, or the URL of a PostgreSQL database. The screen “Budget” makes a new one, and then fills this in.",
+        placeholder="ledger.db",
+        group=BUDGET,
+    )
+    dataset: str | None = asked(
+        TEXT, "The ledger's name for these records.", default=None, label="Name of the dataset in it", placeholder="survey", group=BUDGET
+    )
+    title: str | None = asked(
+        public_words("title"),
+        "A heading for the record, which publishes it, like the four that follow.",
+        default=None,
+        label="Title",
+        group=WORDS,
+        call="about",
+    )
+    variable: str | None = asked(
+        public_words("variable"),
+        "What was asked or measured, in words.",
+        default=None,
+        shown_default="the column",
+        label="What was asked",
+        hint="Empty: the column’s name.",
+        group=WORDS,
+        call="about",
+    )
+    source: str | None = asked(
+        public_words("source"),
+        "Where the data come from: survey, register, institution.",
+        default=None,
+        label="Where the data come from",
+        group=WORDS,
+        call="about",
+    )
+    date: str | None = asked(
+        public_words("date"),
+        "When they were collected: 2024, 2024-05, 2024-05-31 or 2023/2024.",
+        default=None,
+        label="When they were collected",
+        hint="2024, 2024-05, 2024-05-31 or 2023/2024.",
+        group=WORDS,
+        call="about",
+    )
+    note: str | None = asked(
+        public_words("note"),
+        "Anything else that readers must know.",
+        default=None,
+        label="What else readers must know",
+        group=WORDS,
+        call="about",
+    )
+
+    # --- what follows from it -----------------------------------------------------------------------------------------
+
+    @property
+    def about(self) -> "About":
+        """The public words of the record. The variable is called as its column unless it is given other words."""
+        from discreet.record.about import About
+        from discreet.validation import shown
+
+        return About(**{"variable": plain(shown(self.column)) or None, **self.arguments("about")})
+
+    @property
+    def unit(self) -> "Unit":
+        """Whom the release protects."""
+        return "person" if self.privacy_id is not None or self.one_row_per_person else "record"
+
+    @property
+    def relation(self) -> "Relation":
+        """The neighbours that the release is about."""
+        return relation_of(self.public, self.by)
+
+    @property
+    def ledger_note(self) -> str:
+        """What a ledger notes of it."""
+        return note_of(self.column, self.by, self.file)
+
+    def counted(self, data: Any = None) -> "CategoryCounts | TableCounts":
+        """The counts of the declared categories in the file, or in other data that stand for it."""
+        from discreet.data.count import count
+
+        if data is None:
+            with opened(self.file) as data:
+                return self.counted(data)
+        found: CategoryCounts | TableCounts = count(data, self.column, self.categories, **self.arguments("count"))
+        return found
+
+    def prepared(self, counts: "CategoryCounts | TableCounts") -> "Prepared":
+        """Everything about the release of these counts, but the draw."""
+        from discreet.mechanisms import mechanism
+
+        options = self.arguments("mechanism") | ({} if self.by is None else {"by": self.by, "impossible": self.impossible})
+        return mechanism(self.mechanism, self.prior, self._sizes(counts), self.epsilon, **options).prepare(counts, about=self.about)
+
+    def _sizes(self, counts: "CategoryCounts | TableCounts") -> Any:
+        """The number of records, or those of all groups, where they are public, and only there may a refusal depend on them."""
+        from discreet.data.count import TableCounts
+
+        if self.public == "nothing":
+            return None
+        if not counts.total:
+            raise SourceError("there are no records to count, and their number is public; --public nothing keeps it private")
+        if counts.total > limits.COUNT:
+            raise SourceError("the weights add up to 2**53 or more")
+        return counts.sizes if self.public == "sizes" and isinstance(counts, TableCounts) else counts.total
+
+    def check(self) -> None:
+        """Refuse what fits together in no place."""
+        if self.strict and self.public == "sizes":
+            raise InvalidInputError(
+                "--strict and --public sizes do not go together: an answer that makes its line unreadable would move a published size; use "
+                "--public total or --public nothing"
+            )
+
+    def python(self, *, names_source: bool = True) -> str:
+        """Python that makes the same release; it says where the data come from unless the file is a copy."""
+        counting = ", ".join([repr(self.file), repr(self.column), "prior.categories", *self.code("count")])
+        n = {"nothing": "None", "total": "counts.total", "sizes": "counts.sizes"}[self.public]
+        tabled = {name: f"counts.{name}" for name in ("by", "impossible") if name in self.arguments("count")}
+        made = ", ".join([repr(self.mechanism), "prior", n, quoted(self.epsilon), *self.code("mechanism", **tabled)])
+        about = ", ".join(f"{name}={text!r}" for name, text in vars(self.about).items() if isinstance(text, str))
+        known = f", source={source_of(self.file)!r}" if names_source else ""
+        return "\n".join(
+            [
+                "import discreet as dc",
+                "",
+                f"prior = {PRIOR.code(self.prior)}",
+                f"counts = dc.count({counting})",
+                f"mechanism = dc.mechanism({made})",
+                f"ledger = dc.Ledger({self.ledger or 'ledger.db'!r})",
+                f"release = ledger.release({self.dataset!r}, mechanism, counts, about=dc.About({about}){known})",
+                "text = release.to_json()",
+            ]
+        )

@@ -1,0 +1,40 @@
+"""The fields of a form, made from what a question declares."""
+
+from discreet.present.html import Html, element, joined, void
+from discreet.requests.fields import Field, Request, fields_of
+
+
+def row(screen: str, one: Field, value: str | None = None) -> Html:
+    """A field of a form, as it is declared: its label, where it is typed, a hint, and a place for what is wrong."""
+    place = f"{screen}-{one.name}"
+    said = [element("p", one.hint, class_="hint", id=f"{place}-hint")] if one.hint else []
+    said.append(element("p", id=f"{place}-error", class_="error", aria_live="polite"))
+    described = " ".join([*([f"{place}-hint"] if one.hint else []), f"{place}-error"])
+    about = {"id": place, "name": one.name, "aria_describedby": described}
+    if one.kind.is_switch:
+        return joined(element("label", void("input", **about, type="checkbox", value="yes"), f" {one.label}", class_="choice"), *said)
+    about |= {"placeholder": one.placeholder} if one.placeholder else {}
+    text = one.value if value is None else value
+    if one.choices:
+        typed_in = element("select", *(element("option", label, value=choice) for choice, label in one.choices.items()), **about)
+    elif one.rows:
+        typed_in = element("textarea", text, **about, rows=str(one.rows), spellcheck="false")
+    else:
+        typed_in = void("input", **about, type="text", value=text, **({"inputmode": one.numeric} if one.numeric else {}))
+    return joined(element("label", one.label, for_=place), typed_in, *said)
+
+
+def rows(screen: str, question: type[Request], group: str, /, **values: str) -> Html:
+    """The fields of one part of a form, some of them with other values than an untouched form has."""
+    found = [one for one in fields_of(question).values() if one.label and one.group == group]
+    return joined(*(row(screen, one, values.get(one.name)) for one in found))
+
+
+def part(legend: str, *content: Html) -> Html:
+    """A part of a form that is open."""
+    return element("fieldset", element("legend", legend), *content)
+
+
+def folded(summary: str, *content: Html) -> Html:
+    """A part of a form that is closed until someone opens it."""
+    return element("details", element("summary", summary), *content, class_="more")

@@ -1,0 +1,174 @@
+"""Every question declares each of its fields once, and the shell, the forms and Python are made from that."""
+
+import re
+from dataclasses import dataclass
+from html import unescape
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.cli import app
+from discreet.cli.questions import asks
+from discreet.requests.fields import REQUIRED, Field, Request, WrongError, asked, changed, fields_of, option_labels
+from discreet.requests.kinds import POSITIVE, TEXT
+from discreet.requests.release import RECORDS, ReleaseRequest
+from discreet.web.code_to_copy import request_command
+from discreet.web.form_fields import rows
+from discreet.web.release.view import form_fields
+
+RELEASE = {
+    "file": "a b.csv",
+    "column": "smoking",
+    "categories": 'never,"former, or so",current',
+    "epsilon": "1/3",
+    "prior": "1,2,1/2",
+    "privacy_id": "who",
+    "one_row_per_person": True,
+    "by": ["region=north,south", 'age="0,39",40+'],
+    "other": "current",
+    "nulls": "never",
+    "strict": True,
+    "mapped": ["Never=never", "x=y=current"],
+    "trim": True,
+    "ignore_case": True,
+    "na_values": "NA,.",
+    "encoding": "latin-1",
+    "weight": "w",
+    "other_groups": ["region=south"],
+    "impossible": ["south,40+,never"],
+    "public": "nothing",
+    "mechanism": "LaplaceHistogram",
+    "gamma": "best",
+    "delta": "1e-8",
+    "ledger": "ledger.db",
+    "dataset": "survey",
+    "title": "It's a title",
+    "variable": "Do you smoke?",
+    "source": "A survey",
+    "date": "2024-05",
+    "note": "Weights were not used",
+}
+EXAMPLES: dict[type[Request], dict[str, Any]] = {ReleaseRequest: RELEASE}
+"""For every question, something other than the default for each of its fields."""
+COMMANDS = {ReleaseRequest: "release"}
+
+
+def test_every_question_has_an_example() -> None:
+    def below(question: type[Request]) -> set[type[Request]]:
+        return {question}.union(*map(below, question.__subclasses__()))
+
+    declared = {question for question in below(Request) if fields_of(question) and question.__module__.startswith("discreet.")}
+    assert set(EXAMPLES) == declared == set(COMMANDS)
+    assert all(set(example) == set(fields_of(question)) for question, example in EXAMPLES.items())
+
+
+EVERY_FIELD = [(question, one) for question in EXAMPLES for one in fields_of(question).values()]
+
+
+@pytest.mark.parametrize(("question", "one"), EVERY_FIELD, ids=[f"{question.__name__}.{one.name}" for question, one in EVERY_FIELD])
+def test_a_field_has_all_its_names_and_is_read_as_it_is_written(question: type[Request], one: Field) -> None:
+    assert one.help.endswith((".", ")"))
+    assert one.positional or re.fullmatch(r"--[a-z-]+(/--[a-z-]+)?", one.option)
+    assert one.default is not REQUIRED or one.called("shell")
+    assert bool(one.label) == bool(one.group)
+    assert not one.hint or one.label
+    assert set(one.needs) <= set(fields_of(question))
+    found = question.read(EXAMPLES[question], "shell")
+    value = getattr(found, one.name)
+    assert one.is_given(value)
+    if not one.kind.is_switch:
+        shown = one.kind.show(value)
+        again = question.read(EXAMPLES[question] | {one.name: shown}, "shell")
+        assert getattr(again, one.name) == value
+        compile(one.kind.code(value), one.name, "eval")
+
+
+@pytest.mark.parametrize("question", EXAMPLES)
+def test_a_question_is_read_again_from_the_command_that_asks_it(question: type[Request], monkeypatch: pytest.MonkeyPatch) -> None:
+    found = question.read(EXAMPLES[question], "shell")
+    read: list[Request] = []
+    alone = typer.Typer()
+    alone.command()(asks(question)(read.append))
+    typed = found.shell_words()
+    assert typed is not None
+    done = CliRunner().invoke(alone, [*typed[0], *typed[1]])
+    assert (done.exit_code, read) == (0, [found]), done.output
+
+
+def test_a_question_that_was_typed_into_a_form_is_the_same_as_from_the_shell() -> None:
+    typed = {name: "\n".join(text) if isinstance(text, list) else "yes" if text is True else text for name, text in RELEASE.items()}
+    assert ReleaseRequest.read(typed, "form") == ReleaseRequest.read(RELEASE, "shell")
+    assert ReleaseRequest.read({**typed, "categories": "never\nformer, or so\ncurrent"}, "form") == ReleaseRequest.read(RELEASE, "shell")
+
+
+def test_what_is_wrong_is_called_as_where_it_was_typed() -> None:
+    with pytest.raises(dc.InvalidInputError, match=r"^--epsilon must be a number"):
+        ReleaseRequest.read(RELEASE | {"epsilon": "much"}, "shell")
+    with pytest.raises(WrongError) as wrong:
+        ReleaseRequest.read(RELEASE | {"epsilon": "much", "column": "", "prior": "1,2"}, "form")
+    assert set(wrong.value.by_field) == {"epsilon", "column", "prior"}
+    assert wrong.value.by_field["epsilon"].startswith("ε must be a number")
+    assert wrong.value.by_field["column"] == "the column that holds the answers is needed"
+
+
+def test_every_label_is_in_the_form_of_the_page() -> None:
+    shown = unescape(form_fields("x"))
+    for one in fields_of(ReleaseRequest).values():
+        assert (f'name="{one.name}"' in shown) == bool(one.label)
+        assert one.label in shown
+
+
+def test_every_option_of_a_command_is_declared_by_its_question_or_is_its_own() -> None:
+    commands: Any = typer.main.get_command(app)
+    for question, name in COMMANDS.items():
+        found = commands
+        for word in name.split():
+            found = found.commands[word]
+        assert {one.name for one in found.params} >= set(fields_of(question))
+
+
+# --- one more field ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Longer(ReleaseRequest):
+    """A question with one field more."""
+
+    sheet: str | None = asked(
+        TEXT,
+        "The sheet of a workbook.",
+        default=None,
+        words="the sheet",
+        label="Sheet of a workbook",
+        hint="As its tab names it.",
+        group=RECORDS,
+        call="count",
+    )
+    epsilon: Any = changed(ReleaseRequest, "epsilon", kind=POSITIVE, help="Another help.")
+
+
+def test_a_field_is_added_in_one_place() -> None:
+    alone = typer.Typer()
+    read: list[Longer] = []
+    alone.command()(asks(Longer)(read.append))
+    shown = CliRunner(env={"COLUMNS": "300", "TERMINAL_WIDTH": "300"}).invoke(alone, ["--help"]).output
+    assert re.search(r"--sheet +<str> +The sheet of a workbook\.", shown)
+    assert "Another help." in shown
+    words = ["a.csv", "--column", "c", "--categories", "a,b", "--epsilon", "1", "--sheet", "answers"]
+    assert CliRunner().invoke(alone, words).exit_code == 0
+    [found] = read
+    assert found.sheet == "answers"
+    assert found.arguments("count") == {"sheet": "answers"}
+    assert "counts = dc.count('a.csv', 'c', prior.categories, sheet='answers')" in found.python()
+    assert "--sheet answers" in (request_command("release", found) or "")
+    form = rows("release", Longer, RECORDS, sheet="first")
+    assert 'for="release-sheet">Sheet of a workbook</label>' in form
+    assert 'name="sheet"' in form
+    assert 'value="first"' in form
+    assert 'id="release-sheet-hint">As its tab names it.</p>' in form
+    assert option_labels(Longer)["sheet"] == "Sheet of a workbook"
+    assert fields_of(Longer)["sheet"].called("form") == "the sheet"
+    assert "sheet" not in fields_of(ReleaseRequest)
