@@ -1,6 +1,7 @@
 """Every question declares each of its fields once, and the shell, the forms and Python are made from that."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import unescape
 from typing import Any
@@ -12,9 +13,11 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli import app
 from discreet.cli.questions import asks
-from discreet.requests.fields import REQUIRED, Field, Request, WrongError, asked, changed, fields_of, option_labels
+from discreet.requests.budget import BudgetRequest, SpendRequest
+from discreet.requests.fields import REQUIRED, Field, Request, Row, WrongError, asked, changed, fields_of, option_labels
 from discreet.requests.kinds import POSITIVE, TEXT
 from discreet.requests.release import RECORDS, ReleaseRequest
+from discreet.web.budget.form import create_form
 from discreet.web.code_to_copy import request_command
 from discreet.web.form_fields import rows
 from discreet.web.release.view import form_fields
@@ -51,9 +54,34 @@ RELEASE = {
     "date": "2024-05",
     "note": "Weights were not used",
 }
-EXAMPLES: dict[type[Request], dict[str, Any]] = {ReleaseRequest: RELEASE}
+BUDGET = {
+    "ledger": "ledger.db",
+    "dataset": "survey 2024",
+    "epsilon": "3",
+    "unit": "person",
+    "public": "sizes",
+    "by": ['region,"a,b"'],
+    "delta": "1e-6",
+    "planned": "0.1",
+}
+SPEND = {
+    "ledger": "ledger.db",
+    "dataset": "survey",
+    "epsilon": "1/3",
+    "delta": "1e-6",
+    "public": "sizes",
+    "by": ["region"],
+    "note": "Elsewhere",
+}
+EXAMPLES: dict[type[Request], dict[str, Any]] = {ReleaseRequest: RELEASE, BudgetRequest: BUDGET, SpendRequest: SPEND}
 """For every question, something other than the default for each of its fields."""
-COMMANDS = {ReleaseRequest: "release"}
+COMMANDS: dict[type[Request], str] = {ReleaseRequest: "release", BudgetRequest: "ledger create", SpendRequest: "ledger spend"}
+
+
+FORMS: dict[type[Request], Callable[[], str]] = {
+    ReleaseRequest: lambda: form_fields("x"),
+    BudgetRequest: lambda: create_form(first=True),
+}
 
 
 def test_every_question_has_an_example() -> None:
@@ -73,9 +101,7 @@ def test_a_field_has_all_its_names_and_is_read_as_it_is_written(question: type[R
     assert one.help.endswith((".", ")"))
     assert one.positional or re.fullmatch(r"--[a-z-]+(/--[a-z-]+)?", one.option)
     assert one.default is not REQUIRED or one.called("shell")
-    assert bool(one.label) == bool(one.group)
-    assert not one.hint or one.label
-    assert set(one.needs) <= set(fields_of(question))
+    assert one.form is None or (one.form.label and one.form.group and one.called("form"))
     found = question.read(EXAMPLES[question], "shell")
     value = getattr(found, one.name)
     assert one.is_given(value)
@@ -98,10 +124,17 @@ def test_a_question_is_read_again_from_the_command_that_asks_it(question: type[R
     assert (done.exit_code, read) == (0, [found]), done.output
 
 
-def test_a_question_that_was_typed_into_a_form_is_the_same_as_from_the_shell() -> None:
-    typed = {name: "\n".join(text) if isinstance(text, list) else "yes" if text is True else text for name, text in RELEASE.items()}
-    assert ReleaseRequest.read(typed, "form") == ReleaseRequest.read(RELEASE, "shell")
-    assert ReleaseRequest.read({**typed, "categories": "never\nformer, or so\ncurrent"}, "form") == ReleaseRequest.read(RELEASE, "shell")
+@pytest.mark.parametrize("question", FORMS)
+def test_a_question_that_was_typed_into_a_form_is_the_same_as_from_the_shell(question: type[Request]) -> None:
+    example = EXAMPLES[question]
+    typed = {name: "\n".join(text) if isinstance(text, list) else "yes" if text is True else text for name, text in example.items()}
+    assert question.read(typed, "form") == question.read(example, "shell")
+
+
+def test_categories_may_stand_in_lines_of_a_form() -> None:
+    others = {"by": "", "other_groups": "", "impossible": "", "mapped": ""}
+    lines = ReleaseRequest.read(RELEASE | others | {"categories": "never\nformer, or so\ncurrent"}, "form")
+    assert lines.categories == ["never", "former, or so", "current"]
 
 
 def test_what_is_wrong_is_called_as_where_it_was_typed() -> None:
@@ -114,11 +147,12 @@ def test_what_is_wrong_is_called_as_where_it_was_typed() -> None:
     assert wrong.value.by_field["column"] == "the column that holds the answers is needed"
 
 
-def test_every_label_is_in_the_form_of_the_page() -> None:
-    shown = unescape(form_fields("x"))
-    for one in fields_of(ReleaseRequest).values():
-        assert (f'name="{one.name}"' in shown) == bool(one.label)
-        assert one.label in shown
+@pytest.mark.parametrize("question", FORMS)
+def test_every_label_is_in_the_form_of_the_page(question: type[Request]) -> None:
+    shown = unescape(FORMS[question]())
+    for one in fields_of(question).values():
+        assert (f'name="{one.name}"' in shown) == (one.form is not None)
+        assert one.form is None or one.form.label in shown
 
 
 def test_every_option_of_a_command_is_declared_by_its_question_or_is_its_own() -> None:
@@ -138,14 +172,7 @@ class Longer(ReleaseRequest):
     """A question with one field more."""
 
     sheet: str | None = asked(
-        TEXT,
-        "The sheet of a workbook.",
-        default=None,
-        words="the sheet",
-        label="Sheet of a workbook",
-        hint="As its tab names it.",
-        group=RECORDS,
-        call="count",
+        TEXT, "The sheet of a workbook.", Row(RECORDS, "Sheet of a workbook", "As its tab names it.", words="the sheet"), call="count"
     )
     epsilon: Any = changed(ReleaseRequest, "epsilon", kind=POSITIVE, help="Another help.")
 

@@ -10,15 +10,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from discreet.cli.options import Command, CommandGroup, JsonOption
+from discreet.cli.questions import asks
 from discreet.errors import InvalidInputError, LedgerError
 from discreet.present.budgets import budget_fields, hidden, left_words, spend_fields
 from discreet.present.terminal import cell, errors_in_one_line, print_json, print_table
-from discreet.requests.parsing import parse_list, parse_number
+from discreet.requests.budget import BudgetRequest, SpendRequest
+from discreet.requests.fields import fields_of
+from discreet.requests.kinds import number_words
 from discreet.requests.release import LEDGER_VARIABLE
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Budget, Ledger, Spend
-    from discreet.model.datasets import Relation
 
 app = typer.Typer(name="ledger", cls=CommandGroup, no_args_is_help=True, help="Budgets, and what has been spent of them.")
 _COMPOSED_AT = "1e-6"
@@ -26,18 +28,9 @@ _WHOLE = ("number", "day (UTC)", "mechanism")
 """Columns that are not wrapped."""
 LedgerArgument = Annotated[
     str | None,
-    typer.Argument(help=f"The ledger: a file, or a database URL. May be left out where {LEDGER_VARIABLE} names it.", show_default=False),
+    typer.Argument(help=fields_of(BudgetRequest)["ledger"].help, show_default=False),
 ]
-ByOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--by",
-        help="With --public sizes: the columns that the groups are made of, separated by commas, such as region,sex. Nobody's values in "
-        "them are hidden, and the sizes of groups by these columns, or by some of them, may be published. May be given several times.",
-        show_default=False,
-    ),
-]
-DatasetArgument = Annotated[str | None, typer.Argument(help="The ledger's name for the records.", show_default=False)]
+DatasetArgument = Annotated[str | None, typer.Argument(help=fields_of(BudgetRequest)["dataset"].help, show_default=False)]
 
 
 def _open(location: str | None) -> "Ledger":
@@ -65,85 +58,36 @@ def _say(text: str) -> None:
 
 
 @app.command(cls=Command)
-def create(
-    ledger: LedgerArgument = None,
-    dataset: DatasetArgument = None,
-    *,
-    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="Total ε that may ever be spent on these records.")],
-    delta: Annotated[str, typer.Option(help="Total δ that may ever be spent.")] = "0",
-    unit: Annotated[str, typer.Option(help="Whose privacy the budget is about: record or person.")] = "record",
-    public: Annotated[
-        str,
-        typer.Option(
-            help="As in discreet release. With total the budget hides what someone answered, their group included; with sizes, and --by, "
-            "what they answered and not their group; with nothing also that someone took part: then releases that publish the number of "
-            "records are refused."
-        ),
-    ] = "total",
-    by: ByOption = None,
-    planned_epsilon: Annotated[
-        str | None,
-        typer.Option(
-            help="The ε of a typical one of many small releases: keeps the dataset by a Rényi filter, which needs --delta and allows more "
-            "of them than the plain sum, however each is chosen in view of the earlier ones."
-        ),
-    ] = None,
-) -> None:
+@asks(BudgetRequest)
+def create(asked: BudgetRequest) -> None:
     """Open a dataset with a total budget, which cannot be changed later.
 
     Example: discreet ledger create ledger.db survey --epsilon 3 --unit person
     """
-    with errors_in_one_line():
-        book, name = _dataset_of(ledger, dataset)
-        planned = None if planned_epsilon is None else parse_number(planned_epsilon, "--planned-epsilon")
-        budget = book.create(
-            name,
-            parse_number(epsilon, "--epsilon"),
-            parse_number(delta, "--delta"),
-            unit=unit,  # type: ignore[arg-type]
-            neighbours=_relation(public, by),
-            planned_epsilon=planned,
-        )
+    budget = asked.created(*_dataset_of(asked.ledger, asked.dataset))
     _say(f"{budget.dataset}: {budget.total}; hides {hidden(budget.neighbours)} ({_neighbours(budget)})")
-    if budget.filter is not None and planned is not None:
+    if budget.filter is not None and asked.planned is not None:
         from discreet.ledger.filters import affordable
 
         _say(
-            f"kept by a {budget.filter}: {affordable(budget.filter, planned)} releases of ε = {planned_epsilon}, "
-            f"however they are chosen; the plain sum allows {budget.total.epsilon // planned}"
+            f"kept by a {budget.filter}: {affordable(budget.filter, asked.planned)} releases of ε = {number_words(asked.planned)}, "
+            f"however they are chosen; the plain sum allows {budget.total.epsilon // asked.planned}"
         )
 
 
 @app.command(cls=Command)
-def spend(
-    ledger: LedgerArgument = None,
-    dataset: DatasetArgument = None,
-    *,
-    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="The ε of the release.")],
-    delta: Annotated[str, typer.Option(help="The δ of the release.")] = "0",
-    public: Annotated[
-        str | None,
-        typer.Option(
-            help="What the release publishes about the data beside its result: total, the number of records; sizes, that of every group "
-            "(with --by); or nothing. By default what the dataset was created with.",
-            show_default=False,
-        ),
-    ] = None,
-    by: ByOption = None,
-    note: Annotated[str, typer.Option(help="What was released, and where. It is public, like all that is in the ledger.")] = "",
-) -> None:
+@asks(SpendRequest)
+def spend(asked: SpendRequest) -> None:
     """Charge a dataset for a release that is made elsewhere, before it is made. It must protect what the budget protects.
 
     Example: discreet ledger spend ledger.db survey --epsilon 0.5 --note "income by region, with another program"
     """
-    with errors_in_one_line():
-        book, name = _dataset_of(ledger, dataset)
-        kind = None if public is None and by is None else _relation(public, by)
-        line = book.spend(name, parse_number(epsilon, "--epsilon"), parse_number(delta, "--delta"), neighbours=kind, note=note)
-        try:
-            left = left_words(book.remaining(name), book.budget(name))
-        except LedgerError:  # the spend stands all the same
-            left = "it could not be read"
+    book, name = _dataset_of(asked.ledger, asked.dataset)
+    line = book.spend(name, asked.epsilon, asked.delta, neighbours=asked.relation, note=asked.note)
+    try:
+        left = left_words(book.remaining(name), book.budget(name))
+    except LedgerError:  # the spend stands all the same
+        left = "it could not be read"
     own = "" if line.loss == line.guarantee else f" for a release of {line.guarantee}"
     _say(f"{line.dataset}: spent {line.loss}{own} ({_neighbours(line)}); left: {left}")
 
@@ -184,31 +128,6 @@ def history(ledger: LedgerArgument = None, dataset: DatasetArgument = None, as_j
         _print(("number", "day (UTC)", "spent", "guarantee", "mechanism", "note"), rows)
         for text in total:
             _say(text)
-
-
-def _relation(public: str | None, by: list[str] | None) -> "Relation":
-    """The neighbours that a budget or a release has by what is public."""
-    from discreet.model.datasets import Relation
-    from discreet.validation import shown
-
-    if public == "sizes" and by:
-        columns = tuple(column for text in by for column in parse_list(text, "--by"))
-        if not columns or not all(columns) or any("=" in column for column in columns):
-            raise InvalidInputError(
-                "--by of a budget names columns alone, without their groups, separated by commas, such as region,sex; "
-                f"got {shown(' '.join(by))!r}"
-            )
-        return Relation("replace one", columns)
-    if public == "sizes":
-        raise InvalidInputError("--public sizes needs the columns that the groups are made of, such as --by region,sex")
-    if by:
-        raise InvalidInputError("--by names the columns of groups whose sizes are public; give it together with --public sizes")
-    if public not in ("total", "nothing"):
-        raise InvalidInputError(
-            "--public must be total (n is published), sizes (the size of every group is, with --by) or nothing (n stays private), "
-            f"got {shown(public)!r}"
-        )
-    return Relation.REPLACE_ONE if public == "total" else Relation.ADD_REMOVE_ONE
 
 
 def _step(subject: "Budget | Spend") -> str:

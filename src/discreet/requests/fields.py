@@ -4,7 +4,7 @@ A declaration says how a field is called in each of these places, what it is for
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -24,13 +24,25 @@ class WrongError(Exception):
         self.by_field = by_field
 
 
+class _UnreadError(Exception):
+    """A field that another one depends on was not read."""
+
+
 @dataclass(frozen=True)
 class Reading:
-    """Where a field is read, what messages call it there, and the values of the fields before it."""
+    """Where a field is read, what messages call it there, and what is known of the fields before it."""
 
     place: Place
     name: str
     values: Mapping[str, Any]
+    unread: Container[str] = ()
+    """Those that are wrong themselves, or depend on one that is."""
+
+    def other(self, name: str) -> Any:
+        """The value of a field before this one; None if the question has no such field."""
+        if name in self.unread:
+            raise _UnreadError
+        return self.values.get(name)
 
 
 @dataclass(frozen=True)
@@ -53,6 +65,27 @@ class Kind:
         return self.shell_type is bool
 
 
+@dataclass(frozen=True)
+class Row:
+    """How a form shows a field."""
+
+    group: str
+    """The part of the form in which it stands."""
+    label: str
+    hint: str = ""
+    placeholder: str = ""
+    words: str = ""
+    """How messages beside it call it; the label if nothing else is said."""
+    value: str = ""
+    """What stands in an untouched form."""
+    rows: int = 0
+    """Lines of a large field; 0 for a small one."""
+    numeric: str = ""
+    """The keyboard for it: decimal or numeric."""
+    choices: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """What is offered, by value."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Field:
     """One field of a question."""
@@ -60,8 +93,12 @@ class Field:
     kind: Kind
     help: str
     """What it is for, in the help of a command."""
-    default: Any = REQUIRED
+    form: Row | None = None
+    """None if no form has it."""
+    default: Any = None
     """The text that stands for it where none is given; None if it then has no value."""
+    missing: str = ""
+    """What is said where it must be given and is not; that it is needed, if nothing else is said."""
     name: str = ""
     option: str = ""
     """How the shell calls it; `--name` if nothing else is said."""
@@ -75,47 +112,32 @@ class Field:
     """What the help says to be the default, where that is not the text itself."""
     least: int | None = None
     """The least whole number that the shell takes."""
-    missing: str = ""
-    """What is said where it must be given and is not; that it is needed, if nothing else is said."""
-    words: str = ""
-    """How messages beside a form call it; the label if nothing else is said."""
-    label: str = ""
-    """Its label in a form; empty if no form has it."""
-    hint: str = ""
-    placeholder: str = ""
-    value: str = ""
-    """What stands in an untouched form."""
-    rows: int = 0
-    """Lines of a large field; 0 for a small one."""
-    numeric: str = ""
-    """The keyboard for it: decimal or numeric."""
-    choices: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """What a form offers, by value."""
-    group: str = ""
-    """The part of a form in which it stands."""
     call: str = ""
     """The call of Python that takes it as an argument."""
     argument: str = ""
     """How that call names it; the field's own name if nothing else is said."""
     item: str = ""
     """What a switch adds to an argument that is a list."""
-    needs: tuple[str, ...] = ()
-    """Fields before it without which it cannot be read."""
+
+    @property
+    def has_two_sides(self) -> bool:
+        """Whether it is a switch that can be turned on and off, such as --errors/--no-errors."""
+        return "/" in self.option
 
     def called(self, place: Place) -> str:
         """How messages call it."""
-        if place == "form":
-            return self.words or self.label
+        if place == "form" and self.form is not None:
+            return self.form.words or self.form.label
         return self.name.upper() if self.positional else self.option
 
     def read(self, typed: Any, reading: Reading) -> Any:
         """The value of what was typed; None stands for nothing, and so does an empty field of a form."""
         if self.kind.is_switch:
-            return bool(typed)
+            return self.default if typed is None and self.has_two_sides else bool(typed)
         if typed is None or typed == [] or (typed == "" and reading.place == "form"):
             if self.default is REQUIRED:
                 raise InvalidInputError(self.missing or f"{reading.name} is needed")
-            typed = self.default
+            typed = [] if self.kind.many else self.default
         if typed is None:
             return None
         if self.kind.many and isinstance(typed, str):
@@ -124,25 +146,27 @@ class Field:
 
     def is_given(self, value: Any) -> bool:
         """Whether a value is another than the default."""
-        if self.kind.is_switch or self.kind.many:
+        if self.kind.is_switch:
+            return value is not (self.default if self.has_two_sides else False)
+        if self.kind.many:
             return bool(value)
         return value is not None and self.kind.show(value) != self.default
 
     def shell_words(self, value: Any) -> list[str] | None:
         """What is typed into a shell for a value; None where no text stands for it."""
-        if self.kind.is_switch:
-            return [self.option] if value else []
         if not self.is_given(value):
             return []
+        if self.kind.is_switch:
+            return [self.option.split("/")[0 if value else 1]]
         texts = self.kind.show(value) if self.kind.many else [self.kind.show(value)]
         if texts is None or None in texts:
             return None
         return texts if self.positional else [word for text in texts for word in (self.option, text)]
 
 
-def asked(kind: Kind, help: str, **declared: Any) -> Any:  # noqa: A002 - what it is called everywhere
+def asked(kind: Kind, help: str, form: Row | None = None, **declared: Any) -> Any:  # noqa: A002 - what it is called everywhere
     """Declare a field of a question."""
-    return dataclasses.field(metadata={_FIELD: Field(kind=kind, help=help, **declared)})
+    return dataclasses.field(metadata={_FIELD: Field(kind=kind, help=help, form=form, **declared)})
 
 
 def changed(question: "type[Request]", name: str, **declared: Any) -> Any:
@@ -159,8 +183,8 @@ def fields_of(question: "type[Request]") -> Mapping[str, Field]:
     }
 
 
-Rule = Callable[[Any, Mapping[str, Any]], object]
-"""Refuses the value of a field, given those of the fields before it."""
+Rule = Callable[[Any, Reading], object]
+"""Refuses the value of a field."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,18 +199,21 @@ class Request:
         """
         values: dict[str, Any] = {}
         wrong: dict[str, str] = {}
+        unread: set[str] = set()
         for name, one in fields_of(cls).items():
-            if not set(one.needs) <= values.keys():
-                continue
+            reading = Reading(place, one.called(place), values, unread)
             try:
-                value = one.read(typed.get(name), Reading(place, one.called(place), values))
+                value = one.read(typed.get(name), reading)
                 if rules is not None and name in rules:
-                    rules[name](value, values)
+                    rules[name](value, reading)
                 values[name] = value
+            except _UnreadError:
+                unread.add(name)
             except DiscreetError as error:
                 if place == "shell":
                     raise
                 wrong[name] = str(error)
+                unread.add(name)
         if wrong:
             raise WrongError(wrong)
         return cls(**values)
@@ -228,12 +255,12 @@ def option_labels(question: type[Request]) -> Mapping[str, str]:
     """What a form says for each option of the shell, without its dashes, and for an option with one of its choices."""
     found: dict[str, str] = {}
     for one in fields_of(question).values():
-        if one.label:
-            found[one.option.removeprefix("--")] = one.label
-            found |= {f"{one.option.removeprefix('--')} {value}": label for value, label in one.choices.items()}
+        if one.form is not None:
+            name = one.option.removeprefix("--")
+            found |= {name: one.form.label, **{f"{name} {value}": label for value, label in one.form.choices.items()}}
     return found
 
 
 def labelled(question: type[Request]) -> Sequence[str]:
     """The names of the fields that a form has."""
-    return [name for name, one in fields_of(question).items() if one.label]
+    return [name for name, one in fields_of(question).items() if one.form is not None]

@@ -105,7 +105,7 @@ def _labels(text: str, reading: Reading) -> list[str]:
         labels = lines if len(lines) > 1 else parse_list(lines[0], reading.name)
         few = "type at least two categories, one a line, or separated by commas"
     else:
-        labels = declared.parse_labels(text, reading.name, reading.values.get("file", ""))
+        labels = declared.parse_labels(text, reading.name, reading.other("file") or "")
         few = f"{reading.name} needs at least two, separated by commas, such as yes,no; got {shown(text)!r}"
     if len(labels) < 2:
         raise InvalidInputError(few)
@@ -123,7 +123,7 @@ def _groups(texts: Sequence[str], reading: Reading) -> "Groups | None":
                 raise InvalidInputError("type or paste the groups themselves, as in region=north,south: no file is read for them here")
             if not all(text.partition("=")):
                 raise InvalidInputError(f"write a column, = and its groups, as in region=north,south; got {shown(text)!r}")
-    return declared.parse_groups(texts, reading.values.get("file", ""), reading.name)
+    return declared.parse_groups(texts, reading.other("file") or "", reading.name)
 
 
 def _groups_texts(groups: "Groups") -> list[str | None]:
@@ -139,7 +139,7 @@ def _of_groups(parse: Callable[[Sequence[str], str], Any]) -> Callable[[Sequence
     """Reads what is about groups, and refuses it where none are declared."""
 
     def read(texts: Sequence[str], reading: Reading) -> Any:
-        if texts and reading.values.get("by") is None:
+        if texts and reading.other("by") is None:
             raise InvalidInputError(
                 f"{reading.name} is about groups: declare them with --by"
                 if reading.place == "shell"
@@ -151,8 +151,7 @@ def _of_groups(parse: Callable[[Sequence[str], str], Any]) -> Callable[[Sequence
 
 
 def _mapping(texts: Sequence[str], reading: Reading) -> dict[str, str]:
-    values = reading.values
-    return declared.parse_mapping(texts, values["categories"], values.get("file", "") if reading.place == "shell" else None)
+    return declared.parse_mapping(texts, reading.other("categories"), reading.other("file") if reading.place == "shell" else None)
 
 
 def _pairs(found: Mapping[str, str]) -> list[str | None]:
@@ -164,7 +163,7 @@ def _mapping_texts(found: Mapping[str, str]) -> list[str | None]:
 
 
 def _prior(text: str, reading: Reading) -> "Dirichlet":
-    return parse_prior(text, reading.values.get("categories"), reading.name)
+    return parse_prior(text, reading.other("categories"), reading.name)
 
 
 def _prior_text(prior: "Dirichlet") -> str:
@@ -172,7 +171,7 @@ def _prior_text(prior: "Dirichlet") -> str:
 
 
 def _public(text: str, reading: Reading) -> str:
-    return parse_public(text, reading.name, groups=reading.values.get("by") is not None)
+    return parse_public(text, reading.name, groups=reading.other("by") is not None)
 
 
 def public_words(name: str) -> Kind:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from discreet import limits
 from discreet.errors import InvalidInputError, SourceError
 from discreet.requests.declarations import opened
-from discreet.requests.fields import Request, asked
+from discreet.requests.fields import REQUIRED, Request, Row, asked
 from discreet.requests.kinds import (
     CELLS,
     GAMMA,
@@ -75,149 +75,154 @@ class ReleaseRequest(Request):
     file: str = asked(
         TEXT,
         "A CSV, Parquet or JSON file, a pattern such as 'part-*.parquet', or - for CSV on standard input.",
+        Row(
+            RECORDS,
+            "Path of a file",
+            hint="CSV, JSON lines or Parquet; a pattern such as part-*.parquet counts several as one.",
+            placeholder="survey.csv",
+        ),
+        default=REQUIRED,
         positional=True,
-        label="Path of a file",
-        hint="CSV, JSON lines or Parquet; a pattern such as part-*.parquet counts several as one.",
-        placeholder="survey.csv",
-        group=RECORDS,
     )
     column: str = asked(
         TEXT,
         "The column that holds the answers.",
+        Row(
+            RECORDS,
+            "Column with the answers",
+            hint="As its header names it. The page lists no columns: a file without a header would show someone’s answers.",
+            placeholder="smoking",
+            words="the column that holds the answers",
+        ),
+        default=REQUIRED,
         short=("-c",),
-        words="the column that holds the answers",
-        label="Column with the answers",
-        hint="As its header names it. The page lists no columns: a file without a header would show someone’s answers.",
-        placeholder="smoking",
-        group=RECORDS,
     )
     categories: list[str] = asked(
         LABELS,
         "The declared categories, separated by commas: a,b,c; one that has a comma in quotes: '\"a,b\",c'; or @FILE, a text file "
         "with one on each line. They are public.",
-        words="the categories",
+        Row(
+            CATEGORIES,
+            "All possible answers, one a line",
+            hint="They are public, so type what the questionnaire says, not what the data hold, and as the file writes it. Put first what "
+            "must not be missed.",
+            placeholder="never\nformer\ncurrent\nunknown",
+            words="the categories",
+            rows=7,
+        ),
+        default=REQUIRED,
         missing="type at least two categories, one a line, or separated by commas",
-        label="All possible answers, one a line",
-        hint="They are public, so type what the questionnaire says, not what the data hold, and as the file writes it. Put first what must "
-        "not be missed.",
-        placeholder="never\nformer\ncurrent\nunknown",
-        rows=7,
-        group=CATEGORIES,
     )
     epsilon: Fraction = asked(
         POSITIVE,
         "Privacy parameter, as a decimal or a fraction.",
+        Row(
+            PROMISE,
+            "ε, the privacy parameter",
+            hint="A decimal or a fraction such as 1/3. Plan shows what it does.",
+            placeholder="0.5",
+            words="ε",
+            numeric="decimal",
+        ),
+        default=REQUIRED,
         short=("-e",),
-        words="ε",
-        label="ε, the privacy parameter",
-        hint="A decimal or a fraction such as 1/3. Plan shows what it does.",
-        placeholder="0.5",
-        numeric="decimal",
-        group=PROMISE,
     )
     prior: "Dirichlet" = asked(
         PRIOR,
         "uniform, jeffreys, or a concentration for each category: 1,1,1.",
+        Row(MORE, "Prior", hint="uniform, jeffreys, or a number for each category, such as 1,1,2.", words="the prior", value="uniform"),
         default="uniform",
-        words="the prior",
-        label="Prior",
-        hint="uniform, jeffreys, or a number for each category, such as 1,1,2.",
-        value="uniform",
-        group=MORE,
-        needs=("categories",),
     )
     privacy_id: str | None = asked(
         TEXT,
         "The column that says whose a row is: protect persons, not rows. A person with several rows counts once, in the first of "
         "--categories that any of their rows says; put the one that matters first. With --public total the number of "
         "distinct ids is published.",
-        default=None,
-        label="Column that says which person a row is about",
-        hint="Each person then counts once, in the first category below that any of their rows says. Empty: every row is a record of its "
-        "own.",
-        placeholder="participant",
-        group=RECORDS,
+        Row(
+            RECORDS,
+            "Column that says which person a row is about",
+            hint="Each person then counts once, in the first category below that any of their rows says. Empty: every row is a record of "
+            "its own.",
+            placeholder="participant",
+        ),
         call="count",
     )
     one_row_per_person: bool = asked(
         SWITCH,
         "Declare that every row is another person's, where no column says whose it is. Nothing checks it, and the record says so.",
-        default=False,
-        label="Every row is another person’s",
-        hint="Say so where no column tells persons apart, and nobody has two rows. Nothing checks it, and the record says that you "
-        "declared it.",
-        group=RECORDS,
+        Row(
+            RECORDS,
+            "Every row is another person’s",
+            hint="Say so where no column tells persons apart, and nobody has two rows. Nothing checks it, and the record says that you "
+            "declared it.",
+        ),
         call="count",
     )
     by: "Groups | None" = asked(
         GROUPS,
         "COLUMN=GROUP,GROUP,...: a posterior for each of these groups, all for one epsilon; COLUMN=@FILE reads them from a text file, "
         "one on each line. May be given several times: the groups are then all combinations. They are public.",
-        default=(),
-        words="the groups",
-        label="Groups, a line for each column",
-        hint="COLUMN=GROUP,GROUP: shares for every group, or combination of groups, all for one ε. A person with rows in several groups "
-        "counts in the first one listed.",
-        placeholder="region=north,south\nage=0-39,40+",
-        rows=3,
-        group=TABLE,
+        Row(
+            TABLE,
+            "Groups, a line for each column",
+            hint="COLUMN=GROUP,GROUP: shares for every group, or combination of groups, all for one ε. A person with rows in several "
+            "groups counts in the first one listed.",
+            placeholder="region=north,south\nage=0-39,40+",
+            words="the groups",
+            rows=3,
+        ),
         call="count",
     )
     other: str = asked(
         TEXT,
         "The declared category that takes undeclared answers; by default an error.",
+        Row(
+            CATEGORIES,
+            "Any other answer counts as",
+            hint="One of the categories. Empty: an answer that is not listed above is refused before anything is charged, so that a "
+            "misspelt label or a wrong column is found.",
+        ),
         default="error",
-        label="Any other answer counts as",
-        hint="One of the categories. Empty: an answer that is not listed above is refused before anything is charged, so that a misspelt "
-        "label or a wrong column is found.",
-        group=CATEGORIES,
         call="count",
-        needs=("categories",),
     )
     nulls: str = asked(
         TEXT,
         "The declared category that takes missing answers; by default they are an error.",
+        Row(
+            CATEGORIES,
+            "A missing answer counts as",
+            hint="One of the categories. Empty: a missing answer is refused before anything is charged.",
+        ),
         default="error",
-        label="A missing answer counts as",
-        hint="One of the categories. Empty: a missing answer is refused before anything is charged.",
-        group=CATEGORIES,
         call="count",
-        needs=("categories",),
     )
     strict: bool = asked(
         SWITCH,
         "For services that answer questions of others, who must not learn from a refusal what the data say: nothing is refused for "
         "that. --other also takes what cannot be read, --nulls rows without an id. At your own desk leave it out: a misspelt label is "
         "then refused, and not published as --other.",
-        default=False,
-        label="I answer questions of others",
-        hint="Leave this empty for your own data. If others choose the question, a refusal would tell them whether someone gave an answer "
-        "that they did not list, and cost nothing. Strict counting then refuses nothing for what the data say: every other or missing "
-        "answer and group needs a place among those you list.",
-        group=CATEGORIES,
+        Row(
+            CATEGORIES,
+            "I answer questions of others",
+            hint="Leave this empty for your own data. If others choose the question, a refusal would tell them whether someone gave an "
+            "answer that they did not list, and cost nothing. Strict counting then refuses nothing for what the data say: every other or "
+            "missing answer and group needs a place among those you list.",
+        ),
         call="count",
     )
     mapped: dict[str, str] = asked(
         MAPPING,
         "VALUE=CATEGORY: another way to write a category, which the record publishes; @FILE reads them from a text file, one on each "
         "line. May be given several times. Correct what you found by looking at the data in the data instead.",
-        default=(),
+        Row(MORE, "Other spellings", hint="VALUE=CATEGORY, one a line.", placeholder="Never=never", rows=2),
         option="--map",
-        label="Other spellings",
-        hint="VALUE=CATEGORY, one a line.",
-        placeholder="Never=never",
-        rows=2,
-        group=MORE,
         call="count",
         argument="mapping",
-        needs=("categories",),
     )
     trim: bool = asked(
         SWITCH,
         "Compare answers and groups without the blanks around them. The record says so.",
-        default=False,
-        label="Leave out blanks around answers and groups",
-        group=MORE,
+        Row(MORE, "Leave out blanks around answers and groups"),
         call="count",
         argument="spelling",
         item="trim",
@@ -225,10 +230,11 @@ class ReleaseRequest(Request):
     ignore_case: bool = asked(
         SWITCH,
         "Compare answers and groups without regard to capital letters. The record says so.",
-        default=False,
-        label="Take capital and small letters as the same",
-        hint="Both are rules to fix before you look at the data, and the record names them.",
-        group=MORE,
+        Row(
+            MORE,
+            "Take capital and small letters as the same",
+            hint="Both are rules to fix before you look at the data, and the record names them.",
+        ),
         call="count",
         argument="spelling",
         item="ignore case",
@@ -236,133 +242,108 @@ class ReleaseRequest(Request):
     na_values: list[str] = asked(
         LIST,
         "What stands for a missing answer, separated by commas: NA,. (an empty cell always does).",
+        Row(MORE, "Marks of a missing answer", hint="Separated by commas, such as NA,.", words="the marks of missing answers"),
         default="",
-        words="the marks of missing answers",
-        label="Marks of a missing answer",
-        hint="Separated by commas, such as NA,.",
-        group=MORE,
         call="count",
     )
     encoding: str = asked(
         TEXT,
         "The encoding of a CSV file, such as latin-1 or cp1252.",
+        Row(MORE, "Encoding of a CSV file", hint="Empty: utf-8. Others: latin-1, cp1252."),
         default="utf-8",
-        label="Encoding of a CSV file",
-        hint="Empty: utf-8. Others: latin-1, cp1252.",
-        group=MORE,
         call="count",
     )
     weight: str | None = asked(
         TEXT,
         "The column that says how many records a row stands for, in a table that is already counted. Protected is then one unit "
         "of weight, not a row.",
-        default=None,
         call="count",
     )
     other_groups: dict[str, str] = asked(
         GROUP_OF_EACH,
         "COLUMN=GROUP: the declared group that takes undeclared and missing ones; by default an error.",
-        default=(),
+        Row(
+            TABLE,
+            "Other and missing groups count as",
+            hint="COLUMN=GROUP, a line for each column that has some; the group is one that you list for them above. Empty: they are "
+            "refused before anything is charged.",
+            placeholder="region=elsewhere",
+            rows=2,
+        ),
         option="--other-group",
-        label="Other and missing groups count as",
-        hint="COLUMN=GROUP, a line for each column that has some; the group is one that you list for them above. Empty: they are refused "
-        "before anything is charged.",
-        placeholder="region=elsewhere",
-        rows=2,
-        group=TABLE,
         call="count",
-        needs=("by",),
     )
     impossible: list[tuple[str, ...]] = asked(
         CELLS,
         "GROUP,...,CATEGORY: a cell that cannot occur, and needs no noise: m,pregnant. May be given several times.",
-        default=(),
-        words="cells that cannot occur",
-        label="Cells that cannot occur",
-        hint="GROUP,…,CATEGORY, one a line. They get no noise.",
-        rows=2,
-        group=TABLE,
+        Row(
+            TABLE,
+            "Cells that cannot occur",
+            hint="GROUP,…,CATEGORY, one a line. They get no noise.",
+            words="cells that cannot occur",
+            rows=2,
+        ),
         call="count",
-        needs=("by", "categories"),
     )
     public: "Public" = asked(
         PUBLIC,
         PUBLIC_HELP.format(sizes="with --by, sizes, those of every group, so that groups are not hidden; "),
+        Row(
+            PROMISE,
+            "What is public about the data",
+            hint="How many records, or persons if a column above names them. “Nothing” hides even whether someone took part.",
+            words="what is public:",
+            choices={"total": "How many there are", "nothing": "Nothing"},
+        ),
         default="total",
-        words="what is public:",
-        label="What is public about the data",
-        hint="How many records, or persons if a column above names them. “Nothing” hides even whether someone took part.",
-        choices={"total": "How many there are", "nothing": "Nothing"},
-        group=PROMISE,
-        needs=("by",),
     )
     mechanism: str = asked(
         TEXT,
         f"{MECHANISM_HELP}.",
+        Row(MORE, "Mechanism", choices={name: name for name in MECHANISMS}),
         default=MECHANISMS[0],
         short=("-m",),
-        label="Mechanism",
-        choices={name: name for name in MECHANISMS},
-        group=MORE,
-        needs=("by",),
     )
-    gamma: Any = asked(GAMMA, f'For HellingerSmooth: a number, or "best". {FOR_PAPERS}', default=None, call="mechanism")
-    delta: Fraction | None = asked(NUMBER, f"For HellingerSmoothDelta. {FOR_PAPERS}", default=None, call="mechanism")
+    gamma: Any = asked(GAMMA, f'For HellingerSmooth: a number, or "best". {FOR_PAPERS}', call="mechanism")
+    delta: Fraction | None = asked(NUMBER, f"For HellingerSmoothDelta. {FOR_PAPERS}", call="mechanism")
     ledger: str | None = asked(
         TEXT,
         "The budget ledger: a file, or a database URL.",
-        default=None,
+        Row(
+            BUDGET,
+            "Ledger",
+            hint="The path of its file, or the URL of a PostgreSQL database. The screen “Budget” makes a new one, and then fills this in.",
+            placeholder="ledger.db",
+        ),
         variable=LEDGER_VARIABLE,
-        label="Ledger",
-        hint="The path of its file, or the URL of a PostgreSQL database. The screen “Budget” makes a new one, and then fills this in.",
-        placeholder="ledger.db",
-        group=BUDGET,
     )
     dataset: str | None = asked(
-        TEXT, "The ledger's name for these records.", default=None, label="Name of the dataset in it", placeholder="survey", group=BUDGET
+        TEXT, "The ledger's name for these records.", Row(BUDGET, "Name of the dataset in it", placeholder="survey")
     )
     title: str | None = asked(
-        public_words("title"),
-        "A heading for the record, which publishes it, like the four that follow.",
-        default=None,
-        label="Title",
-        group=WORDS,
-        call="about",
+        public_words("title"), "A heading for the record, which publishes it, like the four that follow.", Row(WORDS, "Title"), call="about"
     )
     variable: str | None = asked(
         public_words("variable"),
         "What was asked or measured, in words.",
-        default=None,
+        Row(WORDS, "What was asked", hint="Empty: the column’s name."),
         shown_default="the column",
-        label="What was asked",
-        hint="Empty: the column’s name.",
-        group=WORDS,
         call="about",
     )
     source: str | None = asked(
         public_words("source"),
         "Where the data come from: survey, register, institution.",
-        default=None,
-        label="Where the data come from",
-        group=WORDS,
+        Row(WORDS, "Where the data come from"),
         call="about",
     )
     date: str | None = asked(
         public_words("date"),
         "When they were collected: 2024, 2024-05, 2024-05-31 or 2023/2024.",
-        default=None,
-        label="When they were collected",
-        hint="2024, 2024-05, 2024-05-31 or 2023/2024.",
-        group=WORDS,
+        Row(WORDS, "When they were collected", hint="2024, 2024-05, 2024-05-31 or 2023/2024."),
         call="about",
     )
     note: str | None = asked(
-        public_words("note"),
-        "Anything else that readers must know.",
-        default=None,
-        label="What else readers must know",
-        group=WORDS,
-        call="about",
+        public_words("note"), "Anything else that readers must know.", Row(WORDS, "What else readers must know"), call="about"
     )
 
     # --- what follows from it -----------------------------------------------------------------------------------------

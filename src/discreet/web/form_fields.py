@@ -5,28 +5,30 @@ from discreet.requests.fields import Field, Request, fields_of
 
 
 def row(screen: str, one: Field, value: str | None = None) -> Html:
-    """A field of a form, as it is declared: its label, where it is typed, a hint, and a place for what is wrong."""
-    place = f"{screen}-{one.name}"
-    said = [element("p", one.hint, class_="hint", id=f"{place}-hint")] if one.hint else []
+    """A field as it is declared: its label, where it is typed, a hint, and a place for what is wrong; nothing if no form has it."""
+    if one.form is None:
+        return Html()
+    form, place = one.form, f"{screen}-{one.name}"
+    said = [element("p", form.hint, class_="hint", id=f"{place}-hint")] if form.hint else []
     said.append(element("p", id=f"{place}-error", class_="error", aria_live="polite"))
-    described = " ".join([*([f"{place}-hint"] if one.hint else []), f"{place}-error"])
+    described = f"{place}-hint {place}-error" if form.hint else f"{place}-error"
     about = {"id": place, "name": one.name, "aria_describedby": described}
     if one.kind.is_switch:
-        return joined(element("label", void("input", **about, type="checkbox", value="yes"), f" {one.label}", class_="choice"), *said)
-    about |= {"placeholder": one.placeholder} if one.placeholder else {}
-    text = one.value if value is None else value
-    if one.choices:
-        typed_in = element("select", *(element("option", label, value=choice) for choice, label in one.choices.items()), **about)
-    elif one.rows:
-        typed_in = element("textarea", text, **about, rows=str(one.rows), spellcheck="false")
+        return joined(element("label", void("input", **about, type="checkbox", value="yes"), f" {form.label}", class_="choice"), *said)
+    about |= {"placeholder": form.placeholder} if form.placeholder else {}
+    text = form.value if value is None else value
+    if form.choices:
+        typed_in = element("select", *(element("option", label, value=choice) for choice, label in form.choices.items()), **about)
+    elif form.rows:
+        typed_in = element("textarea", text, **about, rows=str(form.rows), spellcheck="false")
     else:
-        typed_in = void("input", **about, type="text", value=text, **({"inputmode": one.numeric} if one.numeric else {}))
-    return joined(element("label", one.label, for_=place), typed_in, *said)
+        typed_in = void("input", **about, type="text", value=text, **({"inputmode": form.numeric} if form.numeric else {}))
+    return joined(element("label", form.label, for_=place), typed_in, *said)
 
 
 def rows(screen: str, question: type[Request], group: str, /, **values: str) -> Html:
     """The fields of one part of a form, some of them with other values than an untouched form has."""
-    found = [one for one in fields_of(question).values() if one.label and one.group == group]
+    found = [one for one in fields_of(question).values() if one.form is not None and one.form.group == group]
     return joined(*(row(screen, one, values.get(one.name)) for one in found))
 
 

@@ -1,10 +1,10 @@
 """The fields of the screen for budgets: where the ledger is, and a new dataset."""
 
-from collections.abc import Mapping
 from secrets import token_urlsafe
 
-from discreet.present.html import Html, element, joined, void
-from discreet.web.budget.question import PUBLIC, UNITS
+from discreet.present.html import Html, element, void
+from discreet.requests.budget import DATASET, GROUPS, MANY, BudgetRequest
+from discreet.web.form_fields import rows
 
 _LEDGER_HINT = (
     "A file, such as ledger.db, or postgresql://user@host/database. For a new ledger, type the name of a new file. Keep "
@@ -75,22 +75,9 @@ def create_form(*, first: bool) -> Html:
     """A form for a dataset. Its key makes a second request of the same form no second dataset."""
     key = void("input", type="hidden", name="request", value=token_urlsafe(16))
     fields = [
-        _text("dataset", "Name of the dataset", "The people in it should be in no other dataset: what is published about them adds up."),
-        _text("epsilon", "ε in all", "All that may ever be spent, such as 1 or 1/3. Above 5 little protection is left.", numeric=True),
-        _choice("unit", "It is about", UNITS, "If anyone may have two rows, choose person; releases must then say whose a row is."),
-        _choice("public", "What releases publish about the data", PUBLIC, "“Nothing” hides even whether someone took part."),
-        element("div", _text("by", "Columns of the groups", "Such as region, sex. Nobody's values in them are hidden."), class_="by"),
-        element(
-            "details",
-            element("summary", "δ, and many small releases"),
-            _text("delta", "δ in all", "0 if it is left empty. Most releases need none.", numeric=True),
-            _text(
-                "planned",
-                "ε of a typical release",
-                "With it, and with a δ such as 1e-6, a Rényi filter takes more small releases than their plain sum would.",
-                numeric=True,
-            ),
-        ),
+        rows("budget", BudgetRequest, DATASET),
+        element("div", rows("budget", BudgetRequest, GROUPS), class_="by"),
+        element("details", element("summary", MANY), rows("budget", BudgetRequest, MANY)),
     ]
     note = element("p", "A budget cannot be changed later.", class_="quiet")
     button = element("button", "Create the dataset", type="submit", class_="primary")
@@ -99,21 +86,3 @@ def create_form(*, first: bool) -> Html:
     if first:
         return element("section", element("h2", "The first dataset"), form, class_="budget-new")
     return element("details", element("summary", "Add a dataset"), form, class_="budget-new")
-
-
-def _text(name: str, label: str, hint: str, *, numeric: bool = False) -> Html:
-    kind = {"inputmode": "decimal"} if numeric else {}
-    described = f"budget-{name}-hint budget-{name}-error"
-    field = void("input", id=f"budget-{name}", name=name, type="text", autocomplete="off", aria_describedby=described, **kind)
-    return _labelled(name, label, hint, field)
-
-
-def _choice(name: str, label: str, options: Mapping[str, str], hint: str) -> Html:
-    listed = [element("option", words, value=value) for value, words in options.items()]
-    described = f"budget-{name}-hint budget-{name}-error"
-    return _labelled(name, label, hint, element("select", *listed, id=f"budget-{name}", name=name, aria_describedby=described))
-
-
-def _labelled(name: str, label: str, hint: str, field: Html) -> Html:
-    said = element("p", hint, class_="hint", id=f"budget-{name}-hint")
-    return joined(element("label", label, for_=f"budget-{name}"), field, said, _error(name))

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from anyio import CapacityLimiter, Lock, to_thread
@@ -10,12 +11,13 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from discreet.errors import DiscreetError, InvalidInputError
+from discreet.ledger.budgets import Loss
 from discreet.present.html import Html, element, isolated, joined
-from discreet.requests.fields import WrongError
+from discreet.requests.budget import BudgetRequest
+from discreet.requests.fields import Reading, WrongError, labelled
 from discreet.web.budget.commands import same_creation
 from discreet.web.budget.datasets import dataset_view, ledger_view
 from discreet.web.budget.form import ledger_field, opening
-from discreet.web.budget.question import CREATE_FIELDS, NewDataset, new_dataset
 from discreet.web.forms import KEEP_SHOWN, messages, typed
 from discreet.web.ledgers import Ledgers, opened
 
@@ -35,14 +37,14 @@ class Budgets:
     def __init__(self, ledgers: Ledgers) -> None:
         self.ledgers = ledgers
         self._limiter = CapacityLimiter(_AT_ONCE)
-        self._created: OrderedDict[object, NewDataset] = OrderedDict()
+        self._created: OrderedDict[object, BudgetRequest] = OrderedDict()
         self._lock = Lock()
 
     async def read(self, compute: Callable[[], _Value]) -> _Value:
         """What is computed from a ledger, in a thread."""
         return await to_thread.run_sync(compute, limiter=self._limiter)
 
-    async def create(self, location: str, fields: Mapping[str, str]) -> NewDataset:
+    async def create(self, location: str, fields: Mapping[str, str]) -> BudgetRequest:
         """Create a dataset in a ledger, once for every form that is sent, however often it is."""
         form = location, tuple(sorted(fields.items()))
         async with self._lock:
@@ -53,13 +55,16 @@ class Budgets:
             return self._created[form]
 
 
-def _created(location: str, fields: Mapping[str, str]) -> NewDataset:
-    new = new_dataset(fields)
+def _created(location: str, fields: Mapping[str, str]) -> BudgetRequest:
+    """Create a dataset, which then has the name under which the ledger keeps it."""
+    new = BudgetRequest.read(fields, "form", {"dataset": _check_name})
     with opened(location) as ledger:
-        budget = ledger.create(
-            new.dataset, new.total.epsilon, new.total.delta, unit=new.unit, neighbours=new.neighbours, planned_epsilon=new.planned
-        )
-    return new.named(budget.dataset)
+        return replace(new, dataset=new.created(ledger, new.dataset or "").dataset)
+
+
+def _check_name(name: str | None, _: Reading) -> None:
+    if not name:
+        raise InvalidInputError("the dataset needs a name, such as survey 2024")
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------
@@ -109,7 +114,7 @@ async def _create(request: Request) -> Response:
     shown = budgets.ledgers.shown(location)
     try:
         new = await budgets.create(location, fields)
-        found = await budgets.read(lambda: _view(location, shown, new.dataset, _news(shown, new)))
+        found = await budgets.read(lambda: _view(location, shown, new.dataset or "", _news(shown, new)))
     except WrongError as error:
         return _wrong(error.by_field)
     except InvalidInputError as error:  # of a name that cannot be taken: all else was looked at before
@@ -120,11 +125,15 @@ async def _create(request: Request) -> Response:
 
 
 def _wrong(by_field: Mapping[str, str]) -> Response:
-    return HTMLResponse(messages("budget", CREATE_FIELDS, by_field), headers=KEEP_SHOWN)
+    return HTMLResponse(messages("budget", [*labelled(BudgetRequest), "create"], by_field), headers=KEEP_SHOWN)
 
 
-def _news(shown: str, new: NewDataset) -> Html:
-    words = element("p", element("b", isolated(new.dataset)), f" was created, with {new.total}. Releases can be charged to it now.")
+def _news(shown: str, new: BudgetRequest) -> Html:
+    words = element(
+        "p",
+        element("b", isolated(new.dataset or "")),
+        f" was created, with {Loss(new.epsilon, new.delta)}. Releases can be charged to it now.",
+    )
     return element("div", words, same_creation(shown, new), class_="budget-news", role="status", tabindex="-1")
 
 

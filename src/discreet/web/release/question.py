@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.model.cells import Groups, cells_of
 from discreet.model.dirichlet import Dirichlet
 from discreet.record.table_json import json_can_hold
-from discreet.requests.fields import Rule, labelled
+from discreet.requests.fields import Reading, Rule, labelled
 from discreet.requests.record_files import STANDARD_INPUT
 from discreet.requests.release import MECHANISMS, ReleaseRequest
 from discreet.validation import shown
@@ -49,9 +48,9 @@ def _rules(given: Mapping[str, str]) -> Mapping[str, Rule]:
         "file": lambda _, __: _check_file(given.get("file", ""), given.get("upload", "")),
         "categories": lambda labels, _: Dirichlet.uniform(categories=labels),
         "one_row_per_person": _check_one_row,
-        "other": lambda _, values: _check_home(given.get("other", ""), "undeclared", values["categories"], needed=is_strict),
-        "nulls": lambda _, values: _check_home(given.get("nulls", ""), "missing", values["categories"], needed=is_strict),
-        "other_groups": lambda found, values: _check_other_groups(found, values["by"], needed=is_strict),
+        "other": lambda _, known: _check_home(given.get("other", ""), "undeclared", known.other("categories"), needed=is_strict),
+        "nulls": lambda _, known: _check_home(given.get("nulls", ""), "missing", known.other("categories"), needed=is_strict),
+        "other_groups": lambda found, known: _check_other_groups(found, known.other("by"), needed=is_strict),
         "public": _check_public,
         "mechanism": _check_mechanism,
         "impossible": _check_cells,
@@ -73,8 +72,8 @@ def _check_file(path: str, upload: str) -> None:
         raise InvalidInputError("** may go through all folders of a disk, and is for the command line: name the folder, as in data/*.csv")
 
 
-def _check_one_row(is_declared: bool, values: Mapping[str, Any]) -> None:
-    if is_declared and values.get("privacy_id") is not None:
+def _check_one_row(is_declared: bool, known: Reading) -> None:
+    if is_declared and known.other("privacy_id") is not None:
         raise InvalidInputError("a column says which person a row is about: name the column, or declare that every row is another person’s")
 
 
@@ -104,7 +103,7 @@ def _check_other_groups(found: Mapping[str, str], groups: Groups | None, *, need
             raise InvalidInputError(f"no groups of {shown(column)!r} are declared: name a column of the groups above")
 
 
-def _check_public(public: str, _: Mapping[str, Any]) -> None:
+def _check_public(public: str, _: Reading) -> None:
     if public == "sizes":
         raise InvalidInputError(
             "sizes of groups are published by the command line alone: choose “How many there are” or “Nothing”, or use "
@@ -112,19 +111,19 @@ def _check_public(public: str, _: Mapping[str, Any]) -> None:
         )
 
 
-def _check_mechanism(name: str, values: Mapping[str, Any]) -> None:
+def _check_mechanism(name: str, known: Reading) -> None:
     if name not in MECHANISMS:
         raise InvalidInputError(f"choose one of {', '.join(MECHANISMS)}; got {shown(name)!r}")
-    if values["by"] is not None and name != MECHANISMS[0]:
+    if known.other("by") is not None and name != MECHANISMS[0]:
         raise InvalidInputError(f"tables are released by {MECHANISMS[0]}; {name} is for one variable: leave out the groups")
 
 
-def _check_cells(cells: list[tuple[str, ...]], values: Mapping[str, Any]) -> None:
+def _check_cells(cells: list[tuple[str, ...]], known: Reading) -> None:
     """A table whose record would not be JSON is refused, and so are cells that it does not have."""
-    if values["by"] is None:
+    if known.other("by") is None:
         return
-    size = prod(cells_of(values["by"], tuple(values["categories"]), cells).shape)
-    if not json_can_hold(values["by"], size):
+    size = prod(cells_of(known.other("by"), tuple(known.other("categories")), cells).shape)
+    if not json_can_hold(known.other("by"), size):
         raise InvalidInputError(
             f"the page keeps records of up to {limits.RECORD_CELLS:,} cells without very long labels, and this table has {size:,}: "
             "discreet release --output TABLE.parquet takes it"

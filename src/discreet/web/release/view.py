@@ -36,7 +36,7 @@ _PICKER = Html(
 def form_fields(ledger: str) -> Html:
     """The fields of the form, with the ledger that the page was started with."""
     parts = {name: rows("release", ReleaseRequest, name, ledger=ledger) for name in (CATEGORIES, PROMISE, BUDGET, TABLE, WORDS, MORE)}
-    file, *others = (one for one in fields_of(ReleaseRequest).values() if one.group == RECORDS)
+    file, *others = (one for one in fields_of(ReleaseRequest).values() if one.form is not None and one.form.group == RECORDS)
     records = part(RECORDS, row("release", file), _PICKER, *(row("release", one) for one in others))
     closed = (TABLE, WORDS, MORE)
     return joined(records, *((folded if name in closed else part)(name, content) for name, content in parts.items()))
