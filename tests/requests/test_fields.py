@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from html import unescape
 from typing import Any
 
@@ -16,6 +17,8 @@ from discreet.cli.questions import asks
 from discreet.requests.budget import BudgetRequest, SpendRequest
 from discreet.requests.fields import REQUIRED, Field, Request, Row, WrongError, asked, changed, fields_of, option_labels
 from discreet.requests.kinds import POSITIVE, TEXT
+from discreet.requests.plan import CompareRequest, PlanRequest, VerifyRequest
+from discreet.requests.records import CombineRequest, ContrastRequest, RecordRequest, ShowRequest
 from discreet.requests.release import RECORDS, ReleaseRequest
 from discreet.web.budget.form import create_form
 from discreet.web.code_to_copy import request_command
@@ -73,11 +76,58 @@ SPEND = {
     "by": ["region"],
     "note": "Elsewhere",
 }
-EXAMPLES: dict[type[Request], dict[str, Any]] = {ReleaseRequest: RELEASE, BudgetRequest: BUDGET, SpendRequest: SPEND}
+RECORD = {"record": "a b.json", "mass": "90%", "slow": True, "prior": "1,2"}
+PLAN = {
+    "width": "4%",
+    "price": "1.1",
+    "error": "0.05",
+    "n": 2700,
+    "epsilon": "1/3",
+    "prior": "uniform:5",
+    "mechanism": "LaplaceHistogram",
+    "public": "nothing",
+    "expect": "60%,25%,0.15",
+    "worst": True,
+    "curve": True,
+}
+COMPARE = {"n": 1000, "epsilon": "1/3", "prior": "1/2,2", "public": "nothing", "delta": "1e-6", "errors": False}
+VERIFY = {
+    "mechanism": "EHDS",
+    "n": 10,
+    "public": "nothing",
+    "epsilon": "0.5",
+    "prior": "jeffreys:3",
+    "gamma": "0.25",
+    "delta": "1e-8",
+    "calibrated": True,
+}
+CONTRAST = {"first": "north,f", "second": "north,m", "category": "current", "category_option": "former", "group": "south"}
+COMBINE = {"records": ["a.json", "-"], "same_data": False, "prior": "uniform", "mass": "0.9", "seed": 7, "slow": True}
+EXAMPLES: dict[type[Request], dict[str, Any]] = {
+    ReleaseRequest: RELEASE,
+    BudgetRequest: BUDGET,
+    SpendRequest: SPEND,
+    PlanRequest: PLAN,
+    CompareRequest: COMPARE,
+    VerifyRequest: VERIFY,
+    RecordRequest: RECORD,
+    ShowRequest: RECORD | {"reference": "north,f", "category": "current"},
+    ContrastRequest: RECORD | CONTRAST,
+    CombineRequest: COMBINE,
+}
 """For every question, something other than the default for each of its fields."""
-COMMANDS: dict[type[Request], str] = {ReleaseRequest: "release", BudgetRequest: "ledger create", SpendRequest: "ledger spend"}
-
-
+COMMANDS: dict[type[Request], str] = {
+    ReleaseRequest: "release",
+    BudgetRequest: "ledger create",
+    SpendRequest: "ledger spend",
+    PlanRequest: "plan",
+    CompareRequest: "compare",
+    VerifyRequest: "verify",
+    RecordRequest: "report",
+    ShowRequest: "show",
+    ContrastRequest: "contrast",
+    CombineRequest: "combine",
+}
 FORMS: dict[type[Request], Callable[[], str]] = {
     ReleaseRequest: lambda: form_fields("x"),
     BudgetRequest: lambda: create_form(first=True),
@@ -129,6 +179,14 @@ def test_a_question_that_was_typed_into_a_form_is_the_same_as_from_the_shell(que
     example = EXAMPLES[question]
     typed = {name: "\n".join(text) if isinstance(text, list) else "yes" if text is True else text for name, text in example.items()}
     assert question.read(typed, "form") == question.read(example, "shell")
+
+
+def test_a_field_that_was_not_given_is_no_argument() -> None:
+    found = VerifyRequest.read({"mechanism": "EHDS"}, "shell")
+    assert found.arguments("mechanism") == {}
+    found = VerifyRequest.read({"mechanism": "EHDS", "gamma": "best", "delta": "1e-9"}, "shell")
+    assert found.arguments("mechanism") == {"gamma": "best", "delta": Fraction(1, 10**9)}
+    assert found.code("mechanism") == ["gamma='best'", "delta='1e-09'"]
 
 
 def test_categories_may_stand_in_lines_of_a_form() -> None:

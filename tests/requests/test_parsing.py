@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 import discreet as dc
-from discreet.requests.parsing import group_key, mechanism_options, parse_list, parse_mass, parse_number, parse_prior, parse_share
+from discreet.requests.parsing import group_key, parse_list, parse_mass, parse_number, parse_prior, parse_share
 
 
 def test_a_list_is_a_line_of_csv() -> None:
@@ -57,11 +57,6 @@ def test_priors_are_named_or_spelled_out() -> None:
 def test_other_priors_are_refused(text: str, categories: list[str] | None, message: str) -> None:
     with pytest.raises(dc.InvalidInputError, match=message):
         parse_prior(text, categories)
-
-
-def test_options_that_were_not_given_are_not_there() -> None:
-    assert mechanism_options(None, None) == {}
-    assert mechanism_options("best", "1e-9") == {"gamma": "best", "delta": Fraction(1, 10**9)}
 
 
 def test_a_group_of_one_column_is_its_label() -> None:

@@ -1,21 +1,22 @@
 """`discreet combine`: what several public records say together, noise allowed for."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.table import Table
 
 from discreet import limits
-from discreet.cli.options import JsonOption, SlowOption
+from discreet.cli.options import JsonOption
+from discreet.cli.questions import asks
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.present.progress import progress_bar
 from discreet.present.record import check_pairs, guarantee_fields
 from discreet.present.table_record import MOST_ROWS
-from discreet.present.terminal import Lines, cell, errors_in_one_line, print_json, print_lines, print_table, warnings_as_notices
-from discreet.requests.parsing import parse_mass, parse_reader_prior
+from discreet.present.terminal import Lines, cell, print_json, print_lines, print_table, warnings_as_notices
+from discreet.requests.parsing import parse_reader_prior
 from discreet.requests.record_files import check_different, read_record
-from discreet.text import MASS, in_percent, listed
+from discreet.requests.records import CombineRequest
+from discreet.text import in_percent, listed
 
 if TYPE_CHECKING:
     from discreet.inference.noise_aware import NoiseAware
@@ -23,43 +24,29 @@ if TYPE_CHECKING:
     from discreet.record.release import Release
 
 
-def combine(
-    records: Annotated[list[str], typer.Argument(help="The JSON files or pages of two or more releases; one may be - for standard input.")],
-    same_data: Annotated[
-        bool | None,
-        typer.Option("--same-data/--new-data", help="Whether all releases are about the same records, or each about records of its own."),
-    ] = None,
-    prior: Annotated[
-        str | None, typer.Option(help="Concentrations such as 1,1,1, or uniform or jeffreys; needed where the records' priors differ.")
-    ] = None,
-    mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1, or such as 90%.")] = str(MASS),
-    seed: Annotated[int, typer.Option(min=0, help="For the draws that stand for sums that would be too long.")] = 0,
-    slow: SlowOption = False,
-    as_json: JsonOption = False,
-) -> None:
+@asks(CombineRequest)
+def combine(asked: CombineRequest, as_json: JsonOption = False) -> None:
     """Show what several releases say together, from their public records alone: means, and intervals that allow for the noise.
 
     Examples: discreet combine january.json june.json --same-data, or discreet combine 2024.json 2025.json --new-data --mass 0.9
     """
-    with errors_in_one_line():
-        level = parse_mass(mass)
-        if same_data is None:
-            raise InvalidInputError("say --same-data if the releases are about the same records, or --new-data if each is about its own")
-        check_different(records, "it is one draw, and would count as two")
-        found = [read_record(record) for record in records]
-        from discreet.inference.several.combine import combine as combined
+    if asked.same_data is None:
+        raise InvalidInputError("say --same-data if the releases are about the same records, or --new-data if each is about its own")
+    check_different(asked.records, "it is one draw, and would count as two")
+    found = [read_record(record) for record in asked.records]
+    from discreet.inference.several.combine import combine as combined
 
-        given = parse_reader_prior(prior, found[0])
-        if not slow:
-            check_pairs(found, "discreet combine ... --slow")
-        with warnings_as_notices(), progress_bar() as tell:
-            posterior: NoiseAware | CombinedTable = combined(found, same_data=same_data, prior=given, rng=seed, progress=tell)
-        rows, error = _rows(posterior, level)
-        if as_json:
-            print_json(_fields(found, same_data, level, rows, error))
-        else:
-            print_table(_laid_out(rows, level))
-            print_lines(_lines(found, same_data, posterior, error, level))
+    given = parse_reader_prior(asked.prior, found[0])
+    if not asked.slow:
+        check_pairs(found, "discreet combine ... --slow")
+    with warnings_as_notices(), progress_bar() as tell:
+        posterior: NoiseAware | CombinedTable = combined(found, same_data=asked.same_data, prior=given, rng=asked.seed, progress=tell)
+    rows, error = _rows(posterior, asked.mass)
+    if as_json:
+        print_json(_fields(found, asked.same_data, asked.mass, rows, error))
+    else:
+        print_table(_laid_out(rows, asked.mass))
+        print_lines(_lines(found, asked.same_data, posterior, error, asked.mass))
 
 
 def _rows(posterior: "NoiseAware | CombinedTable", mass: float) -> tuple[list[tuple[tuple[Any, ...], float, float, float]], float | None]:

@@ -1,17 +1,16 @@
 """`discreet compare`: every mechanism side by side for a prior, a number of records and ε."""
 
-from typing import Annotated
-
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from discreet.cli.confirmation import notice_little_said
-from discreet.cli.options import ERROR_SCALE, EpsilonOption, JsonOption, PriorOption, PublicOption, RecordsOption
+from discreet.cli.options import ERROR_SCALE, JsonOption
+from discreet.cli.questions import asks
 from discreet.present.progress import progress_bar
-from discreet.present.terminal import errors_in_one_line, print_json, print_lines, print_table
-from discreet.requests.parsing import parse_number, parse_prior, parse_public
+from discreet.present.terminal import print_json, print_lines, print_table
+from discreet.requests.plan import CompareRequest
 
 _LEGEND = {
     "guarantee": "ε, then δ if there is one, and whether a proof or a computation of this very configuration stands for it",
@@ -27,17 +26,8 @@ _LEGEND = {
 _TEXT_COLUMNS = ("mechanism", "guarantee")
 
 
-def compare(
-    n: RecordsOption,
-    epsilon: EpsilonOption = "1",
-    prior: PriorOption = "1,1",
-    public: PublicOption = "total",
-    delta: Annotated[str, typer.Option(help="For HellingerSmoothDelta. Leave it unless you reproduce the papers.")] = "1e-8",
-    errors: Annotated[
-        bool, typer.Option("--errors/--no-errors", help="Without errors: widths, guarantees and losses alone, sooner.")
-    ] = True,
-    as_json: JsonOption = False,
-) -> None:
+@asks(CompareRequest)
+def compare(asked: CompareRequest, as_json: JsonOption = False) -> None:
     """Compare all mechanisms: how wide readers' intervals will be, the computed loss, and the papers' Hellinger errors.
 
     Mechanisms are ranked by the expected width of the 95 % intervals that allow for the noise.
@@ -51,14 +41,19 @@ def compare(
     """
     from discreet.planning.comparison import compare as compute
 
-    with errors_in_one_line(), progress_bar(not as_json) as progress:
-        level, smallest = parse_number(epsilon, "--epsilon"), parse_number(delta, "--delta")
-        found = compute(parse_prior(prior), n, level, public=parse_public(public), delta=smallest, errors=errors, progress=progress)
+    with progress_bar(not as_json) as progress:
+        found = compute(asked.prior, asked.n, asked.epsilon, progress=progress, **asked.arguments("compare"))
     notice_little_said(found.n, found.epsilon, found.public)
     if as_json:
         optimum = found.optimum
         concentration = [float(a) for a in found.prior.exact]
-        about = {"prior": concentration, "n": n, "public": public, "neighbours": str(found.relation), "epsilon": float(found.epsilon)}
+        about = {
+            "prior": concentration,
+            "n": asked.n,
+            "public": asked.public,
+            "neighbours": str(found.relation),
+            "epsilon": float(found.epsilon),
+        }
         print_json({**about, "width_without_privacy": float(found.plain), "optimum": optimum, "rows": found.to_dicts()})
         return
     headings, rows = found.cells()
@@ -72,7 +67,7 @@ def compare(
     typer.echo()
     used = {*headings, *(cell for row in rows for cell in row)}
     print_lines([(name, meaning) for name, meaning in _LEGEND.items() if name in used])
-    scale = [ERROR_SCALE] if errors else []
+    scale = [ERROR_SCALE] if asked.errors else []
     Console(highlight=False).print("", *found.reasons, *scale, found.choice, sep="\n", markup=False)
 
 

@@ -1,20 +1,21 @@
 """`discreet contrast`: how one probability differs from another, from public records alone."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.table import Table
 
-from discreet.cli.options import JsonOption, ReaderPriorOption, SlowOption
+from discreet.cli.options import JsonOption
+from discreet.cli.questions import asks
 from discreet.errors import InvalidInputError
 from discreet.present.contrasts import QUANTITIES, named, quantity_words, written_name
 from discreet.present.progress import progress_bar
 from discreet.present.record import check_pairs, prior_lines, promise_lines
-from discreet.present.terminal import Lines, cell, errors_in_one_line, notice, print_json, print_lines, print_table
-from discreet.requests.parsing import group_key, parse_list, parse_mass, parse_reader_prior
+from discreet.present.terminal import Lines, cell, notice, print_json, print_lines, print_table
+from discreet.requests.parsing import group_key, parse_list, parse_reader_prior
 from discreet.requests.record_files import check_different, read_record
-from discreet.text import MASS, chance, listed
+from discreet.requests.records import ContrastRequest
+from discreet.text import chance, listed
 
 if TYPE_CHECKING:
     from discreet.inference.noise_aware import NoiseAware
@@ -23,32 +24,8 @@ if TYPE_CHECKING:
     from discreet.record.release import Release
 
 
-def contrast(
-    record: Annotated[
-        str,
-        typer.Argument(
-            help="The file of a release (JSON, Parquet, or a page of discreet report), or - for standard input.", show_default=False
-        ),
-    ],
-    first: Annotated[
-        str,
-        typer.Argument(
-            help="A group, such as north,f; in a record without groups, a category; or the file of a second release.", show_default=False
-        ),
-    ],
-    second: Annotated[str | None, typer.Argument(help="What it is compared with; left out for two releases.", show_default=False)] = None,
-    category: Annotated[
-        str | None, typer.Argument(help="The category whose probability is compared in two groups.", show_default=False)
-    ] = None,
-    category_option: Annotated[
-        str | None, typer.Option("--category", "-c", help="The same; the only way to name it where two releases are compared.")
-    ] = None,
-    group: Annotated[str | None, typer.Option(help="Where two tables are compared: the group of both, such as north,f.")] = None,
-    mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1, or such as 90%.")] = str(MASS),
-    prior: ReaderPriorOption = None,
-    slow: SlowOption = False,
-    as_json: JsonOption = False,
-) -> None:
+@asks(ContrastRequest)
+def contrast(asked: ContrastRequest, as_json: JsonOption = False) -> None:
     """Compare two groups of a table, two categories, or two releases: difference, ratio and odds ratio, noise allowed for.
 
     Two releases must be about different records, such as those of two years: what is known of either is then independent of the other.
@@ -56,28 +33,23 @@ def contrast(
     Examples: discreet contrast table.json north,f north,m current, or discreet contrast posterior.json never current, or
     discreet contrast 2024.json 2025.json --category current
     """
-    with errors_in_one_line():
-        level, chosen = parse_mass(mass), _category(category, category_option)
-        if second is None:
-            _contrast_records((record, first), chosen, group, prior, level, slow=slow, as_json=as_json)
-            return
-        if group is not None:
-            raise InvalidInputError("--group is for two releases: two groups of one are named as in RECORD GROUP GROUP CATEGORY")
-        found = read_record(record)
-        reader = parse_reader_prior(prior, found)
-        if not slow:
-            check_pairs([found], "discreet contrast ... --slow")
-        compared = _contrast(found, first, second, chosen, reader)
-        if as_json:
-            print_json(_fields(compared, chosen, level))
-        else:
-            _print(compared, chosen, level, [*prior_lines(reader), *promise_lines(found, computed=False)])
-
-
-def _category(argument: str | None, option: str | None) -> str | None:
-    if argument is not None and option is not None:
+    if asked.category is not None and asked.category_option is not None:
         raise InvalidInputError("the category is named twice, as an argument and with --category: leave one out")
-    return option if argument is None else argument
+    chosen = asked.category_option if asked.category is None else asked.category
+    if asked.second is None:
+        _contrast_records(asked, chosen, as_json=as_json)
+        return
+    if asked.group is not None:
+        raise InvalidInputError("--group is for two releases: two groups of one are named as in RECORD GROUP GROUP CATEGORY")
+    found = read_record(asked.record)
+    reader = parse_reader_prior(asked.prior, found)
+    if not asked.slow:
+        check_pairs([found], "discreet contrast ... --slow")
+    compared = _contrast(found, asked.first, asked.second, chosen, reader)
+    if as_json:
+        print_json(_fields(compared, chosen, asked.mass))
+    else:
+        _print(compared, chosen, asked.mass, [*prior_lines(reader), *promise_lines(found, computed=False)])
 
 
 def _contrast(found: "Release", first: str, second: str, category: str | None, reader: "Dirichlet | None") -> "Contrast":
@@ -127,9 +99,7 @@ def _quantity_fields(quantity: "Quantity", mass: float) -> dict[str, float]:
 # --- two releases -----------------------------------------------------------------------------------------------------
 
 
-def _contrast_records(
-    paths: tuple[str, str], category: str | None, group: str | None, prior: str | None, mass: float, *, slow: bool, as_json: bool
-) -> None:
+def _contrast_records(asked: ContrastRequest, category: str | None, *, as_json: bool) -> None:
     """One category in two releases about different records, whose posteriors are independent."""
     from discreet.inference.contrasts import independent_contrast
     from discreet.inference.several.combine import drawn_alike
@@ -138,12 +108,13 @@ def _contrast_records(
         raise InvalidInputError(
             "say what to compare: RECORD GROUP GROUP CATEGORY, RECORD CATEGORY CATEGORY, or RECORD RECORD --category CATEGORY"
         )
+    paths, group = (asked.record, asked.first), asked.group
     check_different(paths, "a release does not differ from itself")
     found = [read_record(path) for path in paths]
     if drawn_alike(*found):
         notice("both records have the same mechanism and the same outcome; if they are copies of one draw, they are not two groups")
-    readers = [parse_reader_prior(prior, one) for one in found]
-    if not slow:
+    readers = [parse_reader_prior(asked.prior, one) for one in found]
+    if not asked.slow:
         check_pairs(found, "discreet contrast ... --slow")
     are_tables = {one.mechanism.space.groups is not None for one in found}
     if len(are_tables) > 1:
@@ -159,12 +130,12 @@ def _contrast_records(
         priors=(_parameters(posteriors[0], category), _parameters(posteriors[1], category)),
     )
     if as_json:
-        print_json({**_fields(compared, category, mass), "group": None if group is None else parse_list(group, "--group")})
+        print_json({**_fields(compared, category, asked.mass), "group": None if group is None else parse_list(group, "--group")})
         return
     taken = ("Taken to be", "about different records; two releases about the same records are not compared like this")
     promises = [("Promise", f"{name}: {promise_lines(one, computed=False)[0][1]}") for name, one in zip(names, found, strict=True)]
     title = category if group is None else f"{category} in {group}"
-    _print(compared, title, mass, [taken, *prior_lines(readers[0]), *promises])
+    _print(compared, title, asked.mass, [taken, *prior_lines(readers[0]), *promises])
 
 
 def _posterior(found: "Release", reader: "Dirichlet | None", group: str | None) -> "NoiseAware":

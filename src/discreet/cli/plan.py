@@ -1,56 +1,33 @@
 """`discreet plan`: the ε, or the number of records, that a goal asks for."""
 
-from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from discreet.cli.confirmation import notice_little_said
-from discreet.cli.options import ERROR_SCALE, JsonOption, MechanismOption, PriorOption, PublicOption
+from discreet.cli.options import ERROR_SCALE, JsonOption
 from discreet.cli.output_files import check_picture, check_place, tell_name, write_new
+from discreet.cli.questions import asks
 from discreet.errors import InvalidInputError
 from discreet.present.progress import progress_bar
-from discreet.present.terminal import errors_in_one_line, print_json, print_table
-from discreet.requests.parsing import parse_list, parse_number, parse_prior, parse_public, parse_share
+from discreet.present.terminal import print_json, print_table
+from discreet.requests.kinds import sized_prior_text
+from discreet.requests.plan import PlanRequest
 
 if TYPE_CHECKING:
     from discreet.planning.plans import Plan
     from discreet.planning.records_curves import RecordsCurve
     from discreet.planning.width_plans import WidthCurve, WidthPlan
 
-_TWO = "1,1"
 _ASSUMED = "This is for two categories; for five, say --prior uniform:5."
 
 
+@asks(PlanRequest)
 def plan(
-    width: Annotated[
-        str | None, typer.Option("--width", help="Expected width of the published 95 % intervals to aim for, such as 4% or 0.04.")
-    ] = None,
-    price: Annotated[
-        str | None, typer.Option("--price", help="How many times as wide as without privacy they may be, such as 1.1.")
-    ] = None,
-    error: Annotated[
-        str | None,
-        typer.Option(
-            "--error", help="The papers' mean Hellinger error to aim for: 0.05 is hard to see in a plot, 0.2 is half a standard deviation."
-        ),
-    ] = None,
-    n: Annotated[int | None, typer.Option("--n", "-n", help="Number of records: find epsilon.")] = None,
-    epsilon: Annotated[str | None, typer.Option("--epsilon", "-e", help="Privacy parameter: find the number of records.")] = None,
-    prior: PriorOption = _TWO,
-    mechanism: MechanismOption = "LatticeGeometric",
-    public: PublicOption = "total",
-    expect: Annotated[
-        str | None,
-        typer.Option("--expect", help="Guessed shares of the categories, such as 0.6,0.25,0.15 or 60%,25%,15%; never read off the data."),
-    ] = None,
-    worst: Annotated[
-        bool, typer.Option("--worst", help="The widest category instead of the average; with --error, the worst dataset.")
-    ] = False,
-    curve: Annotated[bool, typer.Option("--curve", help="Given --n: widths for several epsilons; given --epsilon: for several n.")] = False,
+    asked: PlanRequest,
     plot: Annotated[Path | None, typer.Option("--plot", help="With --curve: a picture of it, in a new file.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -68,59 +45,42 @@ def plan(
     from discreet.planning.records_curves import records_curve
     from discreet.planning.width_plans import width_curve
 
-    with errors_in_one_line(), progress_bar(not as_json) as progress:
-        goals: dict[str, Any] = {name: _share(text, f"--{name}") for name, text in {"width": width, "price": price, "error": error}.items()}
-        shares = None if expect is None else [parse_share(part, "--expect") for part in parse_list(expect, "--expect")]
-        options: dict[str, Any] = {"mechanism": mechanism, "expect": shares, "worst": worst, "public": parse_public(public)}
-        _check_question([f"--{name}" for name, value in goals.items() if value is not None], n, epsilon, curve=curve, plot=plot)
-        level = None if epsilon is None else parse_number(epsilon, "--epsilon")
-        if curve and n is not None:
-            drawn: WidthCurve | RecordsCurve = width_curve(parse_prior(prior), n, progress=progress, **options)
-        elif curve and level is not None:
-            drawn = records_curve(parse_prior(prior), level, progress=progress, **options)
+    _check_plot(plot, has_curve=asked.curve)
+    asked.check()
+    options = asked.arguments("options")
+    with progress_bar(not as_json) as progress:
+        if asked.curve and asked.n is not None:
+            drawn: WidthCurve | RecordsCurve = width_curve(asked.prior, asked.n, progress=progress, **options)
+        elif asked.curve and asked.epsilon is not None:
+            drawn = records_curve(asked.prior, asked.epsilon, progress=progress, **options)
         else:
-            found = compute(parse_prior(prior), n=n, epsilon=level, progress=progress, **goals, **options)
-    if curve:
-        with errors_in_one_line():
-            _show_curve(drawn, plot, as_json=as_json)
+            found = compute(asked.prior, progress=progress, **asked.arguments("plan"), **options)
+    if asked.curve:
+        _show_curve(drawn, plot, as_json=as_json)
     else:
-        _show_plan(found, prior, as_json=as_json)
+        _show_plan(found, asked, as_json=as_json)
 
 
-def _share(text: str | None, option: str) -> Fraction | None:
-    return None if text is None else parse_share(text, option)
-
-
-def _check_question(given: list[str], n: int | None, epsilon: str | None, *, curve: bool, plot: Path | None) -> None:
-    """One goal and one of n and ε, or both and no goal, or a curve for one of them; with a curve, a plot of it."""
-    if plot is not None and not curve:
+def _check_plot(plot: Path | None, *, has_curve: bool) -> None:
+    """Refuse a picture of what is no curve, or in a place that something else has."""
+    if plot is None:
+        return
+    if not has_curve:
         raise InvalidInputError("--plot draws a curve: add --curve")
-    if plot is not None:
-        check_picture(plot)
-        check_place(plot, "--plot", {}, why="it may be something else")
-    if curve:
-        if (n is None) == (epsilon is None) or given:
-            raise InvalidInputError("--curve takes either --n, for several epsilons, or --epsilon, for several n, and no goal")
-        return
-    if not given and n is not None and epsilon is not None:
-        return
-    if len(given) != 1:
-        many = f"got {' and '.join(given)}" if given else "got none"
-        raise InvalidInputError(f"give one goal: --width 4%, --price 1.1 or --error 0.05; {many}")
-    if (n is None) == (epsilon is None):
-        raise InvalidInputError("give either --n, to find epsilon, or --epsilon, to find n; or both and no goal, to see what they give")
+    check_picture(plot)
+    check_place(plot, "--plot", {}, why="it may be something else")
 
 
-def _show_plan(found: "WidthPlan | Plan", prior: str, *, as_json: bool) -> None:
+def _show_plan(found: "WidthPlan | Plan", asked: PlanRequest, *, as_json: bool) -> None:
     from discreet.planning.plans import Plan
 
     notice_little_said(found.n, found.epsilon, found.public)
     if as_json:
         print_json(found.to_dict())
     elif isinstance(found, Plan):
-        _show_error_plan(found, prior)
+        _show_error_plan(found, sized_prior_text(asked.prior))
     else:
-        assumed = [_ASSUMED] if prior == _TWO else []
+        assumed = [] if any(one.name == "prior" for one, _ in asked.given()) else [_ASSUMED]
         Console(highlight=False).print(found.sentence, *assumed, found.precision, found.choice, sep="\n", markup=False, soft_wrap=True)
 
 

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import ReaderPriorOption
 from discreet.cli.output_files import check_place, tell_name, write_new
+from discreet.cli.questions import asks
 from discreet.errors import InvalidInputError
-from discreet.present.terminal import errors_in_one_line, notice
-from discreet.requests.parsing import parse_mass, parse_reader_prior
+from discreet.present.terminal import notice
+from discreet.requests.parsing import parse_reader_prior
 from discreet.requests.record_files import STANDARD_INPUT, read_record
-from discreet.text import MASS, plain
+from discreet.requests.records import RecordRequest
+from discreet.text import plain
 
 if TYPE_CHECKING:
     from discreet.model.dirichlet import Dirichlet
@@ -19,12 +20,10 @@ if TYPE_CHECKING:
 _PAGES = (".html", ".htm")
 
 
+@asks(RecordRequest)
 def report(
-    record: Annotated[str, typer.Argument(help="The file of a release, or - for standard input.", show_default=False)],
+    asked: RecordRequest,
     output: Annotated[Path, typer.Option("--output", "-o", help="Write the page to this new HTML file.", show_default=False)],
-    mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1.")] = str(MASS),
-    slow: Annotated[bool, typer.Option("--slow", help="Compute intervals also where that takes minutes: many categories.")] = False,
-    prior: ReaderPriorOption = None,
 ) -> None:
     """Write one HTML page about a release: what was asked, what is promised, the figure, the numbers, and how to check them.
 
@@ -34,27 +33,23 @@ def report(
     Examples: discreet report posterior.json --output posterior.html, or
     discreet report posterior.json --output by-our-prior.html --mass 0.9 --prior 60,20,20
     """
-    with errors_in_one_line():
-        level = parse_mass(mass)
-        if output.suffix.lower() not in _PAGES:
-            raise InvalidInputError(f"--output must end in .html, got {output.name}")
-        taken = {"the record": None if record == STANDARD_INPUT else record}
-        check_place(output, "--output", taken, why="a page may hold the only copy of a record")
-        found = read_record(record)
-        reader = parse_reader_prior(prior, found)
-        from discreet.present.page import page_content, page_json
-        from discreet.present.page_rows import shares_of
+    if output.suffix.lower() not in _PAGES:
+        raise InvalidInputError(f"--output must end in .html, got {output.name}")
+    taken = {"the record": None if asked.record == STANDARD_INPUT else asked.record}
+    check_place(output, "--output", taken, why="a page may hold the only copy of a record")
+    found = read_record(asked.record)
+    reader = parse_reader_prior(asked.prior, found)
+    from discreet.present.page import page_content, page_json
+    from discreet.present.page_rows import shares_of
 
-        text = page_json(found)
-        shares = shares_of(found, level, slow=slow, reader=reader)
-        if shares.reason is not None:
-            _tell_reason(shares.reason, reader)
-        options = {"--mass": None if level == MASS else mass, "--prior": prior}
-        given = [part for name, value in options.items() if value is not None for part in (name, value)]
-        content = page_content(found, shares, text, output.name, [*given, *(["--slow"] if slow else [])])
-        written = write_new(output, content)
-        tell_name(written, output)
-        typer.echo(f"wrote {plain(written)}: the page, and in it the record")
+    text = page_json(found)
+    shares = shares_of(found, asked.mass, slow=asked.slow, reader=reader)
+    if shares.reason is not None:
+        _tell_reason(shares.reason, reader)
+    words = asked.shell_words()
+    written = write_new(output, page_content(found, shares, text, output.name, [] if words is None else words[1]))
+    tell_name(written, output)
+    typer.echo(f"wrote {plain(written)}: the page, and in it the record")
 
 
 def _tell_reason(reason: str, reader: "Dirichlet | None") -> None:

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet import limits
-from discreet.cli.options import JsonOption, ReaderPriorOption
+from discreet.cli.options import JsonOption
 from discreet.cli.output_files import check_picture, check_place, save_picture
+from discreet.cli.questions import asks
 from discreet.errors import InvalidInputError
 from discreet.present.contrasts import Compared
 from discreet.present.progress import progress_bar
 from discreet.present.record import check_work, print_record, prior_lines, promise_lines, record_fields
-from discreet.present.terminal import errors_in_one_line, notice, print_json, print_lines, print_table
-from discreet.requests.parsing import group_key, parse_mass, parse_reader_prior
+from discreet.present.terminal import notice, print_json, print_lines, print_table
+from discreet.requests.parsing import group_key, parse_reader_prior
 from discreet.requests.record_files import STANDARD_INPUT, read_record
-from discreet.text import MASS, more
+from discreet.requests.records import ShowRequest
+from discreet.text import more
 
 if TYPE_CHECKING:
     from discreet.inference.quantities import Contrast
@@ -27,26 +29,13 @@ if TYPE_CHECKING:
     from discreet.record.release import Release
 
 
+@asks(ShowRequest)
 def show(
-    record: Annotated[
-        str,
-        typer.Argument(
-            help="The file of a release (JSON, Parquet, or a page of discreet report), or - for standard input.", show_default=False
-        ),
-    ],
+    asked: ShowRequest,
     plot: Annotated[
         Path | None,
         typer.Option(help="Also draw the posteriors to this PNG, SVG or PDF file. A picture that show drew earlier is replaced."),
     ] = None,
-    mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1, or such as 90%.")] = str(MASS),
-    slow: Annotated[
-        bool, typer.Option("--slow", help="Compute intervals also where that takes minutes: many categories or possible counts.")
-    ] = False,
-    reference: Annotated[
-        str | None, typer.Option(help="Compare all groups of a table with this one, such as north,f, in the category of --category.")
-    ] = None,
-    category: Annotated[str | None, typer.Option(help="The category whose probability is compared with --reference.")] = None,
-    prior: ReaderPriorOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show a release from its public record alone: reported counts, means, intervals that allow for the noise, and what is promised.
@@ -54,27 +43,26 @@ def show(
     Examples: discreet show posterior.json --mass 0.9, or discreet release ... | discreet show -, or
     discreet show table.json --reference north,f --category current --plot forest.png
     """
-    with errors_in_one_line():
-        level = parse_mass(mass)
-        if (reference is None) != (category is None):
-            raise InvalidInputError("--reference and --category belong together: a group to compare the others with, and in which category")
-        if plot is not None:
-            check_picture(plot)
-            check_place(plot, "--plot", {"the record": None if record == STANDARD_INPUT else record}, replaces_picture=True)
-        found = read_record(record)
-        reader = parse_reader_prior(prior, found)
-        if reference is not None and category is not None:
-            _show_contrasts(compared_with(found, reference, category, level, reader, quiet=as_json), plot, reader, as_json=as_json)
-            return
-        if plot is not None and not slow:
-            check_work(found)
-        if as_json:
-            print_json(record_fields(found, level, slow=slow, reader=reader))
-        else:
-            print_record(found, after=[("Check", _check(found, record))], mass=level, slow=slow, computed=False, reader=reader)
-        if plot is not None:
-            draw = partial(found.draw_on, mass=level, prior=reader)
-            save_picture(found, plot, mass=level, computed=False, replaces_picture=True, draw=draw)
+    if (asked.reference is None) != (asked.category is None):
+        raise InvalidInputError("--reference and --category belong together: a group to compare the others with, and in which category")
+    record, mass, slow = asked.record, asked.mass, asked.slow
+    if plot is not None:
+        check_picture(plot)
+        check_place(plot, "--plot", {"the record": None if record == STANDARD_INPUT else record}, replaces_picture=True)
+    found = read_record(record)
+    reader = parse_reader_prior(asked.prior, found)
+    if asked.reference is not None and asked.category is not None:
+        _show_contrasts(compared_with(found, asked.reference, asked.category, mass, reader, quiet=as_json), plot, reader, as_json=as_json)
+        return
+    if plot is not None and not slow:
+        check_work(found)
+    if as_json:
+        print_json(record_fields(found, mass, slow=slow, reader=reader))
+    else:
+        print_record(found, after=[("Check", _check(found, record))], mass=mass, slow=slow, computed=False, reader=reader)
+    if plot is not None:
+        draw = partial(found.draw_on, mass=mass, prior=reader)
+        save_picture(found, plot, mass=mass, computed=False, replaces_picture=True, draw=draw)
 
 
 def _show_contrasts(compared: "Compared", plot: Path | None, reader: "Dirichlet | None", *, as_json: bool) -> None:

@@ -159,7 +159,7 @@ class Field:
         if self.kind.is_switch:
             return [self.option.split("/")[0 if value else 1]]
         texts = self.kind.show(value) if self.kind.many else [self.kind.show(value)]
-        if texts is None or None in texts:
+        if None in texts:
             return None
         return texts if self.positional else [word for text in texts for word in (self.option, text)]
 

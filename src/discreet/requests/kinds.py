@@ -65,9 +65,9 @@ def prior_code(prior: "Dirichlet", *, labels: bool = True) -> str:
 
 
 def sized_prior_text(prior: "Dirichlet") -> str:
-    """A prior as a command takes it that does not know the categories."""
+    """A prior as a command takes it that does not know the categories; two numbers are as short as a name."""
     family = prior_family(prior)
-    return ",".join(map(number_words, prior.exact)) if family is None else f"{family}:{prior.k}"
+    return ",".join(map(number_words, prior.exact)) if family is None or prior.k == 2 else f"{family}:{prior.k}"
 
 
 # --- kinds ------------------------------------------------------------------------------------------------------------
@@ -194,6 +194,12 @@ NUMBER = Kind(_number, number_words, quoted)
 POSITIVE = Kind(_positive, number_words, quoted)
 GAMMA = Kind(_gamma, _gamma_text, lambda value: repr(_gamma_text(value)))
 SHARE = Kind(lambda text, reading: parse_share(text, reading.name), number_words, quoted)
+SHARES = Kind(
+    lambda text, reading: [parse_share(part, reading.name) for part in parse_list(text, reading.name)],
+    lambda shares: ",".join(map(number_words, shares)),
+    lambda shares: repr([number_words(share) for share in shares]),
+)
+TEXTS = Kind(lambda texts, _: list(texts), list, many=True)
 LIST = Kind(lambda text, reading: parse_list(text, reading.name), lambda labels: list_text(labels) if labels else "")
 LABELS = Kind(_labels, lambda labels: _not_a_file(list_text(labels)))
 GROUPS = Kind(_groups, _groups_texts, _groups_code, many=True)

@@ -3,7 +3,7 @@
 import csv
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidInputError
 
@@ -65,12 +65,6 @@ def parse_public(text: str, option: str = "--public", *, groups: bool = False) -
     from discreet.validation import check_public
 
     return check_public(text, option, groups=groups)
-
-
-def mechanism_options(gamma: str | None, delta: str | None) -> dict[str, Any]:
-    """Those of a mechanism's options that were given."""
-    options: dict[str, Any] = {} if gamma is None else {"gamma": gamma if gamma == "best" else parse_number(gamma, "--gamma")}
-    return options | ({} if delta is None else {"delta": parse_number(delta, "--delta")})
 
 
 def parse_prior(text: str, categories: Sequence[Hashable] | None = None, option: str = "--prior") -> "Dirichlet":
