@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidInputError
 from discreet.requests.fields import REQUIRED, Request, asked, changed
-from discreet.requests.kinds import NUMBER, PUBLIC, SHARE, SHARES, SIZED_PRIOR, SWITCH, TEXT, WHOLE
+from discreet.requests.kinds import NUMBER, PUBLIC, SHARE, SHARES, SIZED_PRIOR, SWITCH, TEXT, WHOLE, prior_code, quoted
 from discreet.requests.release import FOR_PAPERS, MECHANISM_HELP, PUBLIC_HELP, ReleaseRequest
 
 if TYPE_CHECKING:
@@ -55,6 +55,13 @@ class PlanRequest(Request):
         if not one_of_two:
             raise InvalidInputError("give either --n, to find epsilon, or --epsilon, to find n; or both and no goal, to see what they give")
 
+    def python(self, shown: str = "print(found)") -> str:
+        """Python that asks the same, and prints something of what it finds."""
+        if not self.curve:
+            return _python(self.prior, "plan", [*self.code("plan"), *self.code("options")], shown)
+        known = ("records_curve", quoted(self.epsilon)) if self.epsilon is not None else ("width_curve", str(self.n))
+        return _python(self.prior, known[0], [known[1], *self.code("options")], shown)
+
 
 @dataclass(frozen=True, kw_only=True)
 class CompareRequest(Request):
@@ -73,6 +80,10 @@ class CompareRequest(Request):
         call="compare",
     )
 
+    def python(self) -> str:
+        """Python that compares the same."""
+        return _python(self.prior, "compare", [str(self.n), quoted(self.epsilon), *self.code("compare")])
+
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyRequest(Request):
@@ -86,3 +97,8 @@ class VerifyRequest(Request):
     gamma: Any = changed(ReleaseRequest, "gamma")
     delta: Fraction | None = changed(ReleaseRequest, "delta")
     calibrated: bool = asked(SWITCH, "Raise the exponent until the computed loss is epsilon.")
+
+
+def _python(prior: "Dirichlet", call: str, arguments: list[str], shown: str = "print(found)") -> str:
+    made = f"prior = {prior_code(prior, labels=False)}"
+    return f"import discreet as dc\n\n{made}\nfound = dc.{call}({', '.join(['prior', *arguments])})\n{shown}"

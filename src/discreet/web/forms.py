@@ -1,7 +1,7 @@
 """What was typed, and what is said beside a field where it is wrong."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 from urllib.parse import parse_qsl, unquote
@@ -56,29 +56,6 @@ def field(name: str) -> Iterator[None]:
         yield
     except DiscreetError as error:
         raise FieldError(name, str(error)) from None
-
-
-class FieldReader:
-    """The fields of a form, read one after the other, so that all that is wrong is said at once."""
-
-    def __init__(self, fields: Mapping[str, str]) -> None:
-        self._fields = fields
-        self.wrong: dict[str, str] = {}
-        """What is wrong so far, by field."""
-
-    def taken(self, name: str, reader: Callable[[str], _Value]) -> _Value | None:
-        """What the reader makes of a field; None if that is wrong."""
-        try:
-            with field(name):
-                return reader(self._fields.get(name, ""))
-        except FieldError as error:
-            self.wrong[error.field] = str(error)
-            return None
-
-
-def options(choices: Iterable[str]) -> Html:
-    """What a list in a form offers."""
-    return joined(*(element("option", choice) for choice in choices))
 
 
 def messages(screen: str, fields: Iterable[str], wrong: Mapping[str, str]) -> Html:

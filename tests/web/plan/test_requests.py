@@ -18,7 +18,8 @@ from discreet.cli import app
 from discreet.planning.comparison import points
 from discreet.present.odds import odds_factor, surest
 from discreet.progress import Progress
-from discreet.web.plan.question import FIELDS, MECHANISMS
+from discreet.requests.release import MECHANISMS
+from discreet.web.plan.question import FIELDS
 from discreet.web.turns import SupersededError, Turns
 from tests.web.server import Server, copied
 
@@ -300,7 +301,7 @@ def test_slow_answers_leave_the_fields_alone(server: Server, place: str) -> None
 
 
 def test_all_that_is_wrong_is_said_at_once(server: Server) -> None:
-    text = asked(server, "answer", n="x", epsilon="y", groups="z", size="9")
+    text = asked(server, "answer", n="x", epsilon="y", groups="z", mechanism="w", size="9")
     assert len(re.findall(r'<p id="plan-\w+-error"[^>]*>[^<]', text)) == 4
 
 
@@ -356,7 +357,7 @@ def test_the_form_has_every_field_with_its_label_and_message(server: Server) -> 
         assert f'<label for="plan-{name}">' in text
         assert f'name="{name}"' in text
         assert f'id="plan-{name}-error"' in text
-    assert tuple(re.findall(r"<option>(.*?)</option>", text)) == MECHANISMS
+    assert tuple(re.findall(r'<option value="([^"]*)">\1</option>', text)) == MECHANISMS
     assert "style=" not in text
     assert "onclick" not in text
 

@@ -12,12 +12,13 @@ from discreet.present.html import Html, element, joined
 from discreet.present.odds import odds_factor, surest
 from discreet.record.guarantee import Guarantee
 from discreet.requests.cautions import little_said
+from discreet.requests.kinds import number_words
 from discreet.web.code_to_copy import same
 from discreet.web.forms import field
 from discreet.web.pictures import Bar, bars
-from discreet.web.plan.commands import made_line, plan_command, prior_line, python
+from discreet.web.plan.commands import made_line, prior_line, same_plan
 from discreet.web.plan.example import example, is_quick_example
-from discreet.web.plan.question import WITH_NOISE, PlanQuestion, number_words
+from discreet.web.plan.question import WITH_NOISE, PlanQuestion
 
 _AT_ONCE_CATEGORIES = 8
 _SUSPICIONS = 0.5, 0.1, 0.01
@@ -68,12 +69,8 @@ def planned(question: PlanQuestion, **asked: Any) -> WidthPlan:
 
 def _width_section(question: PlanQuestion) -> Html:
     heading = element("h2", "How precise will it be?")
-    epsilon = number_words(question.planned_epsilon)
-    ways = same(
-        "plan-width",
-        plan_command(question, "--n", str(question.size), "--epsilon", epsilon),
-        python(question, "plan", shown="print(found.sentence)", n=question.size, epsilon=epsilon),
-    )
+    asked = question.asks(n=question.size, epsilon=question.planned_epsilon)
+    ways = same_plan("plan-width", asked, "print(found.sentence)")
     try:
         found = planned(question, epsilon=question.planned_epsilon)
     except TooLargeError as error:

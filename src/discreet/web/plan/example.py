@@ -91,7 +91,7 @@ def _python(question: PlanQuestion, counts: list[list[int]]) -> str:
     lines = [
         "import discreet as dc",
         "",
-        prior_line(question, labels=question.labelled),
+        prior_line(question, labels=question.categories.given),
         made_line(question),
         f"release = made.release({counts[0] if question.groups is None else counts})",
         f"print(release.noise_aware().{read}())",

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any
 
 from discreet.errors import InvalidInputError
 from discreet.planning.comparison import ComparisonRow, compare, points
@@ -11,13 +10,14 @@ from discreet.planning.records_curves import RecordsCurve, records_curve
 from discreet.planning.width_plans import WidthCurve, WidthPlan, width_curve
 from discreet.present.html import Html, element, joined
 from discreet.progress import Progress
+from discreet.requests.kinds import number_words
 from discreet.requests.parsing import parse_number, parse_share
-from discreet.web.code_to_copy import same
+from discreet.web.code_to_copy import request_command, same
 from discreet.web.forms import field
 from discreet.web.pictures import Curve, curve
 from discreet.web.plan.answer import planned
-from discreet.web.plan.commands import compare_command, plan_command, python, quoted
-from discreet.web.plan.question import PlanQuestion, number_words
+from discreet.web.plan.commands import same_plan
+from discreet.web.plan.question import PlanQuestion
 
 GOAL_FIELDS = ("goal",)
 _MOST_TIMES, _LEAST_WIDTH = 1_000_000, Fraction(1, 10**9)
@@ -42,8 +42,8 @@ def compared(question: PlanQuestion, progress: Progress) -> Html:
         notes.append("Data are expected as the prior has them here, and not with the shares you expect. ")
     if question.groups is not None:
         notes.append("This is about one group; a table is released by LatticeGeometric. ")
-    code = python(question, "compare", str(question.size), quoted(level), chosen=False, errors=False)
-    ways = same("plan-compared", compare_command(question), code)
+    asked = question.asks_to_compare()
+    ways = same("plan-compared", request_command("compare", asked), asked.python())
     return joined(table, element("p", *notes, found.choice, class_="quiet"), *why, ways)
 
 
@@ -92,8 +92,7 @@ def _over_epsilon(question: PlanQuestion, here: WidthPlan, found: WidthCurve) ->
         for row in found.to_dicts()
     ]
     table = _table(("ε", "width, points", "without privacy", "times as wide"), rows)
-    size = str(question.size)
-    ways = same("plan-over-epsilon", plan_command(question, "--curve", "--n", size), python(question, "width_curve", size))
+    ways = same_plan("plan-over-epsilon", question.asks(curve=True, n=question.size))
     return element("div", element("h3", f"With more or less ε, at n = {question.size:,}"), curve(drawn), table, ways)
 
 
@@ -109,10 +108,14 @@ def _over_records(question: PlanQuestion, here: WidthPlan, found: RecordsCurve) 
         steep=True,
     )
     headings, rows = found.cells()
-    epsilon = number_words(question.planned_epsilon)
-    words = plan_command(question, "--curve", "--epsilon", epsilon)
-    ways = same("plan-over-records", words, python(question, "records_curve", quoted(question.planned_epsilon)))
-    return element("div", element("h3", f"With more or fewer records, at ε = {epsilon}"), curve(drawn), _table(headings, rows), ways)
+    ways = same_plan("plan-over-records", question.asks(curve=True, epsilon=question.planned_epsilon))
+    return element(
+        "div",
+        element("h3", f"With more or fewer records, at ε = {number_words(question.planned_epsilon)}"),
+        curve(drawn),
+        _table(headings, rows),
+        ways,
+    )
 
 
 def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Html:
@@ -127,19 +130,17 @@ def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Html:
 def goal(question: PlanQuestion, fields: Mapping[str, str], progress: Progress) -> Html:
     """The least ε for a goal; the page puts it into its field."""
     with field("goal"):
-        kind, target, typed = _goal(fields)
+        kind, target = _goal(fields)
         found = planned(question, progress=progress, **{kind: target})
     needed = found.epsilon * 2 if question.halved else found.epsilon
     twice = " That is twice what one group needs, since only the total of the table is public." if question.halved else ""
     words = f"You need ε = {number_words(needed)} or more. The slider is set to it.{twice} {found.precision}"
-    command = plan_command(question, f"--{kind}", typed, "--n", str(question.size))
-    named: dict[str, Any] = {"n": question.size, kind: number_words(target)}
-    ways = same("plan-goal", command, python(question, "plan", **named))
+    ways = same_plan("plan-goal", question.asks(n=question.size, **{kind: target}))
     return joined(element("p", words, data_epsilon=number_words(needed), role="status"), ways)
 
 
-def _goal(fields: Mapping[str, str]) -> tuple[str, Fraction, str]:
-    """Which goal it is, its value, and how the command line takes it."""
+def _goal(fields: Mapping[str, str]) -> tuple[str, Fraction]:
+    """Which goal it is, and its value."""
     text = fields.get("goal", "")
     if not text:
         raise InvalidInputError("say how wide the intervals may be, such as 4")
@@ -147,8 +148,8 @@ def _goal(fields: Mapping[str, str]) -> tuple[str, Fraction, str]:
         price = parse_number(text, "how many times as wide")
         if not 1 < price <= _MOST_TIMES:
             raise InvalidInputError(f"say how many times as wide as without privacy: more than 1, and up to {_MOST_TIMES:,}")
-        return "price", price, number_words(price)
+        return "price", price
     width = parse_share(text if text.endswith("%") else f"{text}%", "the width in points")
     if not _LEAST_WIDTH <= width < 1:
         raise InvalidInputError(f"the width must be from {float(_LEAST_WIDTH * 100):g} to below 100 points")
-    return "width", width, f"{number_words(width * 100)}%"
+    return "width", width

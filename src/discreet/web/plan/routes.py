@@ -11,16 +11,22 @@ from discreet.errors import DiscreetError
 from discreet.present.html import Html, element, joined
 from discreet.progress import Progress
 from discreet.requests.fields import WrongError
-from discreet.web.forms import KEEP_SHOWN, FieldError, messages, options, typed
+from discreet.web.form_fields import folded, part, rows
+from discreet.web.forms import KEEP_SHOWN, FieldError, messages, typed
 from discreet.web.plan.answer import answer, is_quick
 from discreet.web.plan.example import example
 from discreet.web.plan.later import GOAL_FIELDS, compared, curves, goal
-from discreet.web.plan.question import FIELDS, MECHANISMS, PlanQuestion, read
+from discreet.web.plan.question import FIELDS, MORE, QUESTION, PlanQuestion, read
 from discreet.web.turns import Turns
 
 _LATER = ("answer", "example", "curves", "compared")
 """The places that slow answers fill: what is computed for them ends when the question changes."""
-_PLAN_FORM = resources.files("discreet.web").joinpath("static/plan.html").read_text("utf-8").replace("MECHANISMS", options(MECHANISMS))
+PLAN_FORM = (
+    resources.files("discreet.web")
+    .joinpath("static/plan.html")
+    .read_text("utf-8")
+    .replace("FIELDS", joined(part(QUESTION, rows("plan", PlanQuestion, QUESTION)), folded(MORE, rows("plan", PlanQuestion, MORE))))
+)
 _STALE = "Something in the form is not right yet: what is shown here is the answer from before."
 
 
@@ -29,7 +35,7 @@ def _place(request: Request, name: str) -> str:
 
 
 async def _opened(_: Request) -> Response:
-    return HTMLResponse(_PLAN_FORM)
+    return HTMLResponse(PLAN_FORM)
 
 
 async def _answered(request: Request) -> Response:

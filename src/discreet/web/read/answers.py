@@ -13,12 +13,13 @@ from discreet.present.page_rows import cut, shares_of
 from discreet.present.record import check_work
 from discreet.present.verification import verification_lines
 from discreet.record.table_release import TableRelease
+from discreet.requests.kinds import list_text
 from discreet.text import chance, plain
 from discreet.validation import spelling
 from discreet.web.code_to_copy import note, same
 from discreet.web.forms import FieldError
 from discreet.web.opened_records import Opened
-from discreet.web.read.commands import command, group_code, group_text, label_code, python
+from discreet.web.read.commands import command, group_code, label_code, python
 from discreet.web.read.question import ReadQuestion, chosen_category, chosen_group, chosen_threshold
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def contrast(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell
         if first == second:
             raise FieldError("second", "Choose two different groups")
         keys = asked.groups.key(first), asked.groups.key(second)
-        words = *map(group_text, keys), spelling(category)
+        words = *map(list_text, keys), spelling(category)
         arguments = ", ".join([*map(group_code, keys), label_code(category)])
         compared = _compared(asked, opened, tell, *keys, category)
         sentence = _more_common(compared, [f"“{cut(category)}” in {group_name(key)}" for key in keys])

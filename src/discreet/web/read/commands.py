@@ -1,11 +1,7 @@
 """The command line and the Python that do what the page did, as texts to copy."""
 
-import csv
 from collections.abc import Hashable, Sequence
-from io import StringIO
 
-from discreet.errors import InvalidInputError
-from discreet.requests.parsing import parse_list
 from discreet.validation import spelling
 from discreet.web.code_to_copy import command_line
 from discreet.web.opened_records import Record
@@ -18,17 +14,6 @@ def command(name: str, record: Record, *positional: str | None, **options: str |
     words = [f"./{record.name}" if record.name.startswith("-") else record.name, *(one for one in positional if one is not None)]
     given = [part for option, value in options.items() if value is not None for part in (f"--{option}", value) if part]
     return command_line(name, words, given)
-
-
-def group_text(labels: Sequence[Hashable]) -> str | None:
-    """The labels of a group as a command takes them; None where it would take them for others."""
-    line, spelled = StringIO(), [spelling(label) for label in labels]
-    csv.writer(line, lineterminator="").writerow(spelled)
-    try:
-        same = parse_list(line.getvalue(), "group") == spelled
-    except InvalidInputError:
-        return None
-    return line.getvalue() if same else None
 
 
 def label_code(label: Hashable) -> str:

@@ -8,10 +8,10 @@ from discreet.present.html import Html, element, isolated, joined, void
 from discreet.present.page_rows import cut
 from discreet.present.page_words import counting, promise
 from discreet.record.table_release import TableRelease
+from discreet.requests.kinds import list_text
 from discreet.validation import spelling
 from discreet.web.opened_records import Record
 from discreet.web.read.answers import ALL_GROUPS, group_name, parameters, report_name, report_same
-from discreet.web.read.commands import group_text
 from discreet.web.read.margins import why_not
 from discreet.web.read.question import HIGHEST, LEVEL, LOWEST, ReadQuestion, is_listed, question
 
@@ -160,7 +160,7 @@ def _group_names(asked: ReadQuestion) -> Sequence[str] | None:
 def _hint(asked: ReadQuestion, group: int = 0) -> str:
     """A group as it is named where there is no list."""
     assert asked.groups is not None  # noqa: S101
-    return group_text(asked.groups.key(group)) or ""
+    return list_text(asked.groups.key(group)) or ""
 
 
 def _category_field(asked: ReadQuestion, name: str, label: str, chosen: int) -> Html:
