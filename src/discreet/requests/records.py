@@ -1,18 +1,17 @@
 """What is asked of records that were released: to be shown, reported, contrasted and combined."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from discreet.requests.fields import REQUIRED, Kind, Request, asked
-from discreet.requests.kinds import SWITCH, TEXT, TEXTS, WHOLE, number_words
+from discreet.requests.kinds import SWITCH, TEXT, TEXTS, WHOLE
 from discreet.requests.parsing import parse_mass
 
-MASS = Kind(lambda text, _: parse_mass(text), lambda mass: f"{number_words(Fraction(repr(mass)) * 100)}%")
+MASS = Kind(lambda text, _: parse_mass(text), repr)
 _MASS: dict[str, Any] = {
     "kind": MASS,
     "help": "How much probability an interval holds, between 0 and 1, or such as 90%.",
-    "default": "95%",
+    "default": "0.95",
 }
 
 

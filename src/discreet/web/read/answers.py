@@ -1,6 +1,7 @@
 """What the page answers about a record: each answer is computed by the library, and shown with what does the same by hand."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,13 @@ from discreet.present.record import check_work
 from discreet.present.verification import verification_lines
 from discreet.record.table_release import TableRelease
 from discreet.requests.kinds import list_text
+from discreet.requests.records import ContrastRequest
 from discreet.text import chance, plain
 from discreet.validation import spelling
-from discreet.web.code_to_copy import note, same
+from discreet.web.code_to_copy import command_line, note, request_command, same
 from discreet.web.forms import FieldError
 from discreet.web.opened_records import Opened
-from discreet.web.read.commands import command, group_code, label_code, python
+from discreet.web.read.commands import group_code, label_code, python
 from discreet.web.read.question import ReadQuestion, chosen_category, chosen_group, chosen_threshold
 
 if TYPE_CHECKING:
@@ -83,7 +85,7 @@ def answer(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: 
 
 def report_same(asked: ReadQuestion, **attributes: str) -> Html:
     """The command that writes the report, which follows the level."""
-    typed = command("report", asked.record, mass=asked.mass_option, prior=asked.prior, output=report_name(asked.record.name))
+    typed = request_command("report", asked.request, "--output", report_name(asked.record.name))
     return element("div", same("read-report", typed, None), id="read-report-same", **attributes)
 
 
@@ -106,8 +108,7 @@ def parameters(prior: "Dirichlet | Beta") -> str:
 def _answer_ways(asked: ReadQuestion, found: "Shares", group: int | None) -> tuple[str | None, str]:
     record, mass = asked.record, repr(asked.mass)
     noted = found.reason is not None
-    slow = "" if noted and group is None and asked.groups is None else None
-    typed = command("show", record, mass=asked.mass_option, prior=asked.prior, slow=slow)
+    typed = request_command("show", replace(asked.request, slow=noted and group is None and asked.groups is None))
     if noted:
         lines = ["print(release.counts)"]
         if asked.groups is None:
@@ -131,6 +132,15 @@ def _answer_ways(asked: ReadQuestion, found: "Shares", group: int | None) -> tup
 # --- contrasts --------------------------------------------------------------------------------------------------------
 
 
+def _contrast_command(asked: ReadQuestion, first: str | None, second: str | None, *category: str | None) -> str | None:
+    if first is None or second is None or None in category:  # a name that cannot be typed
+        return None
+    named = ContrastRequest(
+        **vars(asked.request), first=first, second=second, category=next(iter(category), None), category_option=None, group=None
+    )
+    return request_command("contrast", named)
+
+
 def contrast(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: "Progress") -> Html:
     """Two categories of one variable, or one category in two groups: difference, ratio, odds ratio and which is larger."""
     code = f"contrast = release.noise_aware({asked.reader_code}).contrast"
@@ -140,7 +150,7 @@ def contrast(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell
         if first == second:
             raise FieldError("second", "Choose two different groups")
         keys = asked.groups.key(first), asked.groups.key(second)
-        words = *map(list_text, keys), spelling(category)
+        words: tuple[str | None, ...] = *map(list_text, keys), spelling(category)
         arguments = ", ".join([*map(group_code, keys), label_code(category)])
         compared = _compared(asked, opened, tell, *keys, category)
         sentence = _more_common(compared, [f"“{cut(category)}” in {group_name(key)}" for key in keys])
@@ -151,7 +161,7 @@ def contrast(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell
         words, arguments = tuple(map(spelling, labels)), ", ".join(map(label_code, labels))
         compared = _compared(asked, opened, tell, *labels)
         sentence = _more_common(compared, [f"“{cut(label)}”" for label in labels])
-    typed = command("contrast", asked.record, *words, mass=asked.mass_option, prior=asked.prior)
+    typed = _contrast_command(asked, *words)
     lines = [f"{code}({arguments})", f"print(contrast.difference.interval({asked.mass!r}), contrast.probability)"]
     return joined(
         sentence,
@@ -231,7 +241,7 @@ def verified(asked: ReadQuestion, _given: Mapping[str, str], _opened: Opened, _t
     listed = element("dl", *(part for word, text in lines for part in (element("dt", word), element("dd", isolated(text)))))
     loss = "" if result.loss is None else f" The computed loss is {result.loss.value:.6g}."
     told = element("p", f"{words[result.holds]}{loss}", class_=kind)
-    ways = same("read-verify", command("verify", asked.record), python(asked.record, "print(dc.verify(release))"))
+    ways = same("read-verify", command_line("verify", [asked.request.record]), python(asked.record, "print(dc.verify(release))"))
     return joined(told, element("details", element("summary", "What was computed"), listed), ways)
 
 
@@ -240,9 +250,8 @@ def verified(asked: ReadQuestion, _given: Mapping[str, str], _opened: Opened, _t
 
 def report(asked: ReadQuestion, opened: Opened, tell: "Progress") -> bytes:
     """The page that `discreet report` writes, with the level and the prior that are set."""
-    release, given = asked.record.release, {"--mass": asked.mass_option, "--prior": asked.prior}
-    text = page_json(release)
-    found, options = shares(asked, opened, tell), [part for name, value in given.items() if value is not None for part in (name, value)]
+    release, words = asked.record.release, asked.request.shell_words()
+    text, found = page_json(release), shares(asked, opened, tell)
     if asked.prior is not None and found.reason is not None:
         raise InvalidInputError(f"your own prior needs a posterior that allows for the noise, and here is none: {found.reason}")
-    return page_content(release, found, text, report_name(asked.record.name), options)
+    return page_content(release, found, text, report_name(asked.record.name), [] if words is None else words[1])

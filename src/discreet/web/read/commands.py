@@ -3,17 +3,7 @@
 from collections.abc import Hashable, Sequence
 
 from discreet.validation import spelling
-from discreet.web.code_to_copy import command_line
 from discreet.web.opened_records import Record
-
-
-def command(name: str, record: Record, *positional: str | None, **options: str | None) -> str | None:
-    """A command about a record. None where an argument cannot be typed: it is None, or has characters that only a program sees."""
-    if any(one is None for one in positional):
-        return None
-    words = [f"./{record.name}" if record.name.startswith("-") else record.name, *(one for one in positional if one is not None)]
-    given = [part for option, value in options.items() if value is not None for part in (f"--{option}", value) if part]
-    return command_line(name, words, given)
 
 
 def label_code(label: Hashable) -> str:

@@ -9,6 +9,7 @@ from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.record.table_release import TableRelease
 from discreet.requests.parsing import group_key, parse_list, parse_reader_prior
+from discreet.requests.records import RecordRequest
 from discreet.validation import category_index, exact, shown
 from discreet.web.forms import FieldError, field
 from discreet.web.opened_records import Record
@@ -39,9 +40,10 @@ class ReadQuestion:
         return float(self.level / 100)
 
     @property
-    def mass_option(self) -> str | None:
-        """The level as a command takes it; None for that which commands take without being told."""
-        return None if self.level == Fraction(LEVEL) else f"{_decimal(self.level)}%"
+    def request(self) -> RecordRequest:
+        """The question of the commands that read the record in the same way."""
+        name = self.record.name
+        return RecordRequest(record=f"./{name}" if name.startswith("-") else name, mass=self.mass, slow=False, prior=self.prior)
 
     @property
     def reader(self) -> "Dirichlet | None":
