@@ -130,12 +130,7 @@ class BudgetRequest(Request):
     unit: "Unit" = asked(
         _choice([*UNITS], "--unit must be 'record' or 'person'"),
         "Whose privacy the budget is about: record or person.",
-        Row(
-            DATASET,
-            "It is about",
-            "If anyone may have two rows, choose person; releases must then say whose a row is.",
-            choices=UNITS,
-        ),
+        Row(DATASET, "It is about", "If anyone may have two rows, choose person; releases must then say whose a row is.", choices=UNITS),
         default="record",
         call="create",
     )

@@ -91,8 +91,8 @@ class Field:
     """One field of a question."""
 
     kind: Kind
-    help: str
-    """What it is for, in the help of a command."""
+    help: str = ""
+    """What it is for, in the help of a command; empty if no command has it."""
     form: Row | None = None
     """None if no form has it."""
     default: Any = None
@@ -164,7 +164,7 @@ class Field:
         return texts if self.positional else [word for text in texts for word in (self.option, text)]
 
 
-def asked(kind: Kind, help: str, form: Row | None = None, **declared: Any) -> Any:  # noqa: A002 - what it is called everywhere
+def asked(kind: Kind, help: str = "", form: Row | None = None, **declared: Any) -> Any:  # noqa: A002 - what it is called everywhere
     """Declare a field of a question."""
     return dataclasses.field(metadata={_FIELD: Field(kind=kind, help=help, form=form, **declared)})
 

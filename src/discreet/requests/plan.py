@@ -24,9 +24,7 @@ class PlanRequest(Request):
     width: Fraction | None = asked(SHARE, "Expected width of the published 95 % intervals to aim for, such as 4% or 0.04.", call="plan")
     price: Fraction | None = asked(SHARE, "How many times as wide as without privacy they may be, such as 1.1.", call="plan")
     error: Fraction | None = asked(
-        SHARE,
-        "The papers' mean Hellinger error to aim for: 0.05 is hard to see in a plot, 0.2 is half a standard deviation.",
-        call="plan",
+        SHARE, "The papers' mean Hellinger error to aim for: 0.05 is hard to see in a plot, 0.2 is half a standard deviation.", call="plan"
     )
     n: int | None = asked(WHOLE, "Number of records: find epsilon.", short=("-n",), call="plan")
     epsilon: Fraction | None = asked(NUMBER, "Privacy parameter: find the number of records.", short=("-e",), call="plan")
@@ -73,11 +71,7 @@ class CompareRequest(Request):
     public: "Public" = asked(PUBLIC, _PUBLIC, default="total", call="compare")
     delta: Fraction = asked(NUMBER, f"For HellingerSmoothDelta. {FOR_PAPERS}", default="1e-8", call="compare")
     errors: bool = asked(
-        SWITCH,
-        "Without errors: widths, guarantees and losses alone, sooner.",
-        default=True,
-        option="--errors/--no-errors",
-        call="compare",
+        SWITCH, "Without errors: widths, guarantees and losses alone, sooner.", default=True, option="--errors/--no-errors", call="compare"
     )
 
     def python(self) -> str:

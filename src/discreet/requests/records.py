@@ -61,10 +61,7 @@ class CombineRequest(Request):
     """What several records say together."""
 
     records: list[str] = asked(
-        TEXTS,
-        "The JSON files or pages of two or more releases; one may be - for standard input.",
-        default=REQUIRED,
-        positional=True,
+        TEXTS, "The JSON files or pages of two or more releases; one may be - for standard input.", default=REQUIRED, positional=True
     )
     same_data: bool | None = asked(
         SWITCH, "Whether all releases are about the same records, or each about records of its own.", option="--same-data/--new-data"

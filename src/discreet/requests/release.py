@@ -75,12 +75,7 @@ class ReleaseRequest(Request):
     file: str = asked(
         TEXT,
         "A CSV, Parquet or JSON file, a pattern such as 'part-*.parquet', or - for CSV on standard input.",
-        Row(
-            RECORDS,
-            "Path of a file",
-            hint="CSV, JSON lines or Parquet; a pattern such as part-*.parquet counts several as one.",
-            placeholder="survey.csv",
-        ),
+        Row(RECORDS, "Path of a file", "CSV, JSON lines or Parquet; a pattern such as part-*.parquet counts several as one.", "survey.csv"),
         default=REQUIRED,
         positional=True,
     )
@@ -90,8 +85,8 @@ class ReleaseRequest(Request):
         Row(
             RECORDS,
             "Column with the answers",
-            hint="As its header names it. The page lists no columns: a file without a header would show someone’s answers.",
-            placeholder="smoking",
+            "As its header names it. The page lists no columns: a file without a header would show someone’s answers.",
+            "smoking",
             words="the column that holds the answers",
         ),
         default=REQUIRED,
@@ -104,9 +99,9 @@ class ReleaseRequest(Request):
         Row(
             CATEGORIES,
             "All possible answers, one a line",
-            hint="They are public, so type what the questionnaire says, not what the data hold, and as the file writes it. Put first what "
+            "They are public, so type what the questionnaire says, not what the data hold, and as the file writes it. Put first what "
             "must not be missed.",
-            placeholder="never\nformer\ncurrent\nunknown",
+            "never\nformer\ncurrent\nunknown",
             words="the categories",
             rows=7,
         ),
@@ -119,8 +114,8 @@ class ReleaseRequest(Request):
         Row(
             PROMISE,
             "ε, the privacy parameter",
-            hint="A decimal or a fraction such as 1/3. Plan shows what it does.",
-            placeholder="0.5",
+            "A decimal or a fraction such as 1/3. Plan shows what it does.",
+            "0.5",
             words="ε",
             numeric="decimal",
         ),
@@ -130,7 +125,7 @@ class ReleaseRequest(Request):
     prior: "Dirichlet" = asked(
         PRIOR,
         "uniform, jeffreys, or a concentration for each category: 1,1,1.",
-        Row(MORE, "Prior", hint="uniform, jeffreys, or a number for each category, such as 1,1,2.", words="the prior", value="uniform"),
+        Row(MORE, "Prior", "uniform, jeffreys, or a number for each category, such as 1,1,2.", words="the prior", value="uniform"),
         default="uniform",
     )
     privacy_id: str | None = asked(
@@ -141,9 +136,9 @@ class ReleaseRequest(Request):
         Row(
             RECORDS,
             "Column that says which person a row is about",
-            hint="Each person then counts once, in the first category below that any of their rows says. Empty: every row is a record of "
+            "Each person then counts once, in the first category below that any of their rows says. Empty: every row is a record of "
             "its own.",
-            placeholder="participant",
+            "participant",
         ),
         call="count",
     )
@@ -153,7 +148,7 @@ class ReleaseRequest(Request):
         Row(
             RECORDS,
             "Every row is another person’s",
-            hint="Say so where no column tells persons apart, and nobody has two rows. Nothing checks it, and the record says that you "
+            "Say so where no column tells persons apart, and nobody has two rows. Nothing checks it, and the record says that you "
             "declared it.",
         ),
         call="count",
@@ -165,9 +160,9 @@ class ReleaseRequest(Request):
         Row(
             TABLE,
             "Groups, a line for each column",
-            hint="COLUMN=GROUP,GROUP: shares for every group, or combination of groups, all for one ε. A person with rows in several "
+            "COLUMN=GROUP,GROUP: shares for every group, or combination of groups, all for one ε. A person with rows in several "
             "groups counts in the first one listed.",
-            placeholder="region=north,south\nage=0-39,40+",
+            "region=north,south\nage=0-39,40+",
             words="the groups",
             rows=3,
         ),
@@ -179,7 +174,7 @@ class ReleaseRequest(Request):
         Row(
             CATEGORIES,
             "Any other answer counts as",
-            hint="One of the categories. Empty: an answer that is not listed above is refused before anything is charged, so that a "
+            "One of the categories. Empty: an answer that is not listed above is refused before anything is charged, so that a "
             "misspelt label or a wrong column is found.",
         ),
         default="error",
@@ -191,7 +186,7 @@ class ReleaseRequest(Request):
         Row(
             CATEGORIES,
             "A missing answer counts as",
-            hint="One of the categories. Empty: a missing answer is refused before anything is charged.",
+            "One of the categories. Empty: a missing answer is refused before anything is charged.",
         ),
         default="error",
         call="count",
@@ -204,7 +199,7 @@ class ReleaseRequest(Request):
         Row(
             CATEGORIES,
             "I answer questions of others",
-            hint="Leave this empty for your own data. If others choose the question, a refusal would tell them whether someone gave an "
+            "Leave this empty for your own data. If others choose the question, a refusal would tell them whether someone gave an "
             "answer that they did not list, and cost nothing. Strict counting then refuses nothing for what the data say: every other or "
             "missing answer and group needs a place among those you list.",
         ),
@@ -214,7 +209,7 @@ class ReleaseRequest(Request):
         MAPPING,
         "VALUE=CATEGORY: another way to write a category, which the record publishes; @FILE reads them from a text file, one on each "
         "line. May be given several times. Correct what you found by looking at the data in the data instead.",
-        Row(MORE, "Other spellings", hint="VALUE=CATEGORY, one a line.", placeholder="Never=never", rows=2),
+        Row(MORE, "Other spellings", "VALUE=CATEGORY, one a line.", "Never=never", rows=2),
         option="--map",
         call="count",
         argument="mapping",
@@ -233,7 +228,7 @@ class ReleaseRequest(Request):
         Row(
             MORE,
             "Take capital and small letters as the same",
-            hint="Both are rules to fix before you look at the data, and the record names them.",
+            "Both are rules to fix before you look at the data, and the record names them.",
         ),
         call="count",
         argument="spelling",
@@ -242,14 +237,14 @@ class ReleaseRequest(Request):
     na_values: list[str] = asked(
         LIST,
         "What stands for a missing answer, separated by commas: NA,. (an empty cell always does).",
-        Row(MORE, "Marks of a missing answer", hint="Separated by commas, such as NA,.", words="the marks of missing answers"),
+        Row(MORE, "Marks of a missing answer", "Separated by commas, such as NA,.", words="the marks of missing answers"),
         default="",
         call="count",
     )
     encoding: str = asked(
         TEXT,
         "The encoding of a CSV file, such as latin-1 or cp1252.",
-        Row(MORE, "Encoding of a CSV file", hint="Empty: utf-8. Others: latin-1, cp1252."),
+        Row(MORE, "Encoding of a CSV file", "Empty: utf-8. Others: latin-1, cp1252."),
         default="utf-8",
         call="count",
     )
@@ -265,9 +260,9 @@ class ReleaseRequest(Request):
         Row(
             TABLE,
             "Other and missing groups count as",
-            hint="COLUMN=GROUP, a line for each column that has some; the group is one that you list for them above. Empty: they are "
+            "COLUMN=GROUP, a line for each column that has some; the group is one that you list for them above. Empty: they are "
             "refused before anything is charged.",
-            placeholder="region=elsewhere",
+            "region=elsewhere",
             rows=2,
         ),
         option="--other-group",
@@ -276,13 +271,7 @@ class ReleaseRequest(Request):
     impossible: list[tuple[str, ...]] = asked(
         CELLS,
         "GROUP,...,CATEGORY: a cell that cannot occur, and needs no noise: m,pregnant. May be given several times.",
-        Row(
-            TABLE,
-            "Cells that cannot occur",
-            hint="GROUP,…,CATEGORY, one a line. They get no noise.",
-            words="cells that cannot occur",
-            rows=2,
-        ),
+        Row(TABLE, "Cells that cannot occur", "GROUP,…,CATEGORY, one a line. They get no noise.", words="cells that cannot occur", rows=2),
         call="count",
     )
     public: "Public" = asked(
@@ -291,7 +280,7 @@ class ReleaseRequest(Request):
         Row(
             PROMISE,
             "What is public about the data",
-            hint="How many records, or persons if a column above names them. “Nothing” hides even whether someone took part.",
+            "How many records, or persons if a column above names them. “Nothing” hides even whether someone took part.",
             words="what is public:",
             choices={"total": "How many there are", "nothing": "Nothing"},
         ),
@@ -312,8 +301,8 @@ class ReleaseRequest(Request):
         Row(
             BUDGET,
             "Ledger",
-            hint="The path of its file, or the URL of a PostgreSQL database. The screen “Budget” makes a new one, and then fills this in.",
-            placeholder="ledger.db",
+            "The path of its file, or the URL of a PostgreSQL database. The screen “Budget” makes a new one, and then fills this in.",
+            "ledger.db",
         ),
         variable=LEDGER_VARIABLE,
     )
@@ -326,7 +315,7 @@ class ReleaseRequest(Request):
     variable: str | None = asked(
         public_words("variable"),
         "What was asked or measured, in words.",
-        Row(WORDS, "What was asked", hint="Empty: the column’s name."),
+        Row(WORDS, "What was asked", "Empty: the column’s name."),
         shown_default="the column",
         call="about",
     )
@@ -339,7 +328,7 @@ class ReleaseRequest(Request):
     date: str | None = asked(
         public_words("date"),
         "When they were collected: 2024, 2024-05, 2024-05-31 or 2023/2024.",
-        Row(WORDS, "When they were collected", hint="2024, 2024-05, 2024-05-31 or 2023/2024."),
+        Row(WORDS, "When they were collected", "2024, 2024-05, 2024-05-31 or 2023/2024."),
         call="about",
     )
     note: str | None = asked(

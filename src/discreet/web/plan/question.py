@@ -134,8 +134,7 @@ class PlanQuestion(Request):
 
     categories: Labels = asked(
         Kind(_labels),
-        "The categories that are planned for.",
-        Row(
+        form=Row(
             QUESTION,
             "Categories",
             "How many, or their labels: one a line, or separated by commas.",
@@ -147,8 +146,7 @@ class PlanQuestion(Request):
     )
     n: int = asked(
         Kind(_records),
-        "How many records there are.",
-        Row(
+        form=Row(
             QUESTION,
             "Records",
             "How many there are; if that is private, what an outsider would guess, such as a round number.",
@@ -160,8 +158,7 @@ class PlanQuestion(Request):
     )
     groups: int | None = asked(
         Kind(_groups),
-        "How many groups the table has, if it is one.",
-        Row(
+        form=Row(
             MORE,
             "Groups of a table",
             "How many, such as regions; leave it empty if there are none.",
@@ -171,8 +168,7 @@ class PlanQuestion(Request):
     )
     size: int = asked(
         Kind(_size),
-        "Records of a typical group, or n.",
-        Row(
+        form=Row(
             MORE,
             "Records of a typical group",
             "Empty: all records, spread evenly over the groups.",
@@ -183,8 +179,7 @@ class PlanQuestion(Request):
     )
     public: Public = asked(
         Kind(_public),
-        "What is public about the data.",
-        Row(
+        form=Row(
             QUESTION,
             "What is public about the data",
             "“Nothing” hides even whether someone took part.",
@@ -195,19 +190,16 @@ class PlanQuestion(Request):
     )
     prior: Dirichlet = asked(
         Kind(_prior),
-        "The prior that is planned with.",
-        Row(MORE, "Prior", "uniform, jeffreys, or a number for each category, such as 1,1,2.", words="the prior", value="uniform"),
+        form=Row(MORE, "Prior", "uniform, jeffreys, or a number for each category, such as 1,1,2.", words="the prior", value="uniform"),
         default="uniform",
     )
     expect: list[Fraction] | None = asked(
         Kind(_shares),
-        "Guessed shares of the categories.",
-        Row(MORE, "Expected shares", "A public guess for each category, such as 60%, 25%, 15%; never read off the data."),
+        form=Row(MORE, "Expected shares", "A public guess for each category, such as 60%, 25%, 15%; never read off the data."),
     )
     epsilon: Fraction = asked(
         Kind(_epsilon),
-        "The privacy parameter.",
-        Row(PRIVACY, "ε, the privacy parameter", "A decimal or a fraction such as 1/3.", words="ε", value="0.2", numeric="decimal"),
+        form=Row(PRIVACY, "ε, the privacy parameter", "A decimal or a fraction such as 1/3.", words="ε", value="0.2", numeric="decimal"),
         default=REQUIRED,
     )
     mechanism: str = changed(
