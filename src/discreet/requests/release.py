@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet import limits
-from discreet.errors import InvalidInputError, SourceError
+from discreet.errors import InvalidInputError
 from discreet.requests.declarations import opened
 from discreet.requests.fields import REQUIRED, Request, Row, asked
 from discreet.requests.kinds import (
@@ -25,7 +24,7 @@ from discreet.requests.kinds import (
     public_words,
     quoted,
 )
-from discreet.requests.release_steps import note_of, relation_of, source_of
+from discreet.requests.release_steps import note_of, published_sizes, relation_of, source_of
 from discreet.text import plain
 
 if TYPE_CHECKING:
@@ -375,19 +374,9 @@ class ReleaseRequest(Request):
         from discreet.mechanisms import mechanism
 
         options = self.arguments("mechanism") | ({} if self.by is None else {"by": self.by, "impossible": self.impossible})
-        return mechanism(self.mechanism, self.prior, self._sizes(counts), self.epsilon, **options).prepare(counts, about=self.about)
-
-    def _sizes(self, counts: "CategoryCounts | TableCounts") -> Any:
-        """The number of records, or those of all groups, where they are public, and only there may a refusal depend on them."""
-        from discreet.data.count import TableCounts
-
-        if self.public == "nothing":
-            return None
-        if not counts.total:
-            raise SourceError("there are no records to count, and their number is public; --public nothing keeps it private")
-        if counts.total > limits.COUNT:
-            raise SourceError("the weights add up to 2**53 or more")
-        return counts.sizes if self.public == "sizes" and isinstance(counts, TableCounts) else counts.total
+        return mechanism(self.mechanism, self.prior, published_sizes(counts, self.public), self.epsilon, **options).prepare(
+            counts, about=self.about
+        )
 
     def check(self) -> None:
         """Refuse what fits together in no place."""

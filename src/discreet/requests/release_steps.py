@@ -1,13 +1,14 @@
 """The steps from counts to a release that is charged, which the command line and the page take alike."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet import limits
-from discreet.errors import InvalidInputError
+from discreet.errors import InvalidInputError, SourceError
 from discreet.requests.record_files import STANDARD_INPUT
 
 if TYPE_CHECKING:
+    from discreet.data.count import CategoryCounts, TableCounts
     from discreet.ledger.budgets import Charge, Unit
     from discreet.ledger.ledger import Ledger
     from discreet.model.cells import Groups
@@ -71,6 +72,19 @@ def source_of(file: str) -> str | None:
 def printable(text: str) -> str:
     """A text with _ for each character that a ledger would refuse."""
     return "".join(character if character.isprintable() else "_" for character in text)
+
+
+def published_sizes(counts: "CategoryCounts | TableCounts", published: "Public") -> Any:
+    """The number of records, or those of all groups, where they are public, and only there may a refusal depend on them."""
+    from discreet.data.count import TableCounts
+
+    if published == "nothing":
+        return None
+    if not counts.total:
+        raise SourceError("there are no records to count, and their number is public; --public nothing keeps it private")
+    if counts.total > limits.COUNT:
+        raise SourceError("the weights add up to 2**53 or more")
+    return counts.sizes if published == "sizes" and isinstance(counts, TableCounts) else counts.total
 
 
 def charge_of(ledger: "Ledger", dataset: str, guarantee: "Guarantee") -> "Charge":
