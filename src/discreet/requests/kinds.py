@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from discreet.model.cells import Groups
     from discreet.model.dirichlet import Dirichlet
 
-_NAMED_PRIORS = ("uniform", "jeffreys")
+NAMED_PRIORS = ("uniform", "jeffreys")
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -24,7 +24,10 @@ _NAMED_PRIORS = ("uniform", "jeffreys")
 
 def number_words(value: Fraction) -> str:
     """An exact number as short as it can be typed: a decimal, or else a fraction."""
-    decimal = repr(float(value)).removesuffix(".0")
+    try:
+        decimal = repr(float(value)).removesuffix(".0")
+    except OverflowError:  # beyond all floats
+        return str(value)
     return decimal if Fraction(decimal) == value else str(value)
 
 
@@ -53,7 +56,7 @@ def _not_a_file(text: str | None) -> str | None:
 
 def prior_family(prior: "Dirichlet") -> str | None:
     """How a prior is called, if it has a name."""
-    return next((name for name, value in zip(_NAMED_PRIORS, (1, Fraction(1, 2)), strict=True) if set(prior.exact) == {value}), None)
+    return next((name for name, value in zip(NAMED_PRIORS, (1, Fraction(1, 2)), strict=True) if set(prior.exact) == {value}), None)
 
 
 def prior_code(prior: "Dirichlet", *, labels: bool = True) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.record.table_release import TableRelease
+from discreet.requests.kinds import NAMED_PRIORS, number_words, prior_code
 from discreet.requests.parsing import group_key, parse_list, parse_reader_prior
 from discreet.requests.records import RecordRequest
 from discreet.validation import category_index, exact, shown
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 LEVEL, LOWEST, HIGHEST = "95", Fraction(50), Fraction(999, 10)
 """Of intervals, in per cent: the one that is shown first, and the ends of the slider."""
-_NAMED_PRIORS = ("uniform", "jeffreys")
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,7 @@ class ReadQuestion:
     @property
     def reader_code(self) -> str:
         """The reader's own prior in Python; nothing for the record's."""
-        if self.prior is None:
-            return ""
-        if self.prior in _NAMED_PRIORS:
-            return f"dc.Dirichlet.{self.prior}({self.record.release.prior.k})"
-        return f"dc.Dirichlet({parse_list(self.prior, 'the prior')!r})"
+        return "" if self.reader is None else prior_code(self.reader, labels=False)
 
     @property
     def groups(self) -> "Groups | None":
@@ -77,20 +73,14 @@ def _level(text: str) -> Fraction:
         level = Fraction(0)
     if not LOWEST <= level <= HIGHEST:
         raise FieldError(
-            "level", f"The level must be a number from {_decimal(LOWEST)} to {_decimal(HIGHEST)}, such as 90; got {shown(text)!r}"
+            "level", f"The level must be a number from {number_words(LOWEST)} to {number_words(HIGHEST)}, such as 90; got {shown(text)!r}"
         )
     return level
 
 
-def _decimal(value: Fraction) -> str:
-    """A number as it is typed: a decimal where it has one, and else a fraction."""
-    text = f"{float(value):.15g}"
-    return text if Fraction(text) == value else str(value)
-
-
 def _prior(record: Record, given: Mapping[str, str]) -> str | None:
     chosen = given.get("prior", "record")
-    if chosen in _NAMED_PRIORS:
+    if chosen in NAMED_PRIORS:
         return chosen
     if chosen != "own":
         return None
