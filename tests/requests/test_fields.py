@@ -213,7 +213,12 @@ def test_every_label_is_in_the_form_of_the_page(question: type[Request]) -> None
     shown = unescape(FORMS[question]())
     for one in fields_of(question).values():
         assert (f'name="{one.name}"' in shown) == (one.form is not None)
-        assert one.form is None or one.form.label in shown
+        assert one.form is None or {one.form.label, one.form.hint, one.form.placeholder, one.form.value} <= {*parts(shown), ""}
+
+
+def parts(page: str) -> list[str]:
+    """The texts of a page, and the values of its attributes."""
+    return [part.strip() for found in re.findall(r'>([^<>]+)<|="([^"]*)"', page) for part in found]
 
 
 def test_every_option_of_a_command_is_declared_by_its_question_or_is_its_own() -> None:

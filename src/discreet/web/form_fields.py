@@ -1,6 +1,6 @@
 """The fields of a form, made from what a question declares."""
 
-from discreet.present.html import Html, element, joined, void
+from discreet.present.html import Html, element, escaped, joined, void
 from discreet.requests.fields import Field, Request, fields_of
 
 
@@ -15,15 +15,22 @@ def row(screen: str, one: Field, value: str | None = None) -> Html:
     about = {"id": place, "name": one.name, "aria_describedby": described}
     if one.kind.is_switch:
         return joined(element("label", void("input", **about, type="checkbox", value="yes"), f" {form.label}", class_="choice"), *said)
-    about |= {"placeholder": form.placeholder} if form.placeholder else {}
     text = form.value if value is None else value
+    if form.rows:
+        large = element("textarea", _lines(text), **about, rows=str(form.rows), spellcheck="false")
+        placed = Html(large.replace("<textarea", f'<textarea placeholder="{_lines(form.placeholder)}"', 1))
+        return joined(element("label", form.label, for_=place), placed if form.placeholder else large, *said)
+    about |= {"placeholder": form.placeholder} if form.placeholder else {}
     if form.choices:
         typed_in = element("select", *(element("option", label, value=choice) for choice, label in form.choices.items()), **about)
-    elif form.rows:
-        typed_in = element("textarea", text, **about, rows=str(form.rows), spellcheck="false")
     else:
         typed_in = void("input", **about, type="text", value=text, **({"inputmode": form.numeric} if form.numeric else {}))
     return joined(element("label", form.label, for_=place), typed_in, *said)
+
+
+def _lines(text: str) -> Html:
+    """A text of several lines, in an element or in an attribute."""
+    return Html("&#10;".join(map(escaped, text.splitlines())))
 
 
 def rows(screen: str, question: type[Request], group: str, /, **values: str) -> Html:
