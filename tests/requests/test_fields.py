@@ -16,10 +16,10 @@ from discreet.cli import app
 from discreet.cli.questions import asks
 from discreet.requests.budget import BudgetRequest, SpendRequest
 from discreet.requests.fields import REQUIRED, Field, Request, Row, WrongError, asked, changed, fields_of, option_labels
-from discreet.requests.kinds import POSITIVE, TEXT
+from discreet.requests.kinds import POSITIVE_KIND, TEXT_KIND
 from discreet.requests.plan import CompareRequest, PlanRequest, VerifyRequest
 from discreet.requests.records import CombineRequest, ContrastRequest, RecordRequest, ShowRequest
-from discreet.requests.release import RECORDS, ReleaseRequest
+from discreet.requests.release import RECORDS_PART, ReleaseRequest
 from discreet.web.budget.form import create_form
 from discreet.web.code_to_copy import request_command
 from discreet.web.form_fields import rows
@@ -238,9 +238,12 @@ class Longer(ReleaseRequest):
     """A question with one field more."""
 
     sheet: str | None = asked(
-        TEXT, "The sheet of a workbook.", Row(RECORDS, "Sheet of a workbook", "As its tab names it.", words="the sheet"), call="count"
+        TEXT_KIND,
+        "The sheet of a workbook.",
+        Row(RECORDS_PART, "Sheet of a workbook", "As its tab names it.", words="the sheet"),
+        call="count",
     )
-    epsilon: Any = changed(ReleaseRequest, "epsilon", kind=POSITIVE, help="Another help.")
+    epsilon: Any = changed(ReleaseRequest, "epsilon", kind=POSITIVE_KIND, help="Another help.")
 
 
 def test_a_field_is_added_in_one_place() -> None:
@@ -257,7 +260,7 @@ def test_a_field_is_added_in_one_place() -> None:
     assert found.arguments("count") == {"sheet": "answers"}
     assert "counts = dc.count('a.csv', 'c', prior.categories, sheet='answers')" in found.python()
     assert "--sheet answers" in (request_command("release", found) or "")
-    form = rows("release", Longer, RECORDS, sheet="first")
+    form = rows("release", Longer, RECORDS_PART, sheet="first")
     assert 'for="release-sheet">Sheet of a workbook</label>' in form
     assert 'name="sheet"' in form
     assert 'value="first"' in form

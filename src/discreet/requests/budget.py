@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidInputError
 from discreet.requests.fields import REQUIRED, Kind, Reading, Request, Row, asked
-from discreet.requests.kinds import NUMBER, TEXT, list_text
+from discreet.requests.kinds import NUMBER_KIND, TEXT_KIND, list_text
 from discreet.requests.parsing import parse_list, parse_number
 from discreet.requests.release import LEDGER_VARIABLE
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from discreet.model.datasets import Relation
 
 UNITS = {"record": "One record", "person": "One person, with all their records"}
-PUBLIC = {"total": "How many records there are", "sizes": "How many each group has", "nothing": "Nothing"}
-DATASET, GROUPS, MANY = "Dataset", "Groups", "δ, and many small releases"
+PUBLIC_CHOICES = {"total": "How many records there are", "sizes": "How many each group has", "nothing": "Nothing"}
+DATASET_PART, COLUMNS_PART, MANY_PART = "Dataset", "Groups", "δ, and many small releases"
 """The parts of the form."""
 
 
@@ -89,11 +89,11 @@ def _planned(text: str, reading: Reading) -> Fraction:
     return planned
 
 
-PUBLIC_CHOICE = _choice(
-    [*PUBLIC],
+PUBLISHED_KIND = _choice(
+    [*PUBLIC_CHOICES],
     "--public must be total (n is published), sizes (the size of every group is, with --by) or nothing (n stays private)",
 )
-COLUMNS = Kind(_columns, lambda columns: [list_text(columns)], lambda columns: repr(list(columns)), many=True)
+COLUMNS_KIND = Kind(_columns, lambda columns: [list_text(columns)], lambda columns: repr(list(columns)), many=True)
 _LEDGER = f"The ledger: a file, or a database URL. May be left out where {LEDGER_VARIABLE} names it."
 _COLUMNS_HELP = (
     "With --public sizes: the columns that the groups are made of, separated by commas, such as region,sex. Nobody's values in "
@@ -105,18 +105,18 @@ _COLUMNS_HELP = (
 class BudgetRequest(Request):
     """A dataset that is to be created with a total budget."""
 
-    ledger: str | None = asked(TEXT, _LEDGER, positional=True)
+    ledger: str | None = asked(TEXT_KIND, _LEDGER, positional=True)
     dataset: str | None = asked(
         Kind(_name),
         "The ledger's name for the records.",
-        Row(DATASET, "Name of the dataset", "The people in it should be in no other dataset: what is published about them adds up."),
+        Row(DATASET_PART, "Name of the dataset", "The people in it should be in no other dataset: what is published about them adds up."),
         positional=True,
     )
     epsilon: Fraction = asked(
-        Kind(_loss, NUMBER.show, NUMBER.code),
+        Kind(_loss, NUMBER_KIND.show, NUMBER_KIND.code),
         "Total ε that may ever be spent on these records.",
         Row(
-            DATASET,
+            DATASET_PART,
             "ε in all",
             "All that may ever be spent, such as 1 or 1/3. Above 5 little protection is left.",
             words="ε",
@@ -130,39 +130,43 @@ class BudgetRequest(Request):
     unit: "Unit" = asked(
         _choice([*UNITS], "--unit must be 'record' or 'person'"),
         "Whose privacy the budget is about: record or person.",
-        Row(DATASET, "It is about", "If anyone may have two rows, choose person; releases must then say whose a row is.", choices=UNITS),
+        Row(
+            DATASET_PART, "It is about", "If anyone may have two rows, choose person; releases must then say whose a row is.", choices=UNITS
+        ),
         default="record",
         call="create",
     )
     public: str = asked(
-        PUBLIC_CHOICE,
+        PUBLISHED_KIND,
         "As in discreet release. With total the budget hides what someone answered, their group included; with sizes, and --by, "
         "what they answered and not their group; with nothing also that someone took part: then releases that publish the number of "
         "records are refused.",
-        Row(DATASET, "What releases publish about the data", "“Nothing” hides even whether someone took part.", choices=PUBLIC),
+        Row(
+            DATASET_PART, "What releases publish about the data", "“Nothing” hides even whether someone took part.", choices=PUBLIC_CHOICES
+        ),
         default="total",
     )
     by: tuple[str, ...] = asked(
-        COLUMNS,
+        COLUMNS_KIND,
         _COLUMNS_HELP,
-        Row(GROUPS, "Columns of the groups", "Such as region, sex. Nobody's values in them are hidden.", words="the columns"),
+        Row(COLUMNS_PART, "Columns of the groups", "Such as region, sex. Nobody's values in them are hidden.", words="the columns"),
         shown_default=False,
         call="create",
         argument="within",
     )
     delta: Fraction = asked(
-        Kind(_loss, NUMBER.show, NUMBER.code),
+        Kind(_loss, NUMBER_KIND.show, NUMBER_KIND.code),
         "Total δ that may ever be spent.",
-        Row(MANY, "δ in all", "0 if it is left empty. Most releases need none.", words="δ", numeric="decimal"),
+        Row(MANY_PART, "δ in all", "0 if it is left empty. Most releases need none.", words="δ", numeric="decimal"),
         default="0",
         call="create",
     )
     planned: Fraction | None = asked(
-        Kind(_planned, NUMBER.show, NUMBER.code),
+        Kind(_planned, NUMBER_KIND.show, NUMBER_KIND.code),
         "The ε of a typical one of many small releases: keeps the dataset by a Rényi filter, which needs --delta and allows more "
         "of them than the plain sum, however each is chosen in view of the earlier ones.",
         Row(
-            MANY,
+            MANY_PART,
             "ε of a typical release",
             "With it, and with a δ such as 1e-6, a Rényi filter takes more small releases than their plain sum would.",
             numeric="decimal",
@@ -190,18 +194,18 @@ class BudgetRequest(Request):
 class SpendRequest(Request):
     """A charge for a release that is made elsewhere."""
 
-    ledger: str | None = asked(TEXT, _LEDGER, positional=True)
-    dataset: str | None = asked(TEXT, "The ledger's name for the records.", positional=True)
-    epsilon: Fraction = asked(NUMBER, "The ε of the release.", default=REQUIRED, short=("-e",))
-    delta: Fraction = asked(NUMBER, "The δ of the release.", default="0")
+    ledger: str | None = asked(TEXT_KIND, _LEDGER, positional=True)
+    dataset: str | None = asked(TEXT_KIND, "The ledger's name for the records.", positional=True)
+    epsilon: Fraction = asked(NUMBER_KIND, "The ε of the release.", default=REQUIRED, short=("-e",))
+    delta: Fraction = asked(NUMBER_KIND, "The δ of the release.", default="0")
     public: str | None = asked(
-        PUBLIC_CHOICE,
+        PUBLISHED_KIND,
         "What the release publishes about the data beside its result: total, the number of records; sizes, that of every group "
         "(with --by); or nothing. By default what the dataset was created with.",
         shown_default=False,
     )
-    by: tuple[str, ...] = asked(COLUMNS, _COLUMNS_HELP, shown_default=False)
-    note: str = asked(TEXT, "What was released, and where. It is public, like all that is in the ledger.", default="")
+    by: tuple[str, ...] = asked(COLUMNS_KIND, _COLUMNS_HELP, shown_default=False)
+    note: str = asked(TEXT_KIND, "What was released, and where. It is public, like all that is in the ledger.", default="")
 
     @property
     def relation(self) -> "Relation | None":

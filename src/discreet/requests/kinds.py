@@ -4,7 +4,6 @@ import csv
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from io import StringIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidInputError
@@ -189,28 +188,27 @@ def public_words(name: str) -> Kind:
     return Kind(read)
 
 
-TEXT = Kind(_text)
-FILE = Kind(lambda text, _: Path(text), shell_type=Path)
-SWITCH = Kind(lambda text, _: bool(text), shell_type=bool)
-WHOLE = Kind(lambda text, _: int(text), shell_type=int)
-NUMBER = Kind(_number, number_words, quoted)
-POSITIVE = Kind(_positive, number_words, quoted)
-GAMMA = Kind(_gamma, _gamma_text, lambda value: repr(_gamma_text(value)))
-SHARE = Kind(lambda text, reading: parse_share(text, reading.name), number_words, quoted)
-SHARES = Kind(
+TEXT_KIND = Kind(_text)
+SWITCH_KIND = Kind(lambda text, _: bool(text), shell_type=bool)
+WHOLE_KIND = Kind(lambda text, _: int(text), shell_type=int)
+NUMBER_KIND = Kind(_number, number_words, quoted)
+POSITIVE_KIND = Kind(_positive, number_words, quoted)
+GAMMA_KIND = Kind(_gamma, _gamma_text, lambda value: repr(_gamma_text(value)))
+SHARE_KIND = Kind(lambda text, reading: parse_share(text, reading.name), number_words, quoted)
+SHARES_KIND = Kind(
     lambda text, reading: [parse_share(part, reading.name) for part in parse_list(text, reading.name)],
     lambda shares: ",".join(map(number_words, shares)),
     lambda shares: repr([number_words(share) for share in shares]),
 )
-TEXTS = Kind(lambda texts, _: list(texts), list, many=True)
-LIST = Kind(lambda text, reading: parse_list(text, reading.name), lambda labels: list_text(labels) if labels else "")
-LABELS = Kind(_labels, lambda labels: _not_a_file(list_text(labels)))
-GROUPS = Kind(_groups, _groups_texts, _groups_code, many=True)
-CELLS = Kind(_of_groups(declared.parse_cells), lambda cells: list(map(list_text, cells)), many=True)
-GROUP_OF_EACH = Kind(_of_groups(declared.parse_other_groups), _pairs, many=True)
-MAPPING = Kind(_mapping, _mapping_texts, many=True)
-PRIOR = Kind(_prior, _prior_text, prior_code)
-SIZED_PRIOR = Kind(
+TEXTS_KIND = Kind(lambda texts, _: list(texts), list, many=True)
+LIST_KIND = Kind(lambda text, reading: parse_list(text, reading.name), lambda labels: list_text(labels) if labels else "")
+LABELS_KIND = Kind(_labels, lambda labels: _not_a_file(list_text(labels)))
+GROUPS_KIND = Kind(_groups, _groups_texts, _groups_code, many=True)
+CELLS_KIND = Kind(_of_groups(declared.parse_cells), lambda cells: list(map(list_text, cells)), many=True)
+GROUP_OF_EACH_KIND = Kind(_of_groups(declared.parse_other_groups), _pairs, many=True)
+MAPPING_KIND = Kind(_mapping, _mapping_texts, many=True)
+PRIOR_KIND = Kind(_prior, _prior_text, prior_code)
+SIZED_PRIOR_KIND = Kind(
     lambda text, reading: parse_prior(text, None, reading.name), sized_prior_text, lambda prior: prior_code(prior, labels=False)
 )
-PUBLIC = Kind(_public)
+PUBLIC_KIND = Kind(_public)

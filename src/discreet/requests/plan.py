@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidInputError
 from discreet.requests.fields import REQUIRED, Request, asked, changed
-from discreet.requests.kinds import NUMBER, PUBLIC, SHARE, SHARES, SIZED_PRIOR, SWITCH, TEXT, WHOLE, prior_code, quoted
+from discreet.requests.kinds import (
+    NUMBER_KIND,
+    PUBLIC_KIND,
+    SHARE_KIND,
+    SHARES_KIND,
+    SIZED_PRIOR_KIND,
+    SWITCH_KIND,
+    TEXT_KIND,
+    WHOLE_KIND,
+    prior_code,
+    quoted,
+)
 from discreet.requests.release import FOR_PAPERS, MECHANISM_HELP, PUBLIC_HELP, ReleaseRequest
 
 if TYPE_CHECKING:
@@ -21,21 +32,25 @@ _PUBLIC = PUBLIC_HELP.format(sizes="")
 class PlanRequest(Request):
     """The ε, or the number of records, that a goal asks for."""
 
-    width: Fraction | None = asked(SHARE, "Expected width of the published 95 % intervals to aim for, such as 4% or 0.04.", call="plan")
-    price: Fraction | None = asked(SHARE, "How many times as wide as without privacy they may be, such as 1.1.", call="plan")
+    width: Fraction | None = asked(
+        SHARE_KIND, "Expected width of the published 95 % intervals to aim for, such as 4% or 0.04.", call="plan"
+    )
+    price: Fraction | None = asked(SHARE_KIND, "How many times as wide as without privacy they may be, such as 1.1.", call="plan")
     error: Fraction | None = asked(
-        SHARE, "The papers' mean Hellinger error to aim for: 0.05 is hard to see in a plot, 0.2 is half a standard deviation.", call="plan"
+        SHARE_KIND,
+        "The papers' mean Hellinger error to aim for: 0.05 is hard to see in a plot, 0.2 is half a standard deviation.",
+        call="plan",
     )
-    n: int | None = asked(WHOLE, "Number of records: find epsilon.", short=("-n",), call="plan")
-    epsilon: Fraction | None = asked(NUMBER, "Privacy parameter: find the number of records.", short=("-e",), call="plan")
-    prior: "Dirichlet" = asked(SIZED_PRIOR, _PRIOR, default="1,1")
+    n: int | None = asked(WHOLE_KIND, "Number of records: find epsilon.", short=("-n",), call="plan")
+    epsilon: Fraction | None = asked(NUMBER_KIND, "Privacy parameter: find the number of records.", short=("-e",), call="plan")
+    prior: "Dirichlet" = asked(SIZED_PRIOR_KIND, _PRIOR, default="1,1")
     mechanism: str = changed(ReleaseRequest, "mechanism", form=None, call="options")
-    public: "Public" = asked(PUBLIC, _PUBLIC, default="total", call="options")
+    public: "Public" = asked(PUBLIC_KIND, _PUBLIC, default="total", call="options")
     expect: list[Fraction] | None = asked(
-        SHARES, "Guessed shares of the categories, such as 0.6,0.25,0.15 or 60%,25%,15%; never read off the data.", call="options"
+        SHARES_KIND, "Guessed shares of the categories, such as 0.6,0.25,0.15 or 60%,25%,15%; never read off the data.", call="options"
     )
-    worst: bool = asked(SWITCH, "The widest category instead of the average; with --error, the worst dataset.", call="options")
-    curve: bool = asked(SWITCH, "Given --n: widths for several epsilons; given --epsilon: for several n.")
+    worst: bool = asked(SWITCH_KIND, "The widest category instead of the average; with --error, the worst dataset.", call="options")
+    curve: bool = asked(SWITCH_KIND, "Given --n: widths for several epsilons; given --epsilon: for several n.")
 
     def check(self) -> None:
         """Refuse all but one goal and one of n and ε, or both and no goal, or a curve for one of them."""
@@ -65,13 +80,17 @@ class PlanRequest(Request):
 class CompareRequest(Request):
     """Every mechanism side by side."""
 
-    n: int = asked(WHOLE, "Number of records; with --public nothing, a guess of it.", default=REQUIRED, short=("-n",))
-    epsilon: Fraction = asked(NUMBER, "Privacy parameter, as a decimal or a fraction.", default="1", short=("-e",))
-    prior: "Dirichlet" = asked(SIZED_PRIOR, _PRIOR, default="1,1")
-    public: "Public" = asked(PUBLIC, _PUBLIC, default="total", call="compare")
-    delta: Fraction = asked(NUMBER, f"For HellingerSmoothDelta. {FOR_PAPERS}", default="1e-8", call="compare")
+    n: int = asked(WHOLE_KIND, "Number of records; with --public nothing, a guess of it.", default=REQUIRED, short=("-n",))
+    epsilon: Fraction = asked(NUMBER_KIND, "Privacy parameter, as a decimal or a fraction.", default="1", short=("-e",))
+    prior: "Dirichlet" = asked(SIZED_PRIOR_KIND, _PRIOR, default="1,1")
+    public: "Public" = asked(PUBLIC_KIND, _PUBLIC, default="total", call="compare")
+    delta: Fraction = asked(NUMBER_KIND, f"For HellingerSmoothDelta. {FOR_PAPERS}", default="1e-8", call="compare")
     errors: bool = asked(
-        SWITCH, "Without errors: widths, guarantees and losses alone, sooner.", default=True, option="--errors/--no-errors", call="compare"
+        SWITCH_KIND,
+        "Without errors: widths, guarantees and losses alone, sooner.",
+        default=True,
+        option="--errors/--no-errors",
+        call="compare",
     )
 
     def python(self) -> str:
@@ -83,14 +102,16 @@ class CompareRequest(Request):
 class VerifyRequest(Request):
     """What a configuration, or a record's, gives away."""
 
-    mechanism: str = asked(TEXT, f"{MECHANISM_HELP}; or the file of a release, - for standard input.", default=REQUIRED, positional=True)
-    n: int | None = asked(WHOLE, "Number of records, which is public. A record brings its own.", short=("-n",))
-    public: "Public" = asked(PUBLIC, _PUBLIC, default="total")
-    epsilon: Fraction | None = asked(NUMBER, "Privacy parameter, as a decimal or a fraction.", short=("-e",), shown_default="1")
-    prior: "Dirichlet | None" = asked(SIZED_PRIOR, _PRIOR, shown_default="1,1")
+    mechanism: str = asked(
+        TEXT_KIND, f"{MECHANISM_HELP}; or the file of a release, - for standard input.", default=REQUIRED, positional=True
+    )
+    n: int | None = asked(WHOLE_KIND, "Number of records, which is public. A record brings its own.", short=("-n",))
+    public: "Public" = asked(PUBLIC_KIND, _PUBLIC, default="total")
+    epsilon: Fraction | None = asked(NUMBER_KIND, "Privacy parameter, as a decimal or a fraction.", short=("-e",), shown_default="1")
+    prior: "Dirichlet | None" = asked(SIZED_PRIOR_KIND, _PRIOR, shown_default="1,1")
     gamma: Any = changed(ReleaseRequest, "gamma")
     delta: Fraction | None = changed(ReleaseRequest, "delta")
-    calibrated: bool = asked(SWITCH, "Raise the exponent until the computed loss is epsilon.")
+    calibrated: bool = asked(SWITCH_KIND, "Raise the exponent until the computed loss is epsilon.")
 
 
 def _python(prior: "Dirichlet", call: str, arguments: list[str], shown: str = "print(found)") -> str:

@@ -8,19 +8,19 @@ from discreet.errors import InvalidInputError
 from discreet.requests.declarations import opened
 from discreet.requests.fields import REQUIRED, Request, Row, asked
 from discreet.requests.kinds import (
-    CELLS,
-    GAMMA,
-    GROUP_OF_EACH,
-    GROUPS,
-    LABELS,
-    LIST,
-    MAPPING,
-    NUMBER,
-    POSITIVE,
-    PRIOR,
-    PUBLIC,
-    SWITCH,
-    TEXT,
+    CELLS_KIND,
+    GAMMA_KIND,
+    GROUP_OF_EACH_KIND,
+    GROUPS_KIND,
+    LABELS_KIND,
+    LIST_KIND,
+    MAPPING_KIND,
+    NUMBER_KIND,
+    POSITIVE_KIND,
+    PRIOR_KIND,
+    PUBLIC_KIND,
+    SWITCH_KIND,
+    TEXT_KIND,
     public_words,
     quoted,
 )
@@ -62,8 +62,8 @@ PUBLIC_HELP = (
     "is hidden; {sizes}or nothing, so that it is also hidden whether someone took part."
 )
 FOR_PAPERS = "Leave it unless you reproduce the papers."
-RECORDS, CATEGORIES, PROMISE, BUDGET = "Records", "Categories", "Promise", "Budget"
-TABLE, WORDS, MORE = "Groups of a table", "Public words in the record", "Prior, spellings, mechanism"
+RECORDS_PART, CATEGORIES_PART, PROMISE_PART, BUDGET_PART = "Records", "Categories", "Promise", "Budget"
+TABLE_PART, WORDS_PART, MORE_PART = "Groups of a table", "Public words in the record", "Prior, spellings, mechanism"
 """The parts of the form."""
 
 
@@ -72,17 +72,22 @@ class ReleaseRequest(Request):
     """A release of one variable, or of a table with groups."""
 
     file: str = asked(
-        TEXT,
+        TEXT_KIND,
         "A CSV, Parquet or JSON file, a pattern such as 'part-*.parquet', or - for CSV on standard input.",
-        Row(RECORDS, "Path of a file", "CSV, JSON lines or Parquet; a pattern such as part-*.parquet counts several as one.", "survey.csv"),
+        Row(
+            RECORDS_PART,
+            "Path of a file",
+            "CSV, JSON lines or Parquet; a pattern such as part-*.parquet counts several as one.",
+            "survey.csv",
+        ),
         default=REQUIRED,
         positional=True,
     )
     column: str = asked(
-        TEXT,
+        TEXT_KIND,
         "The column that holds the answers.",
         Row(
-            RECORDS,
+            RECORDS_PART,
             "Column with the answers",
             "As its header names it. The page lists no columns: a file without a header would show someone’s answers.",
             "smoking",
@@ -92,11 +97,11 @@ class ReleaseRequest(Request):
         short=("-c",),
     )
     categories: list[str] = asked(
-        LABELS,
+        LABELS_KIND,
         "The declared categories, separated by commas: a,b,c; one that has a comma in quotes: '\"a,b\",c'; or @FILE, a text file "
         "with one on each line. They are public.",
         Row(
-            CATEGORIES,
+            CATEGORIES_PART,
             "All possible answers, one a line",
             "They are public, so type what the questionnaire says, not what the data hold, and as the file writes it. Put first what "
             "must not be missed.",
@@ -108,10 +113,10 @@ class ReleaseRequest(Request):
         missing="type at least two categories, one a line, or separated by commas",
     )
     epsilon: Fraction = asked(
-        POSITIVE,
+        POSITIVE_KIND,
         "Privacy parameter, as a decimal or a fraction.",
         Row(
-            PROMISE,
+            PROMISE_PART,
             "ε, the privacy parameter",
             "A decimal or a fraction such as 1/3. Plan shows what it does.",
             "0.5",
@@ -122,18 +127,18 @@ class ReleaseRequest(Request):
         short=("-e",),
     )
     prior: "Dirichlet" = asked(
-        PRIOR,
+        PRIOR_KIND,
         "uniform, jeffreys, or a concentration for each category: 1,1,1.",
-        Row(MORE, "Prior", "uniform, jeffreys, or a number for each category, such as 1,1,2.", words="the prior", value="uniform"),
+        Row(MORE_PART, "Prior", "uniform, jeffreys, or a number for each category, such as 1,1,2.", words="the prior", value="uniform"),
         default="uniform",
     )
     privacy_id: str | None = asked(
-        TEXT,
+        TEXT_KIND,
         "The column that says whose a row is: protect persons, not rows. A person with several rows counts once, in the first of "
         "--categories that any of their rows says; put the one that matters first. With --public total the number of "
         "distinct ids is published.",
         Row(
-            RECORDS,
+            RECORDS_PART,
             "Column that says which person a row is about",
             "Each person then counts once, in the first category below that any of their rows says. Empty: every row is a record of "
             "its own.",
@@ -142,10 +147,10 @@ class ReleaseRequest(Request):
         call="count",
     )
     one_row_per_person: bool = asked(
-        SWITCH,
+        SWITCH_KIND,
         "Declare that every row is another person's, where no column says whose it is. Nothing checks it, and the record says so.",
         Row(
-            RECORDS,
+            RECORDS_PART,
             "Every row is another person’s",
             "Say so where no column tells persons apart, and nobody has two rows. Nothing checks it, and the record says that you "
             "declared it.",
@@ -153,11 +158,11 @@ class ReleaseRequest(Request):
         call="count",
     )
     by: "Groups | None" = asked(
-        GROUPS,
+        GROUPS_KIND,
         "COLUMN=GROUP,GROUP,...: a posterior for each of these groups, all for one epsilon; COLUMN=@FILE reads them from a text file, "
         "one on each line. May be given several times: the groups are then all combinations. They are public.",
         Row(
-            TABLE,
+            TABLE_PART,
             "Groups, a line for each column",
             "COLUMN=GROUP,GROUP: shares for every group, or combination of groups, all for one ε. A person with rows in several "
             "groups counts in the first one listed.",
@@ -168,10 +173,10 @@ class ReleaseRequest(Request):
         call="count",
     )
     other: str = asked(
-        TEXT,
+        TEXT_KIND,
         "The declared category that takes undeclared answers; by default an error.",
         Row(
-            CATEGORIES,
+            CATEGORIES_PART,
             "Any other answer counts as",
             "One of the categories. Empty: an answer that is not listed above is refused before anything is charged, so that a "
             "misspelt label or a wrong column is found.",
@@ -180,10 +185,10 @@ class ReleaseRequest(Request):
         call="count",
     )
     nulls: str = asked(
-        TEXT,
+        TEXT_KIND,
         "The declared category that takes missing answers; by default they are an error.",
         Row(
-            CATEGORIES,
+            CATEGORIES_PART,
             "A missing answer counts as",
             "One of the categories. Empty: a missing answer is refused before anything is charged.",
         ),
@@ -191,12 +196,12 @@ class ReleaseRequest(Request):
         call="count",
     )
     strict: bool = asked(
-        SWITCH,
+        SWITCH_KIND,
         "For services that answer questions of others, who must not learn from a refusal what the data say: nothing is refused for "
         "that. --other also takes what cannot be read, --nulls rows without an id. At your own desk leave it out: a misspelt label is "
         "then refused, and not published as --other.",
         Row(
-            CATEGORIES,
+            CATEGORIES_PART,
             "I answer questions of others",
             "Leave this empty for your own data. If others choose the question, a refusal would tell them whether someone gave an "
             "answer that they did not list, and cost nothing. Strict counting then refuses nothing for what the data say: every other or "
@@ -205,27 +210,27 @@ class ReleaseRequest(Request):
         call="count",
     )
     mapped: dict[str, str] = asked(
-        MAPPING,
+        MAPPING_KIND,
         "VALUE=CATEGORY: another way to write a category, which the record publishes; @FILE reads them from a text file, one on each "
         "line. May be given several times. Correct what you found by looking at the data in the data instead.",
-        Row(MORE, "Other spellings", "VALUE=CATEGORY, one a line.", "Never=never", rows=2),
+        Row(MORE_PART, "Other spellings", "VALUE=CATEGORY, one a line.", "Never=never", rows=2),
         option="--map",
         call="count",
         argument="mapping",
     )
     trim: bool = asked(
-        SWITCH,
+        SWITCH_KIND,
         "Compare answers and groups without the blanks around them. The record says so.",
-        Row(MORE, "Leave out blanks around answers and groups"),
+        Row(MORE_PART, "Leave out blanks around answers and groups"),
         call="count",
         argument="spelling",
         item="trim",
     )
     ignore_case: bool = asked(
-        SWITCH,
+        SWITCH_KIND,
         "Compare answers and groups without regard to capital letters. The record says so.",
         Row(
-            MORE,
+            MORE_PART,
             "Take capital and small letters as the same",
             "Both are rules to fix before you look at the data, and the record names them.",
         ),
@@ -234,30 +239,30 @@ class ReleaseRequest(Request):
         item="ignore case",
     )
     na_values: list[str] = asked(
-        LIST,
+        LIST_KIND,
         "What stands for a missing answer, separated by commas: NA,. (an empty cell always does).",
-        Row(MORE, "Marks of a missing answer", "Separated by commas, such as NA,.", words="the marks of missing answers"),
+        Row(MORE_PART, "Marks of a missing answer", "Separated by commas, such as NA,.", words="the marks of missing answers"),
         default="",
         call="count",
     )
     encoding: str = asked(
-        TEXT,
+        TEXT_KIND,
         "The encoding of a CSV file, such as latin-1 or cp1252.",
-        Row(MORE, "Encoding of a CSV file", "Empty: utf-8. Others: latin-1, cp1252."),
+        Row(MORE_PART, "Encoding of a CSV file", "Empty: utf-8. Others: latin-1, cp1252."),
         default="utf-8",
         call="count",
     )
     weight: str | None = asked(
-        TEXT,
+        TEXT_KIND,
         "The column that says how many records a row stands for, in a table that is already counted. Protected is then one unit "
         "of weight, not a row.",
         call="count",
     )
     other_groups: dict[str, str] = asked(
-        GROUP_OF_EACH,
+        GROUP_OF_EACH_KIND,
         "COLUMN=GROUP: the declared group that takes undeclared and missing ones; by default an error.",
         Row(
-            TABLE,
+            TABLE_PART,
             "Other and missing groups count as",
             "COLUMN=GROUP, a line for each column that has some; the group is one that you list for them above. Empty: they are "
             "refused before anything is charged.",
@@ -268,16 +273,22 @@ class ReleaseRequest(Request):
         call="count",
     )
     impossible: list[tuple[str, ...]] = asked(
-        CELLS,
+        CELLS_KIND,
         "GROUP,...,CATEGORY: a cell that cannot occur, and needs no noise: m,pregnant. May be given several times.",
-        Row(TABLE, "Cells that cannot occur", "GROUP,…,CATEGORY, one a line. They get no noise.", words="cells that cannot occur", rows=2),
+        Row(
+            TABLE_PART,
+            "Cells that cannot occur",
+            "GROUP,…,CATEGORY, one a line. They get no noise.",
+            words="cells that cannot occur",
+            rows=2,
+        ),
         call="count",
     )
     public: "Public" = asked(
-        PUBLIC,
+        PUBLIC_KIND,
         PUBLIC_HELP.format(sizes="with --by, sizes, those of every group, so that groups are not hidden; "),
         Row(
-            PROMISE,
+            PROMISE_PART,
             "What is public about the data",
             "How many records, or persons if a column above names them. “Nothing” hides even whether someone took part.",
             words="what is public:",
@@ -286,19 +297,19 @@ class ReleaseRequest(Request):
         default="total",
     )
     mechanism: str = asked(
-        TEXT,
+        TEXT_KIND,
         f"{MECHANISM_HELP}.",
-        Row(MORE, "Mechanism", choices={name: name for name in MECHANISMS}),
+        Row(MORE_PART, "Mechanism", choices={name: name for name in MECHANISMS}),
         default=MECHANISMS[0],
         short=("-m",),
     )
-    gamma: Any = asked(GAMMA, f'For HellingerSmooth: a number, or "best". {FOR_PAPERS}', call="mechanism")
-    delta: Fraction | None = asked(NUMBER, f"For HellingerSmoothDelta. {FOR_PAPERS}", call="mechanism")
+    gamma: Any = asked(GAMMA_KIND, f'For HellingerSmooth: a number, or "best". {FOR_PAPERS}', call="mechanism")
+    delta: Fraction | None = asked(NUMBER_KIND, f"For HellingerSmoothDelta. {FOR_PAPERS}", call="mechanism")
     ledger: str | None = asked(
-        TEXT,
+        TEXT_KIND,
         "The budget ledger: a file, or a database URL.",
         Row(
-            BUDGET,
+            BUDGET_PART,
             "Ledger",
             "The path of its file, or the URL of a PostgreSQL database. The screen “Budget” makes a new one, and then fills this in.",
             "ledger.db",
@@ -306,32 +317,35 @@ class ReleaseRequest(Request):
         variable=LEDGER_VARIABLE,
     )
     dataset: str | None = asked(
-        TEXT, "The ledger's name for these records.", Row(BUDGET, "Name of the dataset in it", placeholder="survey")
+        TEXT_KIND, "The ledger's name for these records.", Row(BUDGET_PART, "Name of the dataset in it", placeholder="survey")
     )
     title: str | None = asked(
-        public_words("title"), "A heading for the record, which publishes it, like the four that follow.", Row(WORDS, "Title"), call="about"
+        public_words("title"),
+        "A heading for the record, which publishes it, like the four that follow.",
+        Row(WORDS_PART, "Title"),
+        call="about",
     )
     variable: str | None = asked(
         public_words("variable"),
         "What was asked or measured, in words.",
-        Row(WORDS, "What was asked", "Empty: the column’s name."),
+        Row(WORDS_PART, "What was asked", "Empty: the column’s name."),
         shown_default="the column",
         call="about",
     )
     source: str | None = asked(
         public_words("source"),
         "Where the data come from: survey, register, institution.",
-        Row(WORDS, "Where the data come from"),
+        Row(WORDS_PART, "Where the data come from"),
         call="about",
     )
     date: str | None = asked(
         public_words("date"),
         "When they were collected: 2024, 2024-05, 2024-05-31 or 2023/2024.",
-        Row(WORDS, "When they were collected", "2024, 2024-05, 2024-05-31 or 2023/2024."),
+        Row(WORDS_PART, "When they were collected", "2024, 2024-05, 2024-05-31 or 2023/2024."),
         call="about",
     )
     note: str | None = asked(
-        public_words("note"), "Anything else that readers must know.", Row(WORDS, "What else readers must know"), call="about"
+        public_words("note"), "Anything else that readers must know.", Row(WORDS_PART, "What else readers must know"), call="about"
     )
 
     # --- what follows from it -----------------------------------------------------------------------------------------
@@ -398,7 +412,7 @@ class ReleaseRequest(Request):
             [
                 "import discreet as dc",
                 "",
-                f"prior = {PRIOR.code(self.prior)}",
+                f"prior = {PRIOR_KIND.code(self.prior)}",
                 f"counts = dc.count({counting})",
                 f"mechanism = dc.mechanism({made})",
                 f"ledger = dc.Ledger({self.ledger or 'ledger.db'!r})",

@@ -18,7 +18,7 @@ def row(screen: str, one: Field, value: str | None = None) -> Html:
     text = form.value if value is None else value
     if form.rows:
         large = element("textarea", _lines(text), **about, rows=str(form.rows), spellcheck="false")
-        placed = Html(large.replace("<textarea", f'<textarea placeholder="{_lines(form.placeholder)}"', 1))
+        placed = Html(large.replace(">", f' placeholder="{_lines(form.placeholder)}">', 1))
         return joined(element("label", form.label, for_=place), placed if form.placeholder else large, *said)
     about |= {"placeholder": form.placeholder} if form.placeholder else {}
     if form.choices:

@@ -3,7 +3,7 @@
 from secrets import token_urlsafe
 
 from discreet.present.html import Html, element, void
-from discreet.requests.budget import DATASET, GROUPS, MANY, BudgetRequest
+from discreet.requests.budget import COLUMNS_PART, DATASET_PART, MANY_PART, BudgetRequest
 from discreet.web.form_fields import rows
 
 _LEDGER_HINT = (
@@ -75,9 +75,9 @@ def create_form(*, first: bool) -> Html:
     """A form for a dataset. Its key makes a second request of the same form no second dataset."""
     key = void("input", type="hidden", name="request", value=token_urlsafe(16))
     fields = [
-        rows("budget", BudgetRequest, DATASET),
-        element("div", rows("budget", BudgetRequest, GROUPS), class_="by"),
-        element("details", element("summary", MANY), rows("budget", BudgetRequest, MANY)),
+        rows("budget", BudgetRequest, DATASET_PART),
+        element("div", rows("budget", BudgetRequest, COLUMNS_PART), class_="by"),
+        element("details", element("summary", MANY_PART), rows("budget", BudgetRequest, MANY_PART)),
     ]
     note = element("p", "A budget cannot be changed later.", class_="quiet")
     button = element("button", "Create the dataset", type="submit", class_="primary")

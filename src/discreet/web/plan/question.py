@@ -25,7 +25,7 @@ _EPSILONS = Fraction(1, 10_000), Fraction(100)
 """Beyond these nothing is promised, or nothing is said."""
 _PRIORS = Fraction(1, 10**6), Fraction(10**9)
 """Parameters of priors that someone may have; others take long to plan with."""
-PRIVACY, QUESTION, MORE = "Privacy", "Question", "Prior, groups, shares, mechanism"
+PRIVACY_PART, QUESTION_PART, FURTHER_PART = "Privacy", "Question", "Prior, groups, shares, mechanism"
 """The parts of the form."""
 
 
@@ -135,7 +135,7 @@ class PlanQuestion(Request):
     categories: Labels = asked(
         Kind(_labels),
         form=Row(
-            QUESTION,
+            QUESTION_PART,
             "Categories",
             "How many, or their labels: one a line, or separated by commas.",
             value="in favour\nagainst\nundecided",
@@ -147,7 +147,7 @@ class PlanQuestion(Request):
     n: int = asked(
         Kind(_records),
         form=Row(
-            QUESTION,
+            QUESTION_PART,
             "Records",
             "How many there are; if that is private, what an outsider would guess, such as a round number.",
             words="the number of records",
@@ -159,7 +159,7 @@ class PlanQuestion(Request):
     groups: int | None = asked(
         Kind(_groups),
         form=Row(
-            MORE,
+            FURTHER_PART,
             "Groups of a table",
             "How many, such as regions; leave it empty if there are none.",
             words="the number of groups",
@@ -169,7 +169,7 @@ class PlanQuestion(Request):
     size: int = asked(
         Kind(_size),
         form=Row(
-            MORE,
+            FURTHER_PART,
             "Records of a typical group",
             "Empty: all records, spread evenly over the groups.",
             words="the size of a group",
@@ -180,7 +180,7 @@ class PlanQuestion(Request):
     public: Public = asked(
         Kind(_public),
         form=Row(
-            QUESTION,
+            QUESTION_PART,
             "What is public about the data",
             "“Nothing” hides even whether someone took part.",
             words="what is public:",
@@ -190,20 +190,24 @@ class PlanQuestion(Request):
     )
     prior: Dirichlet = asked(
         Kind(_prior),
-        form=Row(MORE, "Prior", "uniform, jeffreys, or a number for each category, such as 1,1,2.", words="the prior", value="uniform"),
+        form=Row(
+            FURTHER_PART, "Prior", "uniform, jeffreys, or a number for each category, such as 1,1,2.", words="the prior", value="uniform"
+        ),
         default="uniform",
     )
     expect: list[Fraction] | None = asked(
         Kind(_shares),
-        form=Row(MORE, "Expected shares", "A public guess for each category, such as 60%, 25%, 15%; never read off the data."),
+        form=Row(FURTHER_PART, "Expected shares", "A public guess for each category, such as 60%, 25%, 15%; never read off the data."),
     )
     epsilon: Fraction = asked(
         Kind(_epsilon),
-        form=Row(PRIVACY, "ε, the privacy parameter", "A decimal or a fraction such as 1/3.", words="ε", value="0.2", numeric="decimal"),
+        form=Row(
+            PRIVACY_PART, "ε, the privacy parameter", "A decimal or a fraction such as 1/3.", words="ε", value="0.2", numeric="decimal"
+        ),
         default=REQUIRED,
     )
     mechanism: str = changed(
-        ReleaseRequest, "mechanism", kind=Kind(_mechanism), form=Row(MORE, "Mechanism", choices={name: name for name in MECHANISMS})
+        ReleaseRequest, "mechanism", kind=Kind(_mechanism), form=Row(FURTHER_PART, "Mechanism", choices={name: name for name in MECHANISMS})
     )
 
     @property

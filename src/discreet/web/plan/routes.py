@@ -16,7 +16,7 @@ from discreet.web.forms import KEEP_SHOWN, FieldError, messages, typed
 from discreet.web.plan.answer import answer, is_quick
 from discreet.web.plan.example import example
 from discreet.web.plan.later import GOAL_FIELDS, compared, curves, goal
-from discreet.web.plan.question import FIELDS, MORE, QUESTION, PlanQuestion, read
+from discreet.web.plan.question import FIELDS, FURTHER_PART, QUESTION_PART, PlanQuestion, read
 from discreet.web.turns import Turns
 
 _LATER = ("answer", "example", "curves", "compared")
@@ -25,7 +25,12 @@ PLAN_FORM = (
     resources.files("discreet.web")
     .joinpath("static/plan.html")
     .read_text("utf-8")
-    .replace("FIELDS", joined(part(QUESTION, rows("plan", PlanQuestion, QUESTION)), folded(MORE, rows("plan", PlanQuestion, MORE))))
+    .replace(
+        "FIELDS",
+        joined(
+            part(QUESTION_PART, rows("plan", PlanQuestion, QUESTION_PART)), folded(FURTHER_PART, rows("plan", PlanQuestion, FURTHER_PART))
+        ),
+    )
 )
 _STALE = "Something in the form is not right yet: what is shown here is the answer from before."
 

@@ -8,7 +8,16 @@ from discreet.present.page_words import counting, promise
 from discreet.record.release import Release
 from discreet.requests.cautions import lacks, little_protection, little_said, strong_shares
 from discreet.requests.fields import fields_of
-from discreet.requests.release import BUDGET, CATEGORIES, MORE, PROMISE, RECORDS, TABLE, WORDS, ReleaseRequest
+from discreet.requests.release import (
+    BUDGET_PART,
+    CATEGORIES_PART,
+    MORE_PART,
+    PROMISE_PART,
+    RECORDS_PART,
+    TABLE_PART,
+    WORDS_PART,
+    ReleaseRequest,
+)
 from discreet.web.budget.view import budget_card
 from discreet.web.code_to_copy import note, request_command, same
 from discreet.web.form_fields import folded, part, row, rows
@@ -35,10 +44,13 @@ _PICKER = Html(
 
 def form_fields(ledger: str) -> Html:
     """The fields of the form, with the ledger that the page was started with."""
-    parts = {name: rows("release", ReleaseRequest, name, ledger=ledger) for name in (CATEGORIES, PROMISE, BUDGET, TABLE, WORDS, MORE)}
-    file, *others = (one for one in fields_of(ReleaseRequest).values() if one.form is not None and one.form.group == RECORDS)
-    records = part(RECORDS, row("release", file), _PICKER, *(row("release", one) for one in others))
-    closed = (TABLE, WORDS, MORE)
+    parts = {
+        name: rows("release", ReleaseRequest, name, ledger=ledger)
+        for name in (CATEGORIES_PART, PROMISE_PART, BUDGET_PART, TABLE_PART, WORDS_PART, MORE_PART)
+    }
+    file, *others = (one for one in fields_of(ReleaseRequest).values() if one.form is not None and one.form.group == RECORDS_PART)
+    records = part(RECORDS_PART, row("release", file), _PICKER, *(row("release", one) for one in others))
+    closed = (TABLE_PART, WORDS_PART, MORE_PART)
     return joined(records, *((folded if name in closed else part)(name, content) for name, content in parts.items()))
 
 
