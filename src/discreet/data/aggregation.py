@@ -3,10 +3,12 @@
 The code of a row is a number for its group and category together, in the declared order of groups and then of categories, undeclared
 values and nulls after them: so the least code of a person's rows is in the first of their groups, and there in the first category that
 they gave (docs/howto/tables.md).
+
+Several questions are counted in one pass: every row, or person, has a code for each of them, and these are counted together.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.data.categories import BLANKS, NUMBER, kind_of, whole_numbers
+from discreet.data.categories import BLANKS, COMBINING, NUMBER, Declared, accented, kind_of, whole_numbers
 from discreet.data.question import CountingQuestion
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ class Tally:
     bad_weights: int = 0
     moves: bool = False
     """Whether a person has rows in more than one group."""
+    several: bool = False
+    """Whether a person has more than one row."""
 
 
 def saturated(sums: Floats) -> Counts:
@@ -55,16 +59,19 @@ def saturated(sums: Floats) -> Counts:
     return np.where(is_exact, np.where(is_exact, sums, 0.0).astype(np.int64), limits.COUNT + 1)
 
 
-def aggregated(table: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types) -> Tally:
-    """Count the codes of a table."""
-    plan = _persons if question.privacy_id is not None else _weights if question.weight is not None else _records
-    result = plan(*_readable(table, question, dtypes))
+def aggregated(table: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dtypes: Types) -> list[Tally]:
+    """Count the codes of a table for every question, in one pass. All have one id column, or none; a weight is asked for alone."""
+    first = questions[0]
+    plan = _persons if first.privacy_id is not None else _weights if first.weight is not None else _records
+    result = plan(*_readable(table, questions, dtypes))
     # DuckDB adds up to 128-bit integers, which Arrow has no type for; sums of weights are looked at before they become integers.
     kinds = {name: nw.Float64 if name == "weights" else nw.Int64 for name in _COLUMNS[plan]}
     narrow = result.select(*(nw.col(name).cast(kind) for name, kind in kinds.items()))
     streaming: dict[str, Any] = {"engine": "streaming"} if table.implementation.is_polars() else {}
     found = narrow.collect(**streaming)
-    return _tally({name: _array(found.get_column(name)) for name in kinds})
+    columns = {name: _array(found.get_column(name)) for name in kinds}
+    codes, whose = np.divmod(columns.pop("code").astype(np.int64), len(questions))
+    return [_tally(codes[whose == t], {name: values[whose == t] for name, values in columns.items()}) for t in range(len(questions))]
 
 
 def holds_numbers(table: nw.LazyFrame[Any], column: str) -> bool:
@@ -73,12 +80,15 @@ def holds_numbers(table: nw.LazyFrame[Any], column: str) -> bool:
     return int(others.collect().get_column("others")[0]) == 0
 
 
-def _readable(table: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types) -> tuple[nw.LazyFrame[Any], CountingQuestion, Types]:
+def _readable(
+    table: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dtypes: Types
+) -> tuple[nw.LazyFrame[Any], Sequence[CountingQuestion], Types]:
     """The table with unsigned 64-bit columns of Arrow that are coded as text: Arrow compares them as signed ones, which not all fit."""
-    unsigned = {name: nw.String() for name, _ in question.coded if isinstance(dtypes[name], nw.UInt64)}
+    coded = {name for question in questions for name, declared in question.coded if not declared.bands}
+    unsigned = {name: nw.String() for name in sorted(coded) if isinstance(dtypes[name], nw.UInt64)}
     if not unsigned or not table.implementation.is_pyarrow():
-        return table, question, dtypes
-    return table.with_columns(nw.col(*unsigned).cast(nw.String)), question, {**dtypes, **unsigned}
+        return table, questions, dtypes
+    return table.with_columns(nw.col(*unsigned).cast(nw.String)), questions, {**dtypes, **unsigned}
 
 
 def _array(column: nw.Series[Any]) -> NDArray[Any]:
@@ -88,75 +98,110 @@ def _array(column: nw.Series[Any]) -> NDArray[Any]:
     return np.asarray(column.to_numpy())
 
 
-def _tally(found: Mapping[str, NDArray[Any]]) -> Tally:
+def _tally(codes: Counts, found: Mapping[str, NDArray[Any]]) -> Tally:
     """Cells, and apart from them the rows that have none."""
-    codes, nothing = found["code"].astype(np.int64), np.zeros(1, dtype=np.int64)
+    nothing = np.zeros(1, dtype=np.int64)
+    moved = nothing
+    if "rows" in found:
+        codes, moved = np.divmod(codes, 2)
     records = saturated(found["weights"]) if "weights" in found else found["records"].astype(np.int64)
     has_records = records > 0
     homeless = {divmod(-2 - code, 2) for code in codes[has_records & (codes < _NAMELESS)].tolist()}
     is_cell = has_records & (codes >= 0)
+    cells, place = np.unique(codes[is_cell], return_inverse=True)
+    totals = np.zeros(len(cells), dtype=np.int64)
+    np.add.at(totals, place, records[is_cell])  # of a cell, those who have moved and those who have not
     return Tally(
-        codes[is_cell],
-        records[is_cell],
+        cells,
+        totals,
         troubles=tuple((column, is_null == 1) for column, is_null in sorted(homeless)),
         nameless=int(found["rows"][codes == _NAMELESS].sum()) if "rows" in found else 0,
         bad_weights=int(found.get("bad", nothing).sum()),
-        moves=bool(found.get("moved", nothing).any()),
+        moves=bool(moved.any()),
+        several=bool("rows" in found and (found["rows"] > records)[codes != _NAMELESS].any()),
     )
 
 
 # --- rows, persons, weights -------------------------------------------------------------------------------------------
 
 
-def _records(table: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types) -> nw.LazyFrame[Any]:
-    """Rows by code. Coding the distinct values rather than the rows costs next to nothing on top of the plain group-by, if they are few."""
-    values = _selected(table, question, dtypes)
-    if len(question.grouping) > _FEW_GROUPS:
-        return _coded(values, question, dtypes).group_by("code").agg(nw.len().alias("records"))
-    distinct = values.group_by(*_parts(question)).agg(nw.len().alias("records"))
-    return _coded(distinct, question, dtypes).group_by("code").agg(nw.col("records").sum())
+def _records(table: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dtypes: Types) -> nw.LazyFrame[Any]:
+    """Rows by code.
+
+    Where one question is asked, coding the distinct values rather than the rows costs next to nothing on top of the plain group-by, if
+    they are few.
+    """
+    values, first = _selected(table, questions, dtypes), questions[0]
+    if len(questions) > 1 or len(first.grouping) > _FEW_GROUPS or any(declared.bands for _, declared in first.coded):
+        stacked = _stacked(_coded(values, questions, dtypes).select(*_numbers("code", questions)))
+        return stacked.group_by("code").agg(nw.len().alias("records"))
+    distinct = values.group_by(*_parts(first, 0)).agg(nw.len().alias("records"))
+    return _stacked(_coded(distinct, questions, dtypes), "records").group_by("code").agg(nw.col("records").sum())
 
 
 _FEW_GROUPS = 1024
 """Groups up to which the distinct values are listed first: of a million groups that list takes more memory than all else."""
 
 
-def _persons(table: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types) -> nw.LazyFrame[Any]:
-    """Persons by the least of their rows' codes, with how many rows they have and whether those are of more than one group.
+def _persons(table: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dtypes: Types) -> nw.LazyFrame[Any]:
+    """Persons by the least of their rows' codes, with how many rows they have; the code is doubled, and odd for those who have moved.
 
     Rows without an id have a code of their own.
     """
-    name = question.privacy_id or ""
-    rows = _selected(table, question, dtypes, person=_comparable(nw.col(name), dtypes[name]))
+    name = questions[0].privacy_id or ""
+    rows = _selected(table, questions, dtypes, person=_comparable(nw.col(name), dtypes[name]))
     is_nameless = _is_missing(nw.col("person"), dtypes[name])
-    coded = _coded(rows, question, dtypes).select(
-        "person",
-        code=nw.when(is_nameless).then(nw.lit(_NAMELESS)).otherwise(nw.col("code")),
-        group=nw.when(is_nameless).then(nw.lit(0)).otherwise(nw.col("group")),
+    places = [t for t, question in enumerate(questions) if question.grouping.columns]
+    instead = {**dict.fromkeys(_numbers("code", questions), _NAMELESS), **{f"group{t}": 0 for t in places}}
+    coded = _coded(rows, questions, dtypes).select(
+        "person", **{name: nw.when(is_nameless).then(nw.lit(code)).otherwise(nw.col(name)) for name, code in instead.items()}
     )
-    persons = coded.group_by("person").agg(
-        nw.col("code").min(), nw.col("group").min().alias("first"), nw.col("group").max().alias("last"), nw.len().alias("rows")
-    )
-    moved = nw.when(nw.col("first") < nw.col("last")).then(nw.lit(1)).otherwise(nw.lit(0))
-    by_code = persons.select("code", "rows", moved=moved).group_by("code")
-    return by_code.agg(nw.len().alias("records"), nw.col("rows").sum(), nw.col("moved").max())
+    ends = [nw.col(f"group{t}").min().alias(f"first{t}") for t in places] + [nw.col(f"group{t}").max().alias(f"last{t}") for t in places]
+    codes = _numbers("code", questions)
+    persons = coded.group_by("person").agg(*(nw.col(code).min() for code in codes), *ends, nw.len().alias("rows"))
+    moved = {t: nw.when(nw.col(f"first{t}") < nw.col(f"last{t}")).then(nw.lit(1)).otherwise(nw.lit(0)) for t in places}
+    doubled = {code: nw.col(code) * 2 + moved.get(t, nw.lit(0)) for t, code in enumerate(codes)}
+    return _stacked(persons.select("rows", **doubled), "rows").group_by("code").agg(nw.len().alias("records"), nw.col("rows").sum())
 
 
-def _weights(table: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types) -> nw.LazyFrame[Any]:
+def _weights(table: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dtypes: Types) -> nw.LazyFrame[Any]:
     """Weights by code, and how many rows have none.
 
     They are added up as 64-bit floats, because sums of integers would overflow in silence in some engines (`saturated`).
     """
-    name = question.weight or ""
+    name = questions[0].weight or ""
     amount, is_whole = _amount(nw.col(name), dtypes[name])
-    rows = _selected(table, question, dtypes, amount=amount, bad=nw.when(is_whole).then(nw.lit(0)).otherwise(nw.lit(1)))
+    rows = _selected(table, questions, dtypes, amount=amount, bad=nw.when(is_whole).then(nw.lit(0)).otherwise(nw.lit(1)))
     good = nw.when(nw.col("bad") == 0).then(nw.col("amount")).otherwise(nw.lit(0.0))
-    coded = _coded(rows, question, dtypes).select("bad", "code", weights=good)
-    return coded.group_by("code").agg(nw.col("weights").sum(), nw.col("bad").sum())
+    coded = _coded(rows, questions, dtypes).select("bad", "code0", weights=good)
+    return _stacked(coded, "bad", "weights").group_by("code").agg(nw.col("weights").sum(), nw.col("bad").sum())
 
 
-_COLUMNS = {_records: ("code", "records"), _persons: ("code", "records", "rows", "moved"), _weights: ("code", "weights", "bad")}
+_COLUMNS = {_records: ("code", "records"), _persons: ("code", "records", "rows"), _weights: ("code", "weights", "bad")}
 """What each plan brings back, a row for each code that occurs."""
+
+
+def _numbers(what: str, questions: Sequence[CountingQuestion]) -> list[str]:
+    """Names of a column for each question."""
+    return [f"{what}{t}" for t in range(len(questions))]
+
+
+def _stacked(rows: nw.LazyFrame[Any], *kept: str) -> nw.LazyFrame[Any]:
+    """A row for each code of a row, in a column "code", with the columns that are kept beside it.
+
+    Of T questions, question t has the codes that leave the rest t when they are divided by T.
+    """
+    codes = sorted(name for name in rows.collect_schema().names() if name.startswith("code"))
+    if len(codes) == 1:
+        return rows.select(*kept, code=nw.col(codes[0]))
+    told = rows.select(*kept, **{f"code{t}": nw.col(f"code{t}") * len(codes) + t for t in range(len(codes))})
+    if not rows.implementation.is_duckdb():
+        return told.unpivot(codes, index=list(kept), variable_name="question", value_name="code")
+    from duckdb import ColumnExpression, FunctionExpression
+
+    every = FunctionExpression("unnest", FunctionExpression("list_value", *map(ColumnExpression, codes)))
+    listed: nw.LazyFrame[Any] = nw.from_native(told.to_native().select(*map(ColumnExpression, kept), every.alias("code"))).lazy()
+    return listed
 
 
 def _amount(weight: nw.Expr, dtype: nw.dtypes.DType) -> tuple[nw.Expr, nw.Expr]:
@@ -179,23 +224,35 @@ def _amount(weight: nw.Expr, dtype: nw.dtypes.DType) -> tuple[nw.Expr, nw.Expr]:
 # --- values to codes --------------------------------------------------------------------------------------------------
 
 
-def _parts(question: CountingQuestion) -> list[str]:
-    """Names of our own for the columns that are coded, so that no column of the table is in the way."""
-    return [f"part{i}" for i in range(len(question.coded))]
+def _parts(question: CountingQuestion, t: int) -> list[str]:
+    """Names of our own for the columns that are coded for question t, so that no column of the table is in the way."""
+    return [f"part{t}_{i}" for i in range(len(question.coded))]
 
 
-def _selected(table: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types, **more: nw.Expr) -> nw.LazyFrame[Any]:
+def _selected(table: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dtypes: Types, **more: nw.Expr) -> nw.LazyFrame[Any]:
     """The columns that are coded, and more. In DuckDB text becomes its bytes, which no collation of a column or a session compares."""
-    named = list(zip(_parts(question), (name for name, _ in question.coded), strict=True))
-    values = {part: _spelt(_comparable(nw.col(name), dtypes[name]), dtypes[name], table, question) for part, name in named}
+    named = [
+        (part, name, declared)
+        for t, question in enumerate(questions)
+        for part, (name, declared) in zip(_parts(question, t), question.coded, strict=True)
+    ]
+    values = {part: _spelt(_comparable(nw.col(name), dtypes[name]), dtypes[name], table, declared) for part, name, declared in named}
     rows = table.select(**values, **more)
     if not rows.implementation.is_duckdb():
         return rows
-    from duckdb import ColumnExpression, FunctionExpression
+    from duckdb import ColumnExpression, ConstantExpression, FunctionExpression
 
-    texts = [part for part, name in named if kind_of(dtypes[name]) == "text"]
+    def encoded_text(part: str, declared: Declared) -> Any:
+        text: Any = ColumnExpression(part).cast("VARCHAR")
+        if "ignore accents" in declared.spelling:  # at once, which is many times as fast as letter by letter
+            letters = ["".join(found) for found in zip(*((one, base) for base, many in accented().items() for one in many), strict=True)]
+            text = FunctionExpression("translate", text, *map(ConstantExpression, letters))
+            text = FunctionExpression("regexp_replace", text, *map(ConstantExpression, (COMBINING, "", "g")))
+        return FunctionExpression("encode", text).alias(part)
+
+    texts = {part: declared for part, name, declared in named if kind_of(dtypes[name]) == "text" and not declared.bands}
     others = [ColumnExpression(name) for name in rows.collect_schema().names() if name not in texts]
-    encoded = [FunctionExpression("encode", ColumnExpression(part).cast("VARCHAR")).alias(part) for part in texts]
+    encoded = [encoded_text(*text) for text in texts.items()]
     exact: nw.LazyFrame[Any] = nw.from_native(rows.to_native().select(*others, *encoded)).lazy()
     return exact
 
@@ -210,12 +267,16 @@ def _comparable(value: nw.Expr, dtype: nw.dtypes.DType) -> nw.Expr:
     return value
 
 
-def _spelt(value: nw.Expr, dtype: nw.dtypes.DType, table: nw.LazyFrame[Any], question: CountingQuestion) -> nw.Expr:
+def _spelt(value: nw.Expr, dtype: nw.dtypes.DType, table: nw.LazyFrame[Any], declared: Declared) -> nw.Expr:
     """A text as the rules of spelling make it. Ibis takes the same blanks away, and cannot be told which."""
-    rules = question.declared.spelling
+    rules = declared.spelling
     if kind_of(dtype) != "text":
         return value
     value = value.str.strip_chars(None if table.implementation.is_ibis() else BLANKS) if "trim" in rules else value
+    if "ignore accents" in rules and not table.implementation.is_duckdb():
+        for base, letters in accented().items():
+            value = value.str.replace_all(f"[{letters}]", base)
+        value = value.str.replace_all(COMBINING, "")
     return value.str.to_lowercase() if "ignore case" in rules else value
 
 
@@ -226,35 +287,49 @@ def _is_missing(value: nw.Expr, dtype: nw.dtypes.DType) -> nw.Expr:
     return nw.when(value.is_null()).then(nw.lit(True)).otherwise(value.is_nan())
 
 
-def _coded(rows: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types) -> nw.LazyFrame[Any]:
-    """The rows with columns "group" and "code". Where a row has no group its code, below `_NAMELESS`, says in which column.
+def _coded(rows: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dtypes: Types) -> nw.LazyFrame[Any]:
+    """The rows with columns "group0" and "code0" for the first question, and so on.
 
-    Every row comes back once: if it equals several declared values in the engine's eyes, with the first of their codes.
+    Where a row has no group its code, below `_NAMELESS`, says in which column. Every row comes back once: if it equals several declared
+    values in the engine's eyes, with the first of their codes.
     """
-    may_multiply = _may_multiply(rows, question, dtypes)
+    may_multiply = any(_may_multiply(rows, question, dtypes, t) for t, question in enumerate(questions))
     if may_multiply:
         rows = _numbered(rows)
-    parts, columns = _parts(question), question.grouping.columns
+    for t, question in enumerate(questions):
+        rows = _coded_for(rows, question, dtypes, t)
+    if not may_multiply:
+        return rows
+    made = [*_numbers("group", questions), *_numbers("code", questions)]
+    kept = [name for name in rows.collect_schema().names() if name not in made]
+    return rows.group_by(*kept).agg(*(nw.col(name).min() for name in made))
+
+
+def _coded_for(rows: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types, t: int) -> nw.LazyFrame[Any]:
+    """The rows with the group and the code of one question in place of its parts."""
+    parts, columns = _parts(question, t), question.grouping.columns
     strangers = [(question.declared.other, question.declared.missing)]
     strangers += [(-2 - 2 * i, -3 - 2 * i) if column.home is None else (column.home, column.home) for i, column in enumerate(columns)]
     for part, (name, declared), codes in zip(parts, question.coded, strangers, strict=True):
-        rows = _translated(rows, part, dtypes[name], declared.written(dtypes[name], name), codes)
+        rows = _translated(rows, part, dtypes[name], declared, declared.written(dtypes[name], name), codes)
     group = nw.lit(0).cast(nw.Int64)
     for part, stride in zip(parts[1:], question.grouping.strides, strict=False):
         group = group + nw.col(part) * stride
-    rows = rows.with_columns(group=group)
-    code = nw.col("group") * (len(question.declared.labels) + 2) + nw.col(parts[0])
+    rows = rows.with_columns(**{f"group{t}": group})
+    code = nw.col(f"group{t}") * (len(question.declared.labels) + 2) + nw.col(parts[0])
     for part in parts[1:]:
         code = nw.when(nw.col(part) < 0).then(nw.col(part)).otherwise(code)
-    rows = rows.with_columns(code=code)
-    if not may_multiply:
-        return rows
-    kept = [name for name in rows.collect_schema().names() if name not in (*parts, "group", "code")]
-    return rows.group_by(*kept).agg(nw.col("group").min(), nw.col("code").min())
+    kept = [name for name in rows.collect_schema().names() if name not in parts]
+    return rows.select(*kept, code.alias(f"code{t}"))
 
 
 def _translated(
-    rows: nw.LazyFrame[Any], part: str, dtype: nw.dtypes.DType, written: Mapping[Any, int], strangers: tuple[int, int]
+    rows: nw.LazyFrame[Any],
+    part: str,
+    dtype: nw.dtypes.DType,
+    declared: Declared,
+    written: Mapping[Any, int],
+    strangers: tuple[int, int],
 ) -> nw.LazyFrame[Any]:
     """A column's values as codes, strangers being those of undeclared values and of nulls.
 
@@ -262,13 +337,14 @@ def _translated(
     join in the engines to which an expression with all of them would be a program to be compiled.
     """
     value, (other, missing), is_text = nw.col(part), strangers, kind_of(dtype) == "text"
-    if is_text and rows.implementation.is_duckdb():
+    unknown = _band(value, dtype, declared.bands, other) if declared.bands else nw.lit(other)
+    if is_text and not declared.bands and rows.implementation.is_duckdb():
         written = {text.encode(errors="surrogatepass"): code for text, code in written.items()}
 
     def search(among: list[Any]) -> nw.Expr:
         half = len(among) // 2
         if half == 0:
-            return nw.when(value == among[0]).then(nw.lit(written[among[0]])).otherwise(nw.lit(other))
+            return nw.when(value == among[0]).then(nw.lit(written[among[0]])).otherwise(unknown) if among else unknown
         return nw.when(value.is_in(among[:half])).then(search(among[:half])).otherwise(search(among[half:]))
 
     if len(written) <= _SPELLED_OUT_CATEGORIES:
@@ -276,12 +352,25 @@ def _translated(
     elif (table := _lookup(rows, written)) is not None:
         label = nw.col("text") if is_text else nw.col("text").cast(dtype)
         rows = rows.join(table.select(label.alias(part), "found"), on=part, how="left")
-        found = nw.when(nw.col("found").is_null()).then(nw.lit(other)).otherwise(nw.col("found"))
+        found = nw.when(nw.col("found").is_null()).then(unknown).otherwise(nw.col("found"))
     else:
-        found = value.replace_strict(list(written), list(written.values()), default=nw.lit(other), return_dtype=nw.Int64)
+        found = value.replace_strict(list(written), list(written.values()), default=unknown, return_dtype=nw.Int64)
     code = nw.when(_is_missing(value, dtype)).then(nw.lit(missing)).otherwise(found)
     kept = [name for name in rows.collect_schema().names() if name not in (part, "found")]
     return rows.select(*kept, code.cast(nw.Int64).alias(part))
+
+
+def _band(value: nw.Expr, dtype: nw.dtypes.DType, bands: Sequence[float], other: int) -> nw.Expr:
+    """The band that a number is in. Numbers are compared as 64-bit floats; below the first band, and what is no number, are undeclared."""
+    number, is_number = value.cast(nw.Float64), nw.lit(True)
+    if kind_of(dtype) == "text":
+        text = value.str.strip_chars(" ")
+        is_number = text.str.contains(r"^[-+]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][-+]?[0-9]{1,2})?$")
+        number = nw.when(is_number).then(text).otherwise(nw.lit("0")).cast(nw.Float64)
+    code = nw.lit(other)
+    for position, low in enumerate(bands):
+        code = nw.when(number >= nw.lit(low)).then(nw.lit(position)).otherwise(code)
+    return nw.when(is_number).then(code).otherwise(nw.lit(other))
 
 
 _SPELLED_OUT_CATEGORIES = 32
@@ -313,14 +402,14 @@ def _lookup(rows: nw.LazyFrame[Any], written: Mapping[Any, int]) -> nw.LazyFrame
     return found
 
 
-def _may_multiply(rows: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types) -> bool:
+def _may_multiply(rows: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types, t: int) -> bool:
     """Whether text is looked up by a join that may compare loosely, such as without regard to case, and so find several codes for a row."""
     engine = rows.implementation
     if not (engine.is_ibis() or engine.is_pyspark()):
         return False
     texts = [
         part
-        for part, (name, declared) in zip(_parts(question), question.coded, strict=True)
+        for part, (name, declared) in zip(_parts(question, t), question.coded, strict=True)
         if kind_of(dtypes[name]) == "text" and len(declared.written(dtypes[name], name)) > _SPELLED_OUT_CATEGORIES
     ]
     return bool(texts) if engine.is_ibis() else not all(_compares_bytes(rows.to_native().schema[part].dataType) for part in texts)

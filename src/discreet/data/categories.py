@@ -1,15 +1,49 @@
 """Declared categories and groups, and how they, other words for them and missing values are written in a column of any type."""
 
+import re
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache, cached_property
+from itertools import pairwise
 from typing import Any, Literal
+from unicodedata import normalize
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from discreet.errors import InvalidInputError
-from discreet.validation import shown
+from discreet.record.about import SPELLING_RULES as SPELLING_RULES
+from discreet.validation import exact, items_of, shown
+
+
+class Bands(tuple[str, ...]):
+    """Bands of numbers, each from one limit to below the next and the last without an end: their labels, in this order.
+
+    >>> Bands([0, 1, 3])
+    ('0 to under 1', '1 to under 3', '3 and more')
+    """
+
+    lows: tuple[Fraction, ...]
+    """Where each band begins, exactly."""
+
+    def __new__(cls, lows: Iterable[Any]) -> "Bands":
+        """Make the bands of these limits, which must rise."""
+        given = items_of(lows)
+        if given is None or len(given) < 2:
+            raise InvalidInputError("bands must be the limits from which bands begin, two or more numbers, such as [0, 1, 3, 7]")
+        numbers = tuple(exact(low, "a limit of bands") for low in given)
+        if any(low >= high or float(low) >= float(high) for low, high in pairwise(numbers)):
+            raise InvalidInputError(f"bands must rise from each limit to the next; got {shown(list(map(str, given)))}")
+        texts = [_decimal(number) for number in numbers]
+        made = super().__new__(cls, [*(f"{low} to under {high}" for low, high in pairwise(texts)), f"{texts[-1]} and more"])
+        made.lows = numbers
+        return made
+
+
+def _decimal(number: Fraction) -> str:
+    """A limit as it is written: a whole number, a decimal or, if it is neither, a fraction."""
+    return str(number) if Fraction(repr(float(number))) != number or number.denominator == 1 else repr(float(number))
 
 
 @dataclass(frozen=True)
@@ -26,6 +60,10 @@ class Declared:
     """What the labels are, in the words of a message."""
     spelling: tuple[str, ...] = ()
     """Rules by which texts are compared: some of `SPELLING_RULES`."""
+    bands: tuple[float, ...] = ()
+    """Where the labels begin if they are bands of numbers; no value is then compared with a label."""
+    corrections: tuple[tuple[Hashable, int], ...] = ()
+    """Spellings that the curator has corrected, each with the code it stands for. Private: no record has them."""
 
     @property
     def other(self) -> int:
@@ -63,19 +101,30 @@ class Declared:
     def written(self, dtype: nw.dtypes.DType, column: str) -> dict[Any, int]:
         """For each value of a column of this type that is written like a declared one, its code."""
         codes: dict[Any, int] = {}
-        for label, code in (*zip(self.labels, range(len(self.labels)), strict=True), *self.aliases):
+        labels = () if self.bands else zip(self.labels, range(len(self.labels)), strict=True)
+        for label, code in (*labels, *self.aliases, *self.corrections):
             for value in _values(label, dtype, self.spelling):
                 if codes.setdefault(value, code) != code:
                     raise InvalidInputError(
                         f"column {column!r} holds truth values, and two of the {self.are} stand for one: declare True and False"
                     )
-        if not set(codes.values()) - {self.missing}:
+        if not self.bands and not set(codes.values()) - {self.missing}:
             advice = "declare True and False" if kind_of(dtype) == "truth values" else f"check column and {self.are}"
             one = {"categories": "category", "groups": "group"}[self.are]
             raise InvalidInputError(f"column {column!r} holds {kind_of(dtype)}, and no declared {one} is written like one: {advice}")
         if kind_of(dtype) == "text":
             codes.setdefault("", self.missing)  # as an empty cell of a CSV file is
         return codes
+
+    def corrected(self, corrections: Mapping[str, Hashable]) -> "Declared":
+        """The same with those of a curator's corrections whose label is declared here; a spelling that is declared is left as it is."""
+        known = {alike for label in (*self.labels, *(alias for alias, _ in self.aliases)) for alike in self._alike(label)}
+        pairs = [(spelling, self.index(label)) for spelling, label in corrections.items()]
+        found = tuple((spelling, code) for spelling, code in pairs if code is not None and not self._alike(spelling) & known)
+        return replace(self, corrections=found)
+
+    def _alike(self, label: Hashable) -> set[str]:
+        return {alike for text in _spellings(label) for alike in _alike(text, self.spelling)}
 
     @property
     def has_whole_numbers(self) -> bool:
@@ -99,6 +148,7 @@ def declare(
     """The categories with the aliases that `mapping` and `na_values` make; nothing may be declared as two things."""
     if isinstance(categories, (str, bytes)) or not isinstance(categories, Iterable):
         raise InvalidInputError("categories must be a sequence of labels, such as ['low', 'mid', 'high']")
+    bands = _lows(categories)
     plain = Declared(_checked(categories, "a category"))
     if len(plain.labels) < 2:
         raise InvalidInputError(f"categories must name at least two categories, got {len(plain.labels)}")
@@ -114,7 +164,12 @@ def declare(
         spelling,
         in_shell="a value is declared as two things: it may be one of --categories, a VALUE of --map or one of --na-values, and only once",
     )
-    return Declared(plain.labels, tuple(aliases), spelling=spelling)
+    return Declared(plain.labels, tuple(aliases), spelling=spelling, bands=bands)
+
+
+def _lows(labels: Iterable[Hashable]) -> tuple[float, ...]:
+    """Where bands begin, as they are compared; nothing for other labels."""
+    return tuple(map(float, labels.lows)) if isinstance(labels, Bands) else ()
 
 
 def declare_groups(column: str, labels: tuple[Hashable, ...], spelling: tuple[str, ...] = ()) -> Declared:
@@ -125,7 +180,7 @@ def declare_groups(column: str, labels: tuple[Hashable, ...], spelling: tuple[st
         f"the groups of {shown(column)!r} must be distinct; 1 and '1' are the same group, and so are True and 'true' or 'True'",
         spelling,
     )
-    return Declared(checked, are="groups", spelling=spelling)
+    return Declared(checked, are="groups", spelling=spelling, bands=_lows(labels))
 
 
 def _mapped(declared: Declared, mapping: Mapping[Any, Hashable] | None) -> list[tuple[Hashable, int]]:
@@ -196,8 +251,6 @@ def kind_of(dtype: nw.dtypes.DType) -> str | None:
     return "whole numbers" if dtype.is_integer() else "floating-point numbers" if dtype.is_float() else None
 
 
-SPELLING_RULES = ("trim", "ignore case")
-"""Public rules by which texts may be compared: without the blanks around them, and without regard to capital letters."""
 NUMBER = r"^ *([-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?)? *$"
 """Texts that are numbers, or empty, for every engine."""
 BLANKS = " \t\n\r\v\f"
@@ -207,9 +260,31 @@ BLANKS = " \t\n\r\v\f"
 def _alike(text: str, rules: tuple[str, ...]) -> set[str]:
     """How a text may come out of an engine that applies the rules: not all write the last sigma of a word, or ß, as Python does."""
     text = text.strip(BLANKS) if "trim" in rules else text
+    text = without_accents(text) if "ignore accents" in rules else text
     if "ignore case" not in rules:
         return {text}
     return {lower for form in (text, text.upper()) for lower in (form.lower(), "".join(letter.lower() for letter in form))}
+
+
+COMBINING = "[\u0300-\u036f]"
+"""Accents that are characters of their own, as a pattern for every engine."""
+
+
+@cache
+def accented() -> dict[str, str]:
+    """For each letter from A to z, all letters that are it with one or more accents."""
+    found: dict[str, str] = {}
+    for character in map(chr, range(0xC0, 0x1F00)):  # the blocks of Latin letters
+        base, *marks = list(normalize("NFD", character))
+        if marks and base.isascii() and base.isalpha() and all("\u0300" <= mark <= "\u036f" for mark in marks):
+            found[base] = found.get(base, "") + character
+    return found
+
+
+def without_accents(text: str) -> str:
+    """A text as the rule "ignore accents" compares it."""
+    table = {ord(letter): base for base, letters in accented().items() for letter in letters}
+    return re.sub(COMBINING, "", text.translate(table))
 
 
 def _values(label: Hashable, dtype: nw.dtypes.DType, rules: tuple[str, ...]) -> list[Any]:

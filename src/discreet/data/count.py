@@ -1,7 +1,7 @@
 """Tables and files to private counts: one aggregation inside the engine that holds the data, and only the counts come back."""
 
 import os
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import IOBase
 from typing import Any, Literal, overload
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Counts
 from discreet.data.aggregation import Tally, aggregated, holds_numbers, saturated
-from discreet.data.categories import SPELLING_RULES, check_spelling, declare, kind_of
+from discreet.data.categories import kind_of
 from discreet.data.engines import within_engine
 from discreet.data.lines import LineReading, check_encoding
-from discreet.data.question import CountingQuestion, grouping_of
+from discreet.data.question import CountingQuestion, question_of
 from discreet.data.sources import opened
 from discreet.errors import SourceError
 from discreet.frames import forgets_variables
@@ -177,10 +177,10 @@ def count(
 
     `mapping` says what else stands for a category, as in {"Never": "never"}, and `na_values` what stands for a null, as in ["NA", "."]; an
     empty text always does. `spelling` names rules by which texts are compared, which must be fixed before anyone looks at the data:
-    "trim", without the blanks around them, and "ignore case". `encoding` is that of CSV files. `weight` names a column that says how many
-    records a row stands for; what is protected is then one of them, one unit of weight. With `strict`, no cell of the data decides
-    whether counting succeeds: `nulls` and `other` must name categories, and also take the rows without an id and those that cannot be
-    read. docs/howto/data.md describes each.
+    "trim", without the blanks around them, "ignore case" and "ignore accents". `encoding` is that of CSV files. `weight` names a column
+    that says how many records a row stands for; what is protected is then one of them, one unit of weight. With `strict`, no cell of
+    the data decides whether counting succeeds: `nulls` and `other` must name categories, and also take the rows without an id and those
+    that cannot be read. docs/howto/data.md describes each.
 
     `by` declares groups, as in {"region": ["north", "south"], "sex": ["f", "m"]}: every combination of the labels is one, and the result
     is a `TableCounts` with a row for each. A person is in the first of the declared groups that any of their rows is in, whatever they
@@ -196,33 +196,72 @@ def count(
     >>> count(survey, "risk", ["low", "high"], by={"region": ["north", "south"]})
     TableCounts(2 groups, 2 categories, unit='record')
     """
-    declared = declare(categories, mapping, na_values, check_spelling(spelling))
-    takes = {"other": declared.position(other, "other"), "nulls": declared.position(nulls, "nulls")}
-    grouping = grouping_of(by, declared, impossible, other_groups)
-    question = CountingQuestion(column, privacy_id, weight, declared, takes, strict, grouping, one_row_per_person)
-    reading = LineReading(
-        question.names, check_encoding(encoding, strict=strict), strict, numbers=column if _may_be_refused(question) else None
+    question = question_of(
+        column,
+        categories,
+        privacy_id,
+        nulls,
+        other,
+        na_values=na_values,
+        mapping=mapping,
+        weight=weight,
+        strict=strict,
+        one_row_per_person=one_row_per_person,
+        spelling=spelling,
+        by=by,
+        impossible=impossible,
+        other_groups=other_groups,
     )
-    with opened(source, reading) as (table, rows):
+    [found] = tallied(source, [question], encoding)
+    return found.settled()
+
+
+@dataclass(frozen=True, repr=False)
+class Tallied:
+    """What one pass over the data found for a question. All of it is private but the question."""
+
+    question: CountingQuestion
+    tally: Tally
+    unreadable: int
+    """Rows that could not be read, where they are counted strictly."""
+    kind: str | None
+    """What the counted column holds, in the words of a message."""
+
+    def settled(self) -> CategoryCounts | TableCounts:
+        """The counts, with nulls and other values where the question wants them; a SourceError where it does not say."""
+        question = self.question
+        counts, rule, cells = _settled(self.tally, self.unreadable, question, self.kind), question.rule, question.grouping.cells
+        if cells is None:
+            return CategoryCounts(counts[0], question.declared.labels, rule.unit, rule)
+        return TableCounts(counts, cells, rule.unit, self.tally.moves, question.strict, rule)
+
+
+@forgets_variables
+def tallied(source: Any, questions: Sequence[CountingQuestion], encoding: str = "utf-8") -> list[Tallied]:
+    """Count for all questions in one pass over the data. They have one id column, or none, and are all strict or none of them."""
+    strict = questions[0].strict
+    names = tuple(dict.fromkeys(name for question in questions for name in question.names))
+    numbers = tuple({question.column: None for question in questions if _may_be_refused(question)})
+    with opened(source, LineReading(names, check_encoding(encoding, strict=strict), strict, numbers=numbers)) as (table, rows):
         schema = within_engine("reading the table's schema", table.collect_schema)
-        question.check_columns(schema)
-        tally = within_engine("counting the table", aggregated, table, question, schema)
-        kind = kind_of(schema[column])
-        if kind == "text" and _is_refused(tally, question) and isinstance(source, (str, os.PathLike, IOBase)):
-            is_number = within_engine("looking for numbers", holds_numbers, table, column) if rows is None else rows.all_numbers
-            kind = "numbers" if is_number else kind
+        for question in questions:
+            question.check_columns(schema)
+        tallies = within_engine("counting the table", aggregated, table, questions, schema)
+        kinds = {name: kind_of(schema[name]) for name in {question.column for question in questions}}
+        for name in {question.column for question, tally in zip(questions, tallies, strict=True) if _is_refused(tally, question)}:
+            if kinds[name] == "text" and isinstance(source, (str, os.PathLike, IOBase)):
+                is_number = within_engine("looking for numbers", holds_numbers, table, name) if rows is None else name in rows.numbers
+                kinds[name] = "numbers" if is_number else "text"
     if rows is not None and rows.trouble is not None:
         raise rows.trouble
-    counts = _settled(tally, 0 if rows is None else rows.unreadable, question, kind)
-    rule = question.rule
-    if grouping.cells is None:
-        return CategoryCounts(counts[0], declared.labels, rule.unit, rule)
-    return TableCounts(counts, grouping.cells, rule.unit, tally.moves, strict, rule)
+    unreadable = 0 if rows is None else rows.unreadable
+    return [Tallied(question, tally, unreadable, kinds[question.column]) for question, tally in zip(questions, tallies, strict=True)]
 
 
 def _may_be_refused(question: CountingQuestion) -> bool:
     """Whether undeclared values are in the way if there are some, which is never so in strict counting, and no category is a number."""
-    return question.takes["other"] is None and not question.strict and not question.declared.has_whole_numbers
+    declared = question.declared
+    return question.takes["other"] is None and not question.strict and not declared.has_whole_numbers and not declared.bands
 
 
 def _is_refused(tally: Tally, question: CountingQuestion) -> bool:
@@ -295,14 +334,18 @@ _SHOWN_LABELS = 5
 
 def _rules_left(given: tuple[str, ...]) -> tuple[str, str]:
     """What the rules of spelling would do that were not given, in Python's words and in the shell's; empty where all were."""
-    left = tuple(rule for rule in SPELLING_RULES if rule not in given)
-    if left == SPELLING_RULES:
+    left = tuple(rule for rule in _IN_SHELL if rule not in given)
+    if left == _IN_SHELL:
         effect = "compare without blanks around them and capital letters"
         return f"spelling={list(left)!r} {effect}", f"--trim and --ignore-case {effect}"
     if not left:
         return "", ""
     effect = f"compares without {'blanks around them' if left == ('trim',) else 'capital letters'}"
     return f"{left[0]!r} in spelling= {effect}", f"--{left[0].replace(' ', '-')} {effect}"
+
+
+_IN_SHELL = ("trim", "ignore case")
+"""The rules of spelling that commands have options for."""
 
 
 def _homeless_groups(question: CountingQuestion, column: int, is_null: bool) -> tuple[str, str]:
@@ -333,7 +376,9 @@ def _complaint(question: CountingQuestion, homeless: list[str], kind: str | None
 
     def words(spelling: str, mapping: str, na_values: str, takes: str) -> str:
         look = ""
-        if "other" in homeless and kind != "text":
+        if "other" in homeless and question.declared.bands:
+            look = "numbers below the first band have none, and neither has what is no number; "
+        elif "other" in homeless and kind != "text":
             look = f"the column holds {kind}: declare every one that occurs, or make bands of them first; "
         elif "other" in homeless:
             look = (

@@ -44,8 +44,8 @@ class LineReading:
     strict: bool = False
     form: Literal["csv", "json"] = "csv"
     """JSON means one object a line, and is read strictly only."""
-    numbers: str | None = None
-    """The column of which `TextRows.all_numbers` is to be known, if any."""
+    numbers: tuple[str, ...] = ()
+    """The columns of which it is to be known whether they hold `TextRows.numbers` alone."""
 
 
 def check_encoding(encoding: Any, *, strict: bool) -> str:
@@ -80,8 +80,8 @@ class TextRows:
         """Why reading ended early; what the engine has counted by then is void."""
         self.unreadable = 0
         """How many lines were unreadable, if read strictly. Private, like a count."""
-        self.all_numbers = reading.numbers is not None
-        """Whether every text of the column that the reading names, as far as it was read, is a number or empty. Private, like a count."""
+        self.numbers = set(reading.numbers)
+        """Those of the columns that the reading names of which every text, as far as it was read, is a number or empty. Private."""
 
     def reader(self) -> "RecordBatchReader":
         """The columns, as text, to be read once."""
@@ -107,12 +107,12 @@ class TextRows:
             self.trouble = SourceError(f"reading failed with {type(error).__name__}")
 
     def _rows(self, stream: BinaryIO) -> Iterator[Row]:
-        place = 0 if self._reading.numbers is None else self._reading.columns.index(self._reading.numbers)
+        places = {name: self._reading.columns.index(name) for name in self._reading.numbers}
         for row in _parsed(stream, self._reading):
             if row is None:
                 self.unreadable += 1
                 continue
-            self.all_numbers = self.all_numbers and _IS_NUMBER.fullmatch((row[place] or "").strip(" ")) is not None
+            self.numbers -= {name for name in self.numbers if not _IS_NUMBER.fullmatch((row[places[name]] or "").strip(" "))}
             yield row
 
 

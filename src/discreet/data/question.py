@@ -1,12 +1,12 @@
 """What is to be counted: columns, declared categories and groups, and where nulls and undeclared values go. All of it is public."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from discreet.data.categories import Declared, declare_groups, kind_of
+from discreet.data.categories import Bands, Declared, check_spelling, declare, declare_groups, kind_of
 from discreet.data.lines import check_names
 from discreet.errors import InvalidInputError
 from discreet.model.cells import Cells, cells_of
@@ -63,7 +63,8 @@ def grouping_of(by: Any, answers: Declared, impossible: Iterable[Any], other_gro
             raise InvalidInputError(f"other_groups must name columns of by; {shown(name)!r} is not one")
     columns = []
     for name, labels in zip(cells.groups.columns, cells.groups.labels, strict=True):
-        declared = declare_groups(name, labels, answers.spelling)
+        given = by[name] if isinstance(by, Mapping) else labels
+        declared = declare_groups(name, given if isinstance(given, Bands) else labels, answers.spelling)
         home = declared.index(homes[name]) if name in homes else None
         if name in homes and home is None:
             raise InvalidInputError(
@@ -71,6 +72,30 @@ def grouping_of(by: Any, answers: Declared, impossible: Iterable[Any], other_gro
             )
         columns.append(GroupColumn(name, declared, home))
     return Grouping(tuple(columns), cells)
+
+
+def question_of(
+    column: str,
+    categories: Iterable[Hashable],
+    privacy_id: str | None = None,
+    nulls: Hashable = "error",
+    other: Hashable = "error",
+    *,
+    na_values: Iterable[Hashable] = (),
+    mapping: Mapping[Any, Hashable] | None = None,
+    weight: str | None = None,
+    strict: bool = False,
+    one_row_per_person: bool = False,
+    spelling: Iterable[str] = (),
+    by: Any = None,
+    impossible: Iterable[tuple[Hashable, ...]] = (),
+    other_groups: Mapping[str, Hashable] | None = None,
+) -> "CountingQuestion":
+    """What `discreet.count` is asked, checked."""
+    declared = declare(categories, mapping, na_values, check_spelling(spelling))
+    takes = {"other": declared.position(other, "other"), "nulls": declared.position(nulls, "nulls")}
+    grouping = grouping_of(by, declared, impossible, other_groups)
+    return CountingQuestion(column, privacy_id, weight, declared, takes, strict, grouping, one_row_per_person)
 
 
 def _is_empty(listed: Any) -> bool:
@@ -91,6 +116,8 @@ class CountingQuestion:
     grouping: Grouping = field(default_factory=Grouping)
     one_row_per_person: bool = False
     """Whether every row is another person's, which is declared and not checked."""
+    may_correct: bool = False
+    """Whether it was declared before anyone looked at the data that the curator corrects spellings."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, str) or not isinstance(self.privacy_id, str | None) or not isinstance(self.weight, str | None):
@@ -163,7 +190,14 @@ class CountingQuestion:
             strict=self.strict,
             one_row_per_person=self.one_row_per_person,
             spelling=self.declared.spelling,
+            corrections=self.may_correct,
         )
+
+    def corrected(self, corrections: Mapping[str, Mapping[str, Any]]) -> "CountingQuestion":
+        """The same with a curator's corrections: for a column, spellings and the category or group that each stands for."""
+        columns = (replace(one, declared=one.declared.corrected(corrections.get(one.name, {}))) for one in self.grouping.columns)
+        declared = self.declared.corrected(corrections.get(self.column, {}))
+        return replace(self, declared=declared, grouping=replace(self.grouping, columns=tuple(columns)), may_correct=True)
 
     def check_columns(self, schema: Mapping[str, nw.dtypes.DType]) -> None:
         """Refuse a table without the columns, or with one whose values have no plain equality.
@@ -173,7 +207,9 @@ class CountingQuestion:
         known = ", ".join(repr(known) for known in list(schema)[:_SHOWN_NAMES]) + (", ..." if len(schema) > _SHOWN_NAMES else "")
         check_names(schema, self.names, f"; the columns are {known}")
         for name, declared in self.coded:
-            if kind_of(schema[name]) is None:
+            if declared.bands:
+                _check_numbers(name, schema[name])
+            elif kind_of(schema[name]) is None:
                 mixed = isinstance(schema[name], nw.Object)
                 other = f"convert it to text that is written like the {declared.are}"
                 advice = "convert_dtypes() may find one of these in it" if mixed else other
@@ -199,6 +235,12 @@ class CountingQuestion:
             raise InvalidInputError(
                 f"{said}, which cannot be counted strictly, because an engine may refuse one of its values: make it text"
             )
+
+
+def _check_numbers(name: str, kind: nw.dtypes.DType) -> None:
+    """Refuse a column of which no bands can be made."""
+    if kind_of(kind) in (None, "truth values") and not isinstance(kind, nw.Decimal):
+        raise InvalidInputError(f"column {name!r} has type {type(kind).__name__}; bands are made of numbers, also of those written as text")
 
 
 def _is_grouped_whatever_it_is(kind: nw.dtypes.DType) -> bool:

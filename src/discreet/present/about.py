@@ -64,6 +64,7 @@ def _elsewhere(rule: "CountingRule") -> list[str]:
 
     taken = {"missing": rule.nulls, "undeclared": rule.other}
     words = [_SPELLING_WORDS[name] for name in rule.spelling]
+    words += ["curator's corrections of spellings allowed"] if rule.corrections else []
     words += [f"{kind} answers as {shown(category)!r}" for kind, category in taken.items() if category is not None]
     if rule.na_values:
         words.append(f"{_several(rule.na_values, quoted=True)} as missing")
@@ -76,7 +77,11 @@ def _elsewhere(rule: "CountingRule") -> list[str]:
     return words + [f"undeclared and missing {shown(column)} as {shown(group)!r}" for column, group in rule.other_groups]
 
 
-_SPELLING_WORDS = {"trim": "blanks around answers and groups left out", "ignore case": "capital and small letters as the same"}
+_SPELLING_WORDS = {
+    "trim": "blanks around answers and groups left out",
+    "ignore case": "capital and small letters as the same",
+    "ignore accents": "letters with and without accents as the same",
+}
 
 
 def _quoted(label: Hashable) -> str:

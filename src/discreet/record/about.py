@@ -16,7 +16,8 @@ from discreet.validation import shown, spelling
 
 LONG_NUMBER = 10**limits.NUMBER_DIGITS
 """The least whole number with more digits than a record holds."""
-_SPELLINGS = ((), ("trim",), ("ignore case",), ("trim", "ignore case"))
+SPELLING_RULES = ("trim", "ignore case", "ignore accents")
+"""The rules by which texts may be compared, in the order in which a record names them."""
 TEXTS = ("title", "variable", "source", "note")
 """The fields that are free text."""
 
@@ -49,7 +50,9 @@ class CountingRule:
     one_row_per_person: bool = False
     """Whether it was declared that every row is another person's. Nothing checks that."""
     spelling: tuple[str, ...] = ()
-    """Rules by which texts were compared: "trim", without the blanks around them, and "ignore case"."""
+    """Rules by which texts were compared: "trim", without the blanks around them, "ignore case" and "ignore accents"."""
+    corrections: bool = False
+    """Whether it was declared before anyone looked that the curator may correct spellings; whether any was, and which, is private."""
 
     @property
     def unit(self) -> Literal["record", "person"]:
@@ -73,14 +76,15 @@ class CountingRule:
 
     def _check_types(self) -> None:
         """Refuse what could be drawn and charged for, and not be written or read back."""
-        for name in ("strict", "one_row_per_person"):
+        for name in ("strict", "one_row_per_person", "corrections"):
             if type(getattr(self, name)) is not bool:
                 raise InvalidInputError(f"{name} of a counting rule must be True or False")
         for name, values, of in (("na_values", self.na_values, "values"), ("mapping", self.mapping, "pairs")):
             if not isinstance(values, tuple):
                 raise InvalidInputError(f"{name} of a counting rule must be a tuple of {of}, not {type(values).__name__}")
-        if not isinstance(self.spelling, tuple) or self.spelling not in _SPELLINGS:
-            raise InvalidInputError("spelling of a counting rule must be a tuple of 'trim', 'ignore case' or both, in this order")
+        if not isinstance(self.spelling, tuple) or self.spelling != tuple(rule for rule in SPELLING_RULES if rule in self.spelling):
+            known = ", ".join(map(repr, SPELLING_RULES))
+            raise InvalidInputError(f"spelling of a counting rule must be a tuple of some of {known}, in this order")
         pairs = (*self.mapping, *self.other_groups) if isinstance(self.other_groups, tuple) else (None,)
         if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
             raise InvalidInputError("mapping and other_groups of a counting rule must be tuples of pairs")

@@ -28,14 +28,16 @@ if TYPE_CHECKING:
 
 FORMAT = "discreet release"
 TABLE = 3
-_WITH_WORDS, _WITH_STATEMENTS = 4, 5
-VERSIONS = (1, 2, TABLE, _WITH_WORDS, _WITH_STATEMENTS)
+_WITH_WORDS, _WITH_STATEMENTS, _WITH_CORRECTIONS = 4, 5, 6
+VERSIONS = (1, 2, TABLE, _WITH_WORDS, _WITH_STATEMENTS, _WITH_CORRECTIONS)
 """The first is for a public n. The second differs in one thing: n is null, because the number of records is private. The third is for
 tables. The fourth is any of these with a field `about`. The fifth is the fourth with a counting rule that has more fields, and is written
-where one of them says something. Whoever knows only the first refuses all others."""
+where one of them says something. The sixth is the fifth with corrections, or with the rule "ignore accents". Whoever knows only the first
+refuses all others."""
 _RULE = ("column", "privacy_id", "weight", "strict", "nulls", "other", "na_values", "mapping", "other_groups")
 _STATEMENTS = ("one_row_per_person", "spelling")
 """The fields of a counting rule: those of the fourth version, and those that came with the fifth."""
+_CORRECTIONS = (*_STATEMENTS, "corrections")
 
 _RELEASE_FIELDS = ("format", "version", "mechanism", "parameters", "prior", "n", "guarantee", "raw", "counts")
 _EXACT_PARAMETERS = ("epsilon", "gamma", "delta", "factor")
@@ -74,7 +76,7 @@ def written_description(mechanism: "Mechanism", version: int, about: About | Non
     name, parameters = mechanism.described()
     return {
         "format": FORMAT,
-        "version": version if about is None else _WITH_STATEMENTS if _has_statements(about) else _WITH_WORDS,
+        "version": version if about is None else _version(about.counting),
         **({} if about is None else {"about": written_about(about)}),
         "mechanism": name,
         "parameters": written_parameters(parameters),
@@ -106,13 +108,21 @@ def written_about(about: About) -> dict[str, Any]:
     return {**texts, "counting": _written_rule(rule) if isinstance(rule, CountingRule) else rule}
 
 
-def _has_statements(about: About) -> bool:
-    """Whether the counting rule says something for which the fourth version has no field."""
-    return isinstance(about.counting, CountingRule) and any(getattr(about.counting, name) for name in _STATEMENTS)
+def _version(rule: Any) -> int:
+    """The least version that has a field for everything that a counting rule says."""
+    if not isinstance(rule, CountingRule):
+        return _WITH_WORDS
+    if rule.corrections or "ignore accents" in rule.spelling:
+        return _WITH_CORRECTIONS
+    return _WITH_STATEMENTS if any(getattr(rule, name) for name in _STATEMENTS) else _WITH_WORDS
+
+
+_STATED = {_WITH_STATEMENTS: _STATEMENTS, _WITH_CORRECTIONS: _CORRECTIONS}
+"""The fields of a counting rule that a version has beside those of the fourth."""
 
 
 def _written_rule(rule: CountingRule) -> dict[str, Any]:
-    stated = _STATEMENTS if any(getattr(rule, name) for name in _STATEMENTS) else ()
+    stated = _STATED.get(_version(rule), ())
     return {
         **{name: getattr(rule, name) for name in ("column", "privacy_id", "weight", "strict", *stated)},
         "nulls": written_label(rule.nulls),
@@ -383,9 +393,9 @@ def _float(text: str, name: str) -> float:
 def _about(value: Any, version: int) -> About:
     """Words about a release as `written_about` wrote them, checked."""
     check_fields(value, (*TEXTS, "date", "software", "counting"), "about")
-    stated, rule = _STATEMENTS if version == _WITH_STATEMENTS else (), value["counting"]
+    stated, rule = _STATED.get(version, ()), value["counting"]
     if stated and not isinstance(rule, dict):
-        raise InvalidInputError(f"counting must be an object in a release of version {_WITH_STATEMENTS}")
+        raise InvalidInputError(f"counting must be an object in a release of version {version}")
     return About(**{**value, "counting": _rule(rule, stated) if isinstance(rule, dict) else rule})
 
 
