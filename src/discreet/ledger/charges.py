@@ -1,16 +1,18 @@
 """What a budget is charged for a release, also where the release's promise is about other neighbours (docs/howto/ledger.md)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import BudgetError
-from discreet.ledger.budgets import Budget, Charge, Loss, Promise, Spend, Unit
+from discreet.ledger.budgets import Budget, Charge, Loss, Promise, Spend, Unit, checked_promise, composed
 from discreet.model.datasets import Relation
 from discreet.record.group_privacy import group_privacy, steps_between
+from discreet.record.guarantee import rounded_up
 
 if TYPE_CHECKING:
-    from discreet.mechanisms.base import Mechanism
+    from discreet.mechanisms.base import Mechanism, Prepared
 
 
 def check_chargeable(budget: Budget, unit: Unit, neighbours: Relation) -> int:
@@ -67,6 +69,30 @@ def charge_for(budget: Budget, promise: Promise, mechanism: "Mechanism | None") 
     loss = Loss(*group_privacy(promise.loss.epsilon, promise.loss.delta, steps))
     divergence = None if budget.filter is None else _divergence(loss, steps, mechanism, budget.filter.order)
     return Charge(Promise(promise.loss, unit, neighbours), loss, divergence, _WHY_TWO[budget.neighbours.step] if steps > 1 else "")
+
+
+def charge_for_all(budget: Budget, parts: Sequence[tuple[Promise, "Mechanism | None"]]) -> Charge:
+    """What several releases cost together: the sum of what each costs.
+
+    Where all promises are about the same neighbours their sum is promised too; otherwise what is charged is, about the budget's own.
+    """
+    charges = [charge_for(budget, promise, mechanism) for promise, mechanism in parts]
+    if len(charges) == 1:
+        return charges[0]
+    loss = composed(charge.loss for charge in charges)
+    kinds = {(charge.promise.unit, charge.promise.neighbours) for charge in charges}
+    own = Promise(loss, budget.unit, budget.neighbours)
+    if len(kinds) == 1:
+        own = Promise(composed(charge.promise.loss for charge in charges), *kinds.pop())
+    divergence = None if budget.filter is None else sum((charge.divergence or Fraction(0) for charge in charges), Fraction(0))
+    return Charge(own, loss, divergence, next((charge.why for charge in charges if charge.why), "") if own.loss != loss else "")
+
+
+def exact_promise(prepared: "Prepared") -> Promise:
+    """What a release that was prepared guarantees, with the exact ε of its mechanism where a proof promises just that."""
+    guarantee, epsilon = prepared.guarantee, prepared.mechanism.epsilon
+    is_exact = guarantee.basis == "proof" and not guarantee.delta and guarantee.epsilon == rounded_up(epsilon)
+    return replace(checked_promise(guarantee, 0), loss=Loss(epsilon)) if is_exact else checked_promise(guarantee, 0)
 
 
 def why_more(budget: Budget, line: Spend) -> str:

@@ -6,7 +6,7 @@ public: names, parameters and days, never counts.
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
@@ -37,7 +37,7 @@ from discreet.ledger.budgets import (
     spend_row,
     today,
 )
-from discreet.ledger.charges import charge_for, second_budget_words
+from discreet.ledger.charges import charge_for_all, exact_promise, second_budget_words
 from discreet.ledger.database import HOW_TO_BEGIN, budgets, is_made, make_engine, prepare, selected, shown_url, spends
 from discreet.ledger.names import check_new_name, cleaned
 from discreet.ledger.statements import Statement, charged_amounts, check_affordable, statement_of
@@ -148,11 +148,11 @@ class Ledger:
         purpose = Purpose(note, {} if description is None else description, request, source)
         promise = checked_promise(loss, delta, neighbours, within)
         self._warn_of_second_budget(dataset, source, stacklevel=3)
-        return self._spend(dataset, promise, purpose, None)
+        return self._spend(dataset, [(promise, None)], purpose)
 
-    def _spend(self, dataset: str, promise: Promise, purpose: Purpose, mechanism: "Mechanism | None") -> Spend:
+    def _spend(self, dataset: str, parts: "Sequence[tuple[Promise, Mechanism | None]]", purpose: Purpose) -> Spend:
         budget = self.budget(dataset)  # never changed, so it may be looked up before the transaction that others wait for
-        charge = charge_for(budget, promise, mechanism)
+        charge = charge_for_all(budget, parts)
         with self._transaction("write") as connection:
             if self._known(connection, dataset) != budget:
                 raise LedgerError(f"the ledger {self._where!r} was replaced meanwhile; do not release")
@@ -229,8 +229,18 @@ class Ledger:
         """
         mechanism = prepared.mechanism
         purpose = Purpose(note, described(mechanism), request, source)
-        self._spend(dataset, checked_promise(prepared.guarantee, 0), purpose, mechanism)
+        self._spend(dataset, [(checked_promise(prepared.guarantee, 0), mechanism)], purpose)
         return prepared.draw()
+
+    def charge_together(
+        self, dataset: str, prepared: "Mapping[str, Prepared]", *, note: str = "", request: str | None = None, source: str | None = None
+    ) -> Spend:
+        """Charge the dataset's budget for several releases by one line, durably, all or nothing: whoever calls it draws them afterwards.
+
+        The line has the exact sum of their losses. It warns of nothing: ask `charged_elsewhere` about the source first.
+        """
+        parts = [(exact_promise(one), one.mechanism) for one in prepared.values()]
+        return self._spend(dataset, parts, Purpose(note, described_together(prepared), request, source))
 
     def charged_elsewhere(self, dataset: str, source: str) -> tuple[str, ...]:
         """The other datasets that were charged for releases of this source, by name. No data are read: sources are compared as declared."""
@@ -405,6 +415,11 @@ def described(mechanism: "Mechanism") -> dict[str, Any]:
         "n": mechanism.space.n,
         **({_TABLE: _described_table(mechanism.space)} if isinstance(mechanism.space, TableSpace) else {}),
     }
+
+
+def described_together(prepared: "Mapping[str, Prepared]") -> dict[str, Any]:
+    """The public description of several releases that are charged by one line."""
+    return {"tables": {name: described(one.mechanism) for name, one in prepared.items()}}
 
 
 _TABLE = "table"

@@ -46,8 +46,7 @@ def cleaned(text: str) -> str:
 
 def check_new_name(new: str, others: Iterable[str]) -> None:
     """Refuse a name that cannot be seen, that mixes alphabets in a word, or that looks like one of the others."""
-    looks = _looks(new)
-    if not all(looks):
+    if not all(_looks(new)):
         raise InvalidInputError("dataset must be a name that can be seen; this one has nothing but blanks and marks")
     for word in _LETTERS.findall(new):
         scripts = {name(letter, "UNKNOWN").split()[0] for letter in word} - {"MODIFIER"}
@@ -55,10 +54,15 @@ def check_new_name(new: str, others: Iterable[str]) -> None:
             listed = " and ".join(sorted(script.capitalize() for script in scripts))
             raise InvalidInputError(f"dataset {shown(new)!r} mixes letters of {listed} in a word; write each word in one alphabet")
     for other in others:
-        if any(mine == theirs for mine, theirs in zip(looks, _looks(other), strict=True)):
+        if look_alike(new, other):
             raise LedgerError(
                 f"dataset {shown(new)!r} looks like {shown(other)!r}, which is already in the ledger: use that one, or choose another name"
             )
+
+
+def look_alike(one: str, other: str) -> bool:
+    """Whether a reader could take one name for the other."""
+    return any(mine == theirs for mine, theirs in zip(_looks(one), _looks(other), strict=True))
 
 
 def _looks(text: str) -> tuple[str, str]:

@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from discreet.data.count import CategoryCounts, TableCounts
     from discreet.ledger.budgets import Charge, Unit
     from discreet.ledger.ledger import Ledger
+    from discreet.mechanisms.base import Mechanism, Prepared
     from discreet.model.cells import Groups
     from discreet.model.datasets import Relation
     from discreet.record.guarantee import Guarantee
+    from discreet.record.release import Release
     from discreet.validation import Public
 
 
@@ -93,3 +95,30 @@ def charge_of(ledger: "Ledger", dataset: str, guarantee: "Guarantee") -> "Charge
     from discreet.ledger.charges import charge_for
 
     return charge_for(ledger.budget(dataset), checked_promise(guarantee, 0), None)
+
+
+def longest_text(ready: "Prepared") -> str:
+    """A text at least as long as any record that will be drawn."""
+    import numpy as np
+
+    record = stand_in(ready)
+    return record.to_json() + " " * (_COUNT_DIGITS * (np.size(record.raw) + np.size(record.counts)))
+
+
+_COUNT_DIGITS = 24
+"""Of a count. ε is 1e-15 or more, so that noise with as many has a chance far below 2^-1000."""
+
+
+def stand_in(ready: "Prepared") -> "Release":
+    """A record that says what the release will say, but for its outcome: that is no draw."""
+    return ready.mechanism.recorded(ready.guarantee, _no_outcome(ready.mechanism), ready.about)
+
+
+def _no_outcome(mechanism: "Mechanism") -> Any:
+    """An outcome that every dataset of this size may have."""
+    import numpy as np
+
+    space = mechanism.space
+    if space.groups is None:
+        return (space.n or 0, *[0] * (mechanism.k - 1))
+    return np.zeros((len(space.groups), mechanism.prior.k), dtype=np.int64)

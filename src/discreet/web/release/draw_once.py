@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from discreet import limits
 from discreet.errors import BudgetError, DiscreetError, InvalidInputError
 from discreet.frames import forgets_variables
@@ -23,15 +21,13 @@ from discreet.mechanisms.base import Mechanism, Prepared
 from discreet.mechanisms.steady import whole_quanta
 from discreet.model.datasets import Relation
 from discreet.record.release import Release
-from discreet.requests.release_steps import check_budget, printable, source_of
+from discreet.requests.release_steps import check_budget, longest_text, printable, source_of, stand_in
 from discreet.web.forms import FieldError
 from discreet.web.release.question import ReleaseQuestion, read
 from discreet.web.release.store import KeptRelease, Store
 
 _COUNTING_QUANTUM = 0.25
 """Seconds, at whose multiples counting ends: how long it takes may depend on what is counted."""
-_COUNT_DIGITS = 24
-"""Of a count. ε is 1e-15 or more, so that noise with as many has a chance far below 2^-1000."""
 State = Literal["drawn", "drawing", "charged", "asked", "unknown"]
 
 
@@ -61,7 +57,7 @@ def look(question: ReleaseQuestion, source: Path | str, declared: str | None, le
     charge = charge_for(statement.budget, checked_promise(ready.guarantee, 0), ready.mechanism)
     check_affordable(statement, charge)
     second = None if declared is None else second_budget_words(ledger.charged_elsewhere(question.dataset, declared))
-    return ReleasePreview(question, _description(ready.mechanism), _stand_in(ready), statement, charge, second)
+    return ReleasePreview(question, _description(ready.mechanism), stand_in(ready), statement, charge, second)
 
 
 def declared_source(kept: Mapping[str, str]) -> str | None:
@@ -97,7 +93,7 @@ def draw_once(store: Store, key: str, source: Path | str, ledger: Ledger) -> Kep
         if _description(ready.mechanism) != asked.described:
             paid = "nothing was spent: look again" if line is None else "its charge stands: draw it from the file as it was, or give it up"
             raise InvalidInputError(f"the file has another number of records than when you looked; {paid}")
-        with store.room(asked, _longest(ready)) as keep:
+        with store.room(asked, longest_text(ready)) as keep:
             if line is None:
                 note, declared = question.request.ledger_note, declared_source(asked.fields)
                 drawn = ledger.draw(question.dataset, ready, note=note, request=key, source=declared)
@@ -125,25 +121,6 @@ def _description(mechanism: Mechanism) -> Mapping[str, Any]:
     """What the ledger says about a mechanism, as it is read back."""
     found: dict[str, Any] = json.loads(as_json(described(mechanism)))
     return found
-
-
-def _longest(ready: Prepared) -> str:
-    """A text at least as long as any record that will be drawn."""
-    record = _stand_in(ready)
-    return record.to_json() + " " * (_COUNT_DIGITS * (np.size(record.raw) + np.size(record.counts)))
-
-
-def _stand_in(ready: Prepared) -> Release:
-    """A record that says what the release will say, but for its outcome: that is no draw."""
-    return ready.mechanism.recorded(ready.guarantee, _no_outcome(ready.mechanism), ready.about)
-
-
-def _no_outcome(mechanism: Mechanism) -> Any:
-    """An outcome that every dataset of this size may have."""
-    space = mechanism.space
-    if space.groups is None:
-        return (space.n or 0, *[0] * (mechanism.k - 1))
-    return np.zeros((len(space.groups), mechanism.prior.k), dtype=np.int64)
 
 
 def _check_line(line: Spend, ready: Prepared) -> None:
