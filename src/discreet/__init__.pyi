@@ -69,6 +69,7 @@ from .record.files import read as read
 from .record.guarantee import Guarantee as Guarantee
 from .record.release import Release as Release
 from .record.table_release import TableRelease as TableRelease
+from .requests.study import Study as Study
 
 __version__: str
 __all__: list[str]

@@ -8,26 +8,28 @@ import typer
 
 from discreet import __version__
 from discreet.cli import ledger
+from discreet.cli.check import check
 from discreet.cli.combine import combine
 from discreet.cli.compare import compare
 from discreet.cli.contrast import contrast
 from discreet.cli.explore import explore
-from discreet.cli.options import Command, CommandGroup
+from discreet.cli.options import Command
 from discreet.cli.plan import plan
 from discreet.cli.release import release
 from discreet.cli.report import report
 from discreet.cli.reproduce import reproduce
 from discreet.cli.show import show
+from discreet.cli.study import StudyGroup
 from discreet.cli.verify import verify
 
 app = typer.Typer(
     name="discreet",
-    cls=CommandGroup,
+    cls=StudyGroup,
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (release, show, report, contrast, combine, compare, plan, explore, verify, reproduce):
+for _command in (check, release, show, report, contrast, combine, compare, plan, explore, verify, reproduce):
     app.command(cls=Command)(_command)
 app.add_typer(ledger.app)
 

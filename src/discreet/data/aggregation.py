@@ -80,6 +80,16 @@ def holds_numbers(table: nw.LazyFrame[Any], column: str) -> bool:
     return int(others.collect().get_column("others")[0]) == 0
 
 
+def undeclared(table: nw.LazyFrame[Any], question: CountingQuestion, position: int, dtypes: Types, most: int) -> list[str]:
+    """The first so many undeclared spellings of one of a question's columns: for the curator alone, and without how often they occur."""
+    name, declared = question.coded[position]
+    part = _parts(question, 0)[position]
+    rows = _selected(table, [question], dtypes, value=_comparable(nw.col(name), dtypes[name])).select("value", part)
+    written, codes = declared.written(dtypes[name], name), (declared.other, declared.missing)
+    found = _translated(rows, part, dtypes[name], declared, written, codes).filter(nw.col(part) == declared.other)
+    return [str(value) for value in found.select("value").unique().sort("value").head(most).collect().get_column("value").to_list()]
+
+
 def _readable(
     table: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dtypes: Types
 ) -> tuple[nw.LazyFrame[Any], Sequence[CountingQuestion], Types]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Counts
-from discreet.data.aggregation import Tally, aggregated, holds_numbers, saturated
+from discreet.data.aggregation import Tally, aggregated, holds_numbers, saturated, undeclared
 from discreet.data.categories import kind_of
 from discreet.data.engines import within_engine
 from discreet.data.lines import LineReading, check_encoding
@@ -256,6 +256,29 @@ def tallied(source: Any, questions: Sequence[CountingQuestion], encoding: str = 
         raise rows.trouble
     unreadable = 0 if rows is None else rows.unreadable
     return [Tallied(question, tally, unreadable, kinds[question.column]) for question, tally in zip(questions, tallies, strict=True)]
+
+
+@forgets_variables
+def undeclared_spellings(
+    source: Any, questions: Sequence[CountingQuestion], encoding: str = "utf-8", most: int = 20
+) -> list[dict[str, list[str]]]:
+    """For each question, the columns that have undeclared values, with the first so many spellings of them. Private all of it.
+
+    It reads the data again, once for each column.
+    """
+    names = tuple(dict.fromkeys(name for question in questions for name in question.names))
+    reading = LineReading(names, check_encoding(encoding, strict=False), strict=False)
+    found: list[dict[str, list[str]]] = []
+    for question in questions:
+        found.append({})
+        for position, (name, _) in enumerate(question.coded):
+            with opened(source, reading) as (table, rows):
+                schema = within_engine("reading the table's schema", table.collect_schema)
+                spellings = within_engine("looking for undeclared values", undeclared, table, question, position, schema, most)
+            if rows is not None and rows.trouble is not None:
+                raise rows.trouble
+            found[-1] |= {name: spellings} if spellings else {}
+    return found
 
 
 def _may_be_refused(question: CountingQuestion) -> bool:

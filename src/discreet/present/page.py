@@ -26,6 +26,20 @@ def page(found: "Release", shares: Shares, text: str, name: str, options: Sequen
 
     `text` is the release as JSON, `name` that of the file and `options` those of the numbers, for the commands that compute them again.
     """
+    body = joined(
+        heading(found, words(_asked(found))),
+        answered(found, shares, *([] if shares.reader is None else [_reader_note()])),
+        meaning(found, shares),
+        promise(found),
+        counting(found),
+        checking(found, name, options),
+        record(found),
+    )
+    return document(_title(found), body, [text])
+
+
+def document(title: str, body: Html, records: Sequence[str]) -> str:
+    """A page that needs no other file and asks no server for anything, with records, given as JSON, inside."""
     style = resources.files("discreet.present").joinpath("page.css").read_text("utf-8")
     digest = b64encode(sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -35,20 +49,11 @@ def page(found: "Release", shares: Shares, text: str, name: str, options: Sequen
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
         f'<meta name="generator" content="discreet {escaped(__version__)}"><link rel="icon" href="data:,">'
-        f"{element('title', _title(found))}<style>{style}</style>"
+        f"{element('title', title)}<style>{style}</style>"
     )
-    body = element(
-        "main",
-        heading(found, words(_asked(found))),
-        answered(found, shares, *([] if shares.reader is None else [_reader_note()])),
-        meaning(found, shares),
-        promise(found),
-        counting(found),
-        checking(found, name, options),
-        record(found),
-        element("footer", element("p", f"Written by discreet {__version__}.", class_="quiet")),
-    )
-    return f'<!doctype html>\n<html lang="en" dir="ltr">\n<head>{head}</head>\n<body>{body}\n{block_of(text)}\n</body>\n</html>\n'
+    main = element("main", body, element("footer", element("p", f"Written by discreet {__version__}.", class_="quiet")))
+    blocks = "\n".join(map(block_of, records))
+    return f'<!doctype html>\n<html lang="en" dir="ltr">\n<head>{head}</head>\n<body>{main}\n{blocks}\n</body>\n</html>\n'
 
 
 # --- what was asked ---------------------------------------------------------------------------------------------------

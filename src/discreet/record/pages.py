@@ -30,5 +30,7 @@ def record_in(content: bytes) -> bytes:
     _, begin, rest = content.partition(_BEGIN.encode())
     record, end, after = rest.partition(_END.encode())
     if not begin or not end or _BEGIN.encode() in after:
-        raise InvalidInputError("this is not a page that `discreet report` wrote: it does not hold one record")
+        raise InvalidInputError(
+            "this is not a page that `discreet report` wrote of one record; of a study's page, read the records in the study's folder"
+        )
     return record

@@ -1,0 +1,169 @@
+"""The commands `release`, `plan` and `report` where they are given a study: its TOML file, or the folder of its records."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.check import CorrectionsOption, StudyArgument
+from discreet.cli.confirmation import confirm_release, notice_little_said
+from discreet.cli.options import LEDGER_VARIABLE, Command, CommandGroup, JsonOption
+from discreet.cli.output_files import check_place, tell_name, write_new
+from discreet.data import scratch
+from discreet.errors import InvalidInputError
+from discreet.present.record import MASS
+from discreet.present.terminal import errors_in_one_line, notice, print_json
+from discreet.requests.cautions import lacks, little_protection, strong_shares
+from discreet.requests.parsing import parse_mass
+from discreet.text import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.ledger.ledger import Ledger
+    from discreet.mechanisms.base import Prepared
+    from discreet.requests.study import Study
+
+app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+
+
+class StudyGroup(CommandGroup):
+    """Commands of which some take a study in place of a table: what they are given says which is meant."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command of this name, for a study where one is given."""
+        name, *words = args
+        given = [word for before, word in zip(args, words, strict=False) if before not in _FILE_OPTIONS]
+        is_study = any(word.lower().endswith(".toml") for word in given) if name in ("release", "plan") else False
+        if is_study or (name == "report" and any(not word.startswith("-") and Path(word).is_dir() for word in given)):
+            return name, typer.main.get_command(app).commands[name], words  # type: ignore[attr-defined]
+        return super().resolve_command(ctx, args)
+
+
+_FILE_OPTIONS = ("--corrections", "--output", "-o", "--ledger")
+"""Options after which a file is no study."""
+
+
+@app.command(cls=Command)
+def release(
+    study: StudyArgument,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write a record for each table into this new folder.")] = None,
+    ledger: Annotated[str | None, typer.Option(envvar=LEDGER_VARIABLE, help="The budget ledger: a file, or a database URL.")] = None,
+    corrections: CorrectionsOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say everything that will be public, and charge and draw nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Release without asking.")] = False,
+) -> None:
+    """Release all tables of a study: one charge for all, one record for each, all or nothing.
+
+    The same command never draws twice: where it was interrupted after the charge, it ends what it began, and where it had ended it says so.
+
+    Example: discreet release study.toml --ledger ledger.db --output published/
+    """
+    from discreet.ledger.ledger import Ledger
+    from discreet.requests.study import MANIFEST, Study
+    from discreet.requests.study_release import ready_tables
+    from discreet.requests.study_release import release as released
+
+    with errors_in_one_line(), scratch.removed_on_termination():
+        asked = Study.load(study)
+        book = None if ledger is None else Ledger(ledger)
+        if dry_run:
+            _tell_public(asked, ready_tables(asked, None, corrections), book)
+            return
+        if output is None:
+            raise InvalidInputError("--output must name the new folder for the records, as in --output published/; or say --dry-run")
+        was_there = (output / f"{MANIFEST}.json").is_file()
+        found = released(asked, book, output, corrections=corrections, confirm=lambda ready: _confirm(asked, ready, book, yes=yes))
+        if was_there:
+            typer.echo(f"{plain(output)} holds this study already: nothing was charged or drawn now")
+        else:
+            typer.echo(f"wrote {plain(output)}: {', '.join(f'{name}.json' for name in found)}; {_charged(asked, book)}")
+
+
+def _confirm(study: "Study", ready: "Mapping[str, Prepared]", ledger: "Ledger | None", *, yes: bool) -> None:
+    """Say what speaks against the release, by public numbers, and ask."""
+    from discreet.ledger.charges import second_budget_words
+    from discreet.requests.release_steps import source_of
+
+    mechanisms = [one.mechanism for one in ready.values()]
+    for name, one in ready.items():
+        if one.mechanism.space.n is not None:
+            notice_little_said(one.mechanism.space.n, one.mechanism.epsilon)
+        if (weak := strong_shares(one.mechanism)) is not None:
+            notice(f"table {name!r}: {weak}")
+    doubts = [said for one in ready.values() if (said := little_protection(one.guarantee)) is not None][:1]
+    source = source_of(study.path)
+    if ledger is None or study.dataset is None:
+        doubts.append("no ledger was named, so nobody adds up what these records give away; --ledger names one")
+    elif source is not None and (second := second_budget_words(ledger.charged_elsewhere(study.dataset, source))) is not None:
+        doubts.append(second)
+    confirm_release(next((one for one in mechanisms if lacks(one) is not None), mechanisms[0]), doubts, yes=yes)
+
+
+def _charged(study: "Study", ledger: "Ledger | None") -> str:
+    if ledger is None or study.dataset is None:
+        return "no ledger was named"
+    return f"ε = {study.epsilon} charged at once; {ledger.remaining(study.dataset)} left for {study.dataset!r}"
+
+
+def _tell_public(study: "Study", ready: "Mapping[str, Prepared]", ledger: "Ledger | None") -> None:
+    from discreet.ledger.charges import charge_for_all, exact_promise
+    from discreet.present.study import print_dry_run
+    from discreet.requests.release_steps import stand_in
+    from discreet.requests.study_release import note_of_study
+
+    charge = None
+    if ledger is not None and study.dataset is not None:
+        parts = [(exact_promise(one), one.mechanism) for one in ready.values()]
+        charge = f"{charge_for_all(ledger.budget(study.dataset), parts)} to {study.dataset!r}, noted as “{note_of_study(study)}”"
+    print_dry_run({name: stand_in(one) for name, one in ready.items()}, charge)
+
+
+@app.command(cls=Command)
+def plan(
+    study: StudyArgument,
+    n: Annotated[
+        int | None, typer.Option("--records", "-n", "--n", help="How many records or persons there are, as is public, or a guess.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how wide the intervals of every table will be, and which split of ε widens all tables alike.
+
+    No data are looked at. Groups are taken to be equally large.
+
+    Example: discreet plan study.toml --records 2700
+    """
+    from discreet.present.study import plan_fields, print_plan
+    from discreet.requests.study import Study
+
+    with errors_in_one_line():
+        found = Study.load(study).plan(n)
+    if as_json:
+        print_json(plan_fields(found.declared, found.even))
+    else:
+        print_plan(found.declared, found.even)
+
+
+@app.command(cls=Command)
+def report(
+    folder: Annotated[Path, typer.Argument(help="The folder of a study's records.", show_default=False)],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Write the page to this new HTML file.", show_default=False)],
+    mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1.")] = str(MASS),
+    slow: Annotated[bool, typer.Option("--slow", help="Compute intervals also where that takes minutes: many categories.")] = False,
+) -> None:
+    """Write one HTML page about all tables of a study: each is read alone.
+
+    Example: discreet report published/ --output study.html
+    """
+    from discreet.present.study import study_page
+    from discreet.requests.study_release import read_folder, read_manifest
+
+    with errors_in_one_line():
+        level = parse_mass(mass)
+        if output.suffix.lower() not in (".html", ".htm"):
+            raise InvalidInputError(f"--output must end in .html, got {output.name}")
+        check_place(output, "--output", {}, why="it may be something else")
+        records, title = read_folder(folder), read_manifest(folder)["title"]
+        written = write_new(output, study_page(records, title, level, slow=slow))
+        tell_name(written, output)
+        typer.echo(f"wrote {plain(written)}: a page of {len(records)} tables")

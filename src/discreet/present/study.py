@@ -1,0 +1,81 @@
+"""A study in words: what its release will publish, how wide its intervals will be, and the page of its tables."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.table import Table
+
+from discreet.present.about import about_lines
+from discreet.present.html import Html, element, isolated, joined
+from discreet.present.page import answered, document
+from discreet.present.page_rows import shares_of
+from discreet.present.page_words import counting, meaning, promise
+from discreet.present.record import promise_lines
+from discreet.present.terminal import Lines, cell, print_lines, print_table
+from discreet.text import plain
+from discreet.validation import shown
+
+if TYPE_CHECKING:
+    from discreet.record.release import Release
+
+ALONE = "Each table is read alone: what several tables say together about the same people is not used."
+
+
+def print_dry_run(records: "Mapping[str, Release]", charge: str | None) -> None:
+    """Everything that a release will publish but its noisy counts; the records are no draws."""
+    typer.echo("Nothing is charged or drawn. A release publishes, beside the noisy counts:")
+    for name, found in records.items():
+        typer.echo(f"\n{plain(name)}.json")
+        print_lines([*_declared(found), *about_lines(found), *promise_lines(found, computed=True)])
+    typer.echo("\nstudy.json lists the tables with their parts of ε, and has the title and a digest of what the study declares.")
+    print_lines([("Charge", "no ledger was named" if charge is None else charge)])
+
+
+def _declared(found: "Release") -> Lines:
+    """The declared categories and groups, all of them, and the prior."""
+    groups = found.mechanism.space.groups
+    named = [] if groups is None else zip(groups.columns, groups.labels, strict=True)
+    return [
+        ("Categories", ", ".join(map(shown, found.prior.categories))),
+        *((f"By {plain(column)}", ", ".join(map(shown, labels))) for column, labels in named),
+        ("Prior", f"Dirichlet({', '.join(map(str, found.prior.exact))})"),
+    ]
+
+
+def print_plan(declared: Sequence[Any], even: Sequence[Any]) -> None:
+    """The expected widths of a study's tables, by its own split of ε and by one that widens all alike."""
+    table = Table(title="Expected width of the 95 % intervals, in points")
+    for name in ("table", "records", "groups", "ε", "width", "without\nprivacy", "times\nas wide", "even split:\nε", "times\nas wide"):
+        table.add_column(name, justify="left" if name == "table" else "right", no_wrap=name != "table")
+    for own, other in zip(declared, even, strict=True):
+        numbers = [f"{own.records:,}", f"{own.groups:,}", f"{float(own.epsilon):.3g}", *(f"{100 * w:.2g}" for w in (own.width, own.plain))]
+        table.add_row(cell(own.name), *numbers, f"{own.price:.2f}", f"{float(other.epsilon):.3g}", f"{other.price:.2f}")
+    print_table(table)
+    typer.echo("Groups are taken to be equally large; the smaller a group is, the wider are its intervals.")
+    typer.echo("The even split has weights in proportion to its ε; choosing by this table is public, because no data were looked at.")
+
+
+def plan_fields(declared: Sequence[Any], even: Sequence[Any]) -> dict[str, Any]:
+    """The same as plain values."""
+
+    def row(one: Any) -> dict[str, Any]:
+        names = ("name", "records", "groups", "width", "price")
+        return {**{name: getattr(one, name) for name in names}, "epsilon": float(one.epsilon), "width_without_privacy": one.plain}
+
+    return {"declared": [row(one) for one in declared], "even": [row(one) for one in even]}
+
+
+def study_page(records: "Mapping[str, Release]", title: str | None, mass: float, *, slow: bool) -> bytes:
+    """One page for all tables of a study, with the record of each inside."""
+    heading = "A study" if title is None else title
+    lead = f"{len(records)} tables that were released together; what they give away adds up. {ALONE}"
+    kicker = element("p", "Results published with differential privacy", class_="kicker")
+    top = element("header", kicker, element("h1", isolated(heading)), element("p", lead, class_="lead"))
+    parts = [part for name, found in records.items() for part in _part(name, found, mass, slow=slow)]
+    return document(heading, joined(top, *parts), [found.to_json() for found in records.values()]).encode()
+
+
+def _part(name: str, found: "Release", mass: float, *, slow: bool) -> list[Html]:
+    shares = shares_of(found, mass, slow=slow)
+    return [element("h2", isolated(plain(name))), answered(found, shares), meaning(found, shares), promise(found), counting(found)]

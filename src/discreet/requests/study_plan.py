@@ -1,0 +1,82 @@
+"""How wide the intervals of a study's tables will be, before anything is drawn, and which split of ε treats the tables alike."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+from typing import TYPE_CHECKING, cast
+
+from discreet.planning.plans import plan as plan_width
+from discreet.requests.parsing import parse_prior
+from discreet.validation import check_records
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.planning.width_plans import WidthPlan
+    from discreet.requests.study import Study, StudyTable
+    from discreet.validation import Public
+
+GUESSES = (1_000, 10_000, 100_000)
+"""Numbers of records that are planned for where none is given."""
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """The expected width of one table's intervals."""
+
+    name: str
+    records: int
+    """In all."""
+    groups: int
+    epsilon: Fraction
+    width: float
+    """The expected width of 95 % intervals, in one group if there are groups; averaged over the categories."""
+    plain: float
+    """The same without privacy."""
+
+    @property
+    def price(self) -> float:
+        """How many times as wide the intervals are as without privacy."""
+        return self.width / self.plain
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """Widths by the study's split of ε, and by one with which privacy widens all tables about equally."""
+
+    declared: tuple[TablePlan, ...]
+    even: tuple[TablePlan, ...]
+    """With another split of the same ε."""
+
+
+def plan(study: "Study", n: int | None = None) -> StudyPlan:
+    """Widths for this number of records, or for several; groups are taken to be equally large, because their sizes are not known."""
+    records = GUESSES if n is None else (check_records(n),)
+    declared, even = [], []
+    for number in records:
+        here = [_planned(study, table, number, study.epsilons[table.name]) for table in study.tables]
+        declared += here
+        split = _even(here, study.epsilon)
+        even += [_planned(study, table, number, split[table.name]) for table in study.tables] if len(here) > 1 else here
+    return StudyPlan(tuple(declared), tuple(even))
+
+
+def _planned(study: "Study", table: "StudyTable", records: int, epsilon: Fraction) -> TablePlan:
+    """One table. Where only the total of several groups is public, one of them is read as a private number of records at half the ε."""
+    groups, public = 1 if table.groups is None else len(table.groups), study.published(table)
+    known: Public = "total" if public == "sizes" else "nothing" if groups > 1 else public
+    level = epsilon / 2 if groups > 1 and public == "total" else epsilon
+    prior = parse_prior(table.prior, table.categories, "prior")
+    found = cast("WidthPlan", plan_width(prior, n=max(1, records // groups), epsilon=level, public=known))
+    return TablePlan(table.name, records, groups, epsilon, float(found.width), float(found.plain))
+
+
+def _even(tables: "list[TablePlan]", epsilon: Fraction) -> "Mapping[str, Fraction]":
+    """The split of ε with which all tables have about the same price.
+
+    The width of the noise by itself is about in proportion to 1/ε, and widths add up as squares: so the price is the same where ε is in
+    proportion to ε√(price² - 1). Weights are rounded to a hundredth of the largest, so that they can be typed.
+    """
+    needs = [float(table.epsilon) * sqrt(max(table.price**2 - 1.0, 1e-6)) for table in tables]
+    weights = [Fraction(max(1, round(100 * need / max(needs))), 100) for need in needs]
+    return {table.name: epsilon * weight / sum(weights) for table, weight in zip(tables, weights, strict=True)}

@@ -1,0 +1,281 @@
+"""The release of a study: counted in one pass, charged by one line, drawn once, and put into its place as one folder.
+
+While it is under way its folder lies beside its place, under another name, with the key of its charge. Where a process ends between the
+charge and the folder, nothing was seen of a draw, and the next one takes its place. Whoever removes the folder removes the key with it.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+
+from discreet.data.count import tallied
+from discreet.errors import BudgetError, DiscreetError, InvalidInputError
+from discreet.frames import forgets_variables
+from discreet.ledger.budgets import as_json
+from discreet.ledger.charges import charge_for_all, exact_promise
+from discreet.ledger.ledger import Ledger, described_together
+from discreet.record.new_files import put_over, sync_folder, written_beside
+from discreet.record.release import Release
+from discreet.requests.parsing import parse_prior
+from discreet.requests.release_steps import check_budget, longest_text, prepared, printable, relation_of, source_of
+from discreet.requests.study import MANIFEST, Study, StudyTable, about_table
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from discreet.data.count import Tallied
+    from discreet.ledger.budgets import Unit
+    from discreet.mechanisms.base import Prepared
+
+_REQUEST = ".request.json"
+"""What was asked, with the key of its charge: in the folder while it is under way."""
+_FORMAT, _VERSION = "discreet study", 1
+Ready = Mapping[str, "Prepared"]
+
+
+@forgets_variables
+def release(
+    study: Study,
+    ledger: "Ledger | str | os.PathLike[str] | None",
+    folder: "str | os.PathLike[str]",
+    *,
+    source: Any = None,
+    corrections: "str | os.PathLike[str] | None" = None,
+    confirm: Callable[[Ready], None] = lambda _: None,
+) -> dict[str, Release]:
+    """The records of a study, which are drawn and charged now unless they were before. `confirm` may refuse before anything is spent."""
+    place = Path(folder).expanduser().absolute()
+    if (place / f"{MANIFEST}.json").is_file():
+        _check_same(study, place)
+        return read_folder(place)
+    book = ledger if isinstance(ledger, Ledger) or ledger is None else Ledger(ledger)
+    if book is not None:
+        _check_chargeable(study, book)
+    with _working(place) as working:
+        if not (working / f"{MANIFEST}.json").is_file():
+            kept = _kept_key(study, book, working)
+            ready = ready_tables(study, source, corrections)
+            for name, one in ready.items():  # the room on the disk, before anything is spent
+                _write(working / f"{name}.json", longest_text(one).encode())
+            if kept is None:
+                confirm(ready)
+                _charge(study, book, ready, working, source_of(study.path) if source is None else None)
+            else:
+                _check_charged(study, book, ready, kept)
+            _draw(study, ready, working)
+        else:
+            _check_same(study, working)
+        _put(study, working, place)
+    return read_folder(place)
+
+
+def ready_tables(study: Study, source: Any = None, corrections: "str | os.PathLike[str] | None" = None) -> dict[str, "Prepared"]:
+    """Everything about the releases of all tables but the draws, from one pass over the data. Whatever can be refused is refused here."""
+    tallies = tallies_of(study, source, corrections)
+    return {table.name: ready_table(study, table, tally) for table, tally in zip(study.tables, tallies, strict=True)}
+
+
+def tallies_of(study: Study, source: Any, corrections: "str | os.PathLike[str] | None") -> "list[Tallied]":
+    """What one pass over the data finds for every table."""
+    return tallied(study.path if source is None else source, study.questions(study.read_corrections(corrections)), study.encoding)
+
+
+def ready_table(study: Study, table: StudyTable, tally: "Tallied") -> "Prepared":
+    """Everything about the release of one table but the draw."""
+    options = {} if table.groups is None else {"by": table.groups, "impossible": table.counting.get("impossible", ())}
+    prior, level, words = parse_prior(table.prior, table.categories, "prior"), study.epsilons[table.name], study.words(table)
+    with about_table(table.name):
+        return prepared("LatticeGeometric", prior, study.published(table), tally.settled(), level, options, words)
+
+
+def note_of_study(study: Study) -> str:
+    """What the ledger notes of a study."""
+    return printable(f"study of {len(study.tables)} tables: {', '.join(table.name for table in study.tables)}")[:1000]
+
+
+def read_folder(folder: Path) -> dict[str, Release]:
+    """The records of a published study, by the names of their tables."""
+    from discreet.requests.record_files import read_record
+
+    return {name: read_record(str(folder / f"{name}.json")) for name in read_manifest(folder)["tables"]}
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """What a published folder says of itself, checked."""
+    place = folder / f"{MANIFEST}.json"
+    try:
+        found = json.loads(place.read_bytes())
+        names, is_ours = found["tables"], found["format"] == _FORMAT and found["version"] == _VERSION
+        if is_ours and all(isinstance(name, str) and Path(name).name == name for name in names) and isinstance(found["title"], str | None):
+            return dict(found)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        pass
+    raise InvalidInputError(f"{folder} is not a folder that `discreet release study.toml --output` wrote: its {place.name} cannot be read")
+
+
+# --- charge and draw --------------------------------------------------------------------------------------------------
+
+
+def _check_chargeable(study: Study, ledger: Ledger) -> None:
+    """Refuse what the budget allows at no ε before the data are counted."""
+    if study.dataset is None:
+        raise InvalidInputError('the study has no dataset, so that no budget can be charged: name one, as in dataset = "survey"')
+    ledger.budget(study.dataset)  # which is there, or no table is to blame
+    unit: Unit = "record" if study.id is None and not study.one_row_per_person else "person"
+    for table in study.tables:
+        with about_table(table.name):
+            check_budget(ledger, study.dataset, unit, relation_of(study.published(table), table.groups))
+
+
+def _charge(study: Study, ledger: Ledger | None, ready: Ready, working: Path, source: str | None) -> None:
+    """Keep a new key, durably, and charge the budget for it."""
+    key, place = token_hex(16), working / _REQUEST
+    with written_beside(place, lambda file: file.write(json.dumps({**_asked(study, ledger), "key": key}).encode()), mode=0o600) as written:
+        put_over(written, place)
+    if ledger is None or study.dataset is None:
+        return
+    try:
+        ledger.charge_together(study.dataset, ready, note=note_of_study(study), request=key, source=source)
+    except BudgetError:  # nothing was charged
+        place.unlink()
+        raise
+
+
+def _check_charged(study: Study, ledger: Ledger | None, ready: Ready, key: str) -> None:
+    """Refuse to draw for a charge that was for something else."""
+    line = None if ledger is None or study.dataset is None else ledger.charged(study.dataset, key)
+    if line is None or ledger is None:
+        return
+    charge = charge_for_all(ledger.budget(line.dataset), [(exact_promise(one), one.mechanism) for one in ready.values()])
+    if line.description != json.loads(as_json(described_together(ready))) or line.loss != charge.loss:
+        raise InvalidInputError(
+            f"the data have another number of records than when line {line.number} of the ledger was charged, and its charge stands: "
+            "release them as they were, or remove the folder that was begun to give it up"
+        )
+
+
+def _draw(study: Study, ready: Ready, working: Path) -> None:
+    """Draw all tables and write their records, and last the manifest, which makes them whole."""
+    for name, record in [(name, one.draw()) for name, one in ready.items()]:
+        _write(working / f"{name}.json", record.to_json().encode())
+    manifest, place = {"format": _FORMAT, "version": _VERSION, **public_words(study)}, working / f"{MANIFEST}.json"
+    with written_beside(place, lambda file: file.write(json.dumps(manifest, indent=2).encode())) as written:
+        put_over(written, place)
+
+
+def public_words(study: Study) -> dict[str, Any]:
+    """What a published folder says of the study as a whole; the digest is of what the study declares, and of no data."""
+    parts = {name: str(epsilon) for name, epsilon in study.epsilons.items()}
+    declared = repr(replace(study, source="", dataset=None, corrections=None if study.corrections is None else ""))
+    return {"title": study.title, "epsilon": str(study.epsilon), "tables": parts, "declared": sha256(declared.encode()).hexdigest()}
+
+
+def _asked(study: Study, ledger: Ledger | None) -> dict[str, Any]:
+    """What is asked, as it is compared with what was asked before. It stays on this machine."""
+    return {"study": repr(study), "folder": str(study.folder), "ledger": repr(ledger)}
+
+
+def _kept_key(study: Study, ledger: Ledger | None, working: Path) -> str | None:
+    """The key that was kept for this request and charged, if there is one; one that was not charged is forgotten."""
+    place = working / _REQUEST
+    try:
+        kept = json.loads(place.read_bytes())
+        key = str(kept.pop("key"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, AttributeError, KeyError):
+        raise DiscreetError(f"{place}, which says what was charged, cannot be read; look at the ledger before you remove it") from None
+    is_charged = ledger is not None and study.dataset is not None and ledger.charged(study.dataset, key) is not None
+    if kept == _asked(study, ledger) and (is_charged or ledger is None):
+        return key
+    if kept["ledger"] != repr(ledger) or is_charged:
+        raise InvalidInputError(
+            "a release of another study, or to another ledger, was begun for this folder and may have been charged: end it with the study "
+            f"as it was, or remove {working} to give it up"
+        )
+    place.unlink()
+    return None
+
+
+def _check_same(study: Study, folder: Path) -> None:
+    found = read_manifest(folder)
+    if any(found.get(name) != value for name, value in public_words(study).items()):
+        raise InvalidInputError(f"{folder} holds another study, which is not overwritten: choose another --output")
+
+
+# --- the folder -------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _working(place: Path) -> Iterator[Path]:
+    """The folder beside the place, which nobody else works in meanwhile; it is removed again if nothing was asked for in it."""
+    if fcntl is None:
+        raise InvalidInputError("this system has no locks on files, which keep a study from being drawn twice: release its tables alone")
+    if place.exists() and not (place.is_dir() and not any(place.iterdir())):
+        raise InvalidInputError(f"{place} exists and is no empty folder, so it is not overwritten: choose another --output")
+    working = place.with_name(f".{place.name}.drawing")
+    try:
+        working.mkdir(mode=0o700, exist_ok=True)
+        descriptor = os.open(working, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError as error:
+        raise InvalidInputError(f"{place} cannot be written to ({error.strerror}): check the name and its folder") from None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_here = os.path.samestat(os.fstat(descriptor), working.stat())
+        except OSError:
+            is_here = False
+        if not is_here:
+            raise InvalidInputError(f"another process is releasing to {place}; wait for it, and nothing was spent here")
+        yield working
+    except DiscreetError:
+        _forget_unasked(working)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _forget_unasked(working: Path) -> None:
+    """Remove a folder in which no key was kept, so that nothing of it can have been charged."""
+    if working.is_dir() and not (working / _REQUEST).exists() and not (working / f"{MANIFEST}.json").exists():
+        shutil.rmtree(working, ignore_errors=True)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file of the working folder, over what is there, durably."""
+    try:
+        with path.open("r+b" if path.exists() else "xb") as file:
+            file.write(content)
+            file.truncate()
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise DiscreetError(f"{path} could not be written: {error.strerror}") from None
+
+
+def _put(study: Study, working: Path, place: Path) -> None:
+    """Give the folder its name, with nothing in it but what is published: a process that was killed may have left more."""
+    published = {f"{name}.json" for name in (MANIFEST, *study.epsilons)}
+    try:
+        for left in working.iterdir():
+            if left.name not in published:
+                left.unlink()
+        working.chmod(0o755)
+        sync_folder(working)
+        working.rename(place)
+    except OSError as error:
+        raise DiscreetError(
+            f"the study was drawn and charged, but {place} could not be written ({error.strerror}); its records are in {working}: the same "
+            "command puts them there"
+        ) from None
+    sync_folder(place.parent)

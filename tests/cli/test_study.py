@@ -1,0 +1,138 @@
+"""The commands of a study, as they are typed; what `check` shows is in no other output."""
+
+from pathlib import Path
+
+import pytest
+
+import discreet as dc
+from discreet.ledger.ledger import Ledger
+from tests.cli.support import assert_refused, invoke
+from tests.requests.study_support import STUDY, written
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    written(tmp_path)
+    Ledger(tmp_path / "ledger.db").create("survey", 1, unit="person")
+    return tmp_path
+
+
+def test_the_whole_walk(folder: Path) -> None:
+    study, published = folder / "study.toml", folder / "published"
+    assert invoke("check", study).exit_code == 0
+    assert "smoking" in invoke("plan", study, "--records", 600).stdout
+    released = invoke("release", study, "--ledger", folder / "ledger.db", "--output", published)
+    assert released.exit_code == 0, released.output
+    assert "ε = 0 left" in released.stdout
+    [line] = Ledger(folder / "ledger.db").history("survey")
+    assert line.loss.epsilon == 1
+    again = invoke("release", study, "--ledger", folder / "ledger.db", "--output", published)
+    assert "nothing was charged or drawn now" in again.stdout
+    assert len(Ledger(folder / "ledger.db").history("survey")) == 1
+    assert invoke("contrast", published / "smoking.json", "18-34", "55+", "current").exit_code == 0
+    assert "3 to under 7" in invoke("show", published / "exercise.json").stdout
+    assert invoke("report", published, "--output", folder / "study.html").exit_code == 0
+    page = (folder / "study.html").read_text()
+    assert page.count("Health survey 2026") > 2
+    assert "read alone" in page
+    assert page.count("discreet-release") == 2
+    assert_refused(invoke("show", folder / "study.html"), "records in the study's folder")
+    assert invoke("report", published / "smoking.json", "--output", folder / "one.html").exit_code == 0
+
+
+def test_a_dry_run_says_what_will_be_public_and_spends_nothing(folder: Path) -> None:
+    before = sorted(folder.iterdir())
+    found = invoke("release", folder / "study.toml", "--ledger", folder / "ledger.db", "--dry-run")
+    assert found.exit_code == 0, found.output
+    for word in (
+        "n = 60 persons",
+        "never, former, current",
+        "18-34, 35-54, 55+",
+        "0 to under 1",
+        "Health survey 2026",
+        "ε = 1 to 'survey'",
+    ):
+        assert word in found.stdout
+    assert sorted(folder.iterdir()) == before
+    assert not Ledger(folder / "ledger.db").history("survey")
+
+
+SECRETS = ["Nevver-secret", "fifty-secret", "hours-secret"]
+
+
+def test_planted_secrets_of_check_are_in_no_other_output(folder: Path) -> None:
+    study = STUDY.replace("epsilon = 1.0", 'epsilon = 1.0\ncorrections = "c.toml"').replace("bands = [0, 1, 3, 7]", "bands = [0, 1]")
+    study += 'other = "1 and more"\n'
+    written(folder, study, "p61,Nevver-secret,1,55+", "p62,never,1,fifty-secret", "p63,never,hours-secret,55+")
+    checked = invoke("check", folder / "study.toml")
+    assert checked.exit_code == 1
+    assert checked.stdout.startswith("private: do not publish")
+    assert all(secret in checked.stdout for secret in SECRETS)
+    assert checked.stderr == ""
+    refused = invoke("release", folder / "study.toml", "--ledger", folder / "ledger.db", "--output", folder / "published")
+    assert_refused(refused, "table 'smoking'")
+    (folder / "c.toml").write_text('[smoking]\nNevver-secret = "never"\n[age]\nfifty-secret = "55+"\n')
+    outputs = [refused.output]
+    for words in (
+        ("release", folder / "study.toml", "--ledger", folder / "ledger.db", "--dry-run"),
+        ("release", folder / "study.toml", "--ledger", folder / "ledger.db", "--output", folder / "published"),
+        ("report", folder / "published", "--output", folder / "study.html"),
+        ("show", folder / "published" / "smoking.json"),
+    ):
+        done = invoke(*words)
+        assert done.exit_code == 0, done.output
+        outputs.append(done.output)
+    assert "curator's corrections of spellings allowed" in " ".join(outputs[-1].split())
+    files = [folder / "ledger.db", folder / "study.html", *(folder / "published").iterdir()]
+    for secret in SECRETS:
+        assert not any(secret in output for output in outputs)
+        assert not any(secret.encode() in path.read_bytes() for path in files)
+
+
+def test_the_exit_code_of_check_says_whether_a_release_would_be_refused_and_nothing_else(folder: Path) -> None:
+    codes = []
+    for more in ([], ["p1,former,1,18-34"], ["p61,x,1,55+"], ["p61,x,1,55+", "p62,y,,55+", "p63,,1,"]):
+        written(folder, STUDY, *more)
+        codes.append(invoke("check", folder / "study.toml").exit_code)
+    assert codes == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("command", ["check", "plan", "release"])
+def test_a_bad_study_is_refused_in_one_line(folder: Path, command: str) -> None:
+    (folder / "study.toml").write_text(STUDY + "colour = 1\n")
+    options = ["--ledger", folder / "ledger.db", "--output", folder / "published"] if command == "release" else []
+    assert_refused(invoke(command, folder / "study.toml", *options), "unknown key 'colour'")
+    assert not Ledger(folder / "ledger.db").history("survey")
+
+
+def test_places_that_are_taken_are_refused_before_the_charge(folder: Path) -> None:
+    (folder / "taken").mkdir()
+    (folder / "taken" / "file").write_text("")
+    ledger = ["--ledger", folder / "ledger.db"]
+    assert_refused(invoke("release", folder / "study.toml", *ledger, "--output", folder / "taken"), "no empty folder")
+    assert_refused(invoke("release", folder / "study.toml", *ledger, "--output", folder / "none" / "here"), "cannot be written")
+    assert_refused(invoke("release", folder / "study.toml", *ledger), "--output must name")
+    assert_refused(invoke("report", folder / "taken", "--output", folder / "x.html"), "is not a folder that")
+    assert not Ledger(folder / "ledger.db").history("survey")
+
+
+def test_a_study_without_a_ledger_or_dataset(folder: Path) -> None:
+    done = invoke("release", folder / "study.toml", "--output", folder / "published", "--yes")
+    assert done.exit_code == 0
+    assert "no ledger was named" in done.stderr
+    (folder / "study.toml").write_text(STUDY.replace('dataset = "survey"\n', ""))
+    assert_refused(invoke("release", folder / "study.toml", "--ledger", folder / "ledger.db", "--output", folder / "next"), "no dataset")
+
+
+def test_plan_as_json_has_every_table(folder: Path) -> None:
+    done = invoke("plan", folder / "study.toml", "--json")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.count('"smoking"') == 6  # three numbers of records, by two splits
+    assert_refused(invoke("plan", folder / "study.toml", "--records", 0), "n must be")
+
+
+def test_each_record_is_read_alone(folder: Path) -> None:
+    invoke("release", folder / "study.toml", "--ledger", folder / "ledger.db", "--output", folder / "published")
+    record = dc.Release.from_json((folder / "published" / "exercise.json").read_text())
+    assert record.n == 60
+    assert record.guarantee.unit == "person"
