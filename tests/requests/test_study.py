@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.errors import BudgetError, DiscreetError, InvalidInputError, SourceError
+from discreet.errors import BudgetError, InvalidInputError, SourceError
 from discreet.ledger.budgets import Loss
 from discreet.ledger.ledger import Ledger
 from discreet.requests.study import Study, StudyTable
@@ -256,22 +256,3 @@ def test_a_plan_is_what_the_planner_says_of_each_table(tmp_path: Path) -> None:
     assert sum(table.epsilon for table in found.even) == study.epsilon
     prices = [table.price for table in found.even]
     assert max(prices) - min(prices) <= max(0.02, 0.5 * abs(found.declared[0].price - found.declared[1].price))
-
-
-def test_another_number_of_records_is_no_same_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    study, ledger = Study.load(written(tmp_path)), ledger_of(tmp_path)
-
-    def fail(*_: object) -> None:
-        raise DiscreetError("no draw")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("discreet.requests.study_release._draw", fail)
-        with pytest.raises(DiscreetError, match="no draw"):
-            study.release(ledger, tmp_path / "published")
-    assert len(ledger.history("survey")) == 1
-    Study.load(written(tmp_path, STUDY, "p99,never,1,55+"))
-    with pytest.raises(InvalidInputError, match="another number of records"):
-        study.release(ledger, tmp_path / "published")
-    written(tmp_path)
-    assert set(study.release(ledger, tmp_path / "published")) == {"smoking", "exercise"}
-    assert len(ledger.history("survey")) == 1

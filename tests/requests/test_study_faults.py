@@ -88,6 +88,16 @@ def test_another_study_does_not_draw_for_a_charge(tmp_path: Path, ledger: Ledger
     assert len(ledger.history("survey")) == 1
 
 
+def test_another_number_of_records_is_not_what_was_charged(tmp_path: Path, ledger: Ledger) -> None:
+    kill(tmp_path, *AFTER_CHARGE)
+    study = Study.load(written(tmp_path, STUDY, "p99,never,1,55+"))
+    with pytest.raises(InvalidInputError, match="another number of records"):
+        study.release(ledger, tmp_path / "published")
+    written(tmp_path)
+    assert set(study.release(ledger, tmp_path / "published")) == {"smoking", "exercise"}
+    assert len(ledger.history("survey")) == 1
+
+
 def test_nobody_else_releases_to_the_same_folder_meanwhile(tmp_path: Path, ledger: Ledger) -> None:
     import fcntl
 

@@ -248,10 +248,10 @@ def parsed(content: Mapping[str, Any], folder: Path) -> Study:
         raise InvalidInputError("the study must have a part [study] with its source and epsilon")
     if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
         raise InvalidInputError("tables must be declared as [tables.NAME], each with its column")
-    _check_keys(head, _HEAD, "[study]")
+    _check_keys(head, _STUDY_KEYS, "[study]")
     for name in ("source", "epsilon"):
         if name not in head:
-            raise InvalidInputError(f"[study] has no {name}: {_HEAD[name]}")
+            raise InvalidInputError(f"[study] has no {name}: {_STUDY_KEYS[name]}")
     values = {name: _typed(head[name], name, "[study]") for name in head if name not in ("rows", "epsilon")}
     if "rows" in head:
         if head["rows"] != "one per person":
@@ -275,7 +275,7 @@ def _table(name: str, given: Mapping[str, Any]) -> StudyTable:
             f"got {shown(name)!r}"
         )
     with about_table(name):
-        _check_keys(given, _TABLE, "it")
+        _check_keys(given, _TABLE_KEYS, "it")
         values = {key: _typed(value, key, "it") for key, value in given.items() if key not in ("weight", "bands", "by", "categories")}
         if "column" not in values:
             raise InvalidInputError('it has no column: say which, as in column = "smoking"')
@@ -319,7 +319,7 @@ def _is_label(value: Any) -> bool:
     return isinstance(value, (str, int))
 
 
-_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+_KEY_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "normalize": (_is_texts, "a list of texts"),
     "strict": (lambda value: isinstance(value, bool), "true or false"),
     "nulls": (_is_label, "a declared category"),
@@ -333,19 +333,19 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 def _typed(value: Any, name: str, where: str) -> Any:
     """A value of TOML, if it is of the kind that its key wants."""
-    fits, kind = _KINDS.get(name, (lambda value: isinstance(value, str) and bool(value), "text"))
+    fits, kind = _KEY_KINDS.get(name, (lambda value: isinstance(value, str) and bool(value), "text"))
     if not fits(value):
         raise InvalidInputError(f"{name} of {where} must be {kind}; got {shown(value)!r}")
     return tuple(value) if name == "normalize" else value
 
 
-_HEAD = {
+_STUDY_KEYS = {
     "source": 'name the file of the data, as in source = "survey.csv"',
     "epsilon": "say how much all tables may give away together, as in epsilon = 1.0",
     **dict.fromkeys(("title", "dataset", "id", "rows", "public", "normalize", "corrections", "strict", "encoding", "date", "note"), ""),
 }
 """The keys of [study], and what to do where one is missing that must be there."""
-_TABLE = (
+_TABLE_KEYS = (
     *("column", "categories", "bands", "by", "weight", "nulls", "other", "na_values", "other_groups", "impossible", "prior", "variable"),
 )
 

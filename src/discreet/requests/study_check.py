@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from discreet.requests.study import Study
 
 PRIVATE = "private: do not publish"
-_MOST = 20
+_SHOWN_SPELLINGS = 20
 """Spellings that are shown of a column."""
 _NUMBERS = ("numbers", "whole numbers", "floating-point numbers")
 
@@ -59,7 +59,9 @@ class StudyCheck:
             lines.append("some persons have several rows: each counts once, in the first declared category that a row of theirs has")
         for table in self.tables:
             for column, spellings in table.undeclared.items():
-                shown = ", ".join(f"'{plain(text)}'" for text in spellings[:_MOST]) + (", ..." if len(spellings) > _MOST else "")
+                shown = ", ".join(f"'{plain(text)}'" for text in spellings[:_SHOWN_SPELLINGS]) + (
+                    ", ..." if len(spellings) > _SHOWN_SPELLINGS else ""
+                )
                 lines.append(f"{table.name}: column {plain(column)!r} has values that are not declared: {shown}")
             lines += [f"{table.name}: column {plain(column)!r} has missing values" for column in table.is_missing]
             lines += [f"{table.name}: its column holds numbers: declare bands, or every number that occurs"] * table.holds_numbers
@@ -78,7 +80,7 @@ def check(study: "Study", source: Any = None, corrections: "str | os.PathLike[st
 
 
 def _undeclared(study: "Study", source: Any, questions: list[Any]) -> list[dict[str, list[str]]]:
-    return undeclared_spellings(study.path if source is None else source, questions, study.encoding, _MOST + 1)
+    return undeclared_spellings(study.path if source is None else source, questions, study.encoding, _SHOWN_SPELLINGS + 1)
 
 
 def _checked(study: "Study", table: Any, tally: "Tallied", undeclared: dict[str, list[str]]) -> TableCheck:
