@@ -32,6 +32,7 @@ ENGINES: dict[str, Callable[[pa.Table], Any]] = {
     "polars": lambda table: pl.from_arrow(table),
     "polars lazy": lambda table: pl.DataFrame(pl.from_arrow(table)).lazy(),
     "DuckDB": lambda table: duckdb.connect().from_arrow(table),
+    "Ibis": lambda table: pytest.importorskip("ibis").memtable(table),
 }
 
 

@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.data.count import count
+from discreet.data.count import count, tallied
 from discreet.errors import InvalidInputError, SourceError
 from discreet.record.table_release import TableRelease
+from tests.data import test_several_tables as several
 from tests.data import test_table_counting as tables
 from tests.data.test_sources import ANSWERS, CATEGORIES, SECRET, everything_said
 
@@ -196,3 +197,18 @@ def test_a_table_is_counted_in_the_cluster_drawn_once_and_read_again(spark: Any,
         (g, c, int(release.raw[i, j]), int(release.counts[i, j])) for i, g in enumerate(regions) for j, c in enumerate(CATEGORIES)
     ]
     assert dc.Release.from_parquet(path) == release
+
+
+@pytest.mark.parametrize("privacy_id", [None, "who"])
+def test_several_tables_are_what_each_is_alone(spark: Any, privacy_id: str | None) -> None:
+    table = frame(spark, several.ROWS, "who string, smoking string, region string, hours double")
+    asked = several.questions(privacy_id)
+    for question, found in zip(asked, tallied(table, asked), strict=True):
+        [alone] = tallied(pa.table(several.ROWS), [question])
+        assert np.array_equal(found.settled().counts, alone.settled().counts)
+        assert (found.tally.moves, found.tally.several) == (alone.tally.moves, alone.tally.several)
+
+
+def test_accents_are_ignored(spark: Any) -> None:
+    table = frame(spark, {"answer": ["Sí", "si", "no", "NÖ"]}, "answer string")
+    assert count(table, "answer", ["sí", "no"], spelling=["ignore case", "ignore accents"]).counts.tolist() == [2, 2]

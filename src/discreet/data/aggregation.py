@@ -143,10 +143,9 @@ def _records(table: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dt
     """
     values, first = _selected(table, questions, dtypes), questions[0]
     if len(questions) > 1 or len(first.grouping) > _FEW_GROUPS or any(declared.bands for _, declared in first.coded):
-        stacked = _stacked(_coded(values, questions, dtypes).select(*_numbers("code", questions)))
-        return stacked.group_by("code").agg(nw.len().alias("records"))
+        return _by_code(_coded(values, questions, dtypes))
     distinct = values.group_by(*_parts(first, 0)).agg(nw.len().alias("records"))
-    return _stacked(_coded(distinct, questions, dtypes), "records").group_by("code").agg(nw.col("records").sum())
+    return _coded(distinct, questions, dtypes).select("records", code=nw.col("code0")).group_by("code").agg(nw.col("records").sum())
 
 
 _FEW_GROUPS = 1024
@@ -171,7 +170,7 @@ def _persons(table: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dt
     persons = coded.group_by("person").agg(*(nw.col(code).min() for code in codes), *ends, nw.len().alias("rows"))
     moved = {t: nw.when(nw.col(f"first{t}") < nw.col(f"last{t}")).then(nw.lit(1)).otherwise(nw.lit(0)) for t in places}
     doubled = {code: nw.col(code) * 2 + moved.get(t, nw.lit(0)) for t, code in enumerate(codes)}
-    return _stacked(persons.select("rows", **doubled), "rows").group_by("code").agg(nw.len().alias("records"), nw.col("rows").sum())
+    return _by_code(persons.select("rows", **doubled), "rows")
 
 
 def _weights(table: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dtypes: Types) -> nw.LazyFrame[Any]:
@@ -184,7 +183,7 @@ def _weights(table: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dt
     rows = _selected(table, questions, dtypes, amount=amount, bad=nw.when(is_whole).then(nw.lit(0)).otherwise(nw.lit(1)))
     good = nw.when(nw.col("bad") == 0).then(nw.col("amount")).otherwise(nw.lit(0.0))
     coded = _coded(rows, questions, dtypes).select("bad", "code0", weights=good)
-    return _stacked(coded, "bad", "weights").group_by("code").agg(nw.col("weights").sum(), nw.col("bad").sum())
+    return _by_code(coded, "bad", "weights")
 
 
 _COLUMNS = {_records: ("code", "records"), _persons: ("code", "records", "rows"), _weights: ("code", "weights", "bad")}
@@ -196,22 +195,24 @@ def _numbers(what: str, questions: Sequence[CountingQuestion]) -> list[str]:
     return [f"{what}{t}" for t in range(len(questions))]
 
 
-def _stacked(rows: nw.LazyFrame[Any], *kept: str) -> nw.LazyFrame[Any]:
-    """A row for each code of a row, in a column "code", with the columns that are kept beside it.
+def _by_code(rows: nw.LazyFrame[Any], *sums: str) -> nw.LazyFrame[Any]:
+    """For every code of every question, in a column "code", how many "records" have it, and the sums of these columns over them.
 
     Of T questions, question t has the codes that leave the rest t when they are divided by T.
     """
-    codes = sorted(name for name in rows.collect_schema().names() if name.startswith("code"))
+    codes = [name for name in rows.collect_schema().names() if name.startswith("code")]
+    told = rows.select(*sums, **{code: nw.col(code) * len(codes) + int(code.removeprefix("code")) for code in codes})
     if len(codes) == 1:
-        return rows.select(*kept, code=nw.col(codes[0]))
-    told = rows.select(*kept, **{f"code{t}": nw.col(f"code{t}") * len(codes) + t for t in range(len(codes))})
-    if not rows.implementation.is_duckdb():
-        return told.unpivot(codes, index=list(kept), variable_name="question", value_name="code")
-    from duckdb import ColumnExpression, FunctionExpression
-
-    every = FunctionExpression("unnest", FunctionExpression("list_value", *map(ColumnExpression, codes)))
-    listed: nw.LazyFrame[Any] = nw.from_native(told.to_native().select(*map(ColumnExpression, kept), every.alias("code"))).lazy()
-    return listed
+        told = told.rename({codes[0]: "code"})
+    elif rows.implementation.is_duckdb():  # a row of the result has one code, and nulls in place of the others
+        every, sets = ", ".join(codes), ", ".join(f"({code})" for code in codes)
+        added = "".join(f", sum({name}) AS {name}" for name in sums)
+        grouped = told.to_native().aggregate(f"coalesce({every}) AS code, count(*) AS records{added}", f"GROUPING SETS ({sets})")
+        found: nw.LazyFrame[Any] = nw.from_native(grouped).lazy()
+        return found
+    else:
+        told = told.unpivot(codes, index=list(sums), variable_name="question", value_name="code")
+    return told.group_by("code").agg(nw.len().alias("records"), *(nw.col(name).sum() for name in sums))
 
 
 def _amount(weight: nw.Expr, dtype: nw.dtypes.DType) -> tuple[nw.Expr, nw.Expr]:
