@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import perf_counter, process_time
 
 import duckdb
 
@@ -42,9 +42,10 @@ def questions(privacy_id: str | None) -> list[CountingQuestion]:
 
 
 def seconds(path: Path, asked: list[CountingQuestion]) -> float:
-    start = perf_counter()
+    """The lesser of wall-clock and processor time, so that what else the machine does is not counted."""
+    wall, processor = perf_counter(), process_time()
     tallied(path, asked)
-    return perf_counter() - start
+    return min(perf_counter() - wall, process_time() - processor)
 
 
 def run() -> str:

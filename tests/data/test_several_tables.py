@@ -19,7 +19,7 @@ from discreet.data.count import tallied
 from discreet.data.question import CountingQuestion, question_of
 from discreet.errors import InvalidInputError, SourceError
 
-ROWS = {
+ROWS: dict[str, list[Any]] = {
     "who": ["a", "a", "b", "c", "c", "d", "e"],
     "smoking": ["never", "current", "never", "former", "never", "current", "never"],
     "region": ["n", "s", "s", "n", "n", "s", "n"],

@@ -11,11 +11,10 @@ from discreet.cli.options import LEDGER_VARIABLE, Command, CommandGroup, JsonOpt
 from discreet.cli.output_files import check_place, tell_name, write_new
 from discreet.data import scratch
 from discreet.errors import InvalidInputError
-from discreet.present.record import MASS
 from discreet.present.terminal import errors_in_one_line, notice, print_json
 from discreet.requests.cautions import lacks, little_protection, strong_shares
 from discreet.requests.parsing import parse_mass
-from discreet.text import plain
+from discreet.text import MASS, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
