@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from discreet.ledger.ledger import Ledger
     from discreet.record.release import Release
-    from discreet.requests.study_check import StudyCheck
-    from discreet.requests.study_plan import StudyPlan
+    from discreet.requests.study_answers import StudyCheck, StudyPlan
 
 MANIFEST = "study"
 """The name of the file, in a published folder, that lists the tables; no table is called so."""

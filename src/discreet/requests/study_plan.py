@@ -1,12 +1,12 @@
 """How wide the intervals of a study's tables will be, before anything is drawn, and which split of ε treats the tables alike."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 from typing import TYPE_CHECKING, cast
 
 from discreet.planning.plans import plan as plan_width
 from discreet.requests.parsing import parse_prior
+from discreet.requests.study_answers import StudyPlan, TablePlan
 from discreet.validation import check_records
 
 if TYPE_CHECKING:
@@ -18,35 +18,6 @@ if TYPE_CHECKING:
 
 GUESSES = (1_000, 10_000, 100_000)
 """Numbers of records that are planned for where none is given."""
-
-
-@dataclass(frozen=True)
-class TablePlan:
-    """The expected width of one table's intervals."""
-
-    name: str
-    records: int
-    """In all."""
-    groups: int
-    epsilon: Fraction
-    width: float
-    """The expected width of 95 % intervals, in one group if there are groups; averaged over the categories."""
-    plain: float
-    """The same without privacy."""
-
-    @property
-    def price(self) -> float:
-        """How many times as wide the intervals are as without privacy."""
-        return self.width / self.plain
-
-
-@dataclass(frozen=True)
-class StudyPlan:
-    """Widths by the study's split of ε, and by one with which privacy widens all tables about equally."""
-
-    declared: tuple[TablePlan, ...]
-    even: tuple[TablePlan, ...]
-    """With another split of the same ε."""
 
 
 def plan(study: "Study", n: int | None = None) -> StudyPlan:
