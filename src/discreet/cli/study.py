@@ -7,13 +7,14 @@ import typer
 
 from discreet.cli.check import CorrectionsOption, StudyArgument
 from discreet.cli.confirmation import confirm_release, notice_little_said
-from discreet.cli.options import LEDGER_VARIABLE, Command, CommandGroup, JsonOption
+from discreet.cli.options import Command, CommandGroup, JsonOption
 from discreet.cli.output_files import check_place, tell_name, write_new
 from discreet.data import scratch
 from discreet.errors import InvalidInputError
 from discreet.present.terminal import errors_in_one_line, notice, print_json
 from discreet.requests.cautions import lacks, little_protection, strong_shares
 from discreet.requests.parsing import parse_mass
+from discreet.requests.release import LEDGER_VARIABLE
 from discreet.text import MASS, plain
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from discreet.ledger.ledger import Ledger, described_together
 from discreet.record.new_files import put_over, sync_folder, written_beside
 from discreet.record.release import Release
 from discreet.requests.parsing import parse_prior
-from discreet.requests.release_steps import check_budget, longest_text, prepared, printable, relation_of, source_of
+from discreet.requests.release_steps import check_budget, longest_text, printable, published_sizes, relation_of, source_of
 from discreet.requests.study import MANIFEST, Study, StudyTable, about_table
 
 try:
@@ -92,10 +92,13 @@ def tallies_of(study: Study, source: Any, corrections: "str | os.PathLike[str] |
 
 def ready_table(study: Study, table: StudyTable, tally: "Tallied") -> "Prepared":
     """Everything about the release of one table but the draw."""
+    from discreet.mechanisms import LatticeGeometric
+
     options = {} if table.groups is None else {"by": table.groups, "impossible": table.counting.get("impossible", ())}
     prior, level, words = parse_prior(table.prior, table.categories, "prior"), study.epsilons[table.name], study.words(table)
     with about_table(table.name):
-        return prepared("LatticeGeometric", prior, study.published(table), tally.settled(), level, options, words)
+        counts = tally.settled()
+        return LatticeGeometric(prior, published_sizes(counts, study.published(table)), level, **options).prepare(counts, about=words)
 
 
 def note_of_study(study: Study) -> str:
