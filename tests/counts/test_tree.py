@@ -179,7 +179,7 @@ def test_random_worlds(seed: int) -> None:
 
 
 def test_listed_and_tree_answer_the_same() -> None:
-    """Marginals, sizes, covariances, parts and evidence of both engines."""
+    """Marginals, sizes, covariances, parts, sums of parts and evidence of both engines."""
     world = WORLDS["two releases of the same records, n public"]
     tree, points = world.law(), simplex_points(7, 3)
     a = np.array(world.a)
@@ -188,7 +188,7 @@ def test_listed_and_tree_answer_the_same() -> None:
         log_weight += sum(one.observation()(points[:, i].astype(np.float64)) for one in seen)
     listed = ListedCounts.of_logs(points, log_weight + Dirichlet(world.a).predictive(7).logpmf(points))
     laws: list[CountLaw] = [tree, listed]
-    for first, second in zip(*([law, law.part([0, 2])] for law in laws), strict=True):
+    for first, second in zip(*([law, law.part([0, 2]), law.merged([[0, 2], [1]])] for law in laws), strict=True):
         for i in range(2):
             run, other = first.marginal(i), second.marginal(i)
             np.testing.assert_allclose(_full(run.low, run.value, 7), _full(other.low, other.value, 7), atol=CLOSE)

@@ -258,7 +258,7 @@ def test_without_the_wrapper_the_search_finds_the_counts() -> None:
     for private in PRIVATE.values():
         assert found_in(raised_by(lambda: checked(wrong, private)))  # noqa: B023
     found = found_in(raised_by(lambda: counting(pd.DataFrame(answers("pipe")), "smoking", LABELS)))
-    assert {"count: source", "count: tally", "_settled: found"} <= set(found)
+    assert {"count: source", "Tallied.settled: self", "_settled: found"} <= set(found)
 
 
 @pytest.mark.parametrize("hidden", [COUNTS, np.array(COUNTS), {"a": [COUNTS]}, CategoryCounts(np.array(COUNTS), LABELS, "record"), PEOPLE])

@@ -3,6 +3,7 @@
 import inspect
 import pickle
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -14,6 +15,7 @@ import discreet as dc
 from discreet.inference.quantities import Quantity
 from discreet.mechanisms import Remapped
 from discreet.model.beta_mixtures import BetaMixture
+from discreet.requests.study import StudyTable
 from discreet.sampling import SeededBits
 from tests.record.table_support import released
 from tests.support import lowered
@@ -112,6 +114,13 @@ CASES: dict[str, Case] = {
     "figures": (lambda: posterior("sizes").figures(), lambda x: (x.mean, x.low, x.high)),
     "ranks": (lambda: posterior("sizes").ranks("never", draws=50, rng=1), lambda x: (x.groups, x.probability)),
     "combined": (lambda: dc.combine([variable(), drawn(variable().mechanism, COUNTS, 2)], same_data=True), read),
+    "study": (
+        lambda: dc.Study((StudyTable("smoking", "smoking", PRIOR.categories),), Fraction(1), "survey.csv"),
+        lambda x: (x, x.epsilons),
+    ),
+    "sets": (lambda: variable().noise_aware().merged({"never": ["never"], "ever": ["former", "current"]}), read),
+    "cumulative": (lambda: variable().noise_aware().cumulative(), read),
+    "records": (lambda: variable(None).noise_aware().records, read),
     "combined tables": (lambda: dc.combine([released(), released(seed=2)], same_data=True), by_group),
     "About": (lambda: dc.About(title="a", variable="b"), lambda x: x),
     "Guarantee": (lambda: variable().guarantee, lambda x: x),

@@ -46,12 +46,20 @@ class CountLaw(Protocol):
         """Probabilities of the counts of one part."""
         ...
 
+    def joint(self, part: int, tail: float) -> tuple[int, int, Floats]:
+        """The joint law of one part and the total, without about `tail` at the ends of either: the least of both, and probabilities."""
+        ...
+
     def pairs(self, first: int, second: int) -> list[PairWeights]:
         """The joint law of two parts and of the rest."""
         ...
 
     def part(self, chosen: Sequence[int]) -> "CountLaw":
         """The law of some of the parts, whatever the others are."""
+        ...
+
+    def merged(self, sets: Sequence[Sequence[int]]) -> "CountLaw":
+        """The law of sums of parts: each part must be in one of these sets, and a set becomes one part."""
         ...
 
     def covariance(self, a: Floats) -> Floats:

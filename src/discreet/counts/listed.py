@@ -62,9 +62,22 @@ class ListedCounts:
         totals, low, weights = _table(self._totals, self.points[:, category], self.probability)
         return Block(low, totals, weights)
 
+    def joint(self, category: int, tail: float) -> tuple[int, int, Floats]:  # noqa: ARG002 - nothing is left out of a list
+        """The joint law of one count and the total: the least of both, and probabilities."""
+        block = self.with_total(category)
+        return block.first, int(block.totals[0]), block.weights.T
+
     def part(self, chosen: Sequence[int]) -> "ListedCounts":
         """The law of some of the counts."""
-        rows, where = np.unique(self.points[:, list(chosen)], axis=0, return_inverse=True)
+        return self._seen_as(self.points[:, list(chosen)])
+
+    def merged(self, sets: Sequence[Sequence[int]]) -> "ListedCounts":
+        """The law of sums of counts: each count must be in one of these sets, and a set becomes one count."""
+        return self._seen_as(np.stack([self.points[:, list(chosen)].sum(axis=1) for chosen in sets], axis=-1))
+
+    def _seen_as(self, points: Counts) -> "ListedCounts":
+        """The law of a function of the counts, given by its value at every point."""
+        rows, where = np.unique(points, axis=0, return_inverse=True)
         probability = np.asarray(np.bincount(where.ravel(), weights=self.probability), dtype=np.float64)
         return ListedCounts(rows, probability, self.omitted, self.log_evidence)
 

@@ -93,6 +93,11 @@ class TotalSegment:
         mine = [self.windows[i] for i in chosen]
         return part_of(mine, rest, Run(self.low, self.log_factor), self.floor)
 
+    def merged(self, sets: Sequence[Sequence[int]]) -> "TotalSegment":
+        """The same totals, with the counts of each of these sets added up. Every count must be in one of them."""
+        windows = [sum_of([self.windows[i] for i in chosen], self.floor).run for chosen in sets]
+        return TotalSegment(self.low, self.log_factor, windows, self.floor)
+
     def marginal(self, category: int) -> Floats:
         """The weights of all counts in the window, over the totals of the segment, up to a constant."""
         return self.windows[category].value * self.completions[category]

@@ -92,6 +92,12 @@ class TreeCounts(LawOfAnyTotal):
         segments = joined([segment.part(chosen) for segment in self.segments])
         return TreeCounts(segments, self.centres[:, list(chosen)], -np.inf, self.omitted, self.origin, self.log_constant)
 
+    def merged(self, sets: Sequence[Sequence[int]]) -> "TreeCounts":
+        """The law of sums of counts: each count must be in one of these sets, and a set becomes one count."""
+        segments = [segment.merged(sets) for segment in self.segments]
+        centres = np.stack([self.centres[:, list(chosen)].sum(axis=1) for chosen in sets], axis=-1)
+        return TreeCounts(segments, centres, -np.inf, self.omitted, self.origin)
+
     def covariance(self, a: Floats) -> Floats:
         """The covariances of the probabilities under Dir(a), with 0 on the diagonal."""
         return segment_covariance(self, a)

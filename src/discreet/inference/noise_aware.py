@@ -7,7 +7,7 @@ The reported posterior takes noisy counts at face value. Here the true counts ar
 so that each category's probability is a finite mixture of Betas. Reading a release costs no privacy.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -46,6 +46,9 @@ from discreet.validation import category_index, check_records, check_share, item
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from discreet.inference.cumulative import CumulativeProbabilities
+    from discreet.inference.records import RecordShares
 
 
 def noise_aware(release: Release, prior: Any = None, size_prior: Any = None, *, progress: Progress | None = None) -> "NoiseAware":
@@ -128,9 +131,66 @@ class NoiseAware(FieldsAlone, Reading):
         run = self.counts.marginal(self._index(category))
         return np.arange(run.low, run.high + 1), run.value.copy()
 
-    def marginal(self, category: Hashable) -> BetaMixture:
-        """The distribution of one category's probability (named by its label): a mixture of Betas."""
-        return self._marginal(self._index(category))
+    def marginal(self, category: Any) -> BetaMixture:
+        """The distribution of a category's probability, or of that of a set of categories: a mixture of Betas.
+
+        Args:
+            category: The label of a category, or a list of labels: the probability is then that of any of them.
+
+        Raises:
+            InvalidInputError: A label is not one of the categories or named twice, or a list has none or all of them.
+        """
+        if not isinstance(category, (list, set, frozenset)):
+            return self._marginal(self._index(category))
+        chosen = self._positions(tuple(category))
+        if len(chosen) == 1:
+            return self._marginal(chosen[0])
+        labels, others = [self.categories[i] for i in chosen], [label for i, label in enumerate(self.categories) if i not in chosen]
+        if not labels or not others:
+            raise InvalidInputError(f"a set of categories must have some of the {self.prior.k}, and not all: it has {len(labels)}")
+        return self.merged({" or ".join(map(str, labels)): labels, "": others})._marginal(0)
+
+    def merged(self, sets: Mapping[Any, Iterable[Any]]) -> "NoiseAware":
+        """The posterior of coarser categories, exactly: the probability of each set is that of any category in it.
+
+        Args:
+            sets: For every new category its label and the labels of the categories that it is made of, such as
+                `{"smokes": ["former", "current"], "never": ["never"]}`. Every category is in one of them.
+
+        Raises:
+            InvalidInputError: Fewer than two sets are given, one is empty, or a category is in none or in two of them.
+        """
+        chosen = [self._positions(items_of(labels) or ()) for labels in sets.values()]
+        if len(chosen) < 2 or not all(chosen) or sorted(i for each in chosen for i in each) != list(range(self.prior.k)):
+            raise InvalidInputError(f"merged must be told two or more sets, with each of the {self.prior.k} categories in one of them")
+        prior = Dirichlet([sum((self.prior.exact[i] for i in each), Fraction(0)) for each in chosen], list(sets))
+        return NoiseAware(prior, self.n, self.counts.merged(chosen), self.impossible, self._seed_of(chosen))
+
+    def cumulative(self) -> "CumulativeProbabilities":
+        """For ordered answers the probability of each category or an earlier one, exactly, with the verbs of a posterior.
+
+        The order is that of `categories`. The last category is left out: its cumulative probability is 1.
+        """
+        from discreet.inference.cumulative import CumulativeProbabilities  # it is built on this module
+
+        return CumulativeProbabilities(self)
+
+    @property
+    def records(self) -> "RecordShares":
+        """The shares of the categories among these very records, for a register or a census, with the verbs of a posterior.
+
+        They have no sampling error. Where n is private they are given that there are any records.
+        """
+        from discreet.inference.records import RecordShares  # it is built on this module
+
+        return RecordShares(self)
+
+    def _positions(self, labels: Sequence[Hashable]) -> list[int]:
+        """The positions of categories, in order, which are named by their labels, each once."""
+        chosen = sorted(self._index(label) for label in labels)
+        if len(set(chosen)) < len(chosen):
+            raise InvalidInputError("each category must be named once; one was named twice")
+        return chosen
 
     def _index(self, category: Hashable) -> int:
         if spelling(category) in map(spelling, self.impossible):
@@ -254,13 +314,15 @@ class NoiseAware(FieldsAlone, Reading):
         labels = items_of(categories)
         if labels is None or len(labels) < 2:
             raise InvalidInputError("given must be told two or more categories, such as given(['never', 'former'])")
-        chosen = sorted(self._index(label) for label in labels)
-        if len(set(chosen)) < len(chosen):
-            raise InvalidInputError("given must be told each category once; it was told one twice")
+        chosen = self._positions(labels)
         if len(chosen) == self.prior.k:
             return self
         prior = Dirichlet([self.prior.exact[i] for i in chosen], [self.categories[i] for i in chosen])
-        return NoiseAware(prior, None, self.counts.part(chosen), self.impossible, None if self.seed is None else seed_of(self.seed, chosen))
+        return NoiseAware(prior, None, self.counts.part(chosen), self.impossible, self._seed_of(chosen))
+
+    def _seed_of(self, chosen: object) -> int | None:
+        """The seed of a part of what is known here, so that its draws are others."""
+        return None if self.seed is None else seed_of(self.seed, chosen)
 
     def probability(self, event: Callable[[Floats], ArrayLike], draws: int = DRAWS, rng: Rng = None) -> Estimate:
         """The probability of anything that can be asked about the probabilities, from independent draws.

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidInputError
-from discreet.requests.fields import REQUIRED, Kind, Reading, Request, Row, asked
+from discreet.requests.fields import REQUIRED, FieldContext, Kind, Request, Row, asked
 from discreet.requests.kinds import NUMBER_KIND, TEXT_KIND, list_text
 from discreet.requests.parsing import parse_list, parse_number
 from discreet.requests.release import LEDGER_VARIABLE
@@ -22,7 +22,7 @@ DATASET_PART, COLUMNS_PART, MANY_PART = "Dataset", "Groups", "δ, and many small
 """The parts of the form."""
 
 
-def _loss(text: str, reading: Reading) -> Fraction:
+def _loss(text: str, reading: FieldContext) -> Fraction:
     """A number that a loss of privacy may have; a form says at once which it may not."""
     value = parse_number(text, reading.name)
     if reading.place == "form":
@@ -33,7 +33,7 @@ def _loss(text: str, reading: Reading) -> Fraction:
     return value
 
 
-def _name(text: str, reading: Reading) -> str:
+def _name(text: str, reading: FieldContext) -> str:
     """The name of a dataset, which a form checks before the ledger does."""
     if reading.place == "form":
         from discreet import limits
@@ -47,7 +47,7 @@ def _name(text: str, reading: Reading) -> str:
 def _choice(choices: Sequence[str], in_shell: str) -> Kind:
     """One of some words; `in_shell` says to a shell what they are."""
 
-    def read(text: str, _: Reading) -> str:
+    def read(text: str, _: FieldContext) -> str:
         from discreet.validation import shown
 
         if text not in choices:
@@ -58,7 +58,7 @@ def _choice(choices: Sequence[str], in_shell: str) -> Kind:
     return Kind(read)
 
 
-def _columns(texts: Sequence[str], reading: Reading) -> tuple[str, ...]:
+def _columns(texts: Sequence[str], reading: FieldContext) -> tuple[str, ...]:
     """The columns of groups whose sizes are public. A form keeps those of another choice and does not read them."""
     from discreet.validation import shown
 
@@ -79,7 +79,7 @@ def _columns(texts: Sequence[str], reading: Reading) -> tuple[str, ...]:
     return columns
 
 
-def _planned(text: str, reading: Reading) -> Fraction:
+def _planned(text: str, reading: FieldContext) -> Fraction:
     planned = parse_number(text, reading.name)
     if reading.place == "form":
         from discreet.ledger.budgets import Loss

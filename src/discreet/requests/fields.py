@@ -29,7 +29,7 @@ class _UnreadError(Exception):
 
 
 @dataclass(frozen=True)
-class Reading:
+class FieldContext:
     """Where a field is read, what messages call it there, and what is known of the fields before it."""
 
     place: Place
@@ -49,7 +49,7 @@ class Reading:
 class Kind:
     """How values of one kind are read from text, and written into a shell and into Python."""
 
-    parse: Callable[[Any, Reading], Any]
+    parse: Callable[[Any, FieldContext], Any]
     """Makes a value of a text; of a list of them if the kind takes `many`."""
     show: Callable[[Any], Any] = str
     """Writes a value as a text, or as a list of them, that `parse` reads as the same; None where no text is."""
@@ -130,7 +130,7 @@ class Field:
             return self.form.words or self.form.label
         return self.name.upper() if self.positional else self.option
 
-    def read(self, typed: Any, reading: Reading) -> Any:
+    def read(self, typed: Any, reading: FieldContext) -> Any:
         """The value of what was typed; None stands for nothing, and so does an empty field of a form."""
         if self.kind.is_switch:
             return self.default if typed is None and self.has_two_sides else bool(typed)
@@ -183,7 +183,7 @@ def fields_of(question: "type[Request]") -> Mapping[str, Field]:
     }
 
 
-Rule = Callable[[Any, Reading], object]
+Rule = Callable[[Any, FieldContext], object]
 """Refuses the value of a field."""
 
 
@@ -201,7 +201,7 @@ class Request:
         wrong: dict[str, str] = {}
         unread: set[str] = set()
         for name, one in fields_of(cls).items():
-            reading = Reading(place, one.called(place), values, unread)
+            reading = FieldContext(place, one.called(place), values, unread)
             try:
                 value = one.read(typed.get(name), reading)
                 if rules is not None and name in rules:

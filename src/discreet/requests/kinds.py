@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidInputError
 from discreet.requests import declarations as declared
-from discreet.requests.fields import Kind, Reading
+from discreet.requests.fields import FieldContext, Kind
 from discreet.requests.parsing import parse_list, parse_number, parse_prior, parse_public, parse_share
 
 if TYPE_CHECKING:
@@ -75,22 +75,22 @@ def sized_prior_text(prior: "Dirichlet") -> str:
 # --- kinds ------------------------------------------------------------------------------------------------------------
 
 
-def _text(text: str, _: Reading) -> str:
+def _text(text: str, _: FieldContext) -> str:
     return text
 
 
-def _number(text: str, reading: Reading) -> Fraction:
+def _number(text: str, reading: FieldContext) -> Fraction:
     return parse_number(text, reading.name)
 
 
-def _positive(text: str, reading: Reading) -> Fraction:
+def _positive(text: str, reading: FieldContext) -> Fraction:
     from discreet.validation import check_positive
 
     value = _number(text, reading)
     return value if reading.place == "shell" else check_positive(value, reading.name)
 
 
-def _gamma(text: str, reading: Reading) -> Any:
+def _gamma(text: str, reading: FieldContext) -> Any:
     return text if text == "best" else _number(text, reading)
 
 
@@ -98,7 +98,7 @@ def _gamma_text(value: Any) -> str:
     return value if isinstance(value, str) else number_words(value)
 
 
-def _labels(text: str, reading: Reading) -> list[str]:
+def _labels(text: str, reading: FieldContext) -> list[str]:
     """The categories: separated by commas; in a shell also after @ a file of them, and in a form one a line."""
     from discreet.validation import shown
 
@@ -115,7 +115,7 @@ def _labels(text: str, reading: Reading) -> list[str]:
     return labels
 
 
-def _groups(texts: Sequence[str], reading: Reading) -> "Groups | None":
+def _groups(texts: Sequence[str], reading: FieldContext) -> "Groups | None":
     from discreet.validation import shown
 
     if reading.place == "form":
@@ -137,10 +137,10 @@ def _groups_code(groups: "Groups") -> str:
     return repr(dict(zip(groups.columns, map(list, groups.labels), strict=True)))
 
 
-def _of_groups(parse: Callable[[Sequence[str], str], Any]) -> Callable[[Sequence[str], Reading], Any]:
+def _of_groups(parse: Callable[[Sequence[str], str], Any]) -> Callable[[Sequence[str], FieldContext], Any]:
     """Reads what is about groups, and refuses it where none are declared."""
 
-    def read(texts: Sequence[str], reading: Reading) -> Any:
+    def read(texts: Sequence[str], reading: FieldContext) -> Any:
         if texts and reading.other("by") is None:
             raise InvalidInputError(
                 f"{reading.name} is about groups: declare them with --by"
@@ -152,7 +152,7 @@ def _of_groups(parse: Callable[[Sequence[str], str], Any]) -> Callable[[Sequence
     return read
 
 
-def _mapping(texts: Sequence[str], reading: Reading) -> dict[str, str]:
+def _mapping(texts: Sequence[str], reading: FieldContext) -> dict[str, str]:
     return declared.parse_mapping(texts, reading.other("categories"), reading.other("file") if reading.place == "shell" else None)
 
 
@@ -164,7 +164,7 @@ def _mapping_texts(found: Mapping[str, str]) -> list[str | None]:
     return [_not_a_file(text) for text in _pairs(found)]
 
 
-def _prior(text: str, reading: Reading) -> "Dirichlet":
+def _prior(text: str, reading: FieldContext) -> "Dirichlet":
     return parse_prior(text, reading.other("categories"), reading.name)
 
 
@@ -172,14 +172,14 @@ def _prior_text(prior: "Dirichlet") -> str:
     return prior_family(prior) or ",".join(map(number_words, prior.exact))
 
 
-def _public(text: str, reading: Reading) -> str:
+def _public(text: str, reading: FieldContext) -> str:
     return parse_public(text, reading.name, groups=reading.other("by") is not None)
 
 
 def public_words(name: str) -> Kind:
     """Words that a record publishes: `name` says which of them."""
 
-    def read(text: str, _: Reading) -> str:
+    def read(text: str, _: FieldContext) -> str:
         from discreet.record.about import About
 
         About(**{name: text})

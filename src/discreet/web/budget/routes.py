@@ -14,7 +14,7 @@ from discreet.errors import DiscreetError, InvalidInputError
 from discreet.ledger.budgets import Loss
 from discreet.present.html import Html, element, isolated, joined
 from discreet.requests.budget import BudgetRequest
-from discreet.requests.fields import Reading, WrongError, labelled
+from discreet.requests.fields import FieldContext, WrongError, labelled
 from discreet.web.budget.commands import same_creation
 from discreet.web.budget.datasets import dataset_view, ledger_view
 from discreet.web.budget.form import ledger_field, opening
@@ -62,7 +62,7 @@ def _created(location: str, fields: Mapping[str, str]) -> BudgetRequest:
         return replace(new, dataset=new.created(ledger, new.dataset or "").dataset)
 
 
-def _check_name(name: str | None, _: Reading) -> None:
+def _check_name(name: str | None, _: FieldContext) -> None:
     if not name:
         raise InvalidInputError("the dataset needs a name, such as survey 2024")
 

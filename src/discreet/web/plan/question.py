@@ -10,7 +10,7 @@ from discreet.errors import InvalidInputError
 from discreet.mechanisms import LatticeGeometric, Mechanism, mechanism
 from discreet.model.dirichlet import Dirichlet
 from discreet.planning.expected_widths import Believed
-from discreet.requests.fields import REQUIRED, Kind, Reading, Request, Row, asked, changed, labelled
+from discreet.requests.fields import REQUIRED, FieldContext, Kind, Request, Row, asked, changed, labelled
 from discreet.requests.parsing import parse_list, parse_number, parse_prior, parse_share
 from discreet.requests.plan import CompareRequest, PlanRequest
 from discreet.requests.release import MECHANISMS, ReleaseRequest
@@ -49,18 +49,18 @@ def _typed_count(text: str, name: str) -> Fraction:
     return parse_number(digits, name)
 
 
-def _records(text: str, reading: Reading) -> int:
+def _records(text: str, reading: FieldContext) -> int:
     return check_records(_typed_count(text, reading.name), reading.name)
 
 
-def _groups(text: str, reading: Reading) -> int:
+def _groups(text: str, reading: FieldContext) -> int:
     value, name = _typed_count(text, reading.name), reading.name
     if value.denominator != 1 or not 1 <= value <= _MOST_PLANNED_GROUPS:
         raise InvalidInputError(f"{name} must be a whole number from 1 to {_MOST_PLANNED_GROUPS:,}, got {shown(text)!r}")
     return int(value)
 
 
-def _labels(text: str, _: Reading) -> Labels:
+def _labels(text: str, _: FieldContext) -> Labels:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     labels = lines if len(lines) > 1 else parse_list(lines[0], "the labels") if lines else []
     if len(labels) == 1 and labels[0].isascii() and labels[0].lstrip("-").isdigit():
@@ -73,7 +73,7 @@ def _labels(text: str, _: Reading) -> Labels:
     return Labels(labels, given=True)
 
 
-def _prior(text: str, reading: Reading) -> Dirichlet:
+def _prior(text: str, reading: FieldContext) -> Dirichlet:
     prior = parse_prior(text, reading.other("categories").every, reading.name)
     if not _PRIORS[0] <= min(prior.exact) <= max(prior.exact) <= _PRIORS[1]:
         raise InvalidInputError(f"each number of the prior must be from {float(_PRIORS[0]):g} to {float(_PRIORS[1]):,.0f} here")
@@ -87,24 +87,24 @@ def _categories(text: str) -> int:
     return int(value)
 
 
-def _epsilon(text: str, reading: Reading) -> Fraction:
+def _epsilon(text: str, reading: FieldContext) -> Fraction:
     value = check_positive(parse_number(text, reading.name), reading.name)
     if not _EPSILONS[0] <= value <= _EPSILONS[1]:
         raise InvalidInputError(f"ε must be from {float(_EPSILONS[0]):g} to {float(_EPSILONS[1]):g} here, got {shown(text)}")
     return value
 
 
-def _mechanism(text: str, _: Reading) -> str:
+def _mechanism(text: str, _: FieldContext) -> str:
     if text not in MECHANISMS:
         raise InvalidInputError(f"choose one of {', '.join(MECHANISMS)}; got {shown(text)!r}")
     return text
 
 
-def _public(text: str, reading: Reading) -> Public:
+def _public(text: str, reading: FieldContext) -> Public:
     return check_public(text, reading.name, groups=reading.other("groups") is not None)
 
 
-def _size(text: str, reading: Reading) -> int:
+def _size(text: str, reading: FieldContext) -> int:
     """The records of a typical group: as given, or n spread evenly; without groups n itself."""
     groups = reading.other("groups")
     if not text:
@@ -117,7 +117,7 @@ def _size(text: str, reading: Reading) -> int:
     return size
 
 
-def _shares(text: str, reading: Reading) -> list[Fraction]:
+def _shares(text: str, reading: FieldContext) -> list[Fraction]:
     prior = reading.other("prior")
     shares = [parse_share(part, "an expected share") for part in parse_list(text, "the shares")]
     if len(shares) != prior.k:

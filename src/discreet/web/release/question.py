@@ -9,7 +9,7 @@ from discreet.errors import InvalidInputError
 from discreet.model.cells import Groups, cells_of
 from discreet.model.dirichlet import Dirichlet
 from discreet.record.table_json import json_can_hold
-from discreet.requests.fields import Reading, Rule, labelled
+from discreet.requests.fields import FieldContext, Rule, labelled
 from discreet.requests.record_files import STANDARD_INPUT
 from discreet.requests.release import MECHANISMS, ReleaseRequest
 from discreet.validation import shown
@@ -72,7 +72,7 @@ def _check_file(path: str, upload: str) -> None:
         raise InvalidInputError("** may go through all folders of a disk, and is for the command line: name the folder, as in data/*.csv")
 
 
-def _check_one_row(is_declared: bool, known: Reading) -> None:
+def _check_one_row(is_declared: bool, known: FieldContext) -> None:
     if is_declared and known.other("privacy_id") is not None:
         raise InvalidInputError("a column says which person a row is about: name the column, or declare that every row is another person’s")
 
@@ -103,7 +103,7 @@ def _check_other_groups(found: Mapping[str, str], groups: Groups | None, *, need
             raise InvalidInputError(f"no groups of {shown(column)!r} are declared: name a column of the groups above")
 
 
-def _check_public(public: str, _: Reading) -> None:
+def _check_public(public: str, _: FieldContext) -> None:
     if public == "sizes":
         raise InvalidInputError(
             "sizes of groups are published by the command line alone: choose “How many there are” or “Nothing”, or use "
@@ -111,14 +111,14 @@ def _check_public(public: str, _: Reading) -> None:
         )
 
 
-def _check_mechanism(name: str, known: Reading) -> None:
+def _check_mechanism(name: str, known: FieldContext) -> None:
     if name not in MECHANISMS:
         raise InvalidInputError(f"choose one of {', '.join(MECHANISMS)}; got {shown(name)!r}")
     if known.other("by") is not None and name != MECHANISMS[0]:
         raise InvalidInputError(f"tables are released by {MECHANISMS[0]}; {name} is for one variable: leave out the groups")
 
 
-def _check_cells(cells: list[tuple[str, ...]], known: Reading) -> None:
+def _check_cells(cells: list[tuple[str, ...]], known: FieldContext) -> None:
     """A table whose record would not be JSON is refused, and so are cells that it does not have."""
     if known.other("by") is None:
         return

@@ -1,0 +1,168 @@
+"""The shares of categories among the records themselves: for a register or a census, which is no sample of anything larger.
+
+A posterior's own verbs are about the probabilities θ of the population that the records were drawn from. Here the question is `x/n`, the
+part of these very records that is in a category. It is uncertain by the noise alone, and by the prior as far as the noise leaves room.
+Where n is private, shares are given that there are any records.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from discreet import limits
+from discreet.arrays import Floats
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.inference.pickles import FieldsAlone
+from discreet.inference.reading import Reading
+from discreet.numerics.tails import inner
+from discreet.text import html_fields
+from discreet.validation import check_levels, check_share
+
+if TYPE_CHECKING:
+    from discreet.inference.noise_aware import NoiseAware
+
+_OUTER_COUNTS = 1e-14
+"""Posterior probability of counts and of totals that are left out at either end where n is private."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShareOfRecords:
+    """The law of one category's share of the records: finitely many values, ascending, with their probabilities."""
+
+    value: Floats
+    probability: Floats
+    label: Hashable = None
+    omitted: float = 0.0
+    """Upper bound on the probability of all other values; those given add up to 1 all the same."""
+
+    def pmf(self, share: ArrayLike) -> Floats:
+        """The probability that the share is just this."""
+        at = np.minimum(np.searchsorted(self.value, share), len(self.value) - 1)
+        return np.where(self.value[at] == share, self.probability[at], 0.0)
+
+    def cdf(self, share: ArrayLike) -> Floats:
+        """The probability of at most this share."""
+        return np.asarray(self._cumulative[np.searchsorted(self.value, share, side="right")])
+
+    def sf(self, share: ArrayLike) -> Floats:
+        """The probability of more than this share."""
+        return 1.0 - self.cdf(share)
+
+    @cached_property
+    def _cumulative(self) -> Floats:
+        """The probability of fewer values than each, and of all."""
+        return np.concatenate([[0.0], np.minimum(np.cumsum(self.probability), 1.0)])
+
+    def mean(self) -> float:
+        """Expected share."""
+        return float(self.probability @ self.value)
+
+    def std(self) -> float:
+        """Standard deviation."""
+        return float(np.sqrt(self.probability @ (self.value - self.mean()) ** 2))
+
+    def ppf(self, q: ArrayLike) -> Floats:
+        """Quantile: the least share with probability q or more at or below it."""
+        at = np.searchsorted(self._cumulative[1:], check_levels(q), side="left")
+        return np.asarray(self.value[np.minimum(at, len(self.value) - 1)])
+
+    def interval(self, mass: float = 0.95) -> tuple[float, float]:
+        """The equal-tailed interval: at most (1 - mass)/2 lies below it and as much above, so it holds mass or more."""
+        first, last = inner(self.probability, 0.5 * (1.0 - check_share(mass, "mass")))
+        return float(self.value[int(first)]), float(self.value[int(last)])
+
+    def hdi(self, mass: float = 0.95) -> tuple[float, float]:
+        """The shortest interval between two of its values that holds mass or more."""
+        below = self._cumulative[:-1]
+        last = np.searchsorted(self._cumulative[1:], below + check_share(mass, "mass") - 1e-15, side="left")
+        first = np.flatnonzero(last < len(self.value))
+        best = first[np.argmin(self.value[last[first]] - self.value[first])]
+        return float(self.value[best]), float(self.value[last[best]])
+
+    def _repr_html_(self) -> str:
+        low, high = self.interval(0.95)
+        figures = {"mean": f"{self.mean():.6g}", "std": f"{self.std():.3g}", "95 % interval": f"{low:.6g} to {high:.6g}"}
+        return html_fields(f"Share of {self.label} among the records", figures)
+
+    def __repr__(self) -> str:
+        low, high = self.interval(0.95)
+        return f"ShareOfRecords({self.label!r}: mean={self.mean():.6g}, 95 % from {low:.6g} to {high:.6g})"
+
+
+@dataclass(frozen=True, eq=False)
+class RecordShares(FieldsAlone, Reading):
+    """The posterior of the shares of all categories among the records, with the verbs of a posterior."""
+
+    posterior: "NoiseAware"
+    """The posterior of the probabilities of the population."""
+
+    @property
+    def categories(self) -> tuple[Hashable, ...]:
+        """The categories."""
+        return self.posterior.categories
+
+    @property
+    def no_records(self) -> float:
+        """The posterior probability that there are no records at all, in which case there are no shares."""
+        return float(self.posterior.size.pmf(0))
+
+    def marginal(self, category: Hashable) -> ShareOfRecords:
+        """The law of the share of one category, named by its label."""
+        return self._laws[self.posterior._index(category)]
+
+    @cached_property
+    def _laws(self) -> list[ShareOfRecords]:
+        return [self._law(i) for i in range(len(self.categories))]
+
+    def _law(self, i: int) -> ShareOfRecords:
+        counts, label = self.posterior.counts, self.categories[i]
+        n = counts.total
+        if n == 0:
+            raise InvalidInputError("there are no records, and so no shares of them")
+        if n is not None:
+            run = counts.marginal(i)
+            return _law_of(run.x / n, run.value, label, counts.omitted)
+        low, high = counts.size.interval(1.0 - 2.0 * _OUTER_COUNTS)
+        check_cells(len(counts.marginal(i).value) * (high - low + 1))
+        first, least, weights = counts.joint(i, _OUTER_COUNTS)
+        x, totals = (low + np.arange(size, dtype=np.float64) for low, size in zip((first, least), weights.shape, strict=True))
+        some = totals > 0.0
+        omitted = min(1.0, counts.omitted + max(0.0, 1.0 - float(weights.sum())))
+        return _law_of((x[:, None] / totals[some]).ravel(), weights[:, some].ravel(), label, omitted)
+
+    def mean(self) -> Floats:
+        """Expected share of each category."""
+        return np.array([law.mean() for law in self._laws])
+
+    def std(self) -> Floats:
+        """Standard deviation of each share."""
+        return np.array([law.std() for law in self._laws])
+
+    def interval(self, mass: float = 0.95) -> Floats:
+        """Equal-tailed intervals that each hold this much probability or more: one row (low, high) for each category."""
+        return np.array([law.interval(mass) for law in self._laws])
+
+    def hdi(self, mass: float = 0.95) -> Floats:
+        """The shortest intervals that each hold this much probability or more: one row (low, high) for each category."""
+        return np.array([law.hdi(mass) for law in self._laws])
+
+
+def check_cells(cells: int) -> None:
+    """Refuse noise that leaves more pairs of a count and a total possible than are looked at."""
+    if cells > limits.MIXTURE_CELLS:
+        raise TooLargeError(
+            f"the noise leaves {cells:,} pairs of a count and a total possible; shares of the records are computed from up to "
+            f"{limits.MIXTURE_CELLS:,}. Less noise (a larger epsilon) needs fewer"
+        )
+
+
+def _law_of(value: Floats, weight: Floats, label: Hashable, omitted: float) -> ShareOfRecords:
+    """The law on values that may stand several times: equal fractions are equal floats, since a division is rounded correctly."""
+    held = weight > 0.0
+    found, place = np.unique(value[held], return_inverse=True)
+    probability = np.bincount(place, weights=weight[held])
+    return ShareOfRecords(found, probability / probability.sum(), label, omitted)

@@ -1,0 +1,117 @@
+"""Sets of categories, cumulative answers and shares of the records, against sums over all counts that are possible."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import discreet as dc
+from discreet.arrays import Floats
+from discreet.errors import InvalidInputError
+from discreet.inference.noise_aware import NoiseAware
+from discreet.sampling import SeededBits
+from tests.support import lowered
+
+CATEGORIES = ("never", "former", "current", "other")
+PRIOR = dc.Dirichlet([1, 0.4, 2, 0.7], categories=CATEGORIES)
+EPSILON, LAST = 1.5, 12
+"""Where n is private, the reader believes that there are at most so many records."""
+COUNTS = [2, 1, 2, 1]
+CLOSE = 1e-10
+PUBLIC = pytest.mark.parametrize("n", [sum(COUNTS), None], ids=["n public", "n private"])
+
+
+def posterior(n: int | None, epsilon: float = EPSILON) -> NoiseAware:
+    """The posterior of a release; windows and convolutions are used although the counts are few."""
+    release = dc.LatticeGeometric(PRIOR, n, epsilon).release(COUNTS, source=SeededBits(3), steady=False)
+    with lowered(POSTERIOR_CANDIDATES=1):
+        return release.noise_aware(size_prior=None if n is not None else np.zeros(LAST + 1))
+
+
+def weighted(n: int | None, epsilon: float = EPSILON) -> tuple[Floats, Floats]:
+    """All counts that are possible, and their posterior probabilities by the definition."""
+    raw = np.array(dc.LatticeGeometric(PRIOR, n, EPSILON).release(COUNTS, source=SeededBits(3), steady=False).raw)
+    last = LAST if n is None else n
+    points = np.array([x for x in product(range(last + 1), repeat=4) if (sum(x) <= last if n is None else sum(x) == n)])
+    slope = epsilon if n is None else epsilon / 2
+    weight = np.exp(-slope * np.abs(points - raw).sum(axis=1))
+    for total in np.unique(points.sum(axis=1)).tolist():
+        held = points.sum(axis=1) == total
+        weight[held] *= np.exp(PRIOR.predictive(total).logpmf(points[held])) if total else 1.0
+    return points, weight / weight.sum()
+
+
+def share_of(chosen: list[int], n: int | None, at: Floats, epsilon: float = EPSILON) -> Floats:
+    """P(θ of the set <= at), summed over all counts."""
+    points, weight = weighted(n, epsilon)
+    a, x = float(PRIOR.concentration[chosen].sum()), points[:, chosen].sum(axis=1)
+    b, rest = float(PRIOR.concentration.sum()) - a, points.sum(axis=1) - points[:, chosen].sum(axis=1)
+    return np.array([weight @ stats.beta.cdf(one, a + x, b + rest) for one in at])
+
+
+AT = np.array([0.05, 0.2, 0.5, 0.8, 0.95])
+
+
+@PUBLIC
+@pytest.mark.parametrize("chosen", [[0, 2], [1, 3], [0, 1, 3]])
+def test_a_set_of_categories_is_the_sum_of_its_probabilities(n: int | None, chosen: list[int]) -> None:
+    found = posterior(n).marginal([CATEGORIES[i] for i in chosen]).cdf(AT)
+    np.testing.assert_allclose(found, share_of(chosen, n, AT), atol=CLOSE)
+    assert np.abs(found - share_of(chosen, n, AT, 1.1 * EPSILON)).max() > 1e-4, "noise that is a tenth off is told"
+
+
+@PUBLIC
+def test_engines_agree_on_sets(n: int | None) -> None:
+    """Listed and by windows; and a set of one category is that category."""
+    found, sets = posterior(n), {"smoked": ["former", "current"], "not": ["other", "never"]}
+    merged = found.merged(sets)
+    assert merged.categories == ("smoked", "not")
+    np.testing.assert_allclose(merged.mean()[0], found.mean()[1:3].sum(), atol=1e-11)
+    assert found.marginal(["former"]) is found.marginal("former")
+    if n is not None:
+        release = dc.LatticeGeometric(PRIOR, n, EPSILON).release(COUNTS, source=SeededBits(3), steady=False)
+        np.testing.assert_allclose(merged.interval(0.9), release.noise_aware().merged(sets).interval(0.9), atol=CLOSE)
+
+
+@PUBLIC
+def test_cumulative_answers_are_sets_from_the_first_on(n: int | None) -> None:
+    found = posterior(n)
+    cumulative = found.cumulative()
+    assert cumulative.categories == CATEGORIES[:-1]
+    np.testing.assert_allclose(cumulative.mean(), np.cumsum(found.mean())[:-1], atol=1e-11)
+    np.testing.assert_allclose(cumulative.marginal("former").cdf(AT), share_of([0, 1], n, AT), atol=CLOSE)
+    np.testing.assert_allclose(1.0 - cumulative.interval(0.8)[-1, ::-1], found.interval(0.8)[-1], atol=1e-9)
+    assert cumulative.summary()["category"].tolist() == list(CATEGORIES[:-1])
+
+
+@PUBLIC
+def test_shares_of_the_records(n: int | None) -> None:
+    found, (points, weight) = posterior(n).records, weighted(n)
+    total = points.sum(axis=1)
+    some = total > 0
+    share, chance = points[some] / total[some, None], weight[some] / weight[some].sum()
+    assert abs(found.no_records - weight[~some].sum()) < CLOSE
+    np.testing.assert_allclose(found.mean(), chance @ share, atol=CLOSE)
+    np.testing.assert_allclose(found.std(), np.sqrt(chance @ (share - chance @ share) ** 2), atol=CLOSE)
+    law = found.marginal("former")
+    for at in (0.0, 0.2, 1 / 3, 0.5):
+        assert abs(float(law.pmf(at)) - chance[share[:, 1] == at].sum()) < CLOSE
+        assert abs(float(law.sf(at)) - chance[share[:, 1] > at].sum()) < CLOSE
+    for mass in (0.5, 0.95):
+        for low, high in (law.interval(mass), law.hdi(mass)):
+            assert chance[(share[:, 1] >= low) & (share[:, 1] <= high)].sum() >= mass - CLOSE
+        low, high = law.interval(mass)
+        assert max(chance[share[:, 1] < low].sum(), chance[share[:, 1] > high].sum()) <= 0.5 * (1.0 - mass) + CLOSE
+    control = weighted(n, 1.1 * EPSILON)[1][some]
+    assert np.abs(found.mean() - control @ share / control.sum()).max() > 1e-4
+
+
+def test_what_is_no_set_is_refused() -> None:
+    found = posterior(6)
+    for labels in ([], list(CATEGORIES), ["never", "never"], ["never", "often"]):
+        with pytest.raises(InvalidInputError):
+            found.marginal(labels)
+    for parts in ([CATEGORIES], [["never"], ["former"]], [CATEGORIES, []], [CATEGORIES[:3], CATEGORIES[2:]]):
+        with pytest.raises(InvalidInputError):
+            found.merged(dict(enumerate(parts)))
