@@ -12,7 +12,7 @@ Likelihoods must be log-concave in x: noise that is, and noise that is followed 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -58,10 +58,10 @@ class TailedNoise(Noise, Protocol):
 
 
 @dataclass(frozen=True)
-class Noisy:
-    """A count with noise added to it was z."""
+class _AroundNoisy:
+    """What was seen of a count through a noisy one: the log likelihood may bend at the noisy count z."""
 
-    noise: Noise
+    noise: Any
     z: int
     curvature: float = 0.0
 
@@ -70,23 +70,23 @@ class Noisy:
         """The noisy count."""
         return (float(self.z),)
 
+
+@dataclass(frozen=True)
+class Noisy(_AroundNoisy):
+    """A count with noise added to it was z."""
+
+    noise: Noise
+
     def __call__(self, x: Floats, /) -> Floats:
         """ln P(noise = z - x)."""
         return self.noise.log_factor(self.z - x)
 
 
 @dataclass(frozen=True)
-class AtMost:
+class AtMost(_AroundNoisy):
     """A noisy count was z or less: a suppressed count, or one that was clamped from below."""
 
     noise: TailedNoise
-    z: int
-    curvature: float = 0.0
-
-    @property
-    def bends(self) -> tuple[float, ...]:
-        """The largest noisy count that is possible."""
-        return (float(self.z),)
 
     def __call__(self, x: Floats, /) -> Floats:
         """ln P(noise <= z - x)."""
@@ -94,17 +94,10 @@ class AtMost:
 
 
 @dataclass(frozen=True)
-class AtLeast:
+class AtLeast(_AroundNoisy):
     """A noisy count was z or more: a top-coded count, or one that was clamped from above."""
 
     noise: TailedNoise
-    z: int
-    curvature: float = 0.0
-
-    @property
-    def bends(self) -> tuple[float, ...]:
-        """The smallest noisy count that is possible."""
-        return (float(self.z),)
 
     def __call__(self, x: Floats, /) -> Floats:
         """ln P(noise >= z - x)."""
