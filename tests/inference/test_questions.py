@@ -193,7 +193,7 @@ def test_what_given_is_told() -> None:
     wrong: Any
     for wrong in (["never"], [], "never", 3):
         assert refusal(partial(posterior.given, wrong)).startswith("given must be told two or more categories")
-    assert refusal(lambda: posterior.given(["never", "never"])) == "given must be told each category once; it was told one twice"
+    assert refusal(lambda: posterior.given(["never", "never"])) == "each category must be named once; one was named twice"
     assert refusal(lambda: posterior.given(["never", "old"])).startswith("category must be one of 'never', 'former', 'current'")
 
 
