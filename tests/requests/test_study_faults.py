@@ -11,6 +11,7 @@ import pytest
 from discreet.errors import InvalidInputError
 from discreet.ledger.ledger import Ledger
 from discreet.requests.study import Study
+from discreet.requests.study_release import release
 from tests.places import ROOT
 from tests.requests.study_support import STUDY, written
 
@@ -107,4 +108,62 @@ def test_nobody_else_releases_to_the_same_folder_meanwhile(tmp_path: Path, ledge
     with pytest.raises(InvalidInputError, match="another process is releasing"):
         Study.load(tmp_path / "study.toml").release(ledger, tmp_path / "published")
     os.close(descriptor)
+    assert not ledger.history("survey")
+
+
+def test_whoever_is_turned_away_leaves_the_folder_of_the_first(tmp_path: Path, ledger: Ledger) -> None:
+    """The first has kept no key yet: it counts, or somebody is asked."""
+    study, refused = Study.load(tmp_path / "study.toml"), []
+
+    def meanwhile(_: object) -> None:
+        with pytest.raises(InvalidInputError, match="another process is releasing"):
+            study.release(ledger, tmp_path / "published")
+        refused.append(True)
+
+    assert set(release(study, ledger, tmp_path / "published", confirm=meanwhile)) == {"smoking", "exercise"}
+    assert refused == [True]
+    assert len(ledger.history("survey")) == 1
+
+
+def test_a_place_that_was_taken_meanwhile_is_refused_before_the_charge(
+    tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, make = Study.load(tmp_path / "study.toml"), Path.mkdir
+
+    def late(place: Path, *arguments: int, **options: int) -> None:
+        """Another process ends just before the folder is made."""
+        monkeypatch.undo()
+        study.release(ledger, tmp_path / "published")
+        make(place, *arguments, **options)
+
+    monkeypatch.setattr(Path, "mkdir", late)
+    with pytest.raises(InvalidInputError, match="no empty folder"):
+        study.release(ledger, tmp_path / "published")
+    assert len(ledger.history("survey")) == 1
+    assert not (tmp_path / ".published.drawing").exists()
+
+
+@pytest.mark.parametrize("kind", ["a link to nothing", "a link to an empty folder", "a mounted volume"])
+def test_a_place_that_no_folder_can_replace_is_refused_before_the_charge(
+    tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    (tmp_path / "real").mkdir()
+    if kind == "a mounted volume":
+        monkeypatch.setattr(Path, "is_mount", lambda place: place.name == "real")
+    else:
+        (tmp_path / "link").symlink_to(tmp_path / ("nothing" if "nothing" in kind else "real"))
+    place = tmp_path / ("real" if kind == "a mounted volume" else "link")
+    with pytest.raises(InvalidInputError, match="a link or a mounted volume"):
+        Study.load(tmp_path / "study.toml").release(ledger, place)
+    assert not ledger.history("survey")
+    assert not list(tmp_path.glob(".*.drawing"))
+
+
+def test_whoever_answers_no_leaves_nothing_behind(tmp_path: Path, ledger: Ledger) -> None:
+    def no(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        release(Study.load(tmp_path / "study.toml"), ledger, tmp_path / "published", confirm=no)
+    assert not (tmp_path / ".published.drawing").exists()
     assert not ledger.history("survey")

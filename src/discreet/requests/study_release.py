@@ -224,8 +224,6 @@ def _working(place: Path) -> Iterator[Path]:
     """The folder beside the place, which nobody else works in meanwhile; it is removed again if nothing was asked for in it."""
     if fcntl is None:
         raise InvalidInputError("this system has no locks on files, which keep a study from being drawn twice: release its tables alone")
-    if place.exists() and not (place.is_dir() and not any(place.iterdir())):
-        raise InvalidInputError(f"{place} exists and is no empty folder, so it is not overwritten: choose another --output")
     working = place.with_name(f".{place.name}.drawing")
     try:
         working.mkdir(mode=0o700, exist_ok=True)
@@ -240,12 +238,22 @@ def _working(place: Path) -> Iterator[Path]:
             is_here = False
         if not is_here:
             raise InvalidInputError(f"another process is releasing to {place}; wait for it, and nothing was spent here")
-        yield working
-    except DiscreetError:
-        _forget_unasked(working)
-        raise
+        try:
+            _check_free(place)  # now that nobody else can take it
+            yield working
+        except BaseException:
+            _forget_unasked(working)
+            raise
     finally:
         os.close(descriptor)
+
+
+def _check_free(place: Path) -> None:
+    """Refuse a place that a folder cannot be renamed to."""
+    if place.exists() and not (place.is_dir() and not any(place.iterdir())):
+        raise InvalidInputError(f"{place} exists and is no empty folder, so it is not overwritten: choose another --output")
+    if place.is_symlink() or place.is_mount():
+        raise InvalidInputError(f"{place} is a link or a mounted volume, which no folder can replace: choose a new folder for --output")
 
 
 def _forget_unasked(working: Path) -> None:
