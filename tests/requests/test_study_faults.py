@@ -84,8 +84,20 @@ def test_whoever_removes_what_was_begun_pays_again(tmp_path: Path, ledger: Ledge
 def test_another_study_does_not_draw_for_a_charge(tmp_path: Path, ledger: Ledger) -> None:
     kill(tmp_path, *AFTER_CHARGE)
     other = Study.load(written(tmp_path, STUDY.replace("weight = 2", "weight = 3")))
-    with pytest.raises(InvalidInputError, match="begun for this folder"):
+    with pytest.raises(InvalidInputError, match="was begun here"):
         other.release(ledger, tmp_path / "published")
+    assert len(ledger.history("survey")) == 1
+
+
+def test_a_copy_of_what_was_begun_does_not_draw_for_the_same_charge(tmp_path: Path, ledger: Ledger) -> None:
+    kill(tmp_path, *AFTER_CHARGE)
+    shutil.copytree(tmp_path / ".published.drawing", tmp_path / ".again.drawing")
+    (tmp_path / "beside").symlink_to(tmp_path)
+    study = Study.load(tmp_path / "study.toml")
+    with pytest.raises(InvalidInputError, match="was begun here"):
+        study.release(ledger, tmp_path / "again")
+    study.release(ledger, tmp_path / "beside" / "published")  # by another path it is the same folder
+    assert whole(tmp_path / "published") is not None
     assert len(ledger.history("survey")) == 1
 
 

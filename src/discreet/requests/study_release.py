@@ -143,7 +143,8 @@ def _check_chargeable(study: Study, ledger: Ledger) -> None:
 def _charge(study: Study, ledger: Ledger | None, ready: Ready, working: Path, source: str | None) -> None:
     """Keep a new key, durably, and charge the budget for it."""
     key, place = token_hex(16), working / _REQUEST
-    with written_beside(place, lambda file: file.write(json.dumps({**_asked(study, ledger), "key": key}).encode()), mode=0o600) as written:
+    asked = json.dumps({**_asked(study, ledger, working), "key": key}).encode()
+    with written_beside(place, lambda file: file.write(asked), mode=0o600) as written:
         put_over(written, place)
     if ledger is None or study.dataset is None:
         return
@@ -183,9 +184,9 @@ def public_words(study: Study) -> dict[str, Any]:
     return {"title": study.title, "epsilon": str(study.epsilon), "tables": parts, "declared": sha256(declared.encode()).hexdigest()}
 
 
-def _asked(study: Study, ledger: Ledger | None) -> dict[str, Any]:
-    """What is asked, as it is compared with what was asked before. It stays on this machine."""
-    return {"study": repr(study), "folder": str(study.folder), "ledger": repr(ledger)}
+def _asked(study: Study, ledger: Ledger | None, working: Path) -> dict[str, Any]:
+    """What is asked, as it is compared with what was asked before: a copy of the working folder asks for another place. It stays here."""
+    return {"study": repr(study), "folder": str(study.folder), "ledger": repr(ledger), "working": str(working.resolve())}
 
 
 def _kept_key(study: Study, ledger: Ledger | None, working: Path) -> str | None:
@@ -199,12 +200,12 @@ def _kept_key(study: Study, ledger: Ledger | None, working: Path) -> str | None:
     except (OSError, ValueError, AttributeError, KeyError):
         raise DiscreetError(f"{place}, which says what was charged, cannot be read; look at the ledger before you remove it") from None
     is_charged = ledger is not None and study.dataset is not None and ledger.charged(study.dataset, key) is not None
-    if kept == _asked(study, ledger) and (is_charged or ledger is None):
+    if kept == _asked(study, ledger, working) and (is_charged or ledger is None):
         return key
     if kept["ledger"] != repr(ledger) or is_charged:
         raise InvalidInputError(
-            "a release of another study, or to another ledger, was begun for this folder and may have been charged: end it with the study "
-            f"as it was, or remove {working} to give it up"
+            "a release of another study, or to another ledger or folder, was begun here and may have been charged: end it as it was begun, "
+            f"or remove {working} to give it up"
         )
     place.unlink()
     return None
