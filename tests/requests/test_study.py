@@ -3,6 +3,7 @@
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
 from pathlib import Path
+from traceback import walk_tb
 
 import duckdb
 import pandas as pd
@@ -16,6 +17,7 @@ from discreet.errors import BudgetError, InvalidInputError, SourceError
 from discreet.ledger.budgets import Loss
 from discreet.ledger.ledger import Ledger
 from discreet.requests.study import Study, StudyTable
+from discreet.requests.study_release import ready_tables
 from tests.requests.study_support import STUDY, written
 
 
@@ -206,13 +208,29 @@ def test_allowed_corrections_are_said_whether_used_or_not(tmp_path: Path) -> Non
         ('[smoking]\na = "b"\n', "declared value"),
         ("[", "cannot be read"),
         ('[hours]\na = "b"\n', "by columns"),
+        ('[smoking]\nNev = "never"\nnev = "former"\n', "alike by the rules of spelling"),
     ],
 )
 def test_corrections_that_fit_nothing_are_refused(tmp_path: Path, text: str, says: str) -> None:
-    study = Study.load(written(tmp_path, STUDY.replace("epsilon = 1.0", 'epsilon = 1.0\ncorrections = "c.toml"')))
+    head = 'epsilon = 1.0\nnormalize = ["case"]\ncorrections = "c.toml"'
+    study = Study.load(written(tmp_path, STUDY.replace("epsilon = 1.0", head)))
     (tmp_path / "c.toml").write_text(text)
     with pytest.raises(InvalidInputError, match=says):
         study.release(None, tmp_path / "published")
+
+
+def test_no_repr_and_no_error_shows_what_is_private(tmp_path: Path) -> None:
+    """Neither the corrections nor, in the frames that an error of a dry run carries, what was counted."""
+    head = 'epsilon = 1.0\ncorrections = "c.toml"'
+    study = Study.load(written(tmp_path, STUDY.replace("epsilon = 1.0", head), "p99,nevvvver,1,55+"))
+    (tmp_path / "c.toml").write_text('[smoking]\nnevvver = "never"\n')
+    assert "nevvver" not in repr(study.questions(study.read_corrections()))
+    with pytest.raises(SourceError) as caught:
+        ready_tables(study)
+    errors: list[BaseException | None] = [caught.value, caught.value.__context__, caught.value.__cause__]
+    frames = [frame for error in errors if error is not None for frame, _ in walk_tb(error.__traceback__)]
+    assert "_settled" in {frame.f_code.co_name for frame in frames}
+    assert not {name for frame in frames for name in frame.f_locals} & {"tallies", "tally", "counts", "found"}
 
 
 def test_corrections_that_the_study_does_not_allow_are_refused(tmp_path: Path) -> None:

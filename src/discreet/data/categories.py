@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import pairwise
@@ -50,7 +50,7 @@ def _decimal(number: Fraction) -> str:
 class Declared:
     """The labels of categories, or of one column's groups, in their order, and what else stands for one of them or for a missing answer.
 
-    All of it is public. Counting turns every value into a code: the index of its label, `other` or `missing`.
+    All of it but corrections is public. Counting turns every value into a code: the index of its label, `other` or `missing`.
     """
 
     labels: tuple[Hashable, ...]
@@ -62,8 +62,8 @@ class Declared:
     """Rules by which texts are compared: some of `SPELLING_RULES`."""
     bands: tuple[float, ...] = ()
     """Where the labels begin if they are bands of numbers; no value is then compared with a label."""
-    corrections: tuple[tuple[Hashable, int], ...] = ()
-    """Spellings that the curator has corrected, each with the code it stands for. Private: no record has them."""
+    corrections: tuple[tuple[Hashable, int], ...] = field(default=(), repr=False)
+    """Spellings that the curator has corrected, each with the code it stands for. Private: no record and no repr has them."""
 
     @property
     def other(self) -> int:
@@ -121,6 +121,9 @@ class Declared:
         known = {alike for label in (*self.labels, *(alias for alias, _ in self.aliases)) for alike in self._alike(label)}
         pairs = [(spelling, self.index(label)) for spelling, label in corrections.items()]
         found = tuple((spelling, code) for spelling, code in pairs if code is not None and not self._alike(spelling) & known)
+        codes: dict[str, int] = {}
+        if any(codes.setdefault(alike, code) != code for spelling, code in found for alike in self._alike(spelling)):
+            raise InvalidInputError("two corrections of a column are alike by the rules of spelling and name different values: keep one")
         return replace(self, corrections=found)
 
     def _alike(self, label: Hashable) -> set[str]:

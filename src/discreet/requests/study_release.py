@@ -79,6 +79,7 @@ def release(
     return read_folder(place)
 
 
+@forgets_variables
 def ready_tables(study: Study, source: Any = None, corrections: "str | os.PathLike[str] | None" = None) -> dict[str, "Prepared"]:
     """Everything about the releases of all tables but the draws, from one pass over the data. Whatever can be refused is refused here."""
     tallies = tallies_of(study, source, corrections)
