@@ -44,9 +44,9 @@ def _clear(error: BaseException, handled: BaseException | None) -> None:
             waiting += [one.__cause__, one.__context__]
 
 
-def warn_caller(message: str) -> None:
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn, with the line outside of this package that led here as the line of origin."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith("discreet."):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)

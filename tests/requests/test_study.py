@@ -1,6 +1,7 @@
 """A study as a value: what its file declares, the exact split of ε, and what is refused in one line."""
 
-from dataclasses import FrozenInstanceError
+import warnings
+from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
 from pathlib import Path
 from traceback import walk_tb
@@ -139,6 +140,21 @@ def test_the_same_request_never_draws_again(tmp_path: Path) -> None:
     with pytest.raises(BudgetError):
         study.release(ledger, tmp_path / "third")
     assert not [path for path in tmp_path.iterdir() if "third" in path.name]
+
+
+def test_a_second_budget_for_the_same_file_is_warned_of_before_the_charge(tmp_path: Path) -> None:
+    study, ledger = Study.load(written(tmp_path)), ledger_of(tmp_path)
+    ledger.create("other", 2, unit="person")
+    study.release(ledger, tmp_path / "published")
+    again = replace(study, dataset="other")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(dc.SecondBudgetWarning, match="was charged to 'survey' before"):
+            again.release(ledger, tmp_path / "next")
+    assert not ledger.history("other")
+    with pytest.warns(dc.SecondBudgetWarning) as caught:
+        again.release(ledger, tmp_path / "next")
+    assert caught[0].filename == __file__
 
 
 def test_a_budget_that_hides_presence_is_charged_by_its_own_neighbours(tmp_path: Path) -> None:

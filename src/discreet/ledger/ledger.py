@@ -5,7 +5,6 @@ public: names, parameters and days, never counts.
 """
 
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from discreet import limits
 from discreet.errors import DiscreetError, InvalidInputError, LedgerError, SecondBudgetWarning
-from discreet.frames import forgets_variables
+from discreet.frames import forgets_variables, warn_caller
 from discreet.ledger.budgets import (
     Budget,
     DamagedRowError,
@@ -147,7 +146,7 @@ class Ledger:
         """
         purpose = Purpose(note, {} if description is None else description, request, source)
         promise = checked_promise(loss, delta, neighbours, within)
-        self._warn_of_second_budget(dataset, source, stacklevel=3)
+        warn_of_second_budget(self, dataset, source)
         return self._spend(dataset, [(promise, None)], purpose)
 
     def _spend(self, dataset: str, parts: "Sequence[tuple[Promise, Mechanism | None]]", purpose: Purpose) -> Spend:
@@ -216,7 +215,7 @@ class Ledger:
                 f"mechanism must be a mechanism, such as LatticeGeometric(prior, n, epsilon), not {type(mechanism).__name__}"
             )
         prepared = mechanism.prepare(counts, unit=unit, about=about)
-        self._warn_of_second_budget(dataset, source, stacklevel=4)  # past what forgets variables
+        warn_of_second_budget(self, dataset, source)
         return self.draw(dataset, prepared, note=note, request=request, source=source)
 
     @forgets_variables
@@ -251,11 +250,6 @@ class Ledger:
                 return ()
             found = query.with_only_columns(spends().c.dataset).where(spends().c.source == source, spends().c.dataset != budget.dataset)
             return tuple(str(name) for name in connection.scalars(found.distinct().order_by(spends().c.dataset)))
-
-    def _warn_of_second_budget(self, dataset: str, source: str | None, stacklevel: int) -> None:
-        said = None if source is None else second_budget_words(self.charged_elsewhere(dataset, source))
-        if said is not None:
-            warnings.warn(said, SecondBudgetWarning, stacklevel=stacklevel)
 
     def accountant(self, dataset: str) -> "Accountant":
         """The releases so far, for exact composition: at a given δ, often far less ε than the sum.
@@ -400,6 +394,13 @@ class Ledger:
 
 _DATASETS_IN_MESSAGE = 20
 """Datasets that a message names."""
+
+
+def warn_of_second_budget(ledger: Ledger, dataset: str, source: str | None) -> None:
+    """Warn whoever asked if a source was charged to another dataset."""
+    said = None if source is None else second_budget_words(ledger.charged_elsewhere(dataset, source))
+    if said is not None:
+        warn_caller(said, SecondBudgetWarning)
 
 
 def described(mechanism: "Mechanism") -> dict[str, Any]:

@@ -20,7 +20,7 @@ from discreet.errors import BudgetError, DiscreetError, InvalidInputError
 from discreet.frames import forgets_variables
 from discreet.ledger.budgets import as_json
 from discreet.ledger.charges import charge_for_all, exact_promise
-from discreet.ledger.ledger import Ledger, described_together
+from discreet.ledger.ledger import Ledger, described_together, warn_of_second_budget
 from discreet.record.new_files import put_over, sync_folder, written_beside
 from discreet.record.release import Release
 from discreet.requests.parsing import parse_prior
@@ -51,9 +51,12 @@ def release(
     *,
     source: Any = None,
     corrections: "str | os.PathLike[str] | None" = None,
-    confirm: Callable[[Ready], None] = lambda _: None,
+    confirm: Callable[[Ready], None] | None = None,
 ) -> dict[str, Release]:
-    """The records of a study, which are drawn and charged now unless they were before. `confirm` may refuse before anything is spent."""
+    """The records of a study, which are drawn and charged now unless they were before.
+
+    `confirm` may refuse before anything is spent, and says whatever speaks against it; without it a second budget is warned of.
+    """
     place = Path(folder).expanduser().absolute()
     if (place / f"{MANIFEST}.json").is_file():
         _check_same(study, place)
@@ -68,8 +71,12 @@ def release(
             for name, one in ready.items():  # the room on the disk, before anything is spent
                 _write(working / f"{name}.json", longest_text(one).encode())
             if kept is None:
-                confirm(ready)
-                _charge(study, book, ready, working, source_of(study.path) if source is None else None)
+                told = source_of(study.path) if source is None else None
+                if confirm is not None:
+                    confirm(ready)
+                elif book is not None and study.dataset is not None:
+                    warn_of_second_budget(book, study.dataset, told)
+                _charge(study, book, ready, working, told)
             else:
                 _check_charged(study, book, ready, kept)
             _draw(study, ready, working)
