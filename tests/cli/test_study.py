@@ -1,5 +1,6 @@
 """The commands of a study, as they are typed; what `check` shows is in no other output."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,28 @@ def test_a_bad_study_is_refused_in_one_line(folder: Path, command: str) -> None:
     options = ["--ledger", folder / "ledger.db", "--output", folder / "published"] if command == "release" else []
     assert_refused(invoke(command, folder / "study.toml", *options), "unknown key 'colour'")
     assert not Ledger(folder / "ledger.db").history("survey")
+
+
+def test_with_nothing_public_only_the_draws_depend_on_the_data(folder: Path) -> None:
+    """What commands say, their exit codes, the ledger and what else is published are the same of 60 persons, of 7 and of nobody."""
+
+    def told(people: int, public: str) -> tuple[object, ...]:
+        place = folder / f"{public}{people}"
+        place.mkdir()
+        written(place, STUDY.replace('"total"', f'"{public}"'))
+        (place / "survey.csv").write_text("\n".join((place / "survey.csv").read_text().splitlines()[: people + 1]) + "\n")
+        ledger = Ledger(place / "ledger.db")
+        ledger.create("survey", 3, unit="person")
+        options = [place / "study.toml", "--ledger", place / "ledger.db"]
+        said = [invoke("release", *options, *more) for more in (["--dry-run"], ["--output", place / "published"])]
+        records = [json.loads(path.read_text()) for path in sorted((place / "published").iterdir())]
+        outputs = [(one.exit_code, (one.stdout + one.stderr).replace(str(place), "")) for one in said]
+        public_parts = [{name: part for name, part in record.items() if name not in ("raw", "counts")} for record in records]
+        [line] = ledger.history("survey")
+        return outputs, public_parts, line.description, line.note, line.loss
+
+    assert told(60, "nothing") == told(7, "nothing") == told(0, "nothing")
+    assert told(60, "total") != told(7, "total")  # the control
 
 
 def test_places_that_are_taken_are_refused_before_the_charge(folder: Path) -> None:

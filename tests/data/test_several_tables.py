@@ -80,6 +80,41 @@ def test_bands_begin_at_their_limits_whatever_numbers_are_written_as(form: str) 
     assert found.counts.tolist() == [1, 2, 2, 2]
 
 
+def test_bands_of_texts_in_pandas_are_counted_without_a_warning() -> None:
+    found = dc.count(pd.DataFrame({"hours": ["0.5", "1e0", ".5", "8"]}), "hours", Bands(LOWS))
+    assert found.counts.tolist() == [2, 1, 0, 1]
+
+
+def test_a_person_is_one_record_of_every_table() -> None:
+    """Whatever rows a person has, and has instead, and whatever rules and corrections make of them."""
+    rng = np.random.default_rng(20261118)
+    columns = [["sí", " SI", "No", "nó", "nope", "ß", None], ["0.5", "1", " 2", "-1", "x", "1e400", None], ["n", "N ", "s", "z", None]]
+    shared: dict[str, Any] = {"spelling": ["trim", "ignore case", "ignore accents"], "nulls": "no", "other": "no"}
+    homes = {"region": "s", "hours": "0 to under 2"}
+    asked = [
+        question_of("answer", ["sí", "no"], "who", **shared),
+        question_of("answer", ["no", "sí"], "who", by={"region": ["n", "s"], "hours": Bands([0, 2])}, other_groups=homes, **shared),
+        question_of("hours", Bands(LOWS), "who", nulls="7 and more", other="0 to under 1"),
+    ]
+    corrected = [question.corrected({"answer": {"nope": "sí", "ß": "sí"}, "region": {"z": "n"}}) for question in asked]
+
+    def rows(people: Any) -> list[list[Any]]:
+        return [[int(who), *(column[rng.integers(len(column))] for column in columns)] for who in people]
+
+    def counted(lines: list[list[Any]]) -> list[Any]:
+        everyone = [*lines, [98, "sí", "1", "n"], [99, "no", "1", "s"]]  # so that every table has a declared value
+        table = pl.DataFrame(everyone, schema={"who": pl.Int64, **dict.fromkeys(("answer", "hours", "region"), pl.String)}, orient="row")
+        return [found.settled().counts for found in tallied(table, corrected)]
+
+    for _ in range(15):
+        lines = rows(rng.integers(0, 5, 12))
+        without = [line for line in lines if line[0] != 0]
+        gone, here, other = counted(without), counted(without + rows([0])), counted(without + rows([0, 0, 0]))
+        for none, one, three in zip(gone, here, other, strict=True):
+            assert np.abs(one - none).sum() == np.abs(three - none).sum() == 1
+            assert (one - none).sum() == (three - none).sum() == 1
+
+
 def test_bands_by_groups_of_numbers() -> None:
     table = pa.table({"yes": ["y", "n", "y"], "age": ["17.5", "18", "80"]})
     found = dc.count(table, "yes", ["y", "n"], by={"age": Bands([0, 18, 65])})

@@ -376,7 +376,7 @@ def _band(value: nw.Expr, dtype: nw.dtypes.DType, bands: Sequence[float], other:
     number, is_number = value.cast(nw.Float64), nw.lit(True)
     if kind_of(dtype) == "text":
         text = value.str.strip_chars(" ")
-        is_number = text.str.contains(r"^[-+]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][-+]?[0-9]{1,2})?$")
+        is_number = text.str.contains(r"^[-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,2})?$")
         number = nw.when(is_number).then(text).otherwise(nw.lit("0")).cast(nw.Float64)
     code = nw.lit(other)
     for position, low in enumerate(bands):
