@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.errors import InvalidInputError
+from discreet.errors import DiscreetError, InvalidInputError
 from discreet.ledger.ledger import Ledger
 from discreet.requests.study import Study
 from discreet.requests.study_release import release
@@ -99,6 +99,16 @@ def test_a_copy_of_what_was_begun_does_not_draw_for_the_same_charge(tmp_path: Pa
     study.release(ledger, tmp_path / "beside" / "published")  # by another path it is the same folder
     assert whole(tmp_path / "published") is not None
     assert len(ledger.history("survey")) == 1
+
+
+@pytest.mark.parametrize("text", ["", "[]", "1", '{"key": "0"}'])
+def test_a_kept_request_that_cannot_be_read_is_refused_in_one_line(tmp_path: Path, ledger: Ledger, text: str) -> None:
+    (tmp_path / ".published.drawing").mkdir()
+    (tmp_path / ".published.drawing" / ".request.json").write_text(text)
+    with pytest.raises(DiscreetError, match="look at the ledger before you remove it"):
+        Study.load(tmp_path / "study.toml").release(ledger, tmp_path / "published")
+    assert not ledger.history("survey")
+    assert (tmp_path / ".published.drawing" / ".request.json").exists()
 
 
 def test_another_number_of_records_is_not_what_was_charged(tmp_path: Path, ledger: Ledger) -> None:

@@ -202,15 +202,15 @@ def _kept_key(study: Study, ledger: Ledger | None, working: Path) -> str | None:
     place = working / _REQUEST
     try:
         kept = json.loads(place.read_bytes())
-        key = str(kept.pop("key"))
+        key, begun_to = str(kept.pop("key")), kept["ledger"]
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, AttributeError, KeyError):
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
         raise DiscreetError(f"{place}, which says what was charged, cannot be read; look at the ledger before you remove it") from None
     is_charged = ledger is not None and study.dataset is not None and ledger.charged(study.dataset, key) is not None
     if kept == _asked(study, ledger, working) and (is_charged or ledger is None):
         return key
-    if kept["ledger"] != repr(ledger) or is_charged:
+    if begun_to != repr(ledger) or is_charged:
         raise InvalidInputError(
             "a release of another study, or to another ledger or folder, was begun here and may have been charged: end it as it was begun, "
             f"or remove {working} to give it up"
