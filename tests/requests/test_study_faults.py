@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -152,7 +153,7 @@ def test_a_place_that_was_taken_meanwhile_is_refused_before_the_charge(
 ) -> None:
     study, make = Study.load(tmp_path / "study.toml"), Path.mkdir
 
-    def late(place: Path, *arguments: int, **options: int) -> None:
+    def late(place: Path, *arguments: Any, **options: Any) -> None:
         """Another process ends just before the folder is made."""
         monkeypatch.undo()
         study.release(ledger, tmp_path / "published")
