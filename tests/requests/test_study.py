@@ -142,6 +142,19 @@ def test_the_same_request_never_draws_again(tmp_path: Path) -> None:
     assert not [path for path in tmp_path.iterdir() if "third" in path.name]
 
 
+def test_files_of_others_where_a_study_works_stay(tmp_path: Path) -> None:
+    study, ledger = Study.load(written(tmp_path)), ledger_of(tmp_path)
+    kept = tmp_path / ".published.drawing" / "notes.json"
+    kept.parent.mkdir()
+    kept.write_text("mine")
+    with pytest.raises(InvalidInputError, match="no study put there"):
+        study.release(ledger, tmp_path / "published")
+    assert (kept.read_text(), ledger.history("survey")) == ("mine", ())
+    kept.unlink()
+    study.release(ledger, tmp_path / "published")
+    assert not kept.parent.exists()
+
+
 def test_a_second_budget_for_the_same_file_is_warned_of_before_the_charge(tmp_path: Path) -> None:
     study, ledger = Study.load(written(tmp_path)), ledger_of(tmp_path)
     ledger.create("other", 2, unit="person")

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 _REQUEST = ".request.json"
 """What was asked, with the key of its charge: in the folder while it is under way."""
+_MARK = ".study"
+"""An empty file that says whose the folder is, while it is under way."""
 _FORMAT, _VERSION = "discreet study", 1
 Ready = Mapping[str, "Prepared"]
 
@@ -247,6 +249,7 @@ def _working(place: Path) -> Iterator[Path]:
             is_here = False
         if not is_here:
             raise InvalidInputError(f"another process is releasing to {place}; wait for it, and nothing was spent here")
+        _claim(working)
         try:
             _check_free(place)  # now that nobody else can take it
             yield working
@@ -255,6 +258,14 @@ def _working(place: Path) -> Iterator[Path]:
             raise
     finally:
         os.close(descriptor)
+
+
+def _claim(working: Path) -> None:
+    """Mark the folder as a study's, whose files may be removed. One with files that no study put there is refused."""
+    mark = working / _MARK
+    if not mark.exists() and any(working.iterdir()):
+        raise InvalidInputError(f"{working} holds files that no study put there: move them elsewhere. Nothing was spent")
+    mark.touch()
 
 
 def _check_free(place: Path) -> None:
