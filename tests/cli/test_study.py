@@ -36,6 +36,10 @@ def test_the_whole_walk(folder: Path) -> None:
     page = (folder / "study.html").read_text()
     assert page.count("Health survey 2026") > 2
     assert "read alone" in page
+    assert "adds up to ε = 1: reading all of them changes the odds of a guess about what a certain person answered" in page
+    assert "by a factor of at most 2.72. Each" in page  # all tables: e to the power of 1
+    assert "reading this page" not in page
+    assert page.count("reading this table changes the odds of that guess") == 2
     assert page.count("discreet-release") == 2
     assert_refused(invoke("show", folder / "study.html"), "records in the study's folder")
     assert invoke("report", published / "smoking.json", "--output", folder / "one.html").exit_code == 0

@@ -86,15 +86,15 @@ def _parameters(prior: "Dirichlet | Beta") -> str:
 # --- the promise ------------------------------------------------------------------------------------------------------
 
 
-def promise(found: "Release") -> Html:
-    """What nobody can learn from the page, with what that is called."""
+def promise(found: "Release", read: str = "this page") -> Html:
+    """What nobody can learn from what is read, the page or one table of it, with what that is called."""
     guarantee = found.guarantee
     lines = words([line for line in promise_lines(found, computed=False) if line[0] != "Mechanism"])
     if guarantee.basis == "none":
         warning = "Nothing is promised: the numbers may tell what single records say."
         return section("What is promised", element("p", warning, class_="warn"), lines)
     noise = f"Random noise was added to the counts, which limits what can be learnt about any single {guarantee.unit}."
-    odds = element("p", f"{noise} {_odds(found) if guarantee.delta == 0 else _slack(guarantee)}")
+    odds = element("p", f"{noise} {_odds(found, read) if guarantee.delta == 0 else _slack(guarantee)}")
     others = (
         "No computation with these numbers can weaken the promise. If several releases are about the same data, multiply their factors."
     )
@@ -103,11 +103,11 @@ def promise(found: "Release") -> Html:
     return section("What is promised", odds, element("p", others), lines)
 
 
-def _odds(found: "Release") -> str:
+def _odds(found: "Release", read: str) -> str:
     """What ε alone means for someone who guesses."""
     epsilon = found.guarantee.epsilon
     return (
-        f"Suppose that someone has a guess about {_hidden(found)}. Even if they know everything about all the others, reading this page "
+        f"Suppose that someone has a guess about {hidden(found)}. Even if they know everything about all the others, reading {read} "
         f"changes the odds of that guess by a factor of at most {odds_factor(epsilon)}.{_example(epsilon)} That is what "
         f"{found.guarantee.level} means; a factor of 1 would be no change at all."
     )
@@ -122,7 +122,7 @@ def _slack(guarantee: "Guarantee") -> str:
     )
 
 
-def _hidden(found: "Release") -> str:
+def hidden(found: "Release") -> str:
     """What the promise hides, of one of those counted."""
     person = found.guarantee.unit == "person"
     if found.guarantee.hides_presence:

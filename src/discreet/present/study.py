@@ -1,6 +1,6 @@
 """A study in words: what its release will publish, how wide its intervals will be, and the page of its tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -8,9 +8,10 @@ from rich.table import Table
 
 from discreet.present.about import about_lines
 from discreet.present.html import Html, element, isolated, joined
+from discreet.present.odds import odds_factor
 from discreet.present.page import answered, document
 from discreet.present.page_rows import shares_of
-from discreet.present.page_words import counting, meaning, promise
+from discreet.present.page_words import counting, hidden, meaning, promise
 from discreet.present.record import promise_lines
 from discreet.present.terminal import Lines, cell, print_lines, print_table
 from discreet.text import plain
@@ -69,7 +70,7 @@ def plan_fields(declared: Sequence[Any], even: Sequence[Any]) -> dict[str, Any]:
 def study_page(records: "Mapping[str, Release]", title: str | None, mass: float, *, slow: bool) -> bytes:
     """One page for all tables of a study, with the record of each inside."""
     heading = "A study" if title is None else title
-    lead = f"{len(records)} tables that were released together; what they give away adds up. {ALONE}"
+    lead = f"{len(records)} tables that were released together; what they give away adds up{_together(records.values())}. {ALONE}"
     kicker = element("p", "Results published with differential privacy", class_="kicker")
     top = element("header", kicker, element("h1", isolated(heading)), element("p", lead, class_="lead"))
     parts = [part for name, found in records.items() for part in _part(name, found, mass, slow=slow)]
@@ -78,4 +79,19 @@ def study_page(records: "Mapping[str, Release]", title: str | None, mass: float,
 
 def _part(name: str, found: "Release", mass: float, *, slow: bool) -> list[Html]:
     shares = shares_of(found, mass, slow=slow)
-    return [element("h2", isolated(plain(name))), answered(found, shares), meaning(found, shares), promise(found), counting(found)]
+    return [
+        element("h2", isolated(plain(name))),
+        answered(found, shares),
+        meaning(found, shares),
+        promise(found, "this table"),
+        counting(found),
+    ]
+
+
+def _together(records: "Collection[Release]") -> str:
+    """What all tables together change for someone who guesses, if all promise such a bound about the same neighbours."""
+    promises = [found.guarantee for found in records]
+    if any(one.basis == "none" or one.delta for one in promises) or len({one.neighbours for one in promises}) > 1:
+        return ""
+    total, guess = sum(one.epsilon for one in promises), hidden(next(iter(records)))
+    return f" to ε = {total:g}: reading all of them changes the odds of a guess about {guess} by a factor of at most {odds_factor(total)}"
