@@ -83,6 +83,8 @@ def test_cumulative_answers_are_sets_from_the_first_on(n: int | None) -> None:
     np.testing.assert_allclose(cumulative.marginal("former").cdf(AT), share_of([0, 1], n, AT), atol=CLOSE)
     np.testing.assert_allclose(1.0 - cumulative.interval(0.8)[-1, ::-1], found.interval(0.8)[-1], atol=1e-9)
     assert cumulative.summary()["category"].tolist() == list(CATEGORIES[:-1])
+    with pytest.raises(InvalidInputError, match="category must be one of"):
+        cumulative.marginal(CATEGORIES[-1])
 
 
 @PUBLIC

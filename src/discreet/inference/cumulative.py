@@ -11,6 +11,7 @@ from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.reading import Reading
 from discreet.model.beta_mixtures import BetaMixture
+from discreet.validation import category_index
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,7 @@ class CumulativeProbabilities(FieldsAlone, Reading):
 
     def marginal(self, category: Hashable) -> BetaMixture:
         """The distribution of the probability of this category or an earlier one."""
-        return self._marginals[self.categories.index(category)]
+        return self._marginals[category_index(self.categories, category)]
 
     @cached_property
     def _marginals(self) -> list[BetaMixture]:
