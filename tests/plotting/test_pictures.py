@@ -112,7 +112,7 @@ def test_a_forest_plot_has_a_row_a_group_and_a_line_where_nothing_differs(
     ax.figure.canvas.draw()
 
 
-@pytest.mark.parametrize("far", [4.0, 60.0, 3e3, 1e6])
+@pytest.mark.parametrize("far", [1.01, 1.1, 1.4, 2.2, 2.3, 4.0, 60.0, 3e3, 1e6])
 def test_the_ticks_of_a_forest_plot_do_not_collide(far: float) -> None:
     """Half of a picture is as wide as an odds ratio's panel: no label of a tick runs into the next one."""
     figure, axes = plt.subplots(1, 2, figsize=(9.0, 3.0), layout="constrained")
@@ -178,6 +178,7 @@ def test_ranks_and_contrasts_are_drawn() -> None:
     ax = ranks.plot()
     assert [text.get_text() for text in ax.get_yticklabels()] == ["9", "10", "2"]
     assert ax.get_lines()[-1].get_xdata().tolist() == pytest.approx(sorted(ranks.mean()))  # type: ignore[union-attr]
+    assert all(tick == round(tick) for tick in ax.get_xticks())  # there is no rank 1.5
     forest = posterior.plot_contrasts(0, 9)
     assert [text.get_text() for text in forest.get_yticklabels()] == ["10", "2"]
     expected = posterior.contrast(10, 9, 0).difference.median()

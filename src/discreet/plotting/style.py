@@ -261,14 +261,23 @@ _POINTS_BELOW_AXIS = 39.0
 
 
 def log_ticks(axis: "Axis", low: float, high: float) -> None:
-    """Plain numbers on a logarithmic axis for this range: at 1, 2 and 5 of every decade, or only where one begins if there are many."""
-    from matplotlib.ticker import LogLocator, NullFormatter
+    """Plain numbers on a logarithmic axis for this range: at 1, 2 and 5 of every decade, or only where one begins if there are many.
 
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high <= _TWO_DECADES * low else (1.0,)))
+    A range in which there may be just one such number has equal steps.
+    """
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
+
+    if high <= _FEW_TICKS * low:
+        axis.set_major_locator(MaxNLocator(5))
+        axis.set_minor_locator(NullLocator())
+    else:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high <= _TWO_DECADES * low else (1.0,)))
     axis.set_major_formatter(lambda value, _: f"{value:,g}" if value < POWERS_FROM else f"{value:g}")
     axis.set_minor_formatter(NullFormatter())
 
 
+_FEW_TICKS = 5.0
+"""Between two numbers with this ratio there are two or more of 1, 2 and 5 of every decade."""
 _TWO_DECADES = 100.0
 """Over wider ranges, ticks at 1, 2 and 5 of every decade have labels that run into each other."""
 

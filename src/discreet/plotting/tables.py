@@ -256,10 +256,13 @@ def spelled(part: Hashable) -> tuple[bool, float, str]:
 
 def plot_ranks(ranks: "Ranks", ax: "Axes | None" = None, mass: float = 0.95) -> "Axes":
     """A row for each group with its expected rank and the interval of its rank; the first rank on top and on the left."""
+    from matplotlib.ticker import MaxNLocator
+
     order = np.argsort(ranks.mean(), kind="stable")[:_MOST_ROWS_DRAWN].tolist()
     ends, own = ranks.interval(mass)[order].astype(np.float64), ax is None
     ax = plot_groups([group_label(ranks.groups[i]) for i in order], ranks.mean()[order], ends[:, 0], ends[:, 1], ax)
     with drawing(own=own):
+        ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
         ax.set_xlabel(f"rank: expected, and {100.0 * mass:g} % interval")
         left_out = len(ranks.groups) - len(order)
         rest = f" {more(left_out, 'group is', 'groups are')} not drawn." if left_out else ""
