@@ -268,7 +268,7 @@ def log_ticks(axis: "Axis", low: float, high: float) -> None:
     from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     if high <= _FEW_TICKS * low:
-        axis.set_major_locator(MaxNLocator(5))
+        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))  # 1 is among them
         axis.set_minor_locator(NullLocator())
     else:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high <= _TWO_DECADES * low else (1.0,)))
