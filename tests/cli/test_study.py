@@ -42,6 +42,9 @@ def test_the_whole_walk(folder: Path) -> None:
     assert page.count("reading this table changes the odds of that guess") == 2
     assert page.count("discreet-release") == 2
     assert_refused(invoke("show", folder / "study.html"), "records in the study's folder")
+    assert_refused(invoke("show", published), "name a record in it")
+    for command in ("plan", "release", "report"):
+        assert "of a study" in invoke(command, "--help").stdout
     assert invoke("report", published / "smoking.json", "--output", folder / "one.html").exit_code == 0
 
 
@@ -73,6 +76,7 @@ def test_planted_secrets_of_check_are_in_no_other_output(folder: Path) -> None:
     assert checked.exit_code == 1
     assert checked.stdout.startswith("private: do not publish")
     assert all(secret in checked.stdout for secret in SECRETS)
+    assert "declare no category because it is listed here" in checked.stdout.splitlines()[-1]
     assert checked.stderr == ""
     refused = invoke("release", folder / "study.toml", "--ledger", folder / "ledger.db", "--output", folder / "published")
     assert_refused(refused, "table 'smoking'")

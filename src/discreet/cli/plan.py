@@ -39,6 +39,8 @@ def plan(
     from the data. For one group of a table give the n of that group; if only the table's total is public,
     --public nothing and half the table's epsilon.
 
+    For all tables of a study at once, give its file: discreet plan study.toml --help says how.
+
     Example: discreet plan --width 4% --n 2700 --prior uniform:5
     """
     from discreet.planning.plans import plan as compute

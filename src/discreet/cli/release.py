@@ -51,6 +51,8 @@ def release(
     The spend is written to the ledger before anything is drawn. What is printed or written may be published. Into a file or a pipe goes
     the record alone; what is for people then goes to standard error.
 
+    For all tables of a study at once, give its file: discreet release study.toml --help says how.
+
     Example: discreet release survey.csv --column smoking --categories never,former,current --epsilon 1 --privacy-id participant
     """
     is_printed = not quiet and (as_json or output is None)

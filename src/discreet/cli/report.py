@@ -30,6 +30,8 @@ def report(
     The page needs no other file and asks no server for anything. It holds the record: show, verify, contrast and report read the page
     as they read a record. With --prior the numbers are by your own prior, and the page says so; the record in it stays as it is.
 
+    For one page of all tables of a study, give the folder of its records: discreet report published/ --output study.html.
+
     Examples: discreet report posterior.json --output posterior.html, or
     discreet report posterior.json --output by-our-prior.html --mass 0.9 --prior 60,20,20
     """

@@ -40,9 +40,8 @@ def read(path: str | PathLike[str]) -> "Release | TableRelease":
             content = file.read(limits.RECORD_CHARACTERS + 1)
     except (OSError, ValueError, RuntimeError, TypeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a path"
-        raise InvalidInputError(
-            f"{plain(path)} cannot be read ({why}): name the JSON file that `discreet release --output` wrote"
-        ) from None
+        wanted = "a record in it" if isinstance(error, IsADirectoryError) else "the JSON file that `discreet release --output` wrote"
+        raise InvalidInputError(f"{plain(path)} cannot be read ({why}): name {wanted}") from None
     return Release.from_parquet(Path(path)) if record_kind(content) == "parquet" else record_of(content)
 
 

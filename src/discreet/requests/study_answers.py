@@ -8,6 +8,11 @@ from discreet.text import plain
 PRIVATE = "private: do not publish"
 SHOWN_SPELLINGS = 20
 """Spellings that are shown of a column."""
+_REMEDY = (
+    "a spelling that is wrong goes into the study's corrections; other, nulls, na_values and other_groups of a table give a place to what "
+    "is no answer; declare no category because it is listed here: that somebody gave it would be published"
+)
+"""What a curator may do about values that are not declared."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,6 +61,8 @@ class StudyCheck:
             lines += [f"{table.name}: column {plain(column)!r} has missing values" for column in table.is_missing]
             lines += [f"{table.name}: its column holds numbers: declare bands, or every number that occurs"] * table.holds_numbers
             lines.append(f"{table.name}: {'would be released' if table.refusal is None else f'would be refused: {table.refusal}'}")
+        if any(table.refusal is not None and table.undeclared for table in self.tables):
+            lines.append(_REMEDY)
         return "\n".join(lines)
 
 
