@@ -1,6 +1,7 @@
 """The commands of a study, as they are typed; what `check` shows is in no other output."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,17 @@ def test_places_that_are_taken_are_refused_before_the_charge(folder: Path) -> No
     assert_refused(invoke("release", folder / "study.toml", *ledger), "--output must name")
     assert_refused(invoke("report", folder / "taken", "--output", folder / "x.html"), "is not a folder that")
     assert not Ledger(folder / "ledger.db").history("survey")
+
+
+def test_what_is_said_to_be_charged_is_what_the_ledger_has(folder: Path) -> None:
+    """A study that hides who took part costs a budget with a public n twice its ε."""
+    (folder / "study.toml").write_text(STUDY.replace('public = "total"', 'public = "nothing"').replace("epsilon = 1.0", "epsilon = 0.25"))
+    done = invoke("release", folder / "study.toml", "--ledger", folder / "ledger.db", "--output", folder / "published", "--yes")
+    assert done.exit_code == 0, done.output
+    [line] = Ledger(folder / "ledger.db").history("survey")
+    assert line.loss.epsilon == Fraction(1, 2)
+    assert "; ε = 0.5 (its own ε = 0.25, for two steps" in done.stdout
+    assert "charged at once; ε = 0.5 left" in done.stdout
 
 
 def test_a_study_without_a_ledger_or_dataset(folder: Path) -> None:

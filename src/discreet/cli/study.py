@@ -20,8 +20,10 @@ from discreet.text import MASS, plain
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.ledger.charges import Charge
     from discreet.ledger.ledger import Ledger
     from discreet.mechanisms.base import Prepared
+    from discreet.record.release import Release
     from discreet.requests.study import Study
 
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
@@ -77,7 +79,7 @@ def release(
         if was_there:
             typer.echo(f"{plain(output)} holds this study already: nothing was charged or drawn now")
         else:
-            typer.echo(f"wrote {plain(output)}: {', '.join(f'{name}.json' for name in found)}; {_charged(asked, book)}")
+            typer.echo(f"wrote {plain(output)}: {', '.join(f'{name}.json' for name in found)}; {_charged(asked, found, book)}")
 
 
 def _confirm(study: "Study", ready: "Mapping[str, Prepared]", ledger: "Ledger | None", *, yes: bool) -> None:
@@ -100,22 +102,27 @@ def _confirm(study: "Study", ready: "Mapping[str, Prepared]", ledger: "Ledger | 
     confirm_release(next((one for one in mechanisms if lacks(one) is not None), mechanisms[0]), doubts, yes=yes)
 
 
-def _charged(study: "Study", ledger: "Ledger | None") -> str:
+def _charged(study: "Study", found: "Mapping[str, Release]", ledger: "Ledger | None") -> str:
     if ledger is None or study.dataset is None:
         return "no ledger was named"
-    return f"ε = {study.epsilon} charged at once; {ledger.remaining(study.dataset)} left for {study.dataset!r}"
+    return f"{_charge(ledger, study.dataset, found)} charged at once; {ledger.remaining(study.dataset)} left for {study.dataset!r}"
+
+
+def _charge(ledger: "Ledger", dataset: str, tables: "Mapping[str, Prepared] | Mapping[str, Release]") -> "Charge":
+    """What the budget of this dataset is charged for all tables together."""
+    from discreet.ledger.charges import charge_for_all, exact_promise
+
+    return charge_for_all(ledger.budget(dataset), [(exact_promise(one), one.mechanism) for one in tables.values()])
 
 
 def _tell_public(study: "Study", ready: "Mapping[str, Prepared]", ledger: "Ledger | None") -> None:
-    from discreet.ledger.charges import charge_for_all, exact_promise
     from discreet.present.study import print_dry_run
     from discreet.requests.release_steps import stand_in
     from discreet.requests.study_release import note_of_study
 
     charge = None
     if ledger is not None and study.dataset is not None:
-        parts = [(exact_promise(one), one.mechanism) for one in ready.values()]
-        charge = f"{charge_for_all(ledger.budget(study.dataset), parts)} to {study.dataset!r}, noted as “{note_of_study(study)}”"
+        charge = f"{_charge(ledger, study.dataset, ready)} to {study.dataset!r}, noted as “{note_of_study(study)}”"
     print_dry_run({name: stand_in(one) for name, one in ready.items()}, charge)
 
 

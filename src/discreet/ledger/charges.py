@@ -13,6 +13,7 @@ from discreet.record.guarantee import rounded_up
 
 if TYPE_CHECKING:
     from discreet.mechanisms.base import Mechanism, Prepared
+    from discreet.record.release import Release
 
 
 def check_chargeable(budget: Budget, unit: Unit, neighbours: Relation) -> int:
@@ -88,8 +89,8 @@ def charge_for_all(budget: Budget, parts: Sequence[tuple[Promise, "Mechanism | N
     return Charge(own, loss, divergence, next((charge.why for charge in charges if charge.why), "") if own.loss != loss else "")
 
 
-def exact_promise(prepared: "Prepared") -> Promise:
-    """What a release that was prepared guarantees, with the exact ε of its mechanism where a proof promises just that."""
+def exact_promise(prepared: "Prepared | Release") -> Promise:
+    """What a release that was prepared or drawn guarantees, with the exact ε of its mechanism where a proof promises just that."""
     guarantee, epsilon = prepared.guarantee, prepared.mechanism.epsilon
     is_exact = guarantee.basis == "proof" and not guarantee.delta and guarantee.epsilon == rounded_up(epsilon)
     return replace(checked_promise(guarantee, 0), loss=Loss(epsilon)) if is_exact else checked_promise(guarantee, 0)
