@@ -181,6 +181,7 @@ def test_ranks_and_contrasts_are_drawn() -> None:
     assert all(tick == round(tick) for tick in ax.get_xticks())  # there is no rank 1.5
     forest = posterior.plot_contrasts(0, 9)
     assert [text.get_text() for text in forest.get_yticklabels()] == ["10", "2"]
+    assert forest.get_title().startswith("“0” in each group against “9”")
     expected = posterior.contrast(10, 9, 0).difference.median()
     assert forest.get_lines()[-1].get_xdata()[0] == pytest.approx(expected)  # type: ignore[index]
     assert posterior.plot_contrasts(0, 9, quantity="odds ratio").get_xscale() == "log"

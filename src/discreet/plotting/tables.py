@@ -22,7 +22,7 @@ from discreet.plotting.style import (
     new_axes,
     percentages,
 )
-from discreet.plotting.words import group_label, heading, lines_of, longest_line, named, row_label
+from discreet.plotting.words import group_label, heading, lines_of, longest_line, named, row_label, title_of_contrasts
 from discreet.plotting.words import label as drawn_label
 from discreet.text import more
 from discreet.validation import category_index, shown
@@ -285,11 +285,14 @@ def plot_contrasts(
     quantity: Literal["difference", "odds ratio"],
     ax: "Axes | None" = None,
     mass: float = 0.95,
+    *,
+    title: str = "",
 ) -> "Axes":
     """A forest plot: a row a group with the median and the interval of its contrast, and a line where there is no difference.
 
     Odds ratios are drawn on a logarithmic scale, which ends at a million.
     """
+    own = ax is None
     drawn = contrasts[:_MOST_ROWS_DRAWN]
     ratios = quantity == "odds ratio"
     median, low, high = np.array([c.odds_ratio if ratios else c.difference for c in drawn]).reshape(-1, 3).T
@@ -300,7 +303,10 @@ def plot_contrasts(
         log_ticks(ax.xaxis, low.min(initial=1.0), high.max(initial=1.0))
     else:
         ax.xaxis.set_major_formatter(lambda value, _: f"{round(100.0 * value, 6):g}")
-    ax.set_xlabel(f"{quantity}{'' if ratios else ' in percentage points'}: median and {100.0 * mass:g} % interval")
+    with drawing(own=own):
+        ax.set_xlabel(f"{quantity}{'' if ratios else ' in percentage points'}: median and {100.0 * mass:g} % interval")
+        if title:
+            entitle(ax, title)
     return ax
 
 
@@ -325,6 +331,4 @@ def draw_contrasts(
         plot_contrasts(contrasts, "odds ratio", right, mass)
         left_out = len(contrasts) - _MOST_ROWS_DRAWN
         rest = f" {more(left_out, 'group is', 'groups are')} not drawn." if left_out > 0 else ""
-        against = f"“{drawn_label(category)}” in each group against “{drawn_label(group_label(reference))}”"
-        asked = f"{against}; the dotted line is no difference.{rest}"
-        entitle_figure(figure, heading(release, asked))
+        entitle_figure(figure, heading(release, f"{title_of_contrasts(category, reference)}{rest}"))

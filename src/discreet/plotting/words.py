@@ -10,7 +10,7 @@ from discreet.validation import shown
 if TYPE_CHECKING:
     from discreet.record.release import Release
 
-__all__ = ["group_label", "heading", "known", "label", "lines_of", "longest_line", "named", "row_label"]
+__all__ = ["group_label", "heading", "known", "label", "lines_of", "longest_line", "named", "row_label", "title_of_contrasts"]
 
 _LONGEST_DRAWN_LABEL = 60
 """Characters: a longer label leaves no room for what is drawn."""
@@ -43,6 +43,11 @@ def longest_line(labels: Sequence[str]) -> int:
 
 def group_label(group: Hashable) -> str:
     return " · ".join(plain(part) for part in (group if isinstance(group, tuple) else (group,)))
+
+
+def title_of_contrasts(category: Hashable, reference: Hashable) -> str:
+    """What a forest plot of all groups against this one is about."""
+    return f"“{label(category)}” in each group against “{label(group_label(reference))}”; the dotted line is no difference."
 
 
 def named(variable: str | None) -> str | None:
