@@ -20,7 +20,7 @@ from discreet.text import MASS, plain
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.ledger.charges import Charge
+    from discreet.ledger.budgets import Charge
     from discreet.ledger.ledger import Ledger
     from discreet.mechanisms.base import Prepared
     from discreet.record.release import Release
