@@ -286,11 +286,11 @@ def plot_contrasts(
     ax: "Axes | None" = None,
     mass: float = 0.95,
     *,
-    title: str = "",
+    about: tuple[Hashable, Hashable] | None = None,
 ) -> "Axes":
     """A forest plot: a row a group with the median and the interval of its contrast, and a line where there is no difference.
 
-    Odds ratios are drawn on a logarithmic scale, which ends at a million.
+    Odds ratios are drawn on a logarithmic scale, which ends at a million. With `about`, the category and the reference group, it has a title.
     """
     own = ax is None
     drawn = contrasts[:_MOST_ROWS_DRAWN]
@@ -305,8 +305,8 @@ def plot_contrasts(
         ax.xaxis.set_major_formatter(lambda value, _: f"{round(100.0 * value, 6):g}")
     with drawing(own=own):
         ax.set_xlabel(f"{quantity}{'' if ratios else ' in percentage points'}: median and {100.0 * mass:g} % interval")
-        if title:
-            entitle(ax, title)
+        if about is not None:
+            entitle(ax, title_of_contrasts(*about))
     return ax
 
 

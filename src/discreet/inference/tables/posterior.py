@@ -520,10 +520,9 @@ class TablePosterior(OneByOne):
     ) -> "Axes":
         """Draw a forest plot: the groups, up to some hundred, against a reference group, with a line where there is no difference."""
         from discreet.plotting import plot_contrasts
-        from discreet.plotting.words import title_of_contrasts
 
         rows = summarised(islice(self.iter_contrasts(category, reference), limits.GROUPS_COMPARED), check_share(mass, "mass"))
-        return plot_contrasts(rows, quantity, ax, mass, title=title_of_contrasts(category, reference))
+        return plot_contrasts(rows, quantity, ax, mass, about=(category, reference))
 
     def _repr_html_(self) -> str:
         """Means and intervals of the first groups, where all groups are few enough to be summarised while someone waits."""
