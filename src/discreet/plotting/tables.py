@@ -290,7 +290,7 @@ def plot_contrasts(
 ) -> "Axes":
     """A forest plot: a row a group with the median and the interval of its contrast, and a line where there is no difference.
 
-    Odds ratios are drawn on a logarithmic scale, which ends at a million. With `about`, the category and the reference group, it has a title.
+    Odds ratios are drawn on a logarithmic scale, which ends at a million. `about`, the category and the reference group, makes a title.
     """
     own = ax is None
     drawn = contrasts[:_MOST_ROWS_DRAWN]
