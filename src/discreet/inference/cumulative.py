@@ -14,7 +14,7 @@ from discreet.model.beta_mixtures import BetaMixture
 from discreet.validation import category_index
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CumulativeProbabilities(FieldsAlone, Reading):
     """The posterior of P(answer is c or earlier) for every category c but the last, each a mixture of Betas."""
 
@@ -49,3 +49,6 @@ class CumulativeProbabilities(FieldsAlone, Reading):
     def hdi(self, mass: float = 0.95) -> Floats:
         """Highest density intervals: one row (low, high) for each category."""
         return np.array([marginal.hdi(mass) for marginal in self._marginals])
+
+    def __repr__(self) -> str:
+        return f"CumulativeProbabilities(up to each of {', '.join(map(str, self.categories))})"

@@ -93,7 +93,7 @@ class ShareOfRecords:
         return f"ShareOfRecords({self.label!r}: mean={self.mean():.6g}, 95 % from {low:.6g} to {high:.6g})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RecordShares(FieldsAlone, Reading):
     """The posterior of the shares of all categories among the records, with the verbs of a posterior."""
 
@@ -149,6 +149,9 @@ class RecordShares(FieldsAlone, Reading):
     def hdi(self, mass: float = 0.95) -> Floats:
         """The shortest intervals that each hold this much probability or more: one row (low, high) for each category."""
         return np.array([law.hdi(mass) for law in self._laws])
+
+    def __repr__(self) -> str:
+        return f"RecordShares(of {', '.join(map(str, self.categories))})"
 
 
 def check_cells(cells: int) -> None:

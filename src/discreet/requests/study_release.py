@@ -262,10 +262,10 @@ def _working(place: Path) -> Iterator[Path]:
 
 def _claim(working: Path) -> None:
     """Mark the folder as a study's, whose files may be removed. One with files that no study put there is refused."""
-    mark = working / _MARK
-    if not mark.exists() and any(working.iterdir()):
+    ours = (_MARK, _REQUEST, f"{MANIFEST}.json")
+    if any(working.iterdir()) and not any((working / name).exists() for name in ours):
         raise InvalidInputError(f"{working} holds files that no study put there: move them elsewhere. Nothing was spent")
-    mark.touch()
+    (working / _MARK).touch()
 
 
 def _check_free(place: Path) -> None:
