@@ -115,7 +115,7 @@ def test_a_record_is_read_with_the_keyboard(server: Server, tmp_path: Path) -> N
         page.locator("details.same:has([data-copy='read-answer-command']) > summary").click()
         page.locator("[data-copy='read-answer-command']").click()
         page.wait_for_selector("[data-copy='read-answer-command']:text('Copied')")
-        assert page.evaluate("navigator.clipboard.readText()") == "discreet show smoking.json --mass 90% --prior 60,20,20"
+        assert page.evaluate("navigator.clipboard.readText()") == "discreet show smoking.json --mass 0.9 --prior 60,20,20"
         assert "The promise holds." in text(page, "#read-verify")
 
         with page.expect_download() as started:
