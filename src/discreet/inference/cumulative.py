@@ -3,22 +3,25 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.reading import Reading
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.validation import category_index
+
+if TYPE_CHECKING:
+    from discreet import NoiseAware
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CumulativeProbabilities(FieldsAlone, Reading):
     """The posterior of P(answer is c or earlier) for every category c but the last, each a mixture of Betas."""
 
-    posterior: NoiseAware
+    posterior: "NoiseAware"
     """The posterior of the categories' own probabilities."""
 
     @property

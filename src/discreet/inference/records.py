@@ -23,7 +23,7 @@ from discreet.text import html_fields
 from discreet.validation import check_levels, check_share
 
 if TYPE_CHECKING:
-    from discreet.inference.noise_aware import NoiseAware
+    from discreet import NoiseAware
 
 _OUTER_COUNTS = 1e-14
 """Posterior probability of counts and of totals that are left out at either end where n is private."""
