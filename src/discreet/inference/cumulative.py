@@ -54,4 +54,4 @@ class CumulativeProbabilities(FieldsAlone, Reading):
         return np.array([marginal.hdi(mass) for marginal in self._marginals])
 
     def __repr__(self) -> str:
-        return f"CumulativeProbabilities(up to each of {', '.join(map(str, self.categories))})"
+        return f"<probabilities of each category or an earlier one: {', '.join(map(str, self.categories))}>"

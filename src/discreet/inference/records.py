@@ -151,7 +151,7 @@ class RecordShares(FieldsAlone, Reading):
         return np.array([law.hdi(mass) for law in self._laws])
 
     def __repr__(self) -> str:
-        return f"RecordShares(of {', '.join(map(str, self.categories))})"
+        return f"<shares of the records: {', '.join(map(str, self.categories))}>"
 
 
 def check_cells(cells: int) -> None:

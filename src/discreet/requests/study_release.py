@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _REQUEST = ".request.json"
 """What was asked, with the key of its charge: in the folder while it is under way."""
-_MARK = ".study"
+_OWN_FOLDER = ".study"
 """An empty file that says whose the folder is, while it is under way."""
 _FORMAT, _VERSION = "discreet study", 1
 Ready = Mapping[str, "Prepared"]
@@ -262,10 +262,10 @@ def _working(place: Path) -> Iterator[Path]:
 
 def _claim(working: Path) -> None:
     """Mark the folder as a study's, whose files may be removed. One with files that no study put there is refused."""
-    ours = (_MARK, _REQUEST, f"{MANIFEST}.json")
+    ours = (_OWN_FOLDER, _REQUEST, f"{MANIFEST}.json")
     if any(working.iterdir()) and not any((working / name).exists() for name in ours):
         raise InvalidInputError(f"{working} holds files that no study put there: move them elsewhere. Nothing was spent")
-    (working / _MARK).touch()
+    (working / _OWN_FOLDER).touch()
 
 
 def _check_free(place: Path) -> None:
