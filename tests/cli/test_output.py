@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.table import Table
 
 import discreet as dc
 from discreet.ledger.ledger import Ledger
-from discreet.present.terminal import print_table
 from tests.cli.support import CATEGORIES, PRIOR, invoke
 from tests.support import says_interval
 
@@ -410,16 +408,3 @@ def test_advice_in_the_shell_can_be_typed(record: Path, tmp_path: Path, monkeypa
 def test_what_cannot_be_verified_is_not_advised(tmp_path: Path) -> None:
     (path := tmp_path / "x.json").write_text(dc.HellingerSmooth(PRIOR, 120, 1).release([60, 40, 20]).to_json())
     assert "cannot be computed at this size" in invoke("show", path).stdout
-
-
-def test_a_column_of_text_keeps_twelve_characters_beside_wide_ones(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Rich would fold it to its longest word, and show "35 to under 55" in three lines."""
-    monkeypatch.setenv("COLUMNS", "40")
-    table = Table()
-    table.add_column("age")
-    table.add_column("numbers", no_wrap=True)
-    table.add_row("35 to under 55", "0" * 60)
-    print_table(table)
-    assert "35 to under " in capsys.readouterr().out

@@ -72,9 +72,9 @@ def print_table(table: Table, *, err: bool = False) -> None:
     """
     console = Console(highlight=False, emoji=False, stderr=err)
     folding = [column for column in table.columns if not column.no_wrap]
-    for column in table.columns:  # Rich takes the longest word for the least width of a column, also where it may not break lines
-        widest = max(Measurement.get(console, console.options, part).maximum for part in (column.header, *column.cells))
-        column.min_width = widest if column.no_wrap else min(widest, _NARROWEST_TEXT)
+    for column in table.columns:
+        if column.no_wrap:  # Rich takes the longest word for the least width of a column, also where it may not break lines
+            column.min_width = max(Measurement.get(console, console.options, part).maximum for part in (column.header, *column.cells))
     for column in folding:
         column.overflow, column.max_width = "fold", _NARROWEST_TEXT
     narrowest = Measurement.get(console, console.options.update(width=_WIDER_THAN_TERMINALS), table).minimum
