@@ -145,6 +145,21 @@ def test_a_wrong_ledger_takes_the_place_of_none(server: Server, where: str, tmp_
         assert page.locator(".budget-list").count() == 0
 
 
+AT_ONCE = """wanted => new Promise(done => {
+    new MutationObserver(() => {
+        const button = document.querySelector(wanted);
+        if (button && !window.pressed) { window.pressed = true; button.click(); done(); }
+    }).observe(document, { childList: true, subtree: true });
+    document.querySelector('[data-screen=budget]').click();
+})"""
+
+
+def test_a_form_is_ready_when_it_is_there(server: Server) -> None:
+    """A form that htmx does not know yet would be sent by the browser, with what was typed in the address."""
+    with page_of(server) as page, page.expect_response("**/budget/open"):
+        page.evaluate(AT_ONCE, "#budget-form button")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_width_and_everyone(server: Server, where: str, scheme: str) -> None:
     """No sideways scroll, and nothing serious that axe finds, for every kind of dataset and with all that can be open open."""
