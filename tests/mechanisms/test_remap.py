@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 import discreet as dc
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.bayes_reports import ReportFactors, round_to_total
+from discreet.mechanisms.bayes_reports import round_to_total
 from discreet.numerics.divergences import gap
 from tests.mechanisms import brute
 from tests.support import lattice, lowered, mostly_slow
@@ -87,7 +87,7 @@ def _error(mechanism: Mechanism, raw: Any, r: int) -> float:
     x = np.arange(n + 1.0)
     log_weight = mechanism.prior.predictive(n).logpmf(np.stack([x, n - x], axis=-1))
     assert mechanism.noise is not None
-    log_weight += mechanism.noise.log_likelihood(raw, 0, x) + mechanism.noise.log_likelihood(raw, 1, n - x)
+    log_weight += mechanism.noise.log_likelihoods(raw, np.stack([x, n - x], axis=-1))
     weight = np.exp(log_weight - logsumexp(log_weight))
     divergence = gap(a + x, a + r, r - x) + gap(b + n - x, b + n - r, x - r)
     return float(np.sqrt(-np.expm1(-divergence)) @ weight)
@@ -161,7 +161,7 @@ def mean_excess(name: str, prior: Any, n: int, epsilon: str, draws: int, seed: i
     where = {tuple(p): i for i, p in enumerate(points.tolist())}
     totals = np.zeros(2)
     for raw, *reports in zip(raws, best, found, strict=True):
-        log_posterior = log_prior + sum(noise.log_likelihood(raw, i, column.astype(float)) for i, column in enumerate(points.T))
+        log_posterior = log_prior + noise.log_likelihoods(raw, points)
         error = np.exp(log_posterior - logsumexp(log_posterior)) @ distance
         totals += [error[where[tuple(r.tolist())]] for r in reports]
     return float(totals[1] / totals[0] - 1.0)
@@ -224,13 +224,6 @@ def test_it_wraps_mechanisms_only() -> None:
     wrong: Any = "EHD"
     with pytest.raises(dc.InvalidInputError, match="Remapped takes a mechanism"):
         dc.Remapped(wrong)
-
-
-def test_medians_split_weights_that_are_spread_over_cells() -> None:
-    x = np.array([[0.0, 1.0, 2.0], [0.0, 2.0, 5.0]])
-    factors = ReportFactors(x, np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 3.0]]), np.zeros_like(x))
-    assert factors.medians(np.array([[0.25, 0.25, 0.5], [0.25, 0.5, 0.25]])).tolist() == [1.5, 2.0]
-    assert factors.medians(np.array([[0.8, 0.1, 0.1], [0.0, 0.0, 1.0]])).tolist() == pytest.approx([0.125, 5.0])
 
 
 # --- parameters at the ends of what is allowed --------------------------------------------------------------------------

@@ -45,9 +45,7 @@ def latent_counts(mechanism: Mechanism, raw: tuple[int, ...], reader: Prior | No
     if not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
         return convolved(mechanism, raw, prior)
     outcome, points = clamp_outcomes(raw, mechanism.total), mechanism.space.points()
-    log_weight = prior.predictive(mechanism.total).logpmf(points)
-    for category, column in enumerate(points.T):
-        log_weight = log_weight + noise.log_likelihood(outcome, category, column.astype(np.float64))
+    log_weight = prior.predictive(mechanism.total).logpmf(points) + noise.log_likelihoods(outcome, points)
     return ListedCounts.of_logs(points, log_weight, log_constant=log_outcome_constant(noise, raw, outcome))
 
 

@@ -28,10 +28,13 @@ from scipy.special import logsumexp
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.counts.coarse import CoarseLaws, CoarseParts
+from discreet.counts.ladder import Parts
 from discreet.errors import TooLargeError
 from discreet.mechanisms.base import Mechanism, Prior
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import NonNegative, Report
+from discreet.model.datasets import box_points
 from discreet.numerics.divergences import gap
 from discreet.numerics.gamma import log_rising
 from discreet.numerics.gap_tables import gap_table
@@ -134,7 +137,7 @@ def _best(prior: Prior, noise: CellNoise, z: Counts) -> Counts:
     posterior = _Posterior(prior, noise, z)
     listed = posterior.listed()
     error = _Error(prior, *(posterior.drawn() if listed is None else listed))
-    low, medians, high = (posterior.quantiles(posterior.marginals, level) for level in (0.16, 0.5, 0.84))
+    low, medians, high = (posterior.marginals.quantiles(level) for level in (0.16, 0.5, 0.84))
     factors = np.ones(1) if prior.k <= _STEPPED else _SCALES
     scaled = np.rint(np.clip(np.multiply.outer(factors, medians), 0.0, float(limits.RAW_OUTCOME))).astype(np.int64)
     candidates = np.concatenate([z[None], scaled])
@@ -148,46 +151,23 @@ def _best(prior: Prior, noise: CellNoise, z: Counts) -> Counts:
 
 
 class _Posterior:
-    """The posterior of the counts given noisy ones: tilts ln t with their weights, and each category's law on nodes (rows)."""
+    """The posterior of the counts given noisy ones: tilts ln t with their weights, and each category's law on nodes."""
 
     def __init__(self, prior: Prior, noise: CellNoise, z: Counts) -> None:
-        self.prior, self.noise, self.z = prior, noise, z
         self.total = float(prior.concentration.sum())
         # Counts of a larger total are less likely than no counts at all, by e^-60.
         last = 2.0 * float(z.astype(np.float64).sum()) + (_LAST_NODE_DEPTH + max(0.0, -log(noise.slope))) / noise.slope
-        rows = [self._nodes(a, float(c), last) for a, c in zip(prior.concentration.tolist(), z.tolist(), strict=True)]
-        longest = max(len(x) for x, _ in rows)
-        self.x, self.width = np.zeros((prior.k, longest)), np.zeros((prior.k, longest))
-        self.log_weight = np.full((prior.k, longest), -np.inf)
-        for i, (x, width) in enumerate(rows):
-            self.x[i], self.x[i, : len(x)], self.width[i, : len(x)] = x[-1], x, width
-            self.log_weight[i, : len(x)] = self._log_weight(i, x) + np.log(width)
+        nodes = [_nodes(a, float(c), last, noise.slope) for a, c in zip(prior.concentration.tolist(), z.tolist(), strict=True)]
+        self.parts = Parts(prior.concentration, noise.observed(z, prior.k), np.array([x[-1] for x, _ in nodes]))
+        self.coarse = CoarseParts.of(self.parts, nodes)
         self.tilts, self.weights = self._mixture(last)
         self.marginals = self._marginals()
-
-    def _nodes(self, a: float, z: float, last: float) -> tuple[Floats, Floats]:
-        """Beyond its noisy count a category's law is below that of Γ(a + x)/x! e^{-slope x}."""
-        top = z + (a + 10.0 * a**0.5 + _LAST_NODE_DEPTH) / self.noise.slope
-        return spreading_nodes(max(1.0, ceil(min(top, last))), [0.0, z], _DENSE_COUNTS, 1.0 + _spacing(a))
-
-    def _log_weight(self, category: int, x: Floats) -> Floats:
-        """The log of a category's factor of the posterior, up to a constant."""
-        a = float(self.prior.concentration[category])
-        return log_rising(a, x, float(self.x[category, -1])) + self.noise.log_likelihood(self.z, category, x)
-
-    def laws(self, log_tilt: float) -> tuple[float, Floats]:
-        """With t^x as another factor: the log of the product of all categories' sums, and each category's law."""
-        log_weight = self.log_weight + log_tilt * self.x
-        highest = log_weight.max(axis=-1, keepdims=True)
-        weight = np.exp(log_weight - highest)
-        sums = weight.sum(axis=-1, keepdims=True)
-        return float((highest + np.log(sums)).sum()), np.asarray(weight / sums)
 
     def _log_density(self, u: float) -> float:
         """Of u = ln t/(1 - t), up to a constant."""
         log_tilt = -float(np.log1p(np.exp(-u)))
-        log_sums, law = self.laws(log_tilt)
-        return log_sums + log_tilt - self.total * float(np.log1p(np.exp(u))) + log(self.total + float((law * self.x).sum()))
+        laws = self.coarse.tilted(log_tilt)
+        return laws.log_scale + log_tilt - self.total * float(np.log1p(np.exp(u))) + log(self.total + float(laws.means.sum()))
 
     def _mixture(self, last: float) -> tuple[Floats, Floats]:
         """Tilts ln t with their weights: u is tried at even distances, and half-way where there is much probability between two.
@@ -211,55 +191,51 @@ class _Posterior:
         kept = np.nonzero(weight > _UNLISTED_PROBABILITY)[0]
         return -np.log1p(np.exp(-u[kept])), weight[kept] / weight[kept].sum()
 
-    def _marginals(self) -> Floats:
+    def _marginals(self) -> CoarseLaws:
         """Each category's law: under a tilt the factor A + n is that count and what is expected of the others."""
-        found = np.zeros_like(self.x)
+        found = np.zeros_like(self.coarse.x)
         for tilt, weight in zip(self.tilts.tolist(), self.weights.tolist(), strict=True):
-            law = self.laws(tilt)[1]
-            means = (law * self.x).sum(axis=-1, keepdims=True)
-            expected = self.total + float(means.sum())
-            found += weight * law * ((expected - means + self.x) / expected)
-        return np.asarray(found / found.sum(axis=-1, keepdims=True))
-
-    def quantiles(self, law: Floats, level: Floats | float) -> Floats:
-        """Of every category, at one level each; the weight of a node is spread evenly over the integers that it stands for."""
-        cumulative, row = np.cumsum(law, axis=-1), np.arange(len(law))
-        asked = level * cumulative[:, -1]
-        place = np.minimum((cumulative < asked[:, None]).sum(axis=-1), law.shape[1] - 1)
-        here = law[row, place]
-        share = np.clip((asked - cumulative[row, place] + here) / np.maximum(here, 1e-300), 0.0, 1.0)
-        return np.asarray(np.clip(self.x[row, place] + (share - 0.5) * self.width[row, place], 0.0, self.x[:, -1]))
+            laws = self.coarse.tilted(tilt)
+            expected = self.total + float(laws.means.sum())
+            found += weight * laws.weight * ((expected - laws.means[:, None] + laws.x) / expected)
+        return CoarseLaws(self.coarse.x, self.coarse.width, np.asarray(found / found.sum(axis=-1, keepdims=True)))
 
     def listed(self) -> tuple[Floats, Floats] | None:
         """All counts that carry the posterior, one a row, with their probabilities; None if they are too many."""
-        windows, tail = [], _UNLISTED_PROBABILITY / (2.0 * self.prior.k)
-        for x, width, law in zip(self.x, self.width, self.marginals, strict=True):
+        windows, tail = [], _UNLISTED_PROBABILITY / (2.0 * len(self.coarse.x))
+        for x, width, law in zip(self.coarse.x, self.coarse.width, self.marginals.weight, strict=True):
             first, final, _ = kept(law, tail)
             windows.append((max(0, int(x[first] - width[first])), int(x[final] + width[final])))
         if prod(high - low + 1 for low, high in windows) > limits.REPORT_POINTS:
             return None
-        axes = [np.arange(low, high + 1.0) for low, high in windows]
-        points = np.stack([column.ravel() for column in np.meshgrid(*axes, indexing="ij")], axis=-1)
-        log_weights = [self._log_weight(i, axis) for i, axis in enumerate(axes)]
+        axes = [np.arange(low, high + 1) for low, high in windows]
+        points = box_points(axes).astype(np.float64)
         n = points.sum(axis=-1)
-        log_weight = reduce(np.add.outer, log_weights).ravel() - log_rising(self.total, n, float(n.max()))
+        log_weight = reduce(np.add.outer, [self.parts.log_weight(i, axis.astype(np.float64)) for i, axis in enumerate(axes)]).ravel()
+        log_weight = log_weight - log_rising(self.total, n, float(n.max()))
         weight = np.exp(log_weight - logsumexp(log_weight))
         likely = weight > _UNLISTED_PROBABILITY / len(weight)
         return points[likely], weight[likely]
 
     def drawn(self) -> tuple[Floats, Floats]:
         """Points that stand for the posterior, one a row, with their weights: a fixed sequence that fills the cube of quantiles evenly."""
-        size = _points(self.prior.k)
+        k = len(self.coarse.x)
+        size = _points(k)
         owner = np.searchsorted(np.cumsum(self.weights)[:-1], (np.arange(size) + 0.5) / size)
-        levels = np.mod(0.5 + np.multiply.outer(np.arange(size), _irrationals(self.prior.k)), 1.0)
-        points, weight = np.empty((size, self.prior.k)), np.empty(size)
+        levels = np.mod(0.5 + np.multiply.outer(np.arange(size), _irrationals(k)), 1.0)
+        points, weight = np.empty((size, k)), np.empty(size)
         for j in np.unique(owner):
-            law = self.laws(float(self.tilts[j]))[1]
-            expected = self.total + float((law * self.x).sum())
+            laws = self.coarse.tilted(float(self.tilts[j]))
             for s in np.nonzero(owner == j)[0]:
-                points[s] = np.rint(self.quantiles(law, levels[s]))
-                weight[s] = (self.total + points[s].sum()) / expected
+                points[s] = np.rint(laws.quantiles(levels[s]))
+                weight[s] = (self.total + points[s].sum()) / (self.total + float(laws.means.sum()))
         return points, weight / weight.sum()
+
+
+def _nodes(a: float, z: float, last: float, slope: float) -> tuple[Floats, Floats]:
+    """The nodes of a category: beyond its noisy count its law is below that of Γ(a + x)/x! e^{-slope x}."""
+    top = z + (a + 10.0 * a**0.5 + _LAST_NODE_DEPTH) / slope
+    return spreading_nodes(max(1.0, ceil(min(top, last))), [0.0, z], _DENSE_COUNTS, 1.0 + _spacing(a))
 
 
 @lru_cache(maxsize=4)
@@ -378,6 +354,5 @@ def _boxes(centre: Counts) -> Iterator[Counts]:
     """All counts within longer and longer distances of the centre in every category."""
     side = 4
     while (2 * side + 1) ** len(centre) <= 4 * limits.REPORT_POINTS:
-        axes = [np.arange(max(0, c - side), c + side + 1) for c in centre.tolist()]
-        yield np.stack([column.ravel() for column in np.meshgrid(*axes, indexing="ij")], axis=-1)
+        yield box_points([np.arange(max(0, c - side), c + side + 1) for c in centre.tolist()])
         side *= 2

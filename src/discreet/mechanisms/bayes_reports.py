@@ -8,8 +8,8 @@
   categories' posterior factors, tilted by a common e^{λx} until they add up to n. Near-optimal, not optimal.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from math import exp, expm1
 from typing import ClassVar, TypeVar
@@ -20,20 +20,21 @@ from scipy.special import logsumexp
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.counts.coarse import CoarseLaws, CoarseParts
+from discreet.counts.factors import Count
+from discreet.counts.ladder import Parts
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.any_total_reports import BestOfAnyTotal
 from discreet.mechanisms.base import Mechanism, Prior
 from discreet.mechanisms.reports import Report, clamp_outcomes, project
 from discreet.model.datasets import check_outcomes, simplex_points
 from discreet.numerics.divergences import count_gap, to_hellinger, two_count_gap
-from discreet.numerics.gamma import log_rising
 from discreet.numerics.gap_tables import gap_table
 from discreet.numerics.hellinger_series import series_tail
 from discreet.numerics.roots import crossing
 from discreet.numerics.sum_rules import spreading_nodes
 
 MechanismT = TypeVar("MechanismT", bound=Mechanism)
-LogFactor = Callable[[int, Floats], Floats]
 _DENSE_NODES, _NODE_GROWTH = 128, 1.02
 """Counts next to a place where a law may peak that are all nodes, and how much farther each further one lies."""
 _NEGLIGIBLE_REPORT_NODE = 1e-16
@@ -121,16 +122,8 @@ class BayesOptimal(Report):
             parts = [rows[start : start + together] for start in range(0, len(rows), together)]
             return np.concatenate([best_by_enumeration(prior, n, partial(self._log_likelihood, part)) for part in parts])
         self.check_size()
-        found = []
-        for raw in rows:
-            log_factor = partial(noise.log_likelihood, raw)
-            if k == 2:
-                kinks = [float(raw[0]), *(float(n - z) for z in raw[1:])]
-                found.append(best_of_two(prior, n, kinks, log_factor))
-            else:
-                rest = [max(n - sum(raw.tolist()), -1)] * (k - len(raw))  # a last count without noise of its own
-                found.append(best_of_few(prior, n, np.array([*raw.tolist(), *rest]), log_factor))
-        return np.array(found)
+        best = best_of_two if k == 2 else best_of_few
+        return np.array([best(prior, n, noise.observed(raw, k)) for raw in rows])
 
     def _log_likelihood(self, rows: Counts, points: Counts) -> Floats:
         """Log likelihood of every outcome (rows) under every dataset (columns), up to a constant for each row."""
@@ -139,10 +132,7 @@ class BayesOptimal(Report):
             laws = np.stack([listed.log_probability for listed in self.mechanism.listed_laws(points)], axis=-1)
             where = {tuple(outcome): i for i, outcome in enumerate(self.mechanism.outcomes().tolist())}
             return laws[[where[tuple(row)] for row in rows.tolist()]]
-        total = np.zeros((len(rows), len(points)))
-        for category, column in enumerate(points.T):
-            total += np.stack([noise.log_likelihood(row, category, column.astype(np.float64)) for row in rows])
-        return total
+        return np.stack([noise.log_likelihoods(row, points) for row in rows])
 
 
 def Remapped(mechanism: MechanismT) -> MechanismT:  # noqa: N802  named like the mechanisms that it stands beside
@@ -198,13 +188,14 @@ def _stationary(a: float, b: float, n: int, slope: float) -> list[float]:
     return [float(r.real) for r in np.atleast_1d(roots) if abs(r.imag) <= 1e-9 * max(1.0, abs(r.real))]
 
 
-def best_of_two(prior: Prior, n: int, kinks: list[float], log_factor: LogFactor) -> Counts:
-    """The argmin for one outcome of a two-category mechanism whose log likelihood is straight between (just beside) its kinks."""
+def best_of_two(prior: Prior, n: int, observed: Sequence[Count]) -> Counts:
+    """The argmin for one outcome about two categories whose log likelihood is straight between (just beside) its bends."""
 
     def log_likelihood(x: Floats) -> Floats:
-        return log_factor(0, x) + log_factor(1, n - x)
+        return observed[0].log_likelihood(x) + observed[1].log_likelihood(n - x)
 
     a, b = prior.concentration
+    kinks = [*observed[0].bends, *(n - bend for bend in observed[1].bends)]
     low, high = min(kinks), max(kinks)
     straight = np.array([low - 4.0, np.floor((low + high) / 2.0), high + 3.0])
     slopes = log_likelihood(straight + 1.0) - log_likelihood(straight)
@@ -252,40 +243,16 @@ def _narrow(error: Callable[[Floats], Floats], low: int, high: int) -> tuple[flo
 # --- many categories --------------------------------------------------------------------------------------------------
 
 
-def best_of_few(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> Counts:
+def best_of_few(prior: Prior, n: int, observed: Sequence[Count]) -> Counts:
     """The better of two reports, medians and the projected noisy counts, as if categories were independent given the tilt.
 
     Then `E[H] = Σ_m c_m (1 - Π_i E[b_i^m])`, from sqrt(1 - z) = Σ_m c_m (1 - z^m) and 1 - H² = Π_i b_i: one sum for each category.
     """
-    factors, weight = _tilted_factors(prior, n, noisy, log_factor)
-    medians = round_to_total(factors.medians(weight), n)
-    return min(medians, project(noisy[None], n)[0], key=lambda r: _independent_error(prior, factors.x, weight, r))
-
-
-@dataclass(frozen=True)
-class ReportFactors:
-    """The laws of the categories' counts (rows) if they were independent: nodes, the integers each stands for, and weights.
-
-    Rows are filled up with nodes of no weight.
-    """
-
-    x: Floats
-    width: Floats
-    log_weight: Floats
-
-    def tilted(self, tilt: float) -> Floats:
-        """Weights multiplied by e^{tilt x}, adding up to 1."""
-        log_weight = self.log_weight + tilt * self.x
-        weight = np.exp(log_weight - log_weight.max(axis=-1, keepdims=True))
-        return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
-
-    def medians(self, weight: Floats) -> Floats:
-        """Medians of weights spread evenly over cells around the nodes, so that they move continuously with the weights."""
-        cumulative, row = np.cumsum(weight, axis=-1), np.arange(len(weight))
-        i = (cumulative < 0.5).sum(axis=-1)
-        here = weight[row, i]
-        share = (0.5 - (cumulative[row, i] - here)) / here
-        return np.asarray(np.clip(self.x[row, i] + (share - 0.5) * self.width[row, i], 0.0, self.x[:, -1]))
+    raw = [int(bend) for count in observed for bend in count.bends]
+    noisy = np.array([*raw, *[max(n - sum(raw), -1)] * (prior.k - len(raw))])  # a last count without noise of its own
+    laws = _balanced(prior, n, observed, noisy)
+    medians = round_to_total(laws.quantiles(0.5), n)
+    return min(medians, project(noisy[None], n)[0], key=lambda r: _independent_error(prior, laws, r))
 
 
 def _growth(a: float, n: int) -> float:
@@ -293,29 +260,21 @@ def _growth(a: float, n: int) -> float:
     return 1.0 + (_NODE_GROWTH - 1.0) / float(np.sqrt(1.0 + min(a, float(n)) / 100.0))
 
 
-def _tilted_factors(prior: Prior, n: int, noisy: Counts, log_factor: LogFactor) -> tuple[ReportFactors, Floats]:
-    """The categories' posterior factors, and their weights with the tilt that makes their medians add up to n."""
-    rows = []
-    for z, parameter in zip(noisy, prior.concentration, strict=True):
-        rows.append(spreading_nodes(n, [0.0, float(n), float(min(max(int(z), 0), n))], _DENSE_NODES, _growth(parameter, n)))
-    longest = max(len(x) for x, _ in rows)
-    x, width = np.full((prior.k, longest), float(n)), np.zeros((prior.k, longest))
-    for i, (nodes, cells) in enumerate(rows):
-        x[i, : len(nodes)], width[i, : len(nodes)] = nodes, cells
-    log_prior = np.stack([log_rising(parameter, nodes, n) for parameter, nodes in zip(prior.concentration, x, strict=True)])
+def _balanced(prior: Prior, n: int, observed: Sequence[Count], noisy: Counts) -> CoarseLaws:
+    """The laws of the categories' counts under the tilt that makes their medians add up to n."""
+    places = zip(np.clip(noisy, 0, n).tolist(), prior.concentration.tolist(), strict=True)
+    nodes = [spreading_nodes(n, [0.0, float(n), float(z)], _DENSE_NODES, _growth(a, n)) for z, a in places]
+    parts = CoarseParts.of(Parts(prior.concentration, observed, np.full(prior.k, float(n))), nodes)
     # A common slope changes nothing but the tilt, which is then near 0, where floats are dense, also if a parameter is huge.
-    log_prior -= x * np.log1p(prior.concentration.max() / n)
-    with np.errstate(divide="ignore"):
-        log_weight = log_prior + np.log(width) + np.stack([log_factor(i, nodes) for i, nodes in enumerate(x)])
-    factors = ReportFactors(x, width, log_weight)
+    parts = replace(parts, log_weight=parts.log_weight - parts.x * np.log1p(prior.concentration.max() / n))
 
     def excess(tilt: float) -> float:
-        return float(factors.medians(factors.tilted(tilt)).sum()) - n
+        return float(parts.tilted(tilt).quantiles(0.5).sum()) - n
 
     reach = -float(np.sign(excess(0.0)))
     while excess(reach) * reach < 0.0:
         reach *= _WIDENED
-    return factors, factors.tilted(crossing(excess, 0.0, reach, *_TILT_PRECISION) if reach else 0.0)
+    return parts.tilted(crossing(excess, 0.0, reach, *_TILT_PRECISION) if reach else 0.0)
 
 
 # The series of H, summed over brackets of m that are each stood for by one power.
@@ -325,11 +284,11 @@ _SERIES_SHARES = np.append(_SERIES_TAIL[:-1] - _SERIES_TAIL[1:], _SERIES_TAIL[-1
 _SERIES_POWERS = np.append(np.sqrt(_EDGES[:-1] * (_EDGES[1:] - 1.0)), 4.0 * _EDGES[-1])
 
 
-def _independent_error(prior: Prior, x: Floats, weight: Floats, report: Counts) -> float:
+def _independent_error(prior: Prior, laws: CoarseLaws, report: Counts) -> float:
     """E[H] of a report, categories being independent."""
-    category, node = np.nonzero(weight > _NEGLIGIBLE_REPORT_NODE)
-    a, r, kept = prior.concentration[category], report[category], x[category, node]
-    divergence, held = count_gap(a, kept, r), weight[category, node]
+    category, node = np.nonzero(laws.weight > _NEGLIGIBLE_REPORT_NODE)
+    a, r, kept = prior.concentration[category], report[category], laws.x[category, node]
+    divergence, held = count_gap(a, kept, r), laws.weight[category, node]
     starts = np.searchsorted(category, np.arange(prior.k))
     # One power at a time: all of them together would take 70 times the memory.
     sums = np.array([np.add.reduceat(np.exp(-power * divergence) * held, starts) for power in _SERIES_POWERS])

@@ -32,7 +32,7 @@ from discreet.mechanisms.noise import CellNoise, IndependentNoise
 from discreet.mechanisms.reports import Cut, NonNegative, Projected, Report
 from discreet.mechanisms.table_noise import NoisyTable, TableReport, log_likelihood
 from discreet.model.cells import Groups, cells_of, groups_of
-from discreet.model.datasets import Relation, Space, check_outcomes, grid_points, simplex_points
+from discreet.model.datasets import Relation, Space, box_points, check_outcomes, grid_points, simplex_points
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.tables import TableSpace, space_of
 from discreet.numerics.balls import ball, refine
@@ -405,8 +405,7 @@ class LatticeGeometric(Mechanism):
         check_outcomes(prod(high + 1 for high in highest), "this law", limits.LISTED_CELLS // self.k)
         axes = [np.arange(high + 1) for high in highest]
         logs = [noise.clamped_below(int(x), axis.astype(np.float64)) for x, axis in zip(counts, axes, strict=True)]
-        outcomes = np.stack([column.ravel() for column in np.meshgrid(*axes, indexing="ij")], axis=-1)
-        return Law(outcomes, np.asarray(reduce(np.add.outer, logs)).ravel(), _UNLISTED)
+        return Law(box_points(axes), np.asarray(reduce(np.add.outer, logs)).ravel(), _UNLISTED)
 
     def line_law(self, x: int, r: Floats) -> Floats | None:
         """By distance from x; what would be reported beyond 0 or n is reported there. One number says nothing of a private n."""

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from discreet.arrays import Counts, Floats
+from discreet.counts.factors import Count, Noisy
 
 
 class CellNoise(ABC):
@@ -37,9 +38,15 @@ class CellNoise(ABC):
         """What the factors of a block of so many cells lack together to be a probability, as a logarithm."""
         return 0.0
 
-    def log_likelihood(self, raw: Counts, category: int, x: Floats) -> Floats:
-        """The log likelihood's part of one category, as a function of its true count, up to a constant."""
-        return self.log_factor(raw[category] - x) if category < self.cells else np.zeros_like(x)
+    def observed(self, raw: Counts, k: int) -> list[Count]:
+        """What a raw outcome says about each of k true counts: nothing about one without noise of its own."""
+        seen = [Count([Noisy(self, z)]) for z in raw[: self.cells].tolist()]
+        return seen + [Count()] * (k - len(seen))
+
+    def log_likelihoods(self, raw: Counts, points: Counts) -> Floats:
+        """The log likelihood of a raw outcome for counts, one a row, up to a constant."""
+        each = zip(self.observed(raw, points.shape[1]), points.T, strict=True)
+        return sum((count.log_likelihood(x.astype(np.float64)) for count, x in each), np.zeros(len(points)))
 
 
 class IndependentNoise(CellNoise):

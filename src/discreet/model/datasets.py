@@ -7,7 +7,7 @@ what one step changes, and so what a promise protects (docs/explain/promise.md).
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -64,8 +64,12 @@ def simplex_points(n: int, k: int) -> Counts:
 def grid_points(low: int, high: int, dimensions: int) -> Counts:
     """All integer vectors with every entry from low to high, one a row, in lexicographic order."""
     check_outcomes((high - low + 1) ** dimensions, "this law", _longest(dimensions + 1))
-    axes = np.meshgrid(*[np.arange(low, high + 1)] * dimensions, indexing="ij")
-    return np.stack([axis.ravel() for axis in axes], axis=-1)
+    return box_points([np.arange(low, high + 1)] * dimensions)
+
+
+def box_points(axes: Sequence[Counts]) -> Counts:
+    """All vectors with an entry from each of these arrays, one a row, in lexicographic order."""
+    return np.stack([column.ravel() for column in np.meshgrid(*axes, indexing="ij")], axis=-1)
 
 
 @dataclass(frozen=True)

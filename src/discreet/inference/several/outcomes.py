@@ -39,9 +39,7 @@ class Outcome:
         noise = self.mechanism.noise
         if noise is None:
             return self.mechanism.log_likelihoods(self.raw, progress=progress)
-        outcome = self.clamped(n)
-        parts = [noise.log_likelihood(outcome, i, column.astype(np.float64)) for i, column in enumerate(points.T)]
-        return sum(parts[1:], parts[0])
+        return noise.log_likelihoods(self.clamped(n), points)
 
     def log_constant(self, n: int) -> float:
         """What that lacks."""

@@ -25,6 +25,7 @@ from discreet.counts.listed import ListedCounts
 from discreet.counts.tree import TreeCounts
 from discreet.errors import TooLargeError
 from discreet.inference.several.outcomes import Outcome, counts_of_same_records
+from discreet.model.datasets import box_points
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.divergences import bregman
@@ -185,8 +186,7 @@ def _box(ranges: Sequence[tuple[int, int]]) -> Counts:
     size = prod(high - low + 1.0 for low, high in ranges)
     if size > limits.POOLED_POINTS:
         raise TooLargeError(f"the noise leaves about {size:.2g} counts of one release possible; up to {limits.POOLED_POINTS:,} are listed")
-    axes = np.meshgrid(*[np.arange(low, high + 1) for low, high in ranges], indexing="ij")
-    return np.stack([axis.ravel() for axis in axes], axis=-1)
+    return box_points([np.arange(low, high + 1) for low, high in ranges])
 
 
 def _trimmed(cloud: _Cloud, log_own: Floats, constant: float, tail: float) -> _Cloud:
