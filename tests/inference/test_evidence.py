@@ -9,10 +9,10 @@ from scipy.special import gammaln, logsumexp
 import discreet as dc
 from discreet.counts.listed import ListedCounts
 from discreet.counts.tree import TreeCounts
-from discreet.inference.true_counts import convolved
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.lattice import GeometricNoise
 from tests.inference.coverage import make, release_of
+from tests.inference.laws import convolved
 from tests.support import lattice, lowered
 
 A = (0.5, 2.0, 1.0)

@@ -19,10 +19,10 @@ from discreet.counts.listed import ListedCounts
 from discreet.counts.runs import Run
 from discreet.counts.tree import TreeCounts
 from discreet.inference.noise_aware import NoiseAware
-from discreet.inference.true_counts import convolved, latent_counts
 from discreet.mechanisms import Mechanism
 from discreet.model.beta_mixtures import BetaMixture
 from tests.inference.coverage import TOLERANCE, coverage, ks_p_value, make, release_of
+from tests.inference.laws import convolved, latent_counts
 from tests.support import lattice, lowered, mostly_slow
 
 FALSE_ALARM = 1e-6

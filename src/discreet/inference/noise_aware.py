@@ -34,7 +34,7 @@ from discreet.inference.reader_priors import reader_prior
 from discreet.inference.reading import Reading
 from discreet.inference.seeds import Rng, generator, seed_of, seed_of_outcome
 from discreet.inference.simultaneous import common_tail
-from discreet.inference.true_counts import counts_of_outcomes, latent_counts, noise_of_any_total
+from discreet.inference.true_counts import Outcome, counts_of_same_records
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import BetaRows
 from discreet.model.dirichlet import Beta, Dirichlet
@@ -61,12 +61,10 @@ def noise_aware(release: Release, prior: Any = None, size_prior: Any = None, *, 
         raise InvalidInputError(f"raw is not a possible outcome of {release.mechanism.title} with these parameters")
     if release.n is not None and size_prior is not None:
         raise InvalidInputError(f"size_prior is for a private number of records; this release says that n = {release.n}: leave it out")
-    mechanism, reader, seed = release.mechanism, reader_prior(prior, release.prior), seed_of_outcome(release.mechanism, release.raw)
-    if mechanism.n is None:
-        noise = noise_of_any_total(mechanism)
-        sizes = size_prior_of("flat" if size_prior is None else size_prior)
-        return NoiseAware(reader, None, counts_of_outcomes(reader.concentration, [(noise, release.raw)], sizes), seed=seed)
-    return NoiseAware(reader, mechanism.total, latent_counts(mechanism, release.raw, reader, progress=progress), seed=seed)
+    mechanism, reader = release.mechanism, reader_prior(prior, release.prior)
+    sizes = size_prior_of("flat" if size_prior is None else size_prior)
+    counts = counts_of_same_records(reader, release.n, [Outcome(mechanism, release.raw, release.n)], sizes, progress)
+    return NoiseAware(reader, release.n, counts, seed=seed_of_outcome(mechanism, release.raw))
 
 
 def probability_law(counts: CountLaw, category: int, a: float, b: float, label: Hashable) -> BetaMixture:

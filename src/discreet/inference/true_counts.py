@@ -1,6 +1,6 @@
-"""From the raw outcome of a mechanism to the posterior law of the true counts, by listing it or by a tree (docs/proofs/inference.md).
+"""From raw outcomes to the posterior law of the true counts that they are about, by listing it or by a tree (docs/proofs/inference.md).
 
-`w_x ∝ P(z | x) · p(n) DirMult(x; n, a)` for counts x of total n, p the prior of n where it is private.
+`w_x ∝ Π_r P(z_r | x) · p(n) DirMult(x; n, a)` for counts x of total n, p the prior of n where it is private: of one outcome or several.
 
 - Few possible counts (`limits.POSTERIOR_CANDIDATES`): all of them, for any mechanism.
 - Exponential mechanisms: all of them up to `limits.LIKELIHOOD_CANDIDATES`, whose likelihoods come from tables.
@@ -9,6 +9,7 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
@@ -24,6 +25,7 @@ from discreet.errors import TooLargeError
 from discreet.mechanisms.base import Mechanism, Prior
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import clamp_outcomes
+from discreet.model.datasets import is_few, simplex_points
 from discreet.model.size_priors import SizePrior, known_size
 from discreet.progress import Progress
 
@@ -33,28 +35,68 @@ _USUAL_NODES = 320
 """Totals that a sum over all of them is done on, where there are many."""
 
 
-def latent_counts(mechanism: Mechanism, raw: tuple[int, ...], reader: Prior | None = None, *, progress: Progress | None = None) -> CountLaw:
-    """The posterior law of the true counts given the raw outcome of a mechanism with a public n, under its own prior or that of a reader.
+@dataclass(frozen=True)
+class Outcome:
+    """A raw outcome and the mechanism that drew it."""
 
-    `progress` is told where it takes long.
+    mechanism: Mechanism
+    raw: tuple[int, ...]
+    n: int | None
+    """The number of records, if it is public."""
+
+    def clamped(self, n: int | None) -> Counts:
+        """The noisy counts without what says nothing: how far below 0 they are, or above a known n."""
+        return np.maximum(np.array(self.raw, dtype=object), -1).astype(np.int64) if n is None else clamp_outcomes(self.raw, n)
+
+    def log_likelihood(self, points: Counts, n: int | None, log_prior: Floats | None = None, progress: Progress | None = None) -> Floats:
+        """ln P(z | x) of counts x, one a row, up to a constant; n is their total if that is known.
+
+        Where the noise is not independent by category the points must be all datasets, in lexicographic order; given their log prior,
+        it may be -inf for some that have less than `limits.WINDOW_TAIL` of the posterior together.
+        """
+        noise = self.mechanism.noise
+        if noise is None:
+            return self.mechanism.log_likelihoods(self.raw, log_prior, progress)
+        return noise.log_likelihoods(self.clamped(n), points)
+
+    def log_constant(self, n: int) -> float:
+        """What that lacks."""
+        noise = self.mechanism.noise
+        return 0.0 if noise is None else log_outcome_constant(noise, self.raw, self.clamped(n))
+
+
+def counts_of_same_records(
+    prior: Prior, n: int | None, outcomes: Sequence[Outcome], size_prior: SizePrior | None = None, progress: Progress | None = None
+) -> CountLaw:
+    """The posterior law of the counts that all these outcomes are about: w_x ∝ Π_r P(z_r | x) · DirMult(x; n, a).
+
+    Args:
+        prior: what is believed about the categories' probabilities.
+        n: the number of records, if some outcome makes it public.
+        outcomes: one or more.
+        size_prior: what is believed about n where it is private.
+        progress: told where the likelihoods of all possible counts take long.
+
+    Raises TooLargeError where the counts are too many for the mechanisms that need a list of them.
     """
-    noise, prior = mechanism.noise, reader or mechanism.prior
-    if noise is None:
-        check_listable(mechanism)
-        return _from_laws(mechanism, raw, prior, progress)
-    if not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
-        return convolved(mechanism, raw, prior)
-    outcome, points = clamp_outcomes(raw, mechanism.total), mechanism.space.points()
-    log_weight = prior.predictive(mechanism.total).logpmf(points) + noise.log_likelihoods(outcome, points)
-    return ListedCounts.of_logs(points, log_weight, log_constant=log_outcome_constant(noise, raw, outcome))
-
-
-def convolved(mechanism: Mechanism, raw: Sequence[int] | Counts, reader: Prior | None = None) -> TreeCounts:
-    """The law by windows and convolutions, whatever the number of possible counts; for noise that is independent by category."""
-    noise = mechanism.noise
-    if noise is None:
-        raise TooLargeError(f"the noise of {type(mechanism).__name__} is not independent by category")
-    return counts_of_outcomes((reader or mechanism.prior).concentration, [(noise, raw)], known_size(mechanism.total))
+    if n == 0:
+        return ListedCounts.known([0] * prior.k)
+    if n is None:
+        assert size_prior is not None  # noqa: S101
+        free = [(noise_of_any_total(one.mechanism), one.raw) for one in outcomes]
+        return counts_of_outcomes(prior.concentration, free, size_prior)
+    noisy = [(one.mechanism.noise, one.raw) for one in outcomes if one.mechanism.noise is not None]
+    if len(noisy) == len(outcomes) and not is_few(n, prior.k, limits.POSTERIOR_CANDIDATES):
+        return counts_of_outcomes(prior.concentration, noisy, known_size(n))
+    for one in outcomes:
+        if one.mechanism.noise is None:
+            check_listable(one.mechanism)
+    points = simplex_points(n, prior.k)
+    log_weight = prior.predictive(n).logpmf(points)
+    for one in outcomes:  # what is unlikely given some outcomes need not be so given all
+        log_weight = log_weight + one.log_likelihood(points, n, log_weight if len(outcomes) == 1 else None, progress)
+    omitted = limits.WINDOW_TAIL if np.isneginf(log_weight).any() else 0.0
+    return ListedCounts.of_logs(points, log_weight, omitted, log_constant=sum(one.log_constant(n) for one in outcomes))
 
 
 def counts_of_outcomes(a: Floats, outcomes: Sequence[tuple[CellNoise, Sequence[int] | Counts]], sizes: SizePrior) -> TreeCounts:
@@ -90,14 +132,6 @@ def check_noisy_total(total: float) -> None:
         raise TooLargeError(
             "the noisy counts add up to more than 2**52, where no posterior is computed; less noise (a larger epsilon) avoids that"
         )
-
-
-def _from_laws(mechanism: Mechanism, raw: tuple[int, ...], prior: Prior, progress: Progress | None) -> ListedCounts:
-    """The law from every dataset's probability of this outcome, without datasets that have next to none of the posterior."""
-    points = mechanism.space.points()
-    log_prior = prior.predictive(mechanism.total).logpmf(points)
-    log_weight = log_prior + mechanism.log_likelihoods(raw, log_prior, progress)
-    return ListedCounts.of_logs(points, log_weight, limits.WINDOW_TAIL if np.isneginf(log_weight).any() else 0.0)
 
 
 # --- refusals by public numbers ---------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from discreet.arrays import Counts, Floats
 from discreet.counts.listed import ListedCounts
 from discreet.errors import TooLargeError
 from discreet.inference.noise_aware import NoiseAware
-from discreet.inference.several.outcomes import Outcome
+from discreet.inference.true_counts import Outcome
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import SizePrior

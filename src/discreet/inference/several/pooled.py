@@ -24,7 +24,7 @@ from discreet.counts.law import CountLaw
 from discreet.counts.listed import ListedCounts
 from discreet.counts.tree import TreeCounts
 from discreet.errors import TooLargeError
-from discreet.inference.several.outcomes import Outcome, counts_of_same_records
+from discreet.inference.true_counts import Outcome, counts_of_same_records
 from discreet.model.datasets import box_points
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import SizePrior

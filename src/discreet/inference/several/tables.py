@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.reader_priors import Prior
-from discreet.inference.several.outcomes import Outcome
 from discreet.inference.several.priors import agreed_prior
 from discreet.inference.tables.one_by_one import OneByOne
+from discreet.inference.true_counts import Outcome
 from discreet.mechanisms import LatticeGeometric
 from discreet.model.cells import Cells
 from discreet.model.dirichlet import Dirichlet

@@ -41,7 +41,7 @@ from discreet.inference.tables.other_groups import TiedGroup, TiedSizes, check_g
 from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, weights_of
 from discreet.inference.tables.summaries import check_summaries, check_total, group_summaries, pairs_in_a_group
 from discreet.inference.tables.sums import TableCountsPosterior
-from discreet.inference.true_counts import check_any_total, check_posterior, counts_of_outcomes, latent_counts
+from discreet.inference.true_counts import Outcome, check_any_total, check_posterior, counts_of_outcomes, counts_of_same_records
 from discreet.mechanisms import LatticeGeometric, Mechanism
 from discreet.mechanisms.base import Prior
 from discreet.model.beta_mixtures import BetaMixture
@@ -422,11 +422,10 @@ class TablePosterior(OneByOne):
     def _counts(self, position: int, prior: Prior) -> tuple[int | None, CountLaw]:
         """The size of a group with two or more possible categories, if it is known, and the law of its true counts."""
         size = self._known_size(position)
-        if size is None:
-            return None, self._any_total(position)
-        if size == 0:
-            return 0, ListedCounts.known([0] * prior.k)
-        return size, latent_counts(LatticeGeometric(prior, size, self.mechanism.epsilon), self._row(position))
+        if not size:
+            return size, self._any_total(position) if size is None else ListedCounts.known([0] * prior.k)
+        alone = Outcome(LatticeGeometric(prior, size, self.mechanism.epsilon), self._row(position), size)
+        return size, counts_of_same_records(prior, size, [alone])
 
     def _law(self, position: int) -> CountLaw:
         """The law of the true counts of a group with one or more possible categories."""
