@@ -14,8 +14,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from discreet.arrays import Counts, Floats
+from discreet.counts.batched.sums import completed_parts
 from discreet.counts.runs import Run, Sum, added, completed, sum_of, values_at
-from discreet.counts.transformed import transformed_completions
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class TotalSegment:
 
     @cached_property
     def _transformed(self) -> list[Run] | None:
-        return transformed_completions(self.windows, self.low)
+        return completed_parts(self.windows, self.low)
 
     @cached_property
     def completions(self) -> list[Floats]:

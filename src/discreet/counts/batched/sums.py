@@ -5,6 +5,7 @@ a place c is at most `e^{-δD} Π_i E e^{δ(X_i - ...)}`, which says how long a 
 errors are those of floats of size 1, so that probabilities have an absolute error, which is divided by the probability of the total.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +14,7 @@ import numpy as np
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.counts.batched.windows import Windows
+from discreet.counts.runs import Run
 from discreet.errors import TooLargeError
 from discreet.numerics.transforms import Spectra, all_but_one, fast_length, laws, rounding, spectra
 
@@ -25,6 +27,12 @@ _SHORT = 1 << 12
 """Values of all transforms together up to which it takes longer to find out how short they may be than to do them at full length."""
 _FAIR = 1e-6
 """The same where there are too many values for that."""
+_WRAPPED_DEPTH = 45.0
+"""The transform of the parts of one count is so long that a total beyond it has a tilted probability of e^-45 at most."""
+_LARGEST_ERROR = 2e-12
+"""Relative error up to which the laws of the parts of one count are those of a transform."""
+_FEWEST_PARTS = 3
+"""With two parts there is nothing to add up."""
 _VISIBLE = 1e-15
 """Probabilities of totals below this part of the largest are not told from the rounding errors of a transform."""
 
@@ -80,6 +88,12 @@ class Transforms:
         """For each cell the law of the total of all others, from the sum of their first counts on, modulo the length."""
         return laws(self.others, self.length)
 
+    def completions(self, totals: Counts) -> Floats:
+        """For each cell and each of its counts, the tilted probability that all others of its group complete it to the group's total."""
+        start = totals - self.windows.low.sum(axis=1)
+        rest = (start[:, None] - np.arange(self.windows.width)) % self.length
+        return np.maximum(at_places(self.of_others(), rest), 0.0)
+
 
 # --- a public total ---------------------------------------------------------------------------------------------------
 
@@ -103,9 +117,7 @@ def fixed_totals(windows: Windows, totals: Counts, slope: float, depth: float) -
     if windows.low.size * span > _SHORT:
         reach = np.minimum(TotalBounds.of(windows, totals, slope).distance(depth), reach)
     transforms = Transforms(windows, fast_length(max(int(np.ceil(reach.max())) + 1, windows.width)))
-    rest = (start[:, None] - np.arange(windows.width)) % transforms.length
-    weight = at_places(transforms.of_others(), rest)
-    np.maximum(weight, 0.0, out=weight)
+    weight = transforms.completions(totals)
     weight *= windows.value
     completion = weight.sum(axis=2)
     least = completion.min(axis=1)
@@ -124,6 +136,28 @@ def fixed_totals(windows: Windows, totals: Counts, slope: float, depth: float) -
             error[row] = 1e-12
         weight /= completion[:, :, None]
         return FixedTotals(windows.low, weight, error + windows.tail / least, completion[:, 0])
+
+
+def completed_parts(parts: Sequence[Run], total: int) -> list[Run] | None:
+    """For each of some independent counts and each of its values, the probability that the others complete it to the total.
+
+    They are a batch of one. None where direct sums are shorter or more exact.
+    """
+    k, width = len(parts), max(len(part.value) for part in parts)
+    if k < _FEWEST_PARTS or k * width > limits.WINDOWS_HELD:
+        return None
+    windows = Windows(np.array([[part.low for part in parts]]), np.zeros((1, k, width)), np.zeros(1))
+    for row, part in zip(windows.value[0], parts, strict=True):
+        row[: len(part.value)] = part.value
+    distance = TotalBounds.of(windows, np.array([total]), -2.0 * float(np.log(limits.WINDOW_TAIL)) / width).distance(_WRAPPED_DEPTH)
+    transforms = Transforms(windows, fast_length(max(int(np.ceil(distance[0])) + 1, width)))
+    if k * transforms.length > limits.WINDOWS_HELD:
+        return None
+    found = transforms.completions(np.array([total]))
+    chance = float((found * windows.value).sum(axis=2).min())
+    if not rounding(transforms.length) + np.exp(-_WRAPPED_DEPTH) < _LARGEST_ERROR * chance:
+        return None
+    return [Run(part.low, row[: len(part.value)]) for part, row in zip(parts, found[0], strict=True)]
 
 
 def at_places(values: Floats, places: Counts) -> Floats:
