@@ -9,6 +9,7 @@ from discreet.arrays import Counts, Floats
 from discreet.counts.pairs import PairWeights
 from discreet.counts.runs import Run
 from discreet.counts.size_posterior import SizePosterior
+from discreet.model.beta_rows import Block
 
 OMITTED_AT_MOST = 1e-17
 """Probability left out with which nobody needs to look again."""
@@ -48,6 +49,10 @@ class CountLaw(Protocol):
 
     def joint(self, part: int, tail: float) -> tuple[int, int, Floats]:
         """The joint law of one part and the total, without about `tail` at the ends of either: the least of both, and probabilities."""
+        ...
+
+    def with_total(self, part: int) -> tuple[list[Block], float]:
+        """The law of one part and of totals that stand for all in sums of Betas, in blocks; and a bound on what they leave out."""
         ...
 
     def pairs(self, first: int, second: int) -> list[PairWeights]:

@@ -57,14 +57,14 @@ class ListedCounts:
         """Probabilities of one category's count."""
         return _law(self.points[:, category], self.probability)
 
-    def with_total(self, category: int) -> Block:
-        """The joint law of one category's count and the total."""
+    def with_total(self, category: int) -> tuple[list[Block], float]:
+        """The joint law of one category's count and the total, in one block, and what is left out."""
         totals, low, weights = _table(self._totals, self.points[:, category], self.probability)
-        return Block(low, totals, weights)
+        return [Block(low, totals, weights)], self.omitted
 
     def joint(self, category: int, tail: float) -> tuple[int, int, Floats]:  # noqa: ARG002 - nothing is left out of a list
         """The joint law of one count and the total: the least of both, and probabilities."""
-        block = self.with_total(category)
+        (block,), _ = self.with_total(category)
         return block.first, int(block.totals[0]), block.weights.T
 
     def part(self, chosen: Sequence[int]) -> "ListedCounts":

@@ -184,7 +184,7 @@ class LawOfAnyTotal:
 
     @cached_property
     def nodes(self) -> dict[int, tuple[Counts, Floats, float]]:
-        """Totals that stand for all in sums, once they are known (`any_total_mixtures`)."""
+        """Totals that stand for all in sums, once they are known (`total_blocks`)."""
         return {}
 
     @cached_property

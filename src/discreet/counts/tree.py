@@ -24,7 +24,9 @@ from discreet.counts.pairs import PairWeights, check_pairs, middle_part, split_w
 from discreet.counts.runs import FLOOR, Run, inverse, sum_of, values_at
 from discreet.counts.segments import LawOfAnyTotal, TotalSegment, joined
 from discreet.counts.size_posterior import SizePosterior
+from discreet.counts.total_blocks import total_blocks
 from discreet.errors import TooLargeError
+from discreet.model.beta_rows import Block
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.tails import kept
 
@@ -86,6 +88,10 @@ class TreeCounts(LawOfAnyTotal):
             weights = np.exp(log_factor) * values_at(rest, int(r[0]), len(r))
             found.append(PairWeights(totals, factors[0].low, split, np.zeros(len(totals), dtype=np.int64), r, weights))
         return found
+
+    def with_total(self, category: int) -> tuple[list[Block], float]:
+        """The law of one count and of nodes of the total, in blocks, and a bound on what they leave out."""
+        return total_blocks(self, category)
 
     def part(self, chosen: Sequence[int]) -> "TreeCounts":
         """The law of some of the counts, whatever the others are."""

@@ -19,11 +19,9 @@ from numpy.typing import ArrayLike
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.counts.law import CountLaw
-from discreet.counts.listed import ListedCounts
-from discreet.counts.segments import LawOfAnyTotal
 from discreet.counts.size_posterior import SizePosterior
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.inference import any_total_mixtures, fixed_total_mixtures
+from discreet.inference import fixed_total_mixtures
 from discreet.inference.category_contrasts import category_contrast
 from discreet.inference.draws import DRAWS, Estimate, arviz_of, coordinates, dirichlet_draws, estimated, needed
 from discreet.inference.fixed_total_mixtures import CategoryLines
@@ -71,10 +69,8 @@ def probability_law(counts: CountLaw, category: int, a: float, b: float, label: 
     """The distribution of one category's probability: Beta(a + x, b + n - x) over the counts x and the totals n."""
     if counts.total is not None:
         return fixed_total_mixtures.probability_law(counts.marginal(category), counts.total, a, b, label, counts.omitted)
-    if isinstance(counts, LawOfAnyTotal):
-        return any_total_mixtures.probability_law(counts, category, a, b, label)
-    assert isinstance(counts, ListedCounts)  # noqa: S101
-    return BetaRows([counts.with_total(category)], a, b, label, counts.omitted)
+    blocks, omitted = counts.with_total(category)
+    return BetaRows(blocks, a, b, label, omitted)
 
 
 _LEAST_JOINT_PARAMETER = Fraction(1, 100)

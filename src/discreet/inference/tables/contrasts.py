@@ -12,9 +12,9 @@ import numpy as np
 from discreet.arrays import Floats
 from discreet.counts.pairs import check_pairs
 from discreet.counts.runs import Run, added, values_at
+from discreet.counts.total_blocks import joint_weights
 from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError
-from discreet.inference.any_total_mixtures import joint_weights
 from discreet.inference.contrasts import CoupledGroup, coupled_contrast, independent_contrast, size_coupling
 from discreet.inference.quantities import Contrast, Quantity
 from discreet.inference.tables.other_groups import TiedSizes

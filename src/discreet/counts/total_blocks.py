@@ -1,10 +1,10 @@
-"""One category's probability where the total is private: a mixture of Betas over counts and few totals (docs/proofs/inference.md).
+"""The joint law of one count and few totals that stand for all, where the total is private (docs/proofs/inference.md).
 
-Given a total, the sum over counts is fast (`BetaRows`). As a function of the total it is smooth but for few places, so that a sum over
-totals is done on the nodes of `total_nodes`, whose weights sum polynomials exactly under the posterior of the total.
+Given a total, a sum of Betas over counts is fast (`BetaRows`). As a function of the total it is smooth but for few places, so that a sum
+over totals is done on the nodes of `total_nodes`, whose weights sum polynomials exactly under the posterior of the total.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from discreet.counts.runs import values_at
 from discreet.counts.segments import LawOfAnyTotal
 from discreet.counts.total_nodes import nodes_of, on_nodes, stretches
 from discreet.errors import TooLargeError
-from discreet.model.beta_mixtures import BetaMixture
-from discreet.model.beta_rows import BetaRows, Block
+from discreet.model.beta_rows import Block
 from discreet.numerics.tails import kept
 
 _OUTER_TOTALS = 1e-12
@@ -26,8 +25,8 @@ _TOGETHER = 8
 """Up to so many categories share the nodes of the total."""
 
 
-def probability_law(counts: LawOfAnyTotal, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
-    """The distribution of one category's probability: Beta(a + x, b + n - x) over counts x and nodes n of the total."""
+def total_blocks(counts: LawOfAnyTotal, category: int) -> tuple[list[Block], float]:
+    """Blocks with the law of one count x and of nodes n of the total, and a bound on what they leave out."""
     n, share, dropped = _total_nodes(counts, category)
     low, high = counts.windows[category]
     if len(n) * (high - low + 1) > limits.MIXTURE_CELLS:
@@ -45,7 +44,7 @@ def probability_law(counts: LawOfAnyTotal, category: int, a: float, b: float, la
             left += more
         else:
             left += float(column.sum())
-    return BetaRows(blocks, a, b, label, min(1.0, counts.omitted + dropped + left))
+    return blocks, min(1.0, counts.omitted + dropped + left)
 
 
 def joint_weights(counts: LawOfAnyTotal, category: int, n: Counts, ends: tuple[int, int]) -> Block:
