@@ -30,6 +30,16 @@ class Run:
     def x(self) -> Floats:
         return np.arange(self.low, self.low + len(self.value), dtype=np.float64)
 
+    @property
+    def mean(self) -> float:
+        """The mean of a law."""
+        return float(self.value @ self.x)
+
+    @property
+    def variance(self) -> float:
+        """The variance of a law."""
+        return float(self.value @ (self.x - self.mean) ** 2)
+
 
 def completed(target: Run, step: Run, start: Run) -> Run:
     """For each s of `start`: Σ_t step(t) target(s + t)."""

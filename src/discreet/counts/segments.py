@@ -195,9 +195,8 @@ class LawOfAnyTotal:
         """Three means of one count given each total: of its distance from its overall mean in standard deviations, of the square, and
         of 1/(1 + count), which changes where the others do not."""
         run = self.marginal(category)
-        mean = float(run.value @ run.x)
-        deviation = max(float(np.sqrt(run.value @ (run.x - mean) ** 2)), 0.5)
-        return np.concatenate([segment.probes(category, mean, deviation) for segment in self.segments], axis=1)
+        deviation = max(run.variance**0.5, 0.5)
+        return np.concatenate([segment.probes(category, run.mean, deviation) for segment in self.segments], axis=1)
 
     def marginal(self, category: int) -> Run:
         """Probabilities of one category's count."""

@@ -142,8 +142,7 @@ def _pooled(
 
 def _reference(law: CountLaw, k: int) -> Counts:
     """Whole counts next to the means; not 0, where the slope of ln Γ(a + x) is as large as 1/a."""
-    means = [float(run.value @ run.x) for run in map(law.marginal, range(k))]
-    return np.maximum(np.rint(means), 1.0).astype(np.int64)
+    return np.maximum(np.rint([law.marginal(i).mean for i in range(k)]), 1.0).astype(np.int64)
 
 
 def _listed(model: _Model, one: Outcome, law: CountLaw, reference: Counts, size_prior: SizePrior, tail: float) -> tuple[_Cloud, float]:

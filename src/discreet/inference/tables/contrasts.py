@@ -124,13 +124,8 @@ def _tied_contrasts(compared: ComparedGroups, groups: Sequence[int], second: _Si
     held, tied = compared.tied()
     other = held.index(second.position)
     counts = tied.counts(other)
-    if len(groups) == 1:
-        i = held.index(groups[0])
-        yield _tied(tied, (firsts[groups[0]], second), (tied.counts(i), counts), *tied.without_two(i, other))
-        return
-    for i, rest, dropped in tied.without(other):
-        if held[i] in firsts:
-            yield _tied(tied, (firsts[held[i]], second), (tied.counts(i), counts), rest, dropped)
+    for i, rest, dropped in tied.without(other, [held.index(group) for group in groups]):
+        yield _tied(tied, (firsts[held[i]], second), (tied.counts(i), counts), rest, dropped)
 
 
 def _tied(tied: TiedSizes, sides: tuple[_Side, _Side], counts: tuple[TreeCounts, TreeCounts], rest: Run, dropped: float) -> Contrast:

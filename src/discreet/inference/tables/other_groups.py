@@ -9,16 +9,17 @@ convolution of the V_h of all other groups. Multiplying every V_h by e^{λu} cha
 as independent, add up to N, each has its mass in a window as wide as the noise of its group, and a tree of sums completes all of them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil, log2
+from math import ceil, inf, log, log2
 
 import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.counts.runs import FLOOR, Run, Sum, sum_of
+from discreet.counts.runs import FLOOR, Run, sum_of
+from discreet.counts.segments import TotalSegment
 from discreet.counts.tree import TreeCounts
 from discreet.errors import TooLargeError
 from discreet.inference.true_counts import counts_of_outcomes, usual_totals
@@ -50,20 +51,6 @@ class TiedGroup:
 
 
 @dataclass(frozen=True, eq=False)
-class TiltedLaw:
-    """The law of a group's size under a tilt, and a bound on what its window leaves out."""
-
-    run: Run
-    omitted: float
-
-    def mean(self) -> float:
-        return float(self.run.value @ self.run.x)
-
-    def variance(self) -> float:
-        return float(self.run.value @ (self.run.x - self.mean()) ** 2)
-
-
-@dataclass(frozen=True, eq=False)
 class TiedSizes:
     """The sizes of two or more groups, which add up to a public total: independent laws under a tilt, given their sum."""
 
@@ -71,40 +58,40 @@ class TiedSizes:
     total: int
     noise: CellNoise
     rate: float
-    laws: Sequence[TiltedLaw]
+    law: TreeCounts
+    """The law of the sizes, whose windows are under the tilt."""
 
-    @cached_property
-    def sums(self) -> Sum:
-        """The laws added up, before the total is known."""
-        return sum_of([law.run for law in self.laws], FLOOR)
+    @property
+    def segment(self) -> TotalSegment:
+        """The sizes under the tilt, and how they add up to the total."""
+        return self.law.segments[0]
+
+    @property
+    def outside(self) -> float:
+        """Bound on what the windows of all sizes leave out under the tilt."""
+        return float(np.exp(self.law.log_outside))
 
     def priors(self) -> list[SizePrior]:
         """For each group, what the total and all other groups say about its size."""
-        rest, dropped = others([law.run for law in self.laws], self.total)
-        sums = [float(law.run.value @ completion.value) for law, completion in zip(self.laws, rest, strict=True)]
-        omitted = self.omitted(dropped, min(sums))
-        return [
-            _prior(group, law.run.low, run.value, self.rate, omitted) for group, law, run in zip(self.groups, self.laws, rest, strict=True)
-        ]
+        each = zip(self.groups, self.segment.windows, self.segment.completions, strict=True)
+        return [_prior(group, run.low, completion, self.rate, self.law.omitted) for group, run, completion in each]
 
     def omitted(self, dropped: float, chance: float) -> float:
         """Bound on what windows and sums left out, given the total: what sums dropped, and the probability of the total under the tilt."""
-        return min(1.0, (sum(law.omitted for law in self.laws) + dropped) / max(chance, np.finfo(np.float64).tiny))
+        return min(1.0, (self.outside + dropped) / max(chance, np.finfo(np.float64).tiny))
 
-    def without(self, group: int) -> Iterator[tuple[int, Run, float]]:
-        """For every other group, the law under the tilt of the total of all groups but these two; and what was dropped from it."""
-        left = [i for i in range(len(self.laws)) if i != group]
-        found = sum_of([self.laws[i].run for i in left], FLOOR)
-        rest = found.others(Run(0, np.ones(1)), FLOOR)
-        return ((i, run, found.dropped + dropped) for i, (run, dropped) in zip(left, rest, strict=True))
-
-    def without_two(self, first: int, second: int) -> tuple[Run, float]:
-        """The law under the tilt of the total of all groups but two; and what was dropped from it."""
-        left = [law.run for i, law in enumerate(self.laws) if i not in (first, second)]
-        if not left:
-            return Run(0, np.ones(1)), 0.0
-        found = sum_of(left, FLOOR)
-        return found.run, found.dropped
+    def without(self, group: int, others: Collection[int]) -> Iterator[tuple[int, Run, float]]:
+        """For each of these other groups, the law under the tilt of the total of all groups but these two; and what was dropped from it."""
+        left, nothing = [i for i in range(len(self.groups)) if i != group], Run(0, np.ones(1))
+        if len(others) > 1:
+            found = sum_of([self.segment.windows[i] for i in left], FLOOR)
+            rest = zip(left, found.others(nothing, FLOOR), strict=True)
+            yield from ((i, run, found.dropped + dropped) for i, (run, dropped) in rest if i in others)
+            return
+        for one in others:
+            runs = [self.segment.windows[i] for i in left if i != one]
+            found = sum_of(runs or [nothing], FLOOR)
+            yield one, found.run, found.dropped
 
     def counts(self, index: int) -> TreeCounts:
         """The law of one group's counts under the tilt: given its size it is that of the posterior."""
@@ -121,18 +108,21 @@ class TiedSizes:
 
     def sample(self, size: int, rng: np.random.Generator) -> Iterator[Counts]:
         """Draws of the sizes, group by group: the total is split between halves of the groups, and so on."""
-        return self.sums.split(np.full(size, self.total, dtype=np.int64), rng)
+        return self.segment.sum.split(np.full(size, self.total, dtype=np.int64), rng)
 
 
 def tied_sizes(groups: Sequence[TiedGroup], total: int, noise: CellNoise) -> TiedSizes:
-    """The sizes of two or more groups whose total is public."""
-    return TiedSizes(groups, total, noise, *_balanced(groups, total, noise))
+    """The sizes of two or more groups whose total is public, under a tilt that makes their means add up to nearly the total."""
 
+    def tilted(rate: float) -> tuple[float, float, list[tuple[Run, float]]]:
+        laws = _laws(groups, total, noise, rate)
+        return sum(run.mean for run, _ in laws), sum(run.variance for run, _ in laws), laws
 
-def others(laws: Sequence[Run], total: int) -> tuple[list[Run], float]:
-    """For each law and each value u of it, the probability that all other laws add up to `total` - u; and what was dropped of sums."""
-    found = sum_of(laws, FLOOR)
-    return list(found.completions(Run(total, np.ones(1)))), found.dropped
+    rate, laws = balancing_tilt(tilted, total, longest=noise.slope)
+    outside = sum(omitted for _, omitted in laws)
+    segment = TotalSegment(total, np.zeros(1), [run for run, _ in laws], FLOOR)
+    law = TreeCounts([segment], np.zeros((1, len(groups)), dtype=np.int64), log(outside) if outside > 0.0 else -inf)
+    return TiedSizes(groups, total, noise, rate, law)
 
 
 def check_groups(groups: int, categories: int, total: int, slope: float) -> None:
@@ -163,29 +153,15 @@ def _prior(group: TiedGroup, low: int, completion: Floats, rate: float, omitted:
         return tabled(low + first, group.log_prior(u, rate) + np.log(completion[first : last + 1]), omitted)
 
 
-def _balanced(groups: Sequence[TiedGroup], total: int, noise: CellNoise) -> tuple[float, list[TiltedLaw]]:
-    """A tilt and the laws of all groups under it, whose means add up to the total but for a part of its spread."""
-
-    def tilted(rate: float) -> tuple[float, float, list[TiltedLaw]]:
-        laws = _laws(groups, total, noise, rate)
-        return sum(law.mean() for law in laws), sum(law.variance() for law in laws), laws
-
-    return balancing_tilt(tilted, total, longest=noise.slope)
-
-
-def _laws(groups: Sequence[TiedGroup], total: int, noise: CellNoise, rate: float) -> list[TiltedLaw]:
-    """The law of every group's size under a tilt; groups that do not differ have one."""
-    known: dict[TiedGroup, TiltedLaw] = {}
+def _laws(groups: Sequence[TiedGroup], total: int, noise: CellNoise, rate: float) -> list[tuple[Run, float]]:
+    """The law of every group's size under a tilt, and a bound on what it leaves out; groups that do not differ have one."""
+    known: dict[TiedGroup, tuple[Run, float]] = {}
     for group in groups:
         if group not in known:
-            known[group] = _law(group, total, noise, rate)
-            _check_work(len(groups), len(known[group].run.value))
+            counts = _tilted(group, total, noise, rate)
+            _check_work(len(groups), len(counts.sizes.value))
+            known[group] = counts.sizes, counts.omitted
     return [known[group] for group in groups]
-
-
-def _law(group: TiedGroup, total: int, noise: CellNoise, rate: float) -> TiltedLaw:
-    counts = _tilted(group, total, noise, rate)
-    return TiltedLaw(counts.sizes, counts.omitted)
 
 
 def _tilted(group: TiedGroup, total: int, noise: CellNoise, rate: float) -> TreeCounts:

@@ -201,8 +201,7 @@ def _one_group(table: Table, row: int, counts: CountLaw, tail: float, result: Gr
     unsure = table.open[row]
     for i, cell in enumerate(np.flatnonzero(table.possible[row]).tolist()):
         run = counts.marginal(i)
-        mean = float(run.value @ run.x)
-        result.count_mean[row, cell], result.count_std[row, cell] = mean, np.sqrt(run.value @ (run.x - mean) ** 2)
+        result.count_mean[row, cell], result.count_std[row, cell] = run.mean, run.variance**0.5
         if not unsure[cell]:
             continue
         law = probability_law(counts, i, float(table.cells.a[row, cell]), float(table.rest[row, cell]), cell)

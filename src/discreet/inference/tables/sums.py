@@ -158,9 +158,9 @@ def _tied_sum(table: LatentTable, tied: TiedSizes, positions: Positions, categor
     if not chosen:
         return SizePosterior(0, np.ones(1))
     check_groups_drawn(len(chosen))
-    sizes = [trimmed(law.run, _TRANSFORMED_TAIL)[0] for law in tied.laws]
+    sizes = [trimmed(run, _TRANSFORMED_TAIL)[0] for run in tied.segment.windows]
     span, outside = _span(tied.counts(i).marginal(places[i]) for i in chosen)
-    columns = fast_length(max(max(len(run.value) for run in sizes), len(_without_tails(tied.sums.run).value)))
+    columns = fast_length(max(max(len(run.value) for run in sizes), len(_without_tails(tied.segment.sum.run).value)))
     rows = fast_length(len(span.value))
     work = rows * columns * len(chosen) * table.possible.shape[1]
     if rows * columns > limits.SUM_CELLS or work > limits.SUM_TRANSFORMS:
@@ -176,7 +176,7 @@ def _tied_sum(table: LatentTable, tied: TiedSizes, positions: Positions, categor
             least += run.low
     value = np.roll(laws(product, rows, columns)[:, (tied.total - least) % columns], low - span.low)
     whole = float(value.sum())
-    left = sum(law.omitted for law in tied.laws) + 8.0 * len(tied.laws) * _TRANSFORMED_TAIL + outside + _FACTOR_ROUNDING * len(tied.laws)
+    left = tied.outside + outside + len(sizes) * (8.0 * _TRANSFORMED_TAIL + _FACTOR_ROUNDING)
     if not whole > left / _LARGEST_SUM_ERROR:
         return None
     probability = np.maximum(value[: len(span.value)], 0.0)
