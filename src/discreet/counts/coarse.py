@@ -29,9 +29,13 @@ class CoarseLaws:
         """The mean of each count."""
         return np.asarray((self.weight * self.x).sum(axis=-1))
 
+    @cached_property
+    def _cumulative(self) -> Floats:
+        return np.cumsum(self.weight, axis=-1)
+
     def quantiles(self, level: Floats | float) -> Floats:
         """Quantiles of all counts, at one level each: a node's weight is spread evenly, so that they move continuously with weights."""
-        cumulative, row = np.cumsum(self.weight, axis=-1), np.arange(len(self.weight))
+        cumulative, row = self._cumulative, np.arange(len(self.weight))
         asked = level * cumulative[:, -1]
         place = np.minimum((cumulative < asked[:, None]).sum(axis=-1), self.weight.shape[1] - 1)
         here = self.weight[row, place]
