@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.betas.planes import BetaPlanes
 from discreet.counts.batched.tilts import check_transforms
 from discreet.counts.pairs import PairWeights, check_pairs
 from discreet.counts.tree import TreeCounts
 from discreet.inference.category_contrasts import category_contrast
-from discreet.inference.groups.plane_quantiles import BetaPlanes
 from discreet.inference.noise_aware import probability_law
 from discreet.inference.tables.other_groups import check_groups
 from discreet.inference.tables.summaries import check_summaries, check_total

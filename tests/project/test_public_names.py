@@ -19,7 +19,6 @@ OURS = ("discreet", "discreet_papers", "benchmarks", "tests")
 PROTOCOLS = {"_repr_html_"}
 """Names with an underscore that another program asks for: a notebook calls this one."""
 LOOKED_INTO = {
-    "inference/test_quantile_search": {"_Sums"},
     "sampling/test_two_categories": {"_blocks", "_bound", "_scale"},
     "sampling/test_many_categories": {
         "_CUT_BITS",
@@ -56,7 +55,6 @@ REPLACED = {
     # Counted, or told not to happen: which way a computation takes is not seen in what it gives.
     "data/test_spelling": {"discreet.data.count.holds_numbers"},
     "inference/tables/test_sums": {"sums.spectra"},
-    "inference/test_quantile_search": {"plane_quantiles._Sums.__init__"},
     "mechanisms/test_hellinger_likelihoods": {"product_sums.cost"},  # so that a series is taken where a list would be as fast
     "mechanisms/test_steady": {"steady.monotonic", "steady.sleep"},  # the clock
     "sampling/test_many_categories": {

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import Counts, Floats
-from discreet.counts.batched.windows import batches
+from discreet.betas.lines import BetaLines
 from discreet.counts.runs import Run
-from discreet.inference.groups.line_quantiles import BetaLines
 from discreet.model.beta_mixtures import BetaMixture
+from discreet.numerics.products import batches
 
 _NEGLIGIBLE_WEIGHT = 1e-17
 """Components with less weight than this, relative to the largest, are left out."""

@@ -24,6 +24,15 @@ def beta_cdf(a: float, b: float, x: ArrayLike) -> Floats:
     return _symmetric_tail(a, x, x <= 0.5) if a == b >= _SYMMETRIC_FROM else cast(Floats, betainc(a, b, x))
 
 
+def beta_cdfs(a: Floats, b: Floats, x: Floats) -> Floats:
+    """The same for arrays of parameters and points."""
+    a, b, x = np.broadcast_arrays(a, b, x)
+    result = np.asarray(betainc(a, b, x), dtype=np.float64)
+    for at in np.argwhere((a == b) & (a >= _SYMMETRIC_FROM)).tolist():
+        result[tuple(at)] = beta_cdf(float(a[tuple(at)]), float(b[tuple(at)]), x[tuple(at)])
+    return result
+
+
 def beta_survival(a: float, b: float, x: ArrayLike) -> Floats:
     """1 - I_x(a, b), without subtracting."""
     x = np.asarray(x, dtype=np.float64)

@@ -6,7 +6,6 @@ Terms must be smooth, or smooth away from a few known places.
 from functools import lru_cache
 
 import numpy as np
-from numpy.polynomial.chebyshev import chebvander
 from scipy.linalg import eigh_tridiagonal
 
 from discreet.arrays import Counts, Floats
@@ -42,19 +41,11 @@ def _gauss(centre: float, off_diagonal: Floats, mass: float) -> tuple[Floats, Fl
     return places.astype(np.float64), mass * vectors[0] ** 2
 
 
-def chebyshev_rule(size: int, nodes: int) -> tuple[Floats, Floats]:
-    """Chebyshev's nodes from 0 to size - 1, the last one first, and by how much each, a column, counts at each of the places, a row.
-
-    The nodes are where T_nodes is 0. Sums of Chebyshev's polynomials lose fewer digits than `interpolation` does: nodes are not rounded.
-    """
-    half, y = 0.5 * (size - 1.0), np.cos(np.pi * (np.arange(nodes) + 0.5) / nodes)
-    at_nodes = chebvander(y, nodes - 1) * (2.0 / nodes)
-    at_nodes[:, 0] *= 0.5
-    return half + half * y, np.asarray(chebvander(np.arange(size) / half - 1.0, nodes - 1) @ at_nodes.T)
-
-
 def whole_chebyshev_rule(size: int, nodes: int) -> tuple[Counts, Floats]:
-    """The same with whole nodes, both ends among them and at most so many: where T_(nodes - 1) is 1 or -1, rounded."""
+    """Chebyshev's nodes from 0 to size - 1 and by how much each, a column, counts at each of the places, a row.
+
+    The nodes are whole, both ends among them and at most so many: where T_(nodes - 1) is 1 or -1, rounded.
+    """
     half = 0.5 * (size - 1.0)
     whole = np.unique(np.rint(half - half * np.cos(np.pi * np.arange(nodes) / (nodes - 1.0))).astype(np.int64))
     return whole, interpolation(size, whole)

@@ -9,8 +9,9 @@ import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.counts.batched.windows import GroupCells, batches, ranges, windows
+from discreet.counts.batched.windows import GroupCells, ranges, windows
 from discreet.errors import TooLargeError
+from discreet.numerics.products import batches
 from discreet.numerics.tilts import CLOSE, balancing_tilts
 
 _COARSE = 12.0

@@ -6,7 +6,6 @@ convex on either side of z, so that it is largest at 0, at z or at the last coun
 the second; a cell that is not possible has 0 as its only count.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,8 +19,6 @@ from discreet.numerics.roots import last_inside
 _TABLED = 1 << 21
 """Logarithms that are looked up: of all prior parameters that differ, together."""
 UNBOUNDED = 2**60
-HELD = 1 << 19
-"""Numbers in one array of a batch: small enough for a processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,15 +174,3 @@ def _tails(cells: GroupCells, tilt: Floats, low: Counts, high: Counts, depth: fl
     concave = (cells.a >= 1.0) & (first > 0.0)
     below = np.where(concave, np.minimum(low, 1.0 / -np.expm1(-np.maximum(first, 1e-9))), low)
     return np.asarray((floor * (above + below)).sum(axis=1))
-
-
-def batches(width: Counts, per_group: int) -> Iterator[NDArray[np.int64]]:
-    """Indices of groups in order of their width, so many at a time that arrays of `per_group` times the widest stay small."""
-    order = np.argsort(width, kind="stable")
-    start = 0
-    while start < len(order):
-        end = start + max(1, HELD // (per_group * int(width[order[start]])))
-        fits = max(1, HELD // (per_group * int(width[order[min(end, len(order)) - 1]])))
-        end = min(len(order), start + fits)
-        yield order[start:end]
-        start = end

@@ -15,13 +15,13 @@ from scipy.special import digamma, polygamma
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.counts.batched.arrays import DEPTH, GroupSummaries, Table, each_block, joined, known, table_of
+from discreet.counts.batched.free_sizes import TRIMMED_TOTALS, WeightedTotals, summarise, weighted_totals
 from discreet.counts.batched.leave_one_out import Contributions, Frequencies, check_period, contributions, relative_error
+from discreet.counts.batched.public_sizes import of_public_sizes
 from discreet.counts.batched.tilts import matched_tilts
 from discreet.counts.batched.windows import UNBOUNDED, RiseTable
 from discreet.counts.law import CountLaw
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.inference.groups.free_sizes import TRIMMED_TOTALS, WeightedTotals, summarise, weighted_totals
-from discreet.inference.groups.public_sizes import of_public_sizes
 from discreet.inference.noise_aware import probability_law
 from discreet.inference.tables.other_groups import TiedGroup, tied_sizes
 from discreet.inference.true_counts import check_noisy_total, counts_of_outcomes

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from discreet.betas.lines import BetaLines
 from discreet.counts.batched.arrays import DEPTH, TRIMMED, GroupSummaries, Table, known, precision, trimmed
 from discreet.counts.batched.sums import fixed_totals
 from discreet.counts.batched.tilts import balanced_tilts, check_widths
-from discreet.counts.batched.windows import batches, ranges, windows
-from discreet.inference.groups.line_quantiles import BetaLines
+from discreet.counts.batched.windows import ranges, windows
+from discreet.numerics.products import batches
 
 
 def of_public_sizes(table: Table, tail: float) -> GroupSummaries:

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.betas.planes import BetaPlanes
+from discreet.betas.search import matched_logits
 from discreet.counts.batched.arrays import GroupSummaries, Table, precision
 from discreet.counts.batched.sums import FreeTotals
 from discreet.counts.batched.tilts import check_transforms, check_widths
-from discreet.counts.batched.windows import HELD, batches, ranges, windows
+from discreet.counts.batched.windows import ranges, windows
 from discreet.errors import TooLargeError
-from discreet.inference.groups import node_planes
-from discreet.inference.groups.plane_quantiles import BetaPlanes
-from discreet.inference.groups.quantile_search import matched_logits
+from discreet.numerics.products import HELD, batches
 from discreet.numerics.tails import even_windows
 from discreet.numerics.transforms import rounding
 
@@ -182,8 +182,7 @@ def _intervals(
         g, c = group[part], cell[part]
         planes, smooth = _planes(batch, rests, g, c, (first[part], counts), (least[part], width))
         here = batch.rows[g], c
-        sides = guesses[0][part], guesses[1][part]
-        result.low[here], result.high[here], wrong, whole = node_planes.interval(planes, smooth, sides, tail, precision(tail))
+        result.low[here], result.high[here], wrong, whole = planes.interval(smooth, guesses[:, part], tail, precision(tail))
         dropped = np.where(whole > 0.0, np.abs(1.0 - whole / np.maximum(batch.weight[g], 1e-300)), 1.0)
         result.error[here] = np.minimum(wrong + dropped + batch.omitted[g], 1.0)
         left[part] = dropped > _SEEN

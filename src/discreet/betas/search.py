@@ -12,11 +12,15 @@ from scipy.special import expit, gammaln, ndtri
 
 from discreet.arrays import Counts, Floats, Mask
 from discreet.model.beta_mixtures import BetaMixture
+from discreet.model.dirichlet import log_density
+from discreet.numerics.divergences import log_ratio_excess
 from discreet.numerics.incomplete_beta import LOGITS
 from discreet.numerics.roots import bracketed
 
-Evaluate = Callable[[NDArray[np.int64] | slice, Floats], tuple[Floats, Floats]]
-"""For chosen distributions and one logit for each: the probability of what lies on the side of the quantile, and the density."""
+Chosen = NDArray[np.int64] | slice
+Evaluate = Callable[[Chosen, Floats], tuple[Floats, Floats]]
+"""For chosen distributions and two logits for each, the lower ones in the first row: what lies below the lower and above the upper one,
+and the densities of the logit there. Both are asked for together, because both need the same coefficients."""
 
 _NEAR_PROBITS = 1.5
 _ROOT = float(np.sqrt(2.0 * np.pi))
@@ -24,53 +28,66 @@ _SHIFT = 4
 """How far arguments of polygamma functions are moved up before their asymptotic series is used."""
 
 
-def quantiles(evaluate: Evaluate, guess: Floats, tail: float, upper: bool, precision: float) -> tuple[Floats, Floats]:
-    """For each distribution the logit with this much probability below it (above it, if `upper`), and how far off that probability is.
+def quantiles(evaluate: Evaluate, guess: Floats, tail: float, precision: float) -> tuple[Floats, Floats]:
+    """For each distribution the logits with this much probability below and above them, and how far off these probabilities are.
 
     `tail` is at most ½. What is not within `precision` times the tail after all rounds has an error that says so.
     """
-    sign = -1.0 if upper else 1.0
-    start = np.clip(np.where(np.isfinite(guess), guess, 0.0), LOGITS[0] + 1.0, LOGITS[1] - 1.0)
-    error = np.full_like(start, np.inf)
+    latest = np.clip(np.where(np.isfinite(guess), guess, 0.0), LOGITS[0] + 1.0, LOGITS[1] - 1.0)
+    error, sign = np.full(latest.size, np.inf), np.repeat([1.0, -1.0], latest.shape[1])
+    found = np.empty((2, *latest.shape))
 
     def look(open_: Counts, at: Floats) -> tuple[Floats, Floats, Mask]:
-        mass, density = evaluate(open_ if len(open_) < len(start) else slice(None), at)
+        np.put(latest, open_, at)
+        some = np.unique(open_ % latest.shape[1])
+        rows = some if len(some) < latest.shape[1] else slice(None)
+        found[:, :, rows] = evaluate(rows, latest[:, rows])
+        mass, density = found.reshape(2, -1)[:, open_]
         with np.errstate(invalid="ignore"):
-            excess = sign * (mass - tail)
+            excess = sign[open_] * (mass - tail)
             error[open_] = np.where(np.isfinite(excess), np.abs(excess), np.inf)
             done = np.abs(excess) <= precision * tail
-            return excess, np.where(done, at, at + sign * _step(mass, density, tail)), done
+            return excess, np.where(done, at, at + sign[open_] * _step(mass, density, tail)), done
 
-    return bracketed(look, start, *LOGITS), error
+    return bracketed(look, latest.ravel(), *LOGITS).reshape(latest.shape), error.reshape(latest.shape)
 
 
 def equal_tailed(
-    sides: tuple[Evaluate, Evaluate],
-    guesses: tuple[Floats, Floats],
-    tail: float,
-    precision: float,
-    exact: Callable[[int], BetaMixture | None],
+    evaluate: Evaluate, guesses: Floats, tail: float, precision: float, exact: Callable[[int], BetaMixture | None]
 ) -> tuple[Floats, Floats, Floats]:
     """The points with probability `tail` below and above them, and how far the probability beyond either is from that at most.
 
-    `sides` evaluate what lies below and what lies above a logit, and `guesses` say where to look first. What does not converge is found
-    in `exact`, the distribution of one row; None if nothing of it is here, which leaves everything open.
+    `guesses` say where to look first. What does not converge is found in `exact`, the distribution of one row; None if nothing of it is
+    here, which leaves everything open.
     """
-    found = []
-    for upper, (evaluate, guess) in enumerate(zip(sides, guesses, strict=True)):
-        with np.errstate(over="ignore", invalid="ignore"):  # far beyond a quantile
-            logit, error = quantiles(evaluate, guess, tail, bool(upper), precision)
-        point = np.asarray(expit(logit))
-        for row in np.nonzero(~(error <= precision * tail))[0].tolist():
-            mixture = exact(row)
-            if mixture is None:
-                point[row], error[row] = float(upper), 1.0
-                continue
-            point[row] = mixture.ppf(1.0 - tail if upper else tail)
-            error[row] = abs(float(mixture.sf(point[row]) if upper else mixture.cdf(point[row])) - tail)
-        found.append((point, error))
-    (low, low_error), (high, high_error) = found
-    return low, high, np.maximum(low_error, high_error)
+    with np.errstate(over="ignore", invalid="ignore"):  # far beyond a quantile
+        logit, error = quantiles(evaluate, guesses, tail, precision)
+    point = np.asarray(expit(logit))
+    for upper, row in np.argwhere(~(error <= precision * tail)).tolist():
+        mixture = exact(row)
+        if mixture is None:
+            point[upper, row], error[upper, row] = float(upper), 1.0
+            continue
+        point[upper, row] = found = float(mixture.ppf(1.0 - tail if upper else tail))
+        error[upper, row] = abs(float(mixture.sf(found) if upper else mixture.cdf(found)) - tail)
+    return point[0], point[1], error.max(axis=0)
+
+
+class MiddleTerms:
+    """The term `t^α (1-t)^β Γ(α+β) / (Γ(α+1) Γ(β))` of one component of each mixture, which all its terms are relative to."""
+
+    def __init__(self, alpha: Floats, beta: Floats) -> None:
+        self.parameters = np.stack([alpha, beta])
+        self.means = self.parameters / (alpha + beta)
+        density = log_density(self.parameters.T, self.means.T, alpha + beta, self.means.T)
+        self.known = density + np.log(self.means).sum(axis=0) - np.log(alpha)
+
+    def at(self, chosen: Chosen, logit: Floats) -> tuple[Floats, Floats, Floats]:
+        """The points of these logits and 1 less them; both relative to the means, as logarithms; and the logarithms of the terms."""
+        point, means = np.stack([expit(logit), expit(-logit)]), self.means[:, None, chosen]
+        ratio = point / means
+        excess = log_ratio_excess((point - means) / means, ratio)
+        return point, np.log(ratio), self.known[chosen] + (self.parameters[:, None, chosen] * excess).sum(axis=0)
 
 
 def _step(mass: Floats, density: Floats, tail: float) -> Floats:
@@ -83,7 +100,7 @@ def _step(mass: Floats, density: Floats, tail: float) -> Floats:
         return np.where(np.abs(target - probit) < _NEAR_PROBITS, near, far)
 
 
-def matched_logits(mean: Floats, variance: Floats, tail: float) -> tuple[Floats, Floats]:
+def matched_logits(mean: Floats, variance: Floats, tail: float) -> Floats:
     """Nearly the logits of two quantiles, which leave out `tail` on either side, of the one Beta with this mean and variance.
 
     By Cornish and Fisher's expansion, or a power of the probability where a parameter is below 1. The cumulants of the logit of a
@@ -108,7 +125,7 @@ def matched_logits(mean: Floats, variance: Floats, tail: float) -> tuple[Floats,
             log_beta = gammaln(small) + gammaln(both - small) - gammaln(both)
             power = (np.log(tail) + np.log(small) + log_beta) / small
             side[few] = sign * np.minimum(power, sign * side[few])
-    return low, high
+    return np.stack([low, high])
 
 
 def _polygammas(z: Floats) -> tuple[Floats, Floats, Floats, Floats]:

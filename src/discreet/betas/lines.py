@@ -8,23 +8,16 @@ and d_x is a function of t times a function of x times a power of the odds t/(1-
 whose coefficients are computed once. From the other end 1 - F is the same with the weights beyond x and the first count.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, expit
 
 from discreet.arrays import Counts, Floats
-from discreet.inference.groups.quantile_search import equal_tailed, matched_logits
+from discreet.betas.search import Chosen, MiddleTerms, equal_tailed, matched_logits
 from discreet.model.beta_mixtures import BetaMixture
-from discreet.model.dirichlet import log_density
-from discreet.numerics.divergences import log_ratio_excess
-from discreet.numerics.incomplete_beta import beta_cdf
+from discreet.numerics.incomplete_beta import beta_cdfs
 
-_SYMMETRIC = 1e3
-"""From here on SciPy's incomplete beta function of equal parameters is not used."""
 _LEAST_FACTOR = 1e-300
 _TERMS = 12
 """How many terms of an incomplete beta function in a tail are tried before it is computed."""
@@ -62,7 +55,7 @@ class BetaLines:
         if not len(self):
             return np.empty(0), np.empty(0), np.empty(0)
         sums = _Polynomials(self, 1e-3 * precision * tail)
-        return equal_tailed((sums.below, sums.above), matched_logits(*self.moments(), tail), tail, precision, self.mixture)
+        return equal_tailed(sums.beyond, matched_logits(*self.moments(), tail), tail, precision, self.mixture)
 
     def mixture(self, row: int) -> BetaMixture:
         """One row as a distribution."""
@@ -80,10 +73,7 @@ class _Polynomials:
         self.place = np.minimum(np.rint(np.einsum("ij,j->i", lines.weight, np.arange(width, dtype=np.float64))).astype(np.int64), self.end)
         middle = lines.first + self.place
         alpha, beta = a + middle, b + (lines.n - middle)
-        self.parameters, self.log_odds = np.stack([alpha, beta]), np.log(alpha / beta)
-        self.means = self.parameters / (alpha + beta)
-        density = log_density(self.parameters.T, self.means.T, alpha + beta, self.means.T)
-        self.known = density + np.log(self.means).sum(axis=0) - np.log(alpha)
+        self.middle = MiddleTerms(alpha, beta)
         self.first, self.last = (a + lines.first, b + (lines.n - lines.first)), (a + last, b + (lines.n - last))
         self.negligible = negligible
         relative = _relative_terms(*self.first, alpha / beta, self.place, width)
@@ -100,39 +90,19 @@ class _Polynomials:
         for j in range(int(self.end.min()), width):  # a last count has no term of its own, and counts beyond the total have no Beta
             self.lower[j, self.end <= j] = self.upper[j, self.end <= j] = 0.0
 
-    def below(self, chosen: NDArray[np.int64] | slice, logit: Floats) -> tuple[Floats, Floats]:
-        """F and its derivative by the logit."""
-        log_middle, step, point = self._middle(chosen, logit)
-        a, b = (parameter[chosen] for parameter in self.last)
-        with np.errstate(over="ignore", invalid="ignore"):
-            term = self.relative_ends[1][chosen] * np.exp(log_middle + (self.end - self.place)[chosen] * step)
-        end = self._summed_up(a, b, np.exp(logit), point[0], term)
-        return self._with_terms(end, self.lower, chosen, log_middle, step, point)
-
-    def above(self, chosen: NDArray[np.int64] | slice, logit: Floats) -> tuple[Floats, Floats]:
-        """1 - F and the derivative of F by the logit."""
-        log_middle, step, point = self._middle(chosen, logit)
-        a, b = (parameter[chosen] for parameter in self.first)
-        with np.errstate(over="ignore", invalid="ignore"):
-            term = self.relative_ends[0][chosen] * np.exp(log_middle - self.place[chosen] * step - logit) * (a / b)
-        end = self._summed_up(b, a, np.exp(-logit), point[1], term)
-        return self._with_terms(end, self.upper, chosen, log_middle, step, point)
-
-    def _middle(self, chosen: NDArray[np.int64] | slice, logit: Floats) -> tuple[Floats, Floats, Floats]:
-        """ln d of the middle count, the logarithm of the odds relative to the mean's there, and the point and 1 less it."""
-        means = self.means[:, chosen]
-        point = np.stack([expit(logit), expit(-logit)])
-        excess = log_ratio_excess((point - means) / means, point / means)
-        log_middle = self.known[chosen] + (self.parameters[:, chosen] * excess).sum(axis=0) - np.log(point[1])
-        return log_middle, logit - self.log_odds[chosen], point
-
-    def _with_terms(
-        self, end: Floats, coefficients: Floats, chosen: NDArray[np.int64] | slice, log_middle: Floats, step: Floats, point: Floats
-    ) -> tuple[Floats, Floats]:
-        sums = _horner(coefficients[:, chosen], self.density[:, chosen], np.exp(step))
+    def beyond(self, chosen: Chosen, logit: Floats) -> tuple[Floats, Floats]:
+        """F at the first of two logits and 1 - F at the second, and the derivatives of F by the logit."""
+        point, (near, far), log_middle = self.middle.at(chosen, logit)
+        log_middle, step = log_middle - np.log(point[1]), near - far
+        (a, b), (c, d) = ([parameter[chosen] for parameter in ends] for ends in (self.last, self.first))
+        sums = _horner(self.lower[:, chosen], self.upper[:, chosen], self.density[:, chosen], np.exp(step))
         with np.errstate(over="ignore", invalid="ignore"):
             scale = np.exp(log_middle - self.place[chosen] * step)
-            return end + scale * sums[0], scale * point[1] * sums[1]
+            last = self.relative_ends[1][chosen] * np.exp(log_middle[0] + (self.end - self.place)[chosen] * step[0])
+            first = self.relative_ends[0][chosen] * scale[1] * np.exp(-logit[1]) * (c / d)
+            below = self._summed_up(a, b, np.exp(logit[0]), point[0, 0], last)
+            above = self._summed_up(d, c, np.exp(-logit[1]), point[1, 1], first)
+            return np.stack([below, above]) + scale * sums[0], scale * point[1] * sums[1]
 
     def _summed_up(self, a: Floats, b: Floats, odds: Floats, t: Floats, term: Floats) -> Floats:
         """I_t(a, b), whose first term is d: a few terms where what they leave out is negligible, else the incomplete beta function."""
@@ -146,7 +116,7 @@ class _Polynomials:
             result = term * total
             long = np.nonzero(~((b > _TERMS + 1.0) & (ratio < 1.0) & (left <= self.negligible * (1.0 - ratio))))[0]
         if long.size:
-            result[long] = incomplete_beta(betainc, beta_cdf, a[long], b[long], t[long])
+            result[long] = beta_cdfs(a[long], b[long], t[long])
         return result
 
 
@@ -161,22 +131,13 @@ def _relative_terms(a: Floats, b: Floats, odds: Floats, place: Counts, width: in
     return np.asarray(np.exp(result, out=result))
 
 
-def _horner(one: Floats, other: Floats, q: Floats) -> Floats:
-    """Two polynomials with coefficients on the first axis, at one place for each column."""
-    result = np.zeros((2, q.size))
+def _horner(lower: Floats, upper: Floats, both: Floats, q: Floats) -> Floats:
+    """Polynomials with coefficients on the first axis at two places for each column: one for either place, and one for both."""
+    result = np.zeros((2, *q.shape))
     with np.errstate(over="ignore", invalid="ignore"):
-        for j in range(len(one) - 1, -1, -1):
+        for j in range(len(both) - 1, -1, -1):
             result *= q
-            result[0] += one[j]
-            result[1] += other[j]
-    return result
-
-
-def incomplete_beta(
-    generic: Callable[..., Floats], symmetric: Callable[[float, float, ArrayLike], Floats], a: Floats, b: Floats, t: Floats
-) -> Floats:
-    """An incomplete beta function for each row; `numerics.incomplete_beta` says why large equal parameters are a case of their own."""
-    result = generic(a, b, t)
-    for j in np.nonzero((a == b) & (a >= _SYMMETRIC))[0]:
-        result[j] = symmetric(float(a[j]), float(b[j]), t[j])
+            result[0, 0] += lower[j]
+            result[0, 1] += upper[j]
+            result[1] += both[j]
     return result

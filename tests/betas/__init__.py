@@ -1,0 +1,1 @@
+"""Tests of distributions, distances and sensitivities."""
