@@ -126,11 +126,10 @@ class PlaneSums:
         by_rest /= one
         counted = off * (planes.of_rest.sum(axis=1) + np.abs(weight).sum(axis=1)) / one[:, 0]
         self.error = np.where((self.whole > 0.0) | (nodes is None), counted, np.inf)
-        to_count = (weight[:, None, :] @ self.matrix)[:, 0, :-1] / one
-        self.place = (
-            np.clip(np.rint(counts - 1.0 - to_count.sum(axis=1)), 0, counts - 1).astype(np.int64),
-            np.clip(np.rint((by_rest * self.places).sum(axis=1)), 0, rests - 1).astype(np.int64),
-        )
+        rest = np.clip(np.rint((by_rest * self.places).sum(axis=1)), 0, rests - 1).astype(np.int64)
+        to_count = self.matrix[np.arange(len(rest)), np.searchsorted(self.places, rest)]
+        count = (to_count < 0.5 * to_count[:, -1:]).sum(axis=1)  # the median, given about that rest
+        self.place = np.minimum(count, counts - 1), rest
         a, b = planes.a + planes.first, planes.b + planes.least
         self.middle = MiddleTerms(a + self.place[0], b + self.place[1])
         of_both, of_count, of_rest = _log_terms(a, b, self.middle.parameters, self.place, (counts, rests))

@@ -6,11 +6,13 @@ Groups are on the first axis and categories on the second; there are no labels h
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
+from math import ceil
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.counts.batched.windows import GroupCells, RiseTable
 from discreet.numerics.tails import even_windows
@@ -25,7 +27,7 @@ _QUANTILE_PRECISION, _TAIL_QUANTILE_PRECISION = 2e-8, 1e-6
 Result = TypeVar("Result")
 
 _BLOCK = 1 << 13
-"""Rows that are worked on together."""
+"""Rows that are worked on together, at most."""
 _THREADS = 2
 SHOWN_GROUPS = 20
 """Groups that a notebook shows before it is cut."""
@@ -150,8 +152,14 @@ _MOSTLY = 0.95
 
 
 def each_block(table: Table, work: Callable[[Table], Result]) -> list[Result]:
-    """What `work` gives for blocks of rows, in order; two are worked on at a time."""
-    parts = [table.rows(slice(start, start + _BLOCK)) for start in range(0, len(table), _BLOCK)]
+    """What `work` gives for blocks of rows, in order; two are worked on at a time, and none is left for one thread alone.
+
+    Few rows are one block: where a total is public they may be looked at one by one, all together.
+    """
+    together = 1 if len(table) <= limits.GROUPS_CONVOLVED else _THREADS
+    blocks = together * max(1, ceil(len(table) / (together * _BLOCK)))
+    size = max(1, ceil(len(table) / blocks))
+    parts = [table.rows(slice(start, start + size)) for start in range(0, len(table), size)]
     if len(parts) < 2:
         return [work(part) for part in parts]
     with ThreadPoolExecutor(_THREADS) as pool:
