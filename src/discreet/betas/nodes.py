@@ -20,12 +20,12 @@ NODE_ERROR = 4e-9
 """What nodes may change in a probability, unless it is said."""
 _LEBESGUE = 3.0
 """What nodes count together, in absolute value, and the law that they stand for: expected, and computed once they are chosen."""
-_FEWEST, _NODES_PAY = 8, 0.5
+_FEWEST_NODES, _NODES_PAY = 8, 0.5
 """Nodes are looked for if so many, and at most this part of the rests, may be used."""
 _DEGREE, _UNNEEDED = 36, 0.05
 """The degree of the polynomial that the weight of the sum is compared with, and the part of its distance that may be had for leaving its
 last coefficients out, which large ellipses would magnify."""
-_TOGETHER = 8
+_COUNTS_TOGETHER = 8
 """Counts whose bounds are those of the last of them."""
 ELLIPSES = np.array([1.25, 1.5, 1.8, 2.2, 2.6, 3.0, 3.5, 4.2])
 
@@ -55,7 +55,7 @@ def nodes_needed(of_count: Floats, of_sum: Floats, a: Floats, b: Floats, rests: 
         log_size = np.log(2.0 * sizes * beta_sizes(of_count, a, b, rests) / (ELLIPSES - 1.0))
         needed = np.ceil(1.0 + (log_size - np.log(allowed / _LEBESGUE * whole)[:, None]) / np.log(ELLIPSES)).min(axis=1)
         smooth = (whole > 0.0) & (_LEBESGUE * missed <= allowed * whole) & (needed <= int(_NODES_PAY * rests))
-        smooth &= int(_NODES_PAY * rests) >= _FEWEST
+        smooth &= int(_NODES_PAY * rests) >= _FEWEST_NODES
     return NodesNeeded(np.where(smooth, np.maximum(np.where(smooth, needed, 0.0), 2.0), 0.0).astype(np.int64), log_size, missed)
 
 
@@ -67,8 +67,8 @@ def beta_sizes(of_count: Floats, a: Floats, b: Floats, rests: int) -> Floats:
     """
     half = 0.5 * (rests - 1.0)
     p, q = 0.5 * half * (ELLIPSES + 1.0 / ELLIPSES), 0.5 * half * (ELLIPSES - 1.0 / ELLIPSES)
-    starts = np.arange(0, of_count.shape[1], _TOGETHER)
-    alpha = (np.ceil(a)[:, None] + np.minimum(starts + _TOGETHER, of_count.shape[1]) - 1.0)[:, None, :]
+    starts = np.arange(0, of_count.shape[1], _COUNTS_TOGETHER)
+    alpha = (np.ceil(a)[:, None] + np.minimum(starts + _COUNTS_TOGETHER, of_count.shape[1]) - 1.0)[:, None, :]
     centre = (b + half - 0.5)[:, None, None]
     with np.errstate(invalid="ignore"):
         room = np.sqrt((centre - p[:, None]) * (centre + p[:, None]))

@@ -29,7 +29,7 @@ from discreet.numerics.sum_rules import whole_chebyshev_rule
 
 _LARGEST = 300.0
 """Logarithms of what is kept apart, or multiplied with each other, stay below this."""
-_STRIDE = 16
+_POWER_STRIDE = 16
 """Powers are products of those of every sixteenth exponent and of the exponents below sixteen."""
 
 
@@ -181,8 +181,8 @@ class PlaneSums:
 
 def _powers(step: Floats, place: Counts, size: int) -> Floats:
     """e^{step (j - place)} for j from 0 to size - 1, on a new last axis: products of few exponentials."""
-    coarse = np.exp(step[..., None] * (np.arange(0, size, _STRIDE) - place[:, None]))
-    fine = np.exp(step[..., None] * np.arange(_STRIDE))
+    coarse = np.exp(step[..., None] * (np.arange(0, size, _POWER_STRIDE) - place[:, None]))
+    fine = np.exp(step[..., None] * np.arange(_POWER_STRIDE))
     return (coarse[..., None] * fine[..., None, :]).reshape(*step.shape, -1)[..., :size]
 
 
