@@ -37,7 +37,6 @@ from discreet.model.datasets import simplex_points
 from discreet.numerics.balls import ball
 from discreet.numerics.divergences import RELATIVE_ERROR
 from discreet.present.odds import odds_factor, surest
-from discreet.record.table_release import TableRelease
 from discreet.sampling.many_categories import Mixture, check_size
 from discreet.sampling.two_categories import Envelope
 from discreet_papers import theory
@@ -635,7 +634,7 @@ def pooling() -> Numbers:
     mechanism, ends, truths = pooling_support.table(), [], []
     for seed in range(POOLED_WORLDS):
         theta, raw = pooling_support.world(seed)
-        alone = table_posterior(TableRelease(mechanism, mechanism.guarantee, raw, mechanism.report(raw))).figures()
+        alone = table_posterior(dc.Release(mechanism, mechanism.guarantee, raw, mechanism.report(raw))).figures()
         ends.append([np.stack([alone.low[:, 0], alone.high[:, 0]], axis=1), pooling_support.pooled(raw[:, 0]).interval()])
         truths.append(theta)
     found, truth = np.array(ends), np.array(truths)[:, None, :]

@@ -1,3 +1,5 @@
+import discreet.record.table_release as _former
+
 from .analysis.audit import audit as audit
 from .analysis.composition import Accountant as Accountant
 from .analysis.error_laws import error_law as error_law
@@ -68,8 +70,9 @@ from .record.about import CountingRule as CountingRule
 from .record.files import read as read
 from .record.guarantee import Guarantee as Guarantee
 from .record.release import Release as Release
-from .record.table_release import TableRelease as TableRelease
 from .requests.study import Study as Study
+
+TableRelease = _former.TableRelease
 
 __version__: str
 __all__: list[str]

@@ -93,7 +93,7 @@ def single(tmp_path: Path) -> Path:
 
 
 def test_two_groups_of_a_table(table: Path) -> None:
-    found = dc.Release.from_json(table.read_text()).noise_aware().contrast(("north", "f"), ("north", "m"), "never")  # type: ignore[call-arg]
+    found = dc.Release.from_json(table.read_text()).noise_aware().contrast(("north", "f"), ("north", "m"), "never")
     shown = invoke("contrast", table, "north,f", "north,m", "never", "--mass", "0.9").stdout
     assert "never: north,f against north,m" in shown
     assert "90 % interval" in shown
@@ -150,7 +150,7 @@ def test_show_compares_every_group_with_one(table: Path, tmp_path: Path) -> None
     assert result.exit_code == 0, result.output
     lines = [line.split("│") for line in result.stdout.splitlines() if line.startswith("│")]
     assert [[part.strip() for part in line[1:3]] for line in lines] == [["north", "f"], ["south", "m"]]
-    found = [posterior.contrast(group, ("north", "m"), "current") for group in (("north", "f"), ("south", "m"))]  # type: ignore[call-arg]
+    found = [posterior.contrast(group, ("north", "m"), "current") for group in (("north", "f"), ("south", "m"))]
     checked([line[3:5] for line in lines], [contrast.difference for contrast in found], 0.95)
     checked([line[5:7] for line in lines], [contrast.odds_ratio for contrast in found], 0.95)
     assert "…" not in result.stdout
@@ -203,7 +203,7 @@ def test_one_category_in_two_releases_about_different_records(single: Path, tmp_
 def test_one_group_in_two_tables(table: Path, single: Path, tmp_path: Path) -> None:
     other = tmp_path / "2025.json"
     other.write_text(dc.LatticeGeometric(PRIOR, epsilon=1, by=BY).release(COUNTS + 5).to_json())
-    found = [dc.Release.from_json(path.read_text()).noise_aware()["north", "f"] for path in (table, other)]  # type: ignore[index]
+    found = [dc.Release.from_json(path.read_text()).noise_aware()["north", "f"] for path in (table, other)]
     expected = independent_contrast(*(posterior.marginal("never") for posterior in found)).difference.interval(0.9)
     asked = ["--category", "never", "--group", "north,f", "--mass", "0.9"]
     fields = json.loads(invoke("contrast", table, other, *asked, "--json").stdout)

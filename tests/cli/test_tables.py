@@ -12,9 +12,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import discreet as dc
+from discreet.arrays import Counts
 from discreet.cli import app
 from discreet.ledger.ledger import Ledger
-from discreet.record.table_release import TableRelease
+from discreet.record.release import is_table
 from tests.support import lowered
 
 ROWS = [("north", "f", "yes")] * 30 + [("north", "m", "no")] * 20 + [("south", "f", "no")] * 25 + [("south", "m", "yes")] * 5
@@ -32,12 +33,12 @@ def run(folder: Path, *words: str) -> Result:
     return CliRunner().invoke(app, [words[0], str(folder / "survey.csv"), *words[1:]])
 
 
-def released(folder: Path, *words: str, name: str = "table.json") -> TableRelease:
+def released(folder: Path, *words: str, name: str = "table.json") -> dc.Release[Counts]:
     done = run(folder, "release", *ASKED, *words, "--output", str(folder / name), "--quiet")
     assert done.exit_code == 0, done.output
     path = folder / name
     found = dc.Release.from_parquet(path) if name.endswith(".parquet") else dc.Release.from_json(path.read_text())
-    assert isinstance(found, TableRelease)
+    assert is_table(found)
     return found
 
 
@@ -89,7 +90,7 @@ def test_groups_from_a_file_and_cells_that_cannot_occur(survey: Path) -> None:
     asked = ["--column", "risk", "--categories", "yes,no", "--epsilon", "1", *by, "--output", str(survey / "out.json"), "--quiet"]
     assert run(survey, "release", *asked).exit_code == 0
     found = dc.Release.from_json((survey / "out.json").read_text())
-    assert isinstance(found, TableRelease)
+    assert is_table(found)
     assert found.raw[2].tolist() == [0, 0]
     assert found.cells.possible[2].any() == np.False_
 

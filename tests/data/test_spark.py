@@ -14,7 +14,7 @@ import pytest
 import discreet as dc
 from discreet.data.count import count, tallied
 from discreet.errors import InvalidInputError, SourceError
-from discreet.record.table_release import TableRelease
+from discreet.record.release import is_table
 from tests.data import test_several_tables as several
 from tests.data import test_table_counting as tables
 from tests.data.test_sources import ANSWERS, CATEGORIES, SECRET, everything_said
@@ -190,7 +190,7 @@ def test_a_table_is_counted_in_the_cluster_drawn_once_and_read_again(spark: Any,
     counts = count(source, "risk", CATEGORIES, by={"region": regions}, nulls=CATEGORIES[0], other=CATEGORIES[0])
     made = dc.LatticeGeometric(dc.Dirichlet.uniform(categories=CATEGORIES), counts.total, 1, by=counts.by)
     release = made.release(counts)
-    assert isinstance(release, TableRelease)
+    assert is_table(release)
     release.to_parquet(path := tmp_path / "table.parquet")
     again = [tuple(row) for row in spark.read.parquet(str(path)).collect()]
     assert again == [

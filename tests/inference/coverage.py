@@ -43,7 +43,7 @@ def ks_p_value(draws: Floats, cdf: Any) -> float:
     return float(kstest(draws, cdf).pvalue)
 
 
-def release_of(mechanism: Mechanism, raw: tuple[int, ...]) -> dc.Release:
+def release_of(mechanism: Mechanism, raw: tuple[int, ...]) -> dc.Release[tuple[int, ...]]:
     """The record that a draw of this raw outcome would give."""
     counts = tuple(mechanism.report(np.array([raw]))[0].tolist())
     return dc.Release(mechanism, mechanism.guarantee, raw, counts)

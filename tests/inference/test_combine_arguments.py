@@ -114,7 +114,7 @@ def test_copies_of_one_draw_are_warned_of() -> None:
     release = dc.LatticeGeometric(prior, 40, 1).release([12, 28])
     copy = dc.Release.from_json(dataclasses.replace(release, about=dc.About(title="the same")).to_json())
     table = dc.LatticeGeometric(prior, (3, 4), 1, by={"region": ["north", "south"]}).release(np.array([[1, 2], [3, 1]]))
-    for pair in ([release, copy], [table, dc.TableRelease.from_json(table.to_json())]):
+    for pair in ([release, copy], [table, dc.Release.from_json(table.to_json())]):
         for same_data in (True, False):
             with pytest.warns(dc.CopyWarning, match="if they are copies of one draw, it counts as two") as caught:
                 dc.combine(pair, same_data=same_data)
@@ -133,7 +133,7 @@ def test_groups_of_tables_are_read_as_single_releases_are(same_data: bool) -> No
     options: dict[str, Any] = {"by": by, "impossible": [("south", "b")], "priors": {"north": own}}
     tables = [dc.LatticeGeometric(prior, (6, 4, 0), 1, **options), dc.LatticeGeometric(prior, epsilon=3, **options)]
     raws = [np.array([[2, 5, -1], [1, 0, 3], [1, -3, 2]]), np.array([[2, 3, 1], [0, 0, 3], [0, 1, 0]])]
-    releases = [dc.TableRelease(m, m.guarantee, raw, m.report(raw)) for m, raw in zip(tables, raws, strict=True)]
+    releases = [dc.Release(m, m.guarantee, raw, m.report(raw)) for m, raw in zip(tables, raws, strict=True)]
     combined = dc.combine(releases, same_data=same_data)
     assert list(combined) == ["north", "south", "east"]
     north = [release_of(dc.LatticeGeometric(own, 6, 1), (2, 5, -1)), release_of(dc.LatticeGeometric(own, epsilon=3), (2, 3, 1))]
@@ -155,7 +155,7 @@ def test_a_summary_has_the_numbers_of_every_group_however_many_categories_it_can
     impossible = [("south", "b"), ("east", "a"), ("east", "c")]
     mechanism = dc.LatticeGeometric(prior, epsilon=3, by={"region": ["north", "south", "east"]}, impossible=impossible)
     raws = [np.array([[2, 5, 1], [1, 0, 3], [0, 4, 0]]), np.array([[2, 3, 1], [0, 0, 3], [0, 2, 0]])]
-    combined = dc.combine([dc.TableRelease(mechanism, mechanism.guarantee, raw, mechanism.report(raw)) for raw in raws], same_data=True)
+    combined = dc.combine([dc.Release(mechanism, mechanism.guarantee, raw, mechanism.report(raw)) for raw in raws], same_data=True)
     frame = combined.summary(0.9)
     found = np.stack([frame[name].to_numpy().reshape(3, 3) for name in ("mean", "sd", "low", "high")])
     for row, group, possible in ((0, "north", [0, 1, 2]), (1, "south", [0, 2])):

@@ -16,7 +16,8 @@ PRIOR = dc.Dirichlet([1, 0.5, 2], categories=CATEGORIES)
 def read(raw: tuple[int, ...] = (30, 20, 10)) -> dc.NoiseAware:
     """What a reader computes from a record by themselves."""
     mechanism = dc.LatticeGeometric(PRIOR, 60, 1)
-    return dc.Release.from_json(dc.Release(mechanism, mechanism.guarantee, raw, raw).to_json()).noise_aware()
+    found: dc.NoiseAware = dc.Release.from_json(dc.Release(mechanism, mechanism.guarantee, raw, raw).to_json()).noise_aware()
+    return found
 
 
 def test_the_same_question_has_the_same_answer() -> None:

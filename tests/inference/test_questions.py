@@ -33,7 +33,7 @@ class World:
     """A prior, a release, and all true counts with their posterior probabilities."""
 
     a: Floats
-    release: dc.Release
+    release: dc.Release[tuple[int, ...]]
     points: Ints
     weight: Floats
     options: dict[str, Any]

@@ -12,7 +12,6 @@ from scipy.special import betainc, gammaln, logsumexp
 
 import discreet as dc
 from discreet.mechanisms import Mechanism
-from discreet.record.table_release import TableRelease
 from tests.cli.support import invoke
 from tests.inference.coverage import make, release_of
 from tests.inference.tables.worlds import TableWorld, random_world
@@ -109,7 +108,7 @@ def test_other_priors_are_refused(prior: Any, said: str) -> None:
 
 def _read(world: TableWorld, prior: Any) -> Any:
     mechanism = world.mechanism
-    release = TableRelease(mechanism, mechanism.guarantee, world.raw, mechanism.report(world.raw))
+    release = dc.Release(mechanism, mechanism.guarantee, world.raw, mechanism.report(world.raw))
     return release.noise_aware(prior=prior, size_prior=world.log_size if world.promise == "nothing" else None)
 
 

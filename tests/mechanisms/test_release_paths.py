@@ -194,7 +194,7 @@ def test_nothing_of_a_private_table_stays_behind(public: str, tmp_path: Path) ->
         n: Any = {"sizes": counts.sum(axis=1), "total": int(counts.sum()), "nothing": None}[public]
         mechanism = dc.LatticeGeometric(dc.Dirichlet.uniform(3), n, "1e-9", by={"region": ["north", "south"]})
         release = mechanism.release(counts)
-        release.to_parquet(path)  # type: ignore[attr-defined]
+        release.to_parquet(path)
         dc.Release.from_parquet(path)
         mechanism.simulate(counts, 3, 1)
         return mechanism, release

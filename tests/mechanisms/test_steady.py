@@ -113,7 +113,7 @@ def test_the_report_is_part_of_the_time(clock: Clock) -> None:
             return super().one(raw)
 
     mechanism = dc.LatticeGeometric(dc.Beta(1, 1), 20, 1)
-    evolve(mechanism.prepare([12, 8]), mechanism=evolve(mechanism, report=SlowReport(20))).draw()
+    evolve(mechanism.prepare([12, 8]), mechanism=evolve(mechanism, report=SlowReport(20))).draw()  # type: ignore[misc]
     assert clock.time == 1000.0 + 2 * SHORTEST
 
 

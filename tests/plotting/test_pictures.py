@@ -9,11 +9,12 @@ import pytest
 from matplotlib.figure import Figure
 
 import discreet as dc
+from discreet.arrays import Counts
 from discreet.inference.tables.contrasts import ContrastSummary
 from discreet.mechanisms import Mechanism
 from discreet.plotting import plot_contrasts
 from discreet.present.pictures import picture
-from discreet.record.table_release import TableRelease
+from discreet.record.release import is_table
 
 
 def test_every_category_has_its_own_labelled_line() -> None:
@@ -58,7 +59,7 @@ def test_the_title_claims_no_privacy_where_none_is_promised() -> None:
 def test_the_title_of_one_category_in_groups_names_it() -> None:
     prior = dc.Dirichlet([1, 1], categories=["yes", "no"])
     table = dc.LatticeGeometric(prior, n=[9, 7], epsilon=1, by={"region": ["north", "south"]}).release([[5, 4], [3, 4]])
-    assert isinstance(table, TableRelease)
+    assert is_table(table)
     assert table.plot(category="no").get_title().startswith("How common “no” is in 2 groups by region.")
     table.draw_on(figure := Figure())
     assert figure.get_suptitle().startswith("How common “yes” is in 2 groups by region.")
@@ -129,13 +130,13 @@ def test_the_ticks_of_a_forest_plot_do_not_collide(far: float) -> None:
 # --- tables in Python -------------------------------------------------------------------------------------------------
 
 
-def table_of(categories: int = 3) -> dc.TableRelease:
+def table_of(categories: int = 3) -> dc.Release[Counts]:
     """Groups whose labels, declared order and means are all in another order."""
     by = {"year": [10, 9, 2]}
     counts = np.ones((3, categories), dtype=np.int64) + np.array([[40], [90], [10]]) * (np.arange(categories) == 0)
     mechanism = dc.LatticeGeometric(dc.Dirichlet.uniform(categories), None, 20, by=by)
     found = mechanism.release(counts, steady=False)
-    assert isinstance(found, dc.TableRelease)
+    assert is_table(found)
     return found
 
 

@@ -16,10 +16,10 @@ from matplotlib.text import Text
 from numpy.typing import NDArray
 
 import discreet as dc
+from discreet.arrays import Counts
 from discreet.inference.tables.contrasts import ContrastSummary
 from discreet.plotting import draw_contrasts
 from discreet.plotting.style import ESTIMATE, INK, MECHANISMS, NOISE, ON_DARK, SERIES, look_of
-from discreet.record.table_release import TableRelease
 from discreet_papers.catalogue import ITEMS
 from discreet_papers.figure import Figure as PaperFigure
 from discreet_papers.figure import drawn, inline
@@ -231,11 +231,11 @@ def released(categories: list[str], title: str | None = None) -> dc.Release:
     return dc.Release(made, made.guarantee, counts, counts, dc.About(title=title, variable=variable))
 
 
-def table_of(groups: list[str], categories: list[str]) -> TableRelease:
+def table_of(groups: list[str], categories: list[str]) -> dc.Release[Counts]:
     prior = dc.Dirichlet([1] * len(categories), categories=categories)
     made = dc.LatticeGeometric(prior, n=100 * len(groups) * len(categories), epsilon="0.5", by={"region": groups})
     counts = uneven(100, len(groups) * len(categories)).reshape(len(groups), -1)
-    return TableRelease(made, made.guarantee, counts, counts)
+    return dc.Release(made, made.guarantee, counts, counts)
 
 
 def filled(draw: Callable[[Figure], None]) -> Figure:

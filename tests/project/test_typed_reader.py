@@ -1,64 +1,60 @@
-"""A user's script with types: mypy, which checks the tests strictly, knows a table from a variable, and it runs."""
+"""A user's script with types runs, and mypy and pyright know a table from a variable in it: by `by=` alone."""
 
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
 from inspect import signature
+from os import environ
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
-from numpy.typing import NDArray
 
 import discreet as dc
+from tests.project import typed_script
 
-ANSWERS = ["never", "former", "current"]
-PEOPLE = pd.DataFrame({"smoking": ANSWERS * 6, "region": ["north"] * 9 + ["south"] * 9})
-
-
-def shares(posterior: dc.NoiseAware) -> NDArray[np.float64]:
-    return posterior.mean()
-
-
-def by_region(posterior: dc.TablePosterior) -> list[float]:
-    return [float(posterior[group].marginal("never").mean()) for group in posterior]
-
-
-def ends(found: dc.Release | dc.TableRelease) -> NDArray[np.float64]:
-    """Whatever was read: verbs that all posteriors have need not be told which."""
-    return found.noise_aware().interval(0.95)
+ROOT = Path(__file__).parents[2]
+WRONG = """import discreet as dc
+prior = dc.Dirichlet.uniform(categories=["yes", "no", "unsure"])
+variable = dc.LatticeGeometric(prior, n=60, epsilon=1).release([30, 20, 10])
+table = dc.LatticeGeometric(prior, n=60, epsilon=1, by={"region": ["north", "south"]}).release([[30, 20, 10], [0, 0, 0]])
+variable.noise_aware()["north"]
+table.noise_aware().count_probabilities("yes")
+table.counts.count(3)
+variable.counts.sum()
+variable.to_parquet("variable.parquet")
+"""
 
 
-def test_a_table_is_known_by_how_it_was_counted(tmp_path: Path) -> None:
-    prior, by = dc.Dirichlet.uniform(categories=ANSWERS), {"region": ["north", "south"]}
-    counts = dc.count(PEOPLE, "smoking", ANSWERS)
-    table = dc.count(PEOPLE, "smoking", ANSWERS, by=by)
-    variable: dc.Release = dc.LatticeGeometric(prior, n=counts.total, epsilon=1).release(counts, steady=False)
-    release: dc.TableRelease = dc.LatticeGeometric(prior, n=table.total, epsilon=1, by=by).release(table, steady=False)
-    assert shares(variable.noise_aware()).shape == (3,)
-    post = release.noise_aware()
-    assert len(by_region(post)) == 2
-    assert post.over().mean().shape == (3,)
-    assert post.over("region")["north"].mean().shape == (3,)
-    assert post.counts.over("region")["north"]["never"].mean() >= 0.0
-    contrast: dc.Contrast = post.contrast("north", "south", "never")
-    low, high = contrast.difference.hdi(0.9)
-    assert low < high
-    for found, shape in ((variable, (3, 2)), (release, (2, 3, 2))):
-        (path := tmp_path / f"{len(shape)}.json").write_text(found.to_json())
-        read = dc.read(path)
-        assert ends(read).shape == shape
-        if isinstance(read, dc.TableRelease):
-            assert by_region(read.noise_aware()) == pytest.approx(by_region(post))
-        else:
-            assert shares(read.noise_aware()) == pytest.approx(shares(variable.noise_aware()))
+def test_the_script_runs(tmp_path: Path) -> None:
+    typed_script.main(tmp_path)
 
 
-def test_a_ledger_knows_it_too(tmp_path: Path) -> None:
-    ledger = dc.Ledger(tmp_path / "ledger.db")
-    ledger.create("survey", 2, unit="record")
-    by = {"region": ["north", "south"]}
-    table = dc.count(PEOPLE, "smoking", ANSWERS, by=by)
-    mechanism = dc.LatticeGeometric(dc.Dirichlet.uniform(categories=ANSWERS), n=table.total, epsilon=1, by=by)
-    assert len(by_region(ledger.release("survey", mechanism, table).noise_aware())) == 2
+def by_mypy(folder: Path) -> str:
+    options = ("--strict", "--no-error-summary", "--config-file=", f"--cache-dir={folder / 'cache'}")
+    return _said(folder, "mypy", *options, "script.py")
+
+
+def by_pyright(folder: Path) -> str:
+    pytest.importorskip("basedpyright")
+    settings = {"include": ["script.py"], "extraPaths": [str(ROOT / "src")], "typeCheckingMode": "strict", "pythonVersion": "3.11"}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    return _said(folder, "basedpyright", "--pythonpath", sys.executable)
+
+
+def _said(folder: Path, *words: str) -> str:
+    settings = {**environ, "MYPYPATH": str(ROOT / "src")}
+    return subprocess.run([sys.executable, "-m", *words], cwd=folder, env=settings, capture_output=True, text=True, check=False).stdout  # noqa: S603
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("checked", [by_mypy, by_pyright])
+def test_type_checkers_know_a_table_from_a_variable(checked: Callable[[Path], str], tmp_path: Path) -> None:
+    """The script passes, and each line of the wrong one that takes a variable for a table, or a table for a variable, is refused."""
+    for text, wrong in ((Path(typed_script.__file__).read_text(), set[int]()), (WRONG, {5, 6, 7, 8, 9})):
+        (tmp_path / "script.py").write_text(text)
+        assert {int(number) for number in re.findall(r"script\.py:(\d+):.*error", checked(tmp_path))} == wrong
 
 
 def test_help_describes_every_argument() -> None:

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 import discreet as dc
+from discreet.arrays import Counts
 from discreet.mechanisms.lattice import LatticeGeometric
-from discreet.record.table_release import TableRelease
+from discreet.record.release import is_table
 from tests.sampling.support import PretendedSecret
 
 KEY = b"discreet release"
@@ -18,12 +19,12 @@ COUNTS = np.array([[3, 0, 2], [5, 1, 1], [0, 4, 4], [2, 2, 2]])
 PUBLIC: dict[str, Any] = {"sizes": COUNTS.sum(axis=1), "total": int(COUNTS.sum()), "nothing": None}
 
 
-def released(public: str = "sizes", seed: int = 1, **options: Any) -> TableRelease:
+def released(public: str = "sizes", seed: int = 1, **options: Any) -> dc.Release[Counts]:
     prior = dc.Dirichlet([1, 0.5, 2], categories=CATEGORIES)
     options = {"impossible": [("north", 2023, "former")], **options}
     made = LatticeGeometric(prior, PUBLIC[public], "0.5", by=BY, **options)
     found = made.release(COUNTS, unit="person", source=PretendedSecret(seed), steady=False)
-    assert isinstance(found, TableRelease)
+    assert is_table(found)
     return found
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
+from discreet.record.release import is_table
 from tests.cli import support
 from tests.support import lowered, planted
 
@@ -37,10 +38,10 @@ def test_words_are_written_and_read_exactly(options: dict[str, Any], tmp_path: P
     assert "about" not in json.loads(without.to_json())
     for found in (with_words, without):
         assert dc.Release.from_json(found.to_json()) == found
-    if isinstance(with_words, dc.TableRelease):
+    if is_table(with_words):
         with_words.to_parquet(tmp_path / "table.parquet")
         assert dc.Release.from_parquet(tmp_path / "table.parquet") == with_words
-        changed = dc.TableRelease(with_words.mechanism, with_words.guarantee, with_words.raw, with_words.counts, dc.About(title="another"))
+        changed = dc.Release(with_words.mechanism, with_words.guarantee, with_words.raw, with_words.counts, dc.About(title="another"))
         assert changed != with_words
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.mechanisms.lattice import LatticeGeometric
-from discreet.record.table_release import TableRelease
+from discreet.record.release import is_table
 from tests.places import ROOT
 from tests.record.table_support import CATEGORIES, KEY, PUBLIC, refusal, released
 from tests.support import lowered
@@ -311,7 +311,7 @@ def test_long_labels_that_a_dictionary_repeats_are_not_written_out(tmp_path: Pat
     release = LatticeGeometric(dc.Beta(1, 1), None, 1, by={"g": [str(i) for i in range(groups)]}).release(
         np.ones((groups, k), dtype=np.int64)
     )
-    assert isinstance(release, TableRelease)
+    assert is_table(release)
     release.to_parquet(path := tmp_path / "table.parquet")
     text = pq.read_metadata(path).metadata[KEY]
     table = pq.read_table(path)
@@ -433,7 +433,7 @@ def test_no_byte_of_a_footer_ends_the_process(tmp_path: Path) -> None:
 )
 def test_labels_that_no_record_holds_are_refused(labels: list[Any], bad: float, kind: Any, tmp_path: Path) -> None:
     release = LatticeGeometric(dc.Beta(1, 1), None, 1, by={"g": labels}).release([[1, 2], [3, 4]])
-    assert isinstance(release, TableRelease)
+    assert is_table(release)
     release.to_parquet(path := tmp_path / "table.parquet")
     assert dc.Release.from_parquet(path) == release
 

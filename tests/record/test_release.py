@@ -353,7 +353,7 @@ def test_the_unit_is_given_or_comes_with_the_counts() -> None:
     with pytest.raises(dc.InvalidInputError, match="another unit"):
         mechanism.release(_People(), unit="record")
     with pytest.raises(dc.InvalidInputError, match="'record' or 'person'"):
-        mechanism.release([2, 3], unit="household")  # type: ignore[call-overload]
+        mechanism.release([2, 3], unit="household")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("world", WORLDS, ids=_name)

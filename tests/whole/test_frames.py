@@ -165,7 +165,7 @@ def test_refusals_of_release(given: str) -> None:
         (lambda: dc.LatticeGeometric(PRIOR, TOTAL + 1, 1).release(private), dc.InvalidInputError),
         (lambda: dc.LatticeGeometric(dc.Dirichlet([1, 1]), TOTAL, 1).check_release(private), dc.InvalidInputError),
         (lambda: dc.HellingerLocal(PRIOR, TOTAL, 1).release(private), dc.RefusedError),
-        (lambda: MECHANISM.release(private, unit="household"), dc.InvalidInputError),  # type: ignore[call-overload]
+        (lambda: MECHANISM.release(private, unit="household"), dc.InvalidInputError),  # type: ignore[arg-type]
         (lambda: MECHANISM.release(private, source=Dry()), EntropyError),
         (lambda: dc.HellingerGlobal(PRIOR, TOTAL, 1).release(private, source=Dry(), steady=False), EntropyError),
     ):

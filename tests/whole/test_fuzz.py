@@ -387,7 +387,7 @@ HUGE = 10**5000
     [
         lambda: dc.LatticeGeometric(PRIOR, 10, HUGE),
         lambda: dc.LatticeGeometric(PRIOR, -HUGE, 1),
-        lambda: dc.LatticeGeometric(PRIOR, 10, 1).release([5, 5], unit=HUGE),  # type: ignore[call-overload]
+        lambda: dc.LatticeGeometric(PRIOR, 10, 1).release([5, 5], unit=HUGE),  # type: ignore[arg-type]
         lambda: dc.mechanism(HUGE, PRIOR, 10, 1),  # type: ignore[arg-type]
         lambda: dc.Dirichlet([1, -HUGE]),
         lambda: dc.Dirichlet(["1", "1e1000"]),

@@ -116,8 +116,8 @@ def test_names_and_notes_of_a_ledger(tmp_path: Path) -> None:
 def test_what_a_ledger_notes_by_itself_is_cut_to_what_it_takes() -> None:
     """Of a note the beginning is kept, and of a path the end, which names the file."""
     column = "x" * limits.NOTE_CHARACTERS
-    assert note_of(column, None, "survey.csv") == column
-    assert note_of(column[:-14], None, "survey.csv") == column[:-14] + " of survey.csv"
+    assert note_of(column, (), "survey.csv") == column
+    assert note_of(column[:-14], (), "survey.csv") == column[:-14] + " of survey.csv"
     folder = "/".join(["y" * 99] * 10)
     for name in ("z" * 100, "z"):
         assert source_of(f"/{folder}/{name}") == f"/{folder}/{name}"[-limits.NOTE_CHARACTERS :]
@@ -130,8 +130,8 @@ def test_what_a_ledger_notes_by_itself_is_cut_to_what_it_takes() -> None:
         (lambda text: Groups((text,), (("x", "y"),)), "texts of 1 to 4,000 characters"),
         (lambda text: Groups(("x",), ((text, "y"),)), "a group's label must have at most 4,000 characters"),
         (lambda text: Relation("replace one", (text,)), "texts of 1 to 4,000 characters"),
-        (lambda text: dc.CountingRule(column=text).check((), None), "texts of 1 to 4,000 characters"),
-        (lambda text: dc.CountingRule(column="x", weight=text).check((), None), "texts of 1 to 4,000 characters"),
+        (lambda text: dc.CountingRule(column=text).check((), Groups()), "texts of 1 to 4,000 characters"),
+        (lambda text: dc.CountingRule(column="x", weight=text).check((), Groups()), "texts of 1 to 4,000 characters"),
     ],
 )
 def test_labels_and_names_of_columns(give: Callable[[str], object], said: str) -> None:
@@ -156,7 +156,7 @@ def test_rules_of_counting() -> None:
     """A value that is mapped comes with what it stands for, whose characters count as well."""
 
     def mapped(values: int, to: str = "a") -> None:
-        dc.CountingRule(column="x", mapping=tuple((f"{i:05}", to) for i in range(values))).check((to,), None)
+        dc.CountingRule(column="x", mapping=tuple((f"{i:05}", to) for i in range(values))).check((to,), Groups())
 
     with lowered(RULE_VALUES=7):
         taken_up_to(7, mapped, "at most 7 values")

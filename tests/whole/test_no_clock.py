@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
+from discreet.record.release import is_table
 from discreet_papers.run import ReproductionPlan, reproduce_all
 from tests.support import planted
 from tests.web.release.releases import Survey, drawn, look
@@ -93,7 +94,7 @@ def test_release_show_and_report_write_no_clock(tmp_path: Path, fresh: Callable[
         command("show", table, "--reference", "north", "--category", "low", "--plot", folder / "forest.svg")
         command("report", table, "--output", folder / "page.html")
         found = dc.Release.from_json(table.read_text())
-        assert isinstance(found, dc.TableRelease)
+        assert is_table(found)
         found.to_parquet(folder / "table.parquet")
         return files_below(folder)
 

@@ -92,7 +92,7 @@ CASES: dict[str, Case] = {
     "contrast of two categories": (lambda: drawn(MECHANISMS["lattice"](), [7, 5]).noise_aware().contrast(*TWO.categories), contrasted),
     "difference": (lambda: variable().noise_aware().contrast("never", "former").difference, read),
     "estimate": (lambda: variable().noise_aware().probability(lambda theta: theta[:, 0] > 0.5, draws=100, rng=1), repr),
-    "TableRelease": (released, lambda x: (x, x.to_json())),
+    "release of a table": (released, lambda x: (x, x.to_json())),
     **{f"table, {public}": (lambda public=public: posterior(public), lambda x: (x.figures().low, x.sample(2, 1))) for public in PUBLIC},  # type: ignore[misc]
     **{f"part, {public}": (lambda public=public: posterior(public)["south", 2024], read) for public in PUBLIC},  # type: ignore[misc]
     **{

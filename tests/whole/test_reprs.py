@@ -11,7 +11,8 @@ import pytest
 
 import discreet as dc
 from discreet.analysis.audit import Audit
-from discreet.record.table_release import TableRelease
+from discreet.arrays import Counts
+from discreet.record.release import is_table
 from tests.support import lowered
 
 HOSTILE = "<script>alert(1)</script>"
@@ -19,7 +20,7 @@ LABELS = [HOSTILE, "b & c", "\x1b[31mred\u202e"]
 
 
 @cache
-def release() -> dc.Release:
+def release() -> dc.Release[tuple[int, ...]]:
     return dc.LatticeGeometric(dc.Dirichlet.uniform(categories=LABELS), 60, 1).release([30, 20, 10])
 
 
@@ -29,10 +30,10 @@ def posterior() -> dc.NoiseAware:
 
 
 @cache
-def table() -> TableRelease:
+def table() -> dc.Release[Counts]:
     prior = dc.Dirichlet.uniform(categories=LABELS)
     found = dc.LatticeGeometric(prior, [30, 20], 1, by={HOSTILE: [HOSTILE, "south"]}).release([[10, 10, 10], [5, 5, 10]])
-    assert isinstance(found, TableRelease)
+    assert is_table(found)
     return found
 
 

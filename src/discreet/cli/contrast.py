@@ -53,19 +53,18 @@ def contrast(asked: ContrastRequest, as_json: JsonOption = False) -> None:
 
 
 def _contrast(found: "Release", first: str, second: str, category: str | None, reader: "Dirichlet | None") -> "Contrast":
-    from discreet.record.table_release import TableRelease
-
-    if isinstance(found, TableRelease):
+    if found.by.columns:
         if category is None:
             columns = ",".join(found.cells.groups.columns)
             raise InvalidInputError(
                 f"this record has groups by {columns}: name two of them and a category, as in RECORD GROUP GROUP CATEGORY"
             )
-        return found.noise_aware(reader).contrast(group_key(first, "the first group"), group_key(second, "the second group"), category)
+        groups = group_key(first, "the first group"), group_key(second, "the second group")
+        compared: Contrast = found.noise_aware(reader).contrast(*groups, category)
+        return compared
     if category is not None:
         raise InvalidInputError("this record has no groups: name two of its categories and nothing more")
-    with progress_bar() as tell:
-        return found.noise_aware(reader, progress=tell).contrast(first, second)
+    return _posterior(found, reader, None).contrast(first, second)
 
 
 def _print(compared: "Contrast", category: str | None, mass: float, lines: Lines) -> None:
@@ -116,7 +115,7 @@ def _contrast_records(asked: ContrastRequest, category: str | None, *, as_json: 
     readers = [parse_reader_prior(asked.prior, one) for one in found]
     if not asked.slow:
         check_pairs(found, "discreet contrast ... --slow")
-    are_tables = {one.mechanism.space.groups is not None for one in found}
+    are_tables = {bool(one.by.columns) for one in found}
     if len(are_tables) > 1:
         raise InvalidInputError("one of these records is a table and one is of one variable: compare two tables, or two of one variable")
     if group is not None and are_tables == {False}:
@@ -140,14 +139,12 @@ def _contrast_records(asked: ContrastRequest, category: str | None, *, as_json: 
 
 def _posterior(found: "Release", reader: "Dirichlet | None", group: str | None) -> "NoiseAware":
     """The posterior of a release, or of one group of a table."""
-    from discreet.record.table_release import TableRelease
-
-    if isinstance(found, TableRelease):
-        if group is None:
-            raise InvalidInputError(f"a record has groups by {listed(found.cells.groups.columns)}: name one of them with --group")
-        return found.noise_aware(reader)[group_key(group, "--group")]
+    if found.by.columns and group is None:
+        raise InvalidInputError(f"a record has groups by {listed(found.by.columns)}: name one of them with --group")
     with progress_bar() as tell:
-        return found.noise_aware(reader, progress=tell)
+        posterior = found.noise_aware(reader, progress=tell)
+        single: NoiseAware = posterior if group is None else posterior[group_key(group, "--group")]
+    return single
 
 
 def _parameters(posterior: "NoiseAware", category: str) -> tuple[float, float]:

@@ -160,9 +160,7 @@ def _keep(found: "Release", output: Path) -> None:
 
 def _content(found: "Release", output: Path) -> "bytes | Callable[[BinaryIO], object]":
     """What is written: JSON, or a table as Parquet where the file is called so."""
-    from discreet.record.table_release import TableRelease
-
-    if isinstance(found, TableRelease) and _is_parquet(output):
+    if found.by.columns and _is_parquet(output):
         from discreet.record.parquet import parquet_writer
 
         return parquet_writer(found)
@@ -181,9 +179,7 @@ def _print(found: "Release", fault: str = "the release was drawn and charged, bu
     try:
         text = found.to_json()
     except InvalidInputError:
-        from discreet.record.table_release import TableRelease
-
-        if not isinstance(found, TableRelease):
+        if not found.by.columns:
             raise
         place = Path(gettempdir(), f"discreet-{token_hex(8)}.parquet")
         raise DiscreetError(f"{fault}; its record is in {write_new(place, _content(found, place))}: keep it") from None

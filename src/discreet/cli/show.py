@@ -89,10 +89,9 @@ def compared_with(
 ) -> Compared:
     """Every group of a record, up to some hundred, against a reference group; `quiet` draws no progress bar."""
     from discreet.inference.tables.contrasts import comparable, summarised
-    from discreet.record.table_release import TableRelease
     from discreet.validation import category_index
 
-    if not isinstance(found, TableRelease):
+    if not found.by.columns:
         raise InvalidInputError("--reference is for a record with groups; discreet contrast RECORD CATEGORY CATEGORY compares categories")
     posterior, key = found.noise_aware(reader), group_key(reference, "--reference")
     chosen = islice(posterior.iter_contrasts(category, key), limits.GROUPS_COMPARED)

@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 from discreet.data.categories import Bands, Declared, check_spelling, declare, declare_groups, kind_of
 from discreet.data.lines import check_names
 from discreet.errors import InvalidInputError
-from discreet.model.cells import Cells, cells_of
+from discreet.model.cells import Cells, Groups, cells_of
 from discreet.record.about import CountingRule
 from discreet.validation import shown
 
@@ -53,7 +53,7 @@ def grouping_of(by: Any, answers: Declared, impossible: Iterable[Any], other_gro
     homes = {} if other_groups is None else other_groups
     if not isinstance(homes, Mapping):
         raise InvalidInputError("other_groups must say which group takes a column's other values, such as {'region': 'elsewhere'}")
-    if by is None:
+    if by is None or by == Groups():
         if homes or not _is_empty(impossible):
             raise InvalidInputError("impossible and other_groups are about the groups of a table: say which there are, with by=")
         return Grouping()

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from discreet import limits
 from discreet.errors import DiscreetError, InvalidInputError, LedgerError, SecondBudgetWarning
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from sqlalchemy import Connection
 
-    from discreet import TableCounts, TableRelease
     from discreet.analysis.composition import Accountant
+    from discreet.arrays import Drawn
     from discreet.mechanisms.base import Mechanism, Prepared
     from discreet.model.tables import TableSpace
     from discreet.record.about import About
@@ -164,39 +164,11 @@ class Ledger:
             raise LedgerError("the ledger did not say which line it wrote; do not release")
         return spend_of({**row, "number": number[0]})
 
-    @overload
-    def release(
-        self,
-        dataset: str,
-        mechanism: "Mechanism",
-        counts: "TableCounts",
-        *,
-        unit: Unit | None = ...,
-        note: str = ...,
-        about: "About | None" = ...,
-        request: str | None = ...,
-        source: str | None = ...,
-    ) -> "TableRelease": ...
-
-    @overload
-    def release(
-        self,
-        dataset: str,
-        mechanism: "Mechanism",
-        counts: "ArrayLike",
-        *,
-        unit: Unit | None = ...,
-        note: str = ...,
-        about: "About | None" = ...,
-        request: str | None = ...,
-        source: str | None = ...,
-    ) -> "Release": ...
-
     @forgets_variables
     def release(
         self,
         dataset: str,
-        mechanism: "Mechanism",
+        mechanism: "Mechanism[Drawn]",
         counts: "ArrayLike",
         *,
         unit: Unit | None = None,
@@ -204,7 +176,7 @@ class Ledger:
         about: "About | None" = None,
         request: str | None = None,
         source: str | None = None,
-    ) -> "Release":
+    ) -> "Release[Drawn]":
         """Release counts and charge the dataset's budget for it: everything is checked, then the spend is durable, then it is drawn.
 
         `note` is kept in the ledger alone; `about` are public words that the record holds. A `request` is charged and drawn once, and a
@@ -220,8 +192,8 @@ class Ledger:
 
     @forgets_variables
     def draw(
-        self, dataset: str, prepared: "Prepared", *, note: str = "", request: str | None = None, source: str | None = None
-    ) -> "Release":
+        self, dataset: str, prepared: "Prepared[Drawn]", *, note: str = "", request: str | None = None, source: str | None = None
+    ) -> "Release[Drawn]":
         """Charge the dataset's budget for a release that `Mechanism.prepare` has checked, durably, and draw it in whole quanta of time.
 
         It warns of nothing: ask `charged_elsewhere` about the source first.

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, overload
+from typing import Any, ClassVar, Generic, Literal, Protocol
 
 import numpy as np
 from attrs import Attribute, define, field, fields, frozen
 from numpy.typing import ArrayLike
 
 from discreet import __version__, limits
-from discreet.arrays import Counts, Floats
+from discreet.arrays import Counts, Drawn, Floats
 from discreet.errors import InternalError, InvalidInputError, RefusedError, TooLargeError
 from discreet.frames import forgets_variables
 from discreet.mechanisms.laws import Law, ListedLaw, LossAtoms, merge
@@ -37,9 +37,6 @@ from discreet.record.json import written_label
 from discreet.record.release import Release
 from discreet.sampling import BitSource, SystemBits
 from discreet.validation import Number, check_moderate, check_records, check_sizes, check_unit, shown
-
-if TYPE_CHECKING:
-    from discreet import TableCounts, TableRelease
 
 Prior = Dirichlet | Beta
 Noise = Sequence[int] | Counts
@@ -143,7 +140,7 @@ def _check_prior(_: Any, __: "Attribute[Prior]", value: Any) -> None:
 
 
 @define(frozen=True, slots=False, repr=False)
-class Mechanism(ABC):
+class Mechanism(ABC, Generic[Drawn]):
     """A way to publish a posterior. `prior`, `n` and `epsilon` are public, like every option; only counts are private.
 
     Without `n` the number of records is private too, and the promise is about adding or removing one; few mechanisms can do that.
@@ -281,7 +278,7 @@ class Mechanism(ABC):
         """The exact sampler for one dataset, whose counts it holds: private, and kept nowhere else."""
         return AddedNoise(np.array(counts, dtype=np.int64), self.draw_noise)
 
-    def check_size(self) -> None:  # noqa: B027  most mechanisms can draw at any size
+    def check_size(self) -> None:
         """Refuse, by public numbers alone, what is too large to draw exactly."""
 
     @property
@@ -294,7 +291,7 @@ class Mechanism(ABC):
         """Seconds, by public numbers alone, at whose multiples a steady draw ends: long enough for draw and report."""
         return quantum_above(self.draw_seconds + self.report.seconds)
 
-    def warm_up(self) -> None:  # noqa: B027  most mechanisms need nothing
+    def warm_up(self) -> None:
         """Load and build beforehand what every draw needs and no data decide."""
 
     @property
@@ -393,30 +390,6 @@ class Mechanism(ABC):
         checked = self.checked(counts)
         return self.report(self.simulate_raw(checked, check_records(size, "size"), np.random.default_rng(rng)))
 
-    @overload
-    def release(
-        self,
-        counts: "TableCounts",
-        *,
-        unit: Literal["record", "person"] | None = ...,
-        source: BitSource | None = ...,
-        allow_nonprivate: bool = ...,
-        steady: bool = ...,
-        about: About | None = ...,
-    ) -> "TableRelease": ...
-
-    @overload
-    def release(
-        self,
-        counts: ArrayLike,
-        *,
-        unit: Literal["record", "person"] | None = ...,
-        source: BitSource | None = ...,
-        allow_nonprivate: bool = ...,
-        steady: bool = ...,
-        about: About | None = ...,
-    ) -> Release: ...
-
     @forgets_variables
     def release(
         self,
@@ -427,7 +400,7 @@ class Mechanism(ABC):
         allow_nonprivate: bool = False,
         steady: bool = True,
         about: About | None = None,
-    ) -> Release:
+    ) -> Release[Drawn]:
         """Draw exactly from the law, with the operating system's randomness, and return the public record.
 
         `unit` is what one of those counted stands for, a record or a person; counts that come with their own, as `discreet.count` makes
@@ -456,7 +429,7 @@ class Mechanism(ABC):
         unit: Literal["record", "person"] | None = None,
         allow_nonprivate: bool = False,
         about: About | None = None,
-    ) -> "Prepared":
+    ) -> "Prepared[Drawn]":
         """Everything about a release but the draw: what can be refused is refused here. The result holds the private counts."""
         words = check_about(about)
         checked = self.checked(counts)
@@ -488,23 +461,23 @@ class Mechanism(ABC):
         """The counts as whole numbers in the order of the categories, with total n if it is public; refused otherwise."""
         return self.prior._checked(counts, self.space.n, any_total=self.n is None)
 
-    def recorded(self, guarantee: Guarantee, raw: Any, about: About | None = None) -> Release:
+    def recorded(self, guarantee: Guarantee, raw: Any, about: About | None = None) -> Release[Drawn]:
         """The record of an outcome."""
         return Release(self, guarantee, raw, self.report.one(raw), about)
 
 
 @frozen(repr=False, eq=False)
-class Prepared:
+class Prepared(Generic[Drawn]):
     """A release that has been checked and not been drawn. It holds private counts: draw, and drop it."""
 
-    mechanism: Mechanism
+    mechanism: Mechanism[Drawn]
     counts: Any = field(repr=False)
     """A tuple of whole numbers, or the array of a table."""
     guarantee: Guarantee
     about: About | None = None
 
     @forgets_variables
-    def draw(self, source: BitSource | None = None, *, steady: bool = True) -> Release:
+    def draw(self, source: BitSource | None = None, *, steady: bool = True) -> Release[Drawn]:
         """The public record of one exact draw, from the operating system's bits unless others are given.
 
         It takes whole quanta of time; for simulations, `steady=False` takes as long as the draw does.

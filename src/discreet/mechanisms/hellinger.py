@@ -59,7 +59,7 @@ def _factor(value: Number) -> Fraction:
 
 
 @define(frozen=True, slots=False, repr=False)
-class Exponential(Mechanism):
+class Exponential(Mechanism[tuple[int, ...]]):
     """What the four share. A candidate is its own report.
 
     A public `factor` other than 1 multiplies the exponent. No proof covers that, so the guarantee is computed: ε if the certified loss of

@@ -97,7 +97,7 @@ def _check_consistent(_: object, __: object, value: object) -> None:
 
 
 @define(frozen=True, slots=False, repr=False)
-class _Laplace(Mechanism):
+class _Laplace(Mechanism[tuple[int, ...]]):
     """Independent integer Laplace noise on some of the counts."""
 
     rounding: Rounding = field(default="floor", validator=_check_rounding)

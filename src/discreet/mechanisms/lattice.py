@@ -14,17 +14,16 @@ from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
 from itertools import accumulate
 from math import ceil, exp, expm1, inf, log, log1p, prod
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 from attrs import Factory, define, field, frozen
-from attrs.converters import optional
 from flint import arb
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from discreet import limits
-from discreet.arrays import Counts, Floats
+from discreet.arrays import Counts, Drawn, Floats
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.mechanisms.base import Mechanism, Noise, Prior, Sampler
 from discreet.mechanisms.laws import Law, LossAtoms
@@ -37,15 +36,12 @@ from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.tables import TableSpace, space_of
 from discreet.numerics.balls import ball, refine
 from discreet.numerics.lattice_sums import log_normaliser, log_squares
-from discreet.record.about import About
 from discreet.record.guarantee import Guarantee
-from discreet.record.release import Release
 from discreet.record.table_json import check_header
-from discreet.record.table_release import TableRelease
 from discreet.sampling import BitSource, SeededBits
 from discreet.sampling.bulk import ATTEMPTED, discrete_laplace_array, lattice_noise
 from discreet.sampling.noise import check_fits, noise_seconds
-from discreet.validation import check_parameter, check_records, items_of, shown, spelling
+from discreet.validation import Number, check_parameter, check_records, items_of, shown, spelling
 
 Projection = Literal["euclidean", "cut"]
 
@@ -189,7 +185,23 @@ def _priors(value: Any) -> tuple[tuple[Hashable, Prior], ...]:
 
 
 @define(frozen=True, slots=False, repr=False)
-class LatticeGeometric(Mechanism):
+class _LatticeOptions(Mechanism[Drawn]):
+    """The fields of `LatticeGeometric`. They have a class of their own so that type checkers can be told what its `by` means."""
+
+    __qualname__ = "LatticeGeometric"  # whose `__init__` this has, and it is what an error of Python's names
+
+    projection: Projection = field(default="euclidean", validator=_check_projection)
+    by: Groups = field(default=None, kw_only=True, converter=groups_of)
+    """The groups of a table: columns with their labels, as {"region": ["north", "south"]}; no columns for one variable."""
+    impossible: tuple[tuple[Hashable, ...], ...] = field(default=(), kw_only=True, converter=_listed_cells)
+    """Cells of a table that cannot occur: the labels of a group and a category."""
+    shares: tuple[Fraction, ...] | None = field(default=None, kw_only=True, converter=_shares)
+    """The prior of the groups' shares where only their total is public: a concentration for each group, by default 1."""
+    priors: tuple[tuple[Hashable, Prior], ...] = field(default=(), kw_only=True, converter=_priors)
+    """Groups with another prior than `prior`, which all others have: {group: prior}."""
+
+
+class LatticeGeometric(_LatticeOptions[Drawn]):
     """ε-DP by proof: `z ∝ exp(-ε d(x, z))`, d the number of steps from x to z, then turned into counts. For k = 2, the geometric mechanism.
 
     With n a step replaces a record, d is ½‖z - x‖₁ on the lattice of total n, and the promise hides everyone's answer. Without n a step
@@ -218,24 +230,45 @@ class LatticeGeometric(Mechanism):
         InvalidInputError: An argument is not what is said above, or does not go together with the others.
     """
 
-    projection: Projection = field(default="euclidean", validator=_check_projection)
-    by: Groups | None = field(default=None, kw_only=True, converter=optional(groups_of))
-    """The groups of a table: columns with their labels, as {"region": ["north", "south"]}."""
-    impossible: tuple[tuple[Hashable, ...], ...] = field(default=(), kw_only=True, converter=_listed_cells)
-    """Cells of a table that cannot occur: the labels of a group and a category."""
-    shares: tuple[Fraction, ...] | None = field(default=None, kw_only=True, converter=_shares)
-    """The prior of the groups' shares where only their total is public: a concentration for each group, by default 1."""
-    priors: tuple[tuple[Hashable, Prior], ...] = field(default=(), kw_only=True, converter=_priors)
-    """Groups with another prior than `prior`, which all others have: {group: prior}."""
-
     names: ClassVar[tuple[str, ...]] = ("lattice", "geometric")
     layout: ClassVar[tuple[str, ...]] = ("by", "impossible", "shares", "priors")
     needs_total: ClassVar[bool] = False
 
+    if TYPE_CHECKING:  # attrs makes it: this tells type checkers that groups make a table
+
+        @overload
+        def __init__(
+            self: "LatticeGeometric[tuple[int, ...]]",
+            prior: Prior,
+            n: Any = ...,
+            epsilon: Number = ...,
+            projection: Projection = ...,
+            *,
+            by: None = ...,
+            report: Report = ...,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: "LatticeGeometric[Counts]",
+            prior: Prior,
+            n: Any = ...,
+            epsilon: Number = ...,
+            projection: Projection = ...,
+            *,
+            by: Mapping[str, Any] | Groups,
+            impossible: Any = ...,
+            shares: Any = ...,
+            priors: Any = ...,
+            report: Report = ...,
+        ) -> None: ...
+
+        def __init__(self, *_: Any, **__: Any) -> None: ...
+
     def __attrs_post_init__(self) -> None:
         if self.n is None and self.projection == "cut":
             raise InvalidInputError("projection='cut' cuts the counts to a public n, and n is private here; leave it out")
-        if self.by is None:
+        if not self.by.columns:
             for name in self.layout[1:]:
                 if getattr(self, name):
                     raise InvalidInputError(f"{name} is about the groups of a table: say which there are, with by=")
@@ -262,18 +295,18 @@ class LatticeGeometric(Mechanism):
     @cached_property
     def table(self) -> TableSpace:
         """The tables it may be given. Raises RefusedError for a mechanism of one variable."""
-        if self.by is None:
+        if not self.by.columns:
             raise RefusedError("this is a mechanism for one variable; a table has groups, which by= declares")
         return space_of(cells_of(self.by, self.prior.categories, self.impossible), self.n)
 
     @cached_property
     def space(self) -> Space:
         """The datasets it may be given: counts of one variable, or tables."""
-        return super().space if self.by is None else self.table
+        return super().space if not self.by.columns else self.table
 
     def own_report(self) -> Report:
         """The nearest counts, or ("cut") left to right what is left of n."""
-        if self.by is not None:
+        if self.by.columns:
             return TableReport(self.table)
         if not isinstance(self.n, int):
             return NonNegative()
@@ -304,7 +337,7 @@ class LatticeGeometric(Mechanism):
 
     def sampler(self, counts: Any) -> Sampler:
         """Adds exact noise: to every count of one variable, or to every cell of a table."""
-        return super().sampler(counts) if self.by is None else NoisyTable(counts, self.table, self.epsilon)
+        return super().sampler(counts) if not self.by.columns else NoisyTable(counts, self.table, self.epsilon)
 
     def check_size(self) -> None:
         """Refuse noise that does not fit arrays."""
@@ -319,35 +352,29 @@ class LatticeGeometric(Mechanism):
 
     def warm_up(self) -> None:
         """Draw noise once from public bits, which makes the tables."""
-        if self.by is None:
+        if not self.by.columns:
             self.draw_noise(SeededBits(0))
 
     def check_labels(self) -> None:
         """Refuse labels that a record cannot hold."""
         super().check_labels()
-        if self.by is not None:
+        if self.by.columns:
             check_header(self, self.by)
 
     def __repr__(self) -> str:
-        return super().__repr__() if self.by is None else f"{super().__repr__()[:-1]}, by={self.by!r})"
+        return super().__repr__() if not self.by.columns else f"{super().__repr__()[:-1]}, by={self.by!r})"
 
     def checked(self, counts: ArrayLike) -> Counts:
         """The counts of one variable, or of a table as an array of a row a group; refused if they are not of its space."""
-        return super().checked(counts) if self.by is None else self.table.checked(counts)
+        return super().checked(counts) if not self.by.columns else self.table.checked(counts)
 
     def is_outcome(self, raw: Any) -> bool:
         """Whether this is a raw outcome of some dataset."""
-        return super().is_outcome(raw) if self.by is None else self.table.holds(np.asarray(raw))
-
-    def recorded(self, guarantee: Guarantee, raw: Any, about: About | None = None) -> Release:
-        """The record of an outcome."""
-        if self.by is None:
-            return super().recorded(guarantee, raw, about)
-        return TableRelease(self, guarantee, raw, self.report(raw), about)
+        return super().is_outcome(raw) if not self.by.columns else self.table.holds(np.asarray(raw))
 
     def log_prob(self, counts: ArrayLike, raw: ArrayLike) -> float:
         """Log probability of one raw outcome. For study: it is a function of the private counts."""
-        if self.by is None:
+        if not self.by.columns:
             return super().log_prob(counts, raw)
         outcome = np.asarray(raw)
         if outcome.shape != self.table.cells.shape or outcome.dtype.kind not in "iu":
@@ -357,7 +384,7 @@ class LatticeGeometric(Mechanism):
 
     def simulate(self, counts: ArrayLike, size: int, rng: np.random.Generator | int | None = None) -> Counts:
         """Fast float Monte Carlo draws of the reported counts, for experiments. Never publish them: they are not exact."""
-        if self.by is None:
+        if not self.by.columns:
             return super().simulate(counts, size, rng)
         private, possible = self.checked(counts), self.table.cells.possible
         noise = np.zeros((check_records(size, "size"), *private.shape), dtype=np.int64)
@@ -433,5 +460,5 @@ class LatticeGeometric(Mechanism):
         epsilon = ball(self.epsilon)
         rest = -(-epsilon).expm1()
         z = (2 - rest) / rest
-        cells = self.k if self.by is None else self.table.fewest
+        cells = self.k if not self.by.columns else self.table.fewest
         return z.legendre_p(cells - 2) / (rest * z.legendre_p(cells - 1))

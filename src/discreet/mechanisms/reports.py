@@ -46,8 +46,8 @@ class Report(ABC):
     def row(self, raw: tuple[int, ...]) -> Counts:
         """One outcome, however large its integers are, as an array that has the same report."""
 
-    def one(self, raw: tuple[int, ...]) -> tuple[int, ...]:
-        """The counts reported for one outcome."""
+    def one(self, raw: Any) -> Any:
+        """The counts reported for one outcome: a tuple, or an array for a table."""
         return tuple(int(count) for count in self(self.row(raw)[None, :])[0])
 
 

@@ -47,7 +47,7 @@ def _gamma(value: Number) -> Fraction:
 
 
 @define(frozen=True, slots=False, repr=False)
-class MetricExponential(Mechanism):
+class MetricExponential(Mechanism[tuple[int, ...]]):
     """`∝ exp(-ε m(x, r) / (2Δ))` for a metric m, with Δ its global sensitivity, or (1 + γB) times its γ-smooth one. For study only."""
 
     metric: Callable[[Any, Any], Any] = field(default=None, validator=_check_metric)

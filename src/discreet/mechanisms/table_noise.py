@@ -99,6 +99,10 @@ class TableReport(Report):
                 result[np.ix_(rows, columns)] = project(raw[np.ix_(rows, columns)], sizes[rows][:, None])
         return result
 
+    def one(self, raw: Counts) -> Counts:
+        """The reported table of one noisy table."""
+        return self(raw)
+
     def row(self, raw: tuple[int, ...]) -> Counts:
         """The outcome as an array."""
         return np.array(raw, dtype=np.int64)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
@@ -19,17 +19,30 @@ Sort = Literal["mean", "group", "declared"]
 """Orders of groups in pictures: by their means, by their labels, or as they were declared."""
 
 
+class GroupLook(TypedDict, total=False):
+    """How one category is drawn in every group of a table."""
+
+    category: Hashable
+    sort: Sort
+    title: str | None
+    label: str | None
+    color: str | None
+
+
 @dataclass(frozen=True)
 class Groups:
-    """The declared groups: every combination of the labels of one or more columns, the labels of the last column changing fastest."""
+    """The declared groups: every combination of the labels of the columns, the labels of the last column changing fastest.
 
-    columns: tuple[str, ...]
-    labels: tuple[tuple[Hashable, ...], ...]
+    Without columns there is one group, which is everybody: so are the groups of one variable.
+    """
+
+    columns: tuple[str, ...] = ()
+    labels: tuple[tuple[Hashable, ...], ...] = ()
     """The labels of each column, in their declared order."""
 
     def __post_init__(self) -> None:
-        if not self.columns or len(self.columns) != len(self.labels):
-            raise InvalidInputError("by must name one or more columns, each with its groups, such as {'region': ['north', 'south']}")
+        if len(self.columns) != len(self.labels):
+            raise InvalidInputError(_WITHOUT_COLUMNS)
         if not all(map(_is_name, self.columns)) or len(set(self.columns)) != len(self.columns):
             raise InvalidInputError(f"by must name its columns by texts of 1 to {limits.LABEL_CHARACTERS:,} characters, each once")
         for name, labels in zip(self.columns, self.labels, strict=True):
@@ -107,8 +120,20 @@ def _check_labels(column: str, labels: tuple[Hashable, ...]) -> None:
         raise InvalidInputError(f"a group's label must have at most {limits.LABEL_CHARACTERS:,} characters; one has more")
 
 
+_WITHOUT_COLUMNS = "by must name one or more columns, each with its groups, such as {'region': ['north', 'south']}"
+
+
+def groups_in(columns: Iterable[tuple[str, tuple[Hashable, ...]]]) -> Groups:
+    """The groups that columns with their labels declare; refused where there is no column."""
+    if not (listed := [*columns]):
+        raise InvalidInputError(_WITHOUT_COLUMNS)
+    return Groups(tuple(name for name, _ in listed), tuple(labels for _, labels in listed))
+
+
 def groups_of(by: Any) -> Groups:
-    """Groups as a caller declares them: a mapping of columns to their labels, or groups that were made before."""
+    """Groups as a caller declares them: a mapping of columns to their labels, groups that were made before, or None for one variable."""
+    if by is None:
+        return Groups()
     if isinstance(by, Groups):
         return by
     if not isinstance(by, Mapping):
@@ -119,7 +144,7 @@ def groups_of(by: Any) -> Groups:
         if listed is None:
             raise InvalidInputError(f"by must list the groups of {shown(name)!r}, such as ['north', 'south']")
         columns.append((name, tuple(label.item() if isinstance(label, np.generic) else label for label in listed)))
-    return Groups(tuple(name for name, _ in columns), tuple(labels for _, labels in columns))
+    return groups_in(columns)
 
 
 @dataclass(frozen=True)

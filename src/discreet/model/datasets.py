@@ -10,18 +10,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
+from discreet.model.cells import Groups
 from discreet.text import listed
 from discreet.validation import shown
-
-if TYPE_CHECKING:
-    from discreet.model.cells import Groups
 
 
 def candidate_count(n: int, k: int) -> int:
@@ -211,9 +209,9 @@ class Space:
         return Relation.ADD_REMOVE_ONE if self.n is None else Relation.REPLACE_ONE
 
     @property
-    def groups(self) -> "Groups | None":
-        """The groups of a table; None for one variable."""
-        return None
+    def groups(self) -> Groups:
+        """The groups of a table; one variable has no columns, and one group."""
+        return Groups()
 
     @property
     def total(self) -> int:

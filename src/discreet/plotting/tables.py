@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from discreet import Release
     from discreet.arrays import Counts, Floats
     from discreet.inference.tables.contrasts import ContrastSummary
     from discreet.inference.tables.draws import Ranks
     from discreet.inference.tables.posterior import TablePosterior
     from discreet.model.cells import Sort
-    from discreet.record.table_release import TableRelease
 
 __all__ = ["draw_contrasts", "draw_table", "plot_contrasts", "plot_groups", "plot_ranks", "plot_table"]
 
@@ -109,7 +109,7 @@ def _height(labels: Sequence[str], more: float = 1.5) -> float:
 class _Shares:
     """What is drawn of a table: means and intervals of the groups that fit, and in how many a category occurs."""
 
-    def __init__(self, posterior: "TablePosterior", mass: float, release: "TableRelease | None" = None) -> None:
+    def __init__(self, posterior: "TablePosterior", mass: float, release: "Release | None" = None) -> None:
         self.release, self.mass, self.cells = release, mass, posterior.cells
         self.found = posterior.figures(mass)
         # The inner interval takes as long again, which a picture of a part of a large table is not worth.
@@ -170,7 +170,7 @@ def plot_table(
     ax: "Axes | None" = None,
     mass: float = 0.95,
     *,
-    release: "TableRelease | None" = None,
+    release: "Release | None" = None,
     variable: str | None = None,
     category: Hashable = None,
     sort: "Sort" = "mean",
@@ -207,7 +207,7 @@ def plot_table(
     return ax
 
 
-def draw_table(release: "TableRelease", figure: "Figure", mass: float, *, variable: str | None, prior: Any = None) -> None:
+def draw_table(release: "Release", figure: "Figure", mass: float, *, variable: str | None, prior: Any = None) -> None:
     """A panel for each category, four beside each other and the next below them; of two categories, the first says all.
 
     All panels have the same rows. Several have the groups in their own order, unless they are too many; one panel has those with the
@@ -311,7 +311,7 @@ def plot_contrasts(
 
 
 def draw_contrasts(
-    release: "TableRelease",
+    release: "Release",
     figure: "Figure",
     contrasts: "Sequence[ContrastSummary]",
     mass: float,

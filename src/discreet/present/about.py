@@ -49,7 +49,7 @@ def _unit_words(found: "Release", rule: "CountingRule", hint: str) -> str:
         return "every row as another person, which was declared and not checked: a person with several rows is protected less"
     if rule.privacy_id is None:
         return f"every row is a record; a person with several rows is protected less{hint}"
-    where = "" if found.mechanism.space.groups is None else "in the first declared group that any of their rows has, and there "
+    where = "in the first declared group that any of their rows has, and there " if found.by.columns else ""
     once = f"each person once, {where}in the first of {_several(found.prior.categories)} that any of their rows says"
     if found.n is None:
         return f"{once}; the exact number of persons is not published"

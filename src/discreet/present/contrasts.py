@@ -12,9 +12,9 @@ from discreet.text import chance, evenly, plain
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from discreet import Release
     from discreet.inference.quantities import Quantity
     from discreet.inference.tables.contrasts import ContrastSummary
-    from discreet.record.table_release import TableRelease
 
 QUANTITIES = ("difference", "ratio", "odds_ratio")
 
@@ -52,7 +52,7 @@ def in_points(numbers: tuple[float, float, float]) -> tuple[float, float, float]
 class Compared:
     """The groups of a record against one of them, in one category."""
 
-    release: "TableRelease"
+    release: "Release"
     reference: Hashable
     category: Hashable
     mass: float

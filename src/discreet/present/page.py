@@ -86,8 +86,8 @@ def _asked(found: "Release") -> "Lines":
     """What was asked, of whom and when; how it was counted is said below the answer."""
     lines = [line for line in about_lines(found) if line[0] not in ("Title", "Counted")]
     declared = [("Categories", several(found.prior.categories))]
-    groups = found.mechanism.space.groups
-    if groups is not None:
+    groups = found.by
+    if groups.columns:
         columns = zip(groups.columns, groups.labels, strict=True)
         named = [part for column, labels in columns for part in ("; ", isolated(cut(column)), ": ", several(labels))]
         declared.append(("Groups", joined(f"{len(groups):,} by ", *named[1:])))
@@ -108,7 +108,7 @@ def answered(found: "Release", shares: Shares, *notes: Html) -> Html:
         about = f"There are about {mean:,.0f} {found.guarantee.unit}s: between {low:,} and {high:,} with probability {mass} or more."
         parts.append(element("p", about))
     parts.append(element("p", _legend(shares, mass), class_="quiet"))
-    by = "" if groups is None else cut(listed(groups.columns))
+    by = cut(listed(groups.columns))
     for panel in shares.panels:
         if panel.heading is not None:
             parts.append(element("h3", isolated(panel.heading), ", by ", isolated(by)))

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from discreet.arrays import Floats, Mask
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
-    from discreet.record.table_release import TableRelease
 
 _LONGEST_ROW_LABEL = 120
 """Characters of a label: more are in the record."""
@@ -92,9 +91,7 @@ def shares_of(
     `reader` is a prior in place of the release's own. `read` gives the posterior of one variable, or the summaries of a table, where these
     are not to be computed here. With the position of a `group` they are the numbers of this group alone.
     """
-    from discreet.record.table_release import TableRelease
-
-    if isinstance(found, TableRelease):
+    if found.by.columns:
         return _table_shares(found, mass, reader, read, group, slow=slow)
     known = noise_aware_figures(found, mass, slow=slow, reader=reader, read=read)
     counts, labels = np.array([found.counts], dtype=object), [cut(label) for label in found.prior.categories]
@@ -105,7 +102,7 @@ def shares_of(
 
 
 def _table_shares(
-    found: "TableRelease", mass: float, reader: "Dirichlet | None", read: Callable[[], Any] | None, chosen: int | None, *, slow: bool
+    found: "Release", mass: float, reader: "Dirichlet | None", read: Callable[[], Any] | None, chosen: int | None, *, slow: bool
 ) -> Shares:
     summaries, reason = table_figures(found, mass, reader, slow=slow, read=read)
     figures = None if summaries is None else [summaries.mean, summaries.low, summaries.high]

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.guarantee import Guarantee
     from discreet.record.release import Release
-    from discreet.record.table_release import TableRelease
 
 _MOST_CATEGORIES, _MOST_WORK = 100, 1 << 26
 """Up to here the intervals of a record, whoever wrote it, take seconds and some hundred megabytes."""
@@ -44,17 +43,15 @@ def print_record(
     `hint` is put after the words about rows that are records. `computed` says whether a promise by computation was computed here, and is
     not only what a record says. With `err` all of it is printed on standard error. `reader` is the reader's own prior, if there is one.
     """
-    from discreet.record.table_release import TableRelease
-
-    aware = NoiseAwareFigures() if isinstance(found, TableRelease) else noise_aware_figures(found, mass, slow=slow, reader=reader)
-    print_table(laid_out(found, mass, reader, slow=slow) if isinstance(found, TableRelease) else _table(found, aware, mass), err=err)
-    if isinstance(found, TableRelease):
+    aware = NoiseAwareFigures() if found.by.columns else noise_aware_figures(found, mass, slow=slow, reader=reader)
+    print_table(laid_out(found, mass, reader, slow=slow) if found.by.columns else _table(found, aware, mass), err=err)
+    if found.by.columns:
         _print_sizes(found, mass, reader, err=err)
     promised = promise_lines(found, computed=computed)
     print_lines([*about_lines(found, hint), *prior_lines(reader), *_size_line(found, aware, mass), *promised, *after], err=err)
 
 
-def _print_sizes(found: "TableRelease", mass: float, reader: "Dirichlet | None", *, err: bool) -> None:
+def _print_sizes(found: "Release", mass: float, reader: "Dirichlet | None", *, err: bool) -> None:
     """How many records each group has, where nothing about that is public."""
     groups = len(found.cells.groups)
     if found.n is None and groups > limits.GROUP_SIZES:
@@ -91,7 +88,6 @@ def guarantee_fields(guarantee: "Guarantee") -> dict[str, Any]:
 def record_fields(found: "Release", mass: float = MASS, *, slow: bool = False, reader: "Dirichlet | None" = None) -> dict[str, Any]:
     """What `show` says as fields, with None for what is not available. docs/reference/release.md describes them."""
     from discreet.record.json import written_label
-    from discreet.record.table_release import TableRelease
 
     known = {
         "about": about_fields(found),
@@ -102,7 +98,7 @@ def record_fields(found: "Release", mass: float = MASS, *, slow: bool = False, r
         "mass": mass,
         "reader_prior": None if reader is None else reader.concentration.tolist(),
     }
-    if isinstance(found, TableRelease):
+    if found.by.columns:
         return known | group_fields(found, mass, reader, slow=slow)
     aware = noise_aware_figures(found, mass, slow=slow, reader=reader)
     rows: Sequence[Any] = aware.rows or [(None, None, None)] * len(found.counts)
@@ -214,7 +210,7 @@ def _protected(found: "Release") -> str:
 
 def _public(found: "Release") -> str:
     units, space = f"{found.guarantee.unit}s", found.mechanism.space
-    context = f"{'' if space.groups is None else 'the groups, '}the categories, the prior and the mechanism"
+    context = f"{'the groups, ' if found.by.columns else ''}the categories, the prior and the mechanism"
     if found.n is None:
         return f"{context}; not exactly how many {units} there are"
     sizes = f" and how many there are in each group by {space.relation.columns}" if space.relation.within else ""

@@ -35,8 +35,7 @@ def print_dry_run(records: "Mapping[str, Release]", charge: str | None) -> None:
 
 def _declared(found: "Release") -> Lines:
     """The declared categories and groups, all of them, and the prior."""
-    groups = found.mechanism.space.groups
-    named = [] if groups is None else zip(groups.columns, groups.labels, strict=True)
+    named = zip(found.by.columns, found.by.labels, strict=True)
     return [
         ("Categories", ", ".join(map(shown, found.prior.categories))),
         *((f"By {plain(column)}", ", ".join(map(shown, labels))) for column, labels in named),

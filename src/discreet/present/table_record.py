@@ -12,9 +12,10 @@ from discreet.present.terminal import cell
 from discreet.text import in_percent
 
 if TYPE_CHECKING:
+    from discreet import Release
+    from discreet.arrays import Counts
     from discreet.counts.batched.arrays import GroupSummaries
     from discreet.model.dirichlet import Dirichlet
-    from discreet.record.table_release import TableRelease
 
 _MOST_PLANE_PAIRS = 2_000_000_000
 """Pairs of a count and a rest of its group, of all groups, that take half a minute."""
@@ -24,7 +25,7 @@ MOST_ROWS = 999
 """Of a table on a terminal: nobody reads more, and laying them out takes longer than all else."""
 
 
-def check_table_work(found: "TableRelease") -> None:
+def check_table_work(found: "Release[Counts]") -> None:
     """Refuse, by what is in a record alone, intervals of all groups that would take minutes."""
     from discreet.inference.tables.posterior import summary_pairs
 
@@ -37,7 +38,7 @@ def check_table_work(found: "TableRelease") -> None:
 
 
 def table_figures(
-    found: "TableRelease",
+    found: "Release[Counts]",
     mass: float,
     reader: "Dirichlet | None" = None,
     *,
@@ -53,7 +54,7 @@ def table_figures(
         return None, error.in_shell
 
 
-def laid_out(found: "TableRelease", mass: float, reader: "Dirichlet | None" = None, *, slow: bool) -> Table:
+def laid_out(found: "Release[Counts]", mass: float, reader: "Dirichlet | None" = None, *, slow: bool) -> Table:
     """The reported counts and, where the noise can be allowed for, posterior means with intervals that do."""
     figures, reason = table_figures(found, mass, reader, slow=slow)
     table = Table(title="Private posteriors", caption=None if reason is None else cell(reason))
@@ -82,7 +83,7 @@ def _percentages(figures: "GroupSummaries", places: list[tuple[int, int]]) -> li
     return in_percent([(float(figures.mean[place]), float(figures.low[place]), float(figures.high[place])) for place in places])
 
 
-def group_sizes(found: "TableRelease", mass: float, reader: "Dirichlet | None" = None) -> list[tuple[float, int, int]]:
+def group_sizes(found: "Release[Counts]", mass: float, reader: "Dirichlet | None" = None) -> list[tuple[float, int, int]]:
     """Mean and interval of the number of records in each group, where nothing about it is public.
 
     There are none where the sizes or their total are public, where the groups are very many, and where no posterior can be computed.
@@ -98,7 +99,7 @@ def group_sizes(found: "TableRelease", mass: float, reader: "Dirichlet | None" =
         return []
 
 
-def sizes_laid_out(found: "TableRelease", sizes: list[tuple[float, int, int]], mass: float) -> Table:
+def sizes_laid_out(found: "Release[Counts]", sizes: list[tuple[float, int, int]], mass: float) -> Table:
     """How many records each group has, as the noisy counts say it."""
     table = Table(title=f"Number of {found.guarantee.unit}s in each group")
     for name in found.cells.groups.columns:
@@ -110,12 +111,12 @@ def sizes_laid_out(found: "TableRelease", sizes: list[tuple[float, int, int]], m
     return table
 
 
-def _places(found: "TableRelease") -> Iterator[tuple[int, int]]:
+def _places(found: "Release[Counts]") -> Iterator[tuple[int, int]]:
     groups, categories = found.cells.shape
     return ((group, category) for group in range(groups) for category in range(categories))
 
 
-def group_fields(found: "TableRelease", mass: float, reader: "Dirichlet | None" = None, *, slow: bool) -> dict[str, Any]:
+def group_fields(found: "Release[Counts]", mass: float, reader: "Dirichlet | None" = None, *, slow: bool) -> dict[str, Any]:
     """What `show --json` says of the groups, with None for what is not available."""
     from discreet.record.json import written_label
 

@@ -7,12 +7,15 @@ import re
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.text import is_plain
 from discreet.validation import shown, spelling
+
+if TYPE_CHECKING:
+    from discreet.model.cells import Groups
 
 LONG_NUMBER = 10**limits.NUMBER_DIGITS
 """The least whole number with more digits than a record holds."""
@@ -59,15 +62,15 @@ class CountingRule:
         """What is counted, and so what a release of the counts protects."""
         return "person" if self.privacy_id is not None or self.one_row_per_person else "record"
 
-    def check(self, categories: tuple[Hashable, ...], groups: Any) -> None:
-        """Refuse what a record cannot hold, and categories and groups that are not declared: `groups` are a table's, or None."""
+    def check(self, categories: tuple[Hashable, ...], groups: "Groups") -> None:
+        """Refuse what a record cannot hold, and categories and groups that are not declared: `groups` are a table's."""
         self._check_types()
         self._check_sizes()
         declared = set(map(spelling, categories))
         named = [self.nulls, self.other, *(category for _, category in self.mapping)]
         if any(category is not None and spelling(category) not in declared for category in named):
             raise InvalidInputError("a counting rule must name declared categories; it names another")
-        known = {} if groups is None else dict(zip(groups.columns, groups.labels, strict=True))
+        known = dict(zip(groups.columns, groups.labels, strict=True))
         if len({column for column, _ in self.other_groups}) < len(self.other_groups):
             raise InvalidInputError("a counting rule must have one other group for a column; it has two for one")
         for column, group in self.other_groups:
@@ -149,7 +152,7 @@ class About:
             raise InvalidInputError("counting is known from the counts, which discreet.count made: leave it out of about")
         return replace(self, counting=rule, software=software)
 
-    def check_fits(self, categories: tuple[Hashable, ...], groups: Any, unit: str) -> None:
+    def check_fits(self, categories: tuple[Hashable, ...], groups: "Groups", unit: str) -> None:
         """Refuse a counting rule that is about other categories, groups or units than a record's."""
         if not isinstance(self.counting, CountingRule):
             return

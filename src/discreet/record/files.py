@@ -3,16 +3,14 @@
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from discreet import limits
+from discreet.arrays import Counts
 from discreet.errors import InvalidInputError
 from discreet.record.pages import is_page, record_in
 from discreet.record.release import Release
 from discreet.text import plain
-
-if TYPE_CHECKING:
-    from discreet.record.table_release import TableRelease
 
 __all__ = ["RecordKind", "read", "record_kind", "record_of"]
 
@@ -22,7 +20,7 @@ _PARQUET_START = b"PAR1"
 RecordKind = Literal["json", "parquet", "html"]
 
 
-def read(path: str | PathLike[str]) -> "Release | TableRelease":
+def read(path: str | PathLike[str]) -> Release[tuple[int, ...]] | Release[Counts]:
     """Read the record that a file holds, of one variable or of a table.
 
     Args:
@@ -30,7 +28,7 @@ def read(path: str | PathLike[str]) -> "Release | TableRelease":
             than a record can have.
 
     Returns:
-        A `TableRelease` if the record is of a table, and otherwise a `Release`.
+        A `Release`, whose `by` has the groups of a table, and no columns for one variable.
 
     Raises:
         InvalidInputError: The file cannot be read or does not hold one record, or its parts do not belong together.
@@ -50,7 +48,7 @@ def record_kind(content: bytes) -> RecordKind:
     return "parquet" if content.startswith(_PARQUET_START) else "html" if is_page(content) else "json"
 
 
-def record_of(content: bytes) -> "Release | TableRelease":
+def record_of(content: bytes) -> Release[tuple[int, ...]] | Release[Counts]:
     """The release that the content of a file holds, of whatever kind."""
     kind = record_kind(content)
     if kind == "parquet":

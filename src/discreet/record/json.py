@@ -22,7 +22,7 @@ from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.record.about import LONG_NUMBER, TEXTS, About, CountingRule
 
 if TYPE_CHECKING:
-    from discreet import Mechanism
+    from discreet import Mechanism, Release
     from discreet.record.guarantee import Guarantee
 
 
@@ -56,17 +56,14 @@ _UNWRAPPED: dict[str, Callable[[str], Hashable]] = {
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def written(
-    mechanism: "Mechanism", guarantee: "Guarantee", raw: tuple[int, ...], counts: tuple[int, ...], about: About | None = None
-) -> str:
+def written(release: "Release") -> str:
     """JSON text of a release of one variable."""
-    n = mechanism.space.n
     body = {
-        **written_description(mechanism, 1 if n is not None else 2, about),
-        "n": n,
-        "guarantee": written_guarantee(guarantee),
-        "raw": list(raw),
-        "counts": list(counts),
+        **written_description(release.mechanism, 1 if release.n is not None else 2, release.about),
+        "n": release.n,
+        "guarantee": written_guarantee(release.guarantee),
+        "raw": list(release.raw),
+        "counts": list(release.counts),
     }
     return json.dumps(body, indent=2, allow_nan=False)
 

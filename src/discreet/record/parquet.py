@@ -21,14 +21,14 @@ from attrs import frozen
 from discreet import limits
 from discreet.arrays import Counts
 from discreet.errors import InvalidInputError
-from discreet.model.cells import Groups
+from discreet.model.cells import Groups, groups_in
 from discreet.record.json import check_fields, fields_of, is_table, parsed, read_integer, read_label, read_prior, written_label
 from discreet.record.new_files import is_moved, written_beside
 from discreet.record.parquet_footer import codecs
 from discreet.record.table_json import HEADER, header, read_header
 
 if TYPE_CHECKING:
-    from discreet.record.table_release import TableRelease
+    from discreet import Release
 
 _KEY = b"discreet release"
 _SIZES = "sizes"
@@ -138,7 +138,7 @@ def _step(labels: list[_Labels]) -> int:
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def write_parquet(release: "TableRelease", path: str | Path) -> None:
+def write_parquet(release: "Release", path: str | Path) -> None:
     """Write a table to a new file: the whole file, durably, or none of it."""
     place = Path(path).expanduser()
     if not place.absolute().parent.is_dir():
@@ -153,7 +153,7 @@ def write_parquet(release: "TableRelease", path: str | Path) -> None:
 _TAKEN = "{} exists; a release cannot be drawn again, so it is not overwritten: choose another name or move it away"
 
 
-def parquet_writer(release: "TableRelease") -> Callable[[BinaryIO], None]:
+def parquet_writer(release: "Release") -> Callable[[BinaryIO], None]:
     """What writes a table to a file that is open."""
     groups, categories = release.cells.groups, release.cells.categories
     arrays = [_encoded(labels) for labels in groups.labels]
@@ -313,7 +313,7 @@ def _groups(file: pq.ParquetFile, columns: list[_Column], categories: int, size:
             found[i].append(labels)
     arrays = [pa.concat_arrays(parts) for parts in found]
     labels = tuple(_decoded(array, column.kind) for array, column in zip(arrays, columns, strict=True))
-    groups = Groups(tuple(column.name for column in columns), labels)
+    groups = groups_in(zip((column.name for column in columns), labels, strict=True))
     encoded = [_encoded(each) for each in groups.labels]
     if any(kind != column.kind or not array.equals(same) for (kind, same), array, column in zip(encoded, arrays, columns, strict=True)):
         raise _not_ours("its labels are not written as their types ask for")

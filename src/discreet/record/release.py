@@ -2,45 +2,78 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from html import escape
 from math import inf
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, Never, overload
 
-from discreet.errors import ClaimError, InvalidInputError
+import numpy as np
+
+from discreet.arrays import Counts, Drawn
+from discreet.errors import ClaimError, InvalidInputError, RefusedError
+from discreet.model.cells import Cells, Groups
 from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.tables import TableSpace
 from discreet.record import json
 from discreet.record.about import About
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee
-from discreet.text import plain
+from discreet.text import html_table
 from discreet.validation import shown
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Unpack
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from typing_extensions import TypeIs
 
-    from discreet import Mechanism, NoiseAware, TableRelease
+    from discreet import Mechanism, NoiseAware, TablePosterior
+    from discreet.model.cells import GroupLook
     from discreet.progress import Progress
 
 
 _SHOWN_COUNTS = 8
 """Counts that a repr shows before it is cut."""
+_SHOWN_GROUPS = 20
+_SHOWN_CATEGORIES = 12
+"""Groups and categories that a notebook shows before it is cut."""
 
 
-@dataclass(frozen=True, repr=False)
-class Release:
-    """One private outcome with its public context. There is deliberately no plain `posterior`: see `reported` and `noise_aware`."""
+@dataclass(frozen=True, repr=False, eq=False)
+class Release(Generic[Drawn]):
+    """One private outcome with its public context: of one variable, or of a table, which has groups in `by`.
 
-    mechanism: "Mechanism"
+    The outcome of a variable is a tuple; that of a table is a read-only array, a row a group and a column a category. There is
+    deliberately no plain `posterior`: see `reported` and `noise_aware`.
+    """
+
+    mechanism: "Mechanism[Drawn]"
     """The mechanism that drew it: public, like all of its parameters."""
     guarantee: Guarantee
-    raw: tuple[int, ...]
-    """The outcome as drawn, before it was clamped, cut or projected."""
-    counts: tuple[int, ...]
+    raw: Drawn
+    """The outcome as drawn, before it was clamped, cut or projected; 0 in cells of a table that cannot occur."""
+    counts: Drawn
     """The reported counts: a fixed public function of `raw`."""
     about: About | None = None
     """Public words about it, if it was given any: what was asked, of whom, and how records were counted."""
+
+    def __post_init__(self) -> None:
+        for name in ("raw", "counts") if self.by.columns else ():
+            array = np.array(getattr(self, name), dtype=np.int64)
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle is made as a release is, so that its arrays are read-only too."""
+        return Release, (self.mechanism, self.guarantee, self.raw, self.counts, self.about)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Release):
+            return NotImplemented
+        same = (self.mechanism, self.guarantee, self.about) == (other.mechanism, other.guarantee, other.about)
+        return same and np.array_equal(self.raw, other.raw) and np.array_equal(self.counts, other.counts)
+
+    def __hash__(self) -> int:
+        return hash((self.guarantee, self.raw.tobytes() if is_table(self) else self.raw))
 
     @property
     def prior(self) -> Dirichlet | Beta:
@@ -49,8 +82,25 @@ class Release:
 
     @property
     def n(self) -> int | None:
-        """Number of records (or persons) if it is public; None if it is private."""
+        """Number of records (or persons), of all groups together, if it is public; None if it is private."""
         return self.mechanism.space.n
+
+    @property
+    def by(self) -> Groups:
+        """The groups of a table: columns with their labels. One variable has no columns, and one group."""
+        return self.mechanism.space.groups
+
+    @property
+    def cells(self) -> Cells:
+        """Its groups, its categories and the cells that cannot occur."""
+        space = self.mechanism.space
+        return space.cells if isinstance(space, TableSpace) else Cells(self.by, self.prior.categories)
+
+    @property
+    def sizes(self) -> tuple[int, ...] | None:
+        """The size of every group, in their order, if these are public. `n` is their total, or the total if that alone is public."""
+        space = self.mechanism.space
+        return space.sizes if isinstance(space, TableSpace) else None if space.n is None else (space.n,)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -59,23 +109,53 @@ class Release:
 
     @property
     def reported(self) -> Dirichlet | Beta:
-        """The released member of the family, Dir(a + counts): the papers' object. It takes the noisy counts at face value."""
+        """The released member of the family, Dir(a + counts): the papers' object. It takes the noisy counts at face value.
+
+        Raises AttributeError for a table, which has no one reported posterior.
+        """
+        if self.by.columns:
+            raise AttributeError("a table has no reported posterior: noise_aware()[group] is that of a group, noise allowed for")
         return self.prior.plus(self.counts)
 
+    @overload  # the first is for a release of either kind, about which the type says nothing
+    def noise_aware(self: "Release[Never]", prior: Any = ..., size_prior: Any = ..., *, progress: "Progress | None" = ...) -> Any: ...
+
+    @overload
     def noise_aware(
-        self, prior: "Dirichlet | Beta | None" = None, size_prior: Any = None, *, progress: "Progress | None" = None
-    ) -> "NoiseAware":
+        self: "Release[tuple[int, ...]]",
+        prior: "Dirichlet | Beta | None" = ...,
+        size_prior: Any = ...,
+        *,
+        progress: "Progress | None" = ...,
+    ) -> "NoiseAware": ...
+
+    @overload
+    def noise_aware(
+        self: "Release[Counts]", prior: Any = ..., size_prior: Any = ..., *, progress: "Progress | None" = ...
+    ) -> "TablePosterior": ...
+
+    def noise_aware(
+        self, prior: Any = None, size_prior: Any = None, *, progress: "Progress | None" = None
+    ) -> "NoiseAware | TablePosterior":
         """The posterior that allows for the noise: what the raw outcome says, with intervals that cover what they promise.
 
-        `prior` is the reader's own, over the same categories, in place of the one in the record; the law of the mechanism stays as it is.
+        That of a table has one for every group: `noise_aware()["north", "f"]`, or with one column `["north"]`.
 
-        Where n is private it has a posterior too, and `size_prior` says what is believed about it before: "flat" on 0, 1, 2, ... (the
-        default), "poisson:MEAN", "negative-binomial:MEAN,SHAPE", an array of log weights for n = 0, 1, 2, ..., or a function that takes
-        an array of n and gives their log weights.
+        `prior` is the reader's own, over the same categories, in place of the one in the record; the law of the mechanism stays as it is.
+        For a table it is one for all groups, a mapping of groups to their priors (those left out keep the record's), or a list with one
+        for each group.
+
+        Where n is private it has a posterior too, in a table that of every group, and `size_prior` says what is believed about it before:
+        "flat" on 0, 1, 2, ... (the default), "poisson:MEAN", "negative-binomial:MEAN,SHAPE", an array of log weights for n = 0, 1, 2, ...,
+        or a function that takes an array of n and gives their log weights.
 
         A Hellinger mechanism with many possible counts takes a minute or two (`discreet.capabilities` says how many pairs it goes
         through); `progress` is then called with the steps done, the steps in all and what they are.
         """
+        if is_table(self):
+            from discreet.inference.tables.posterior import table_posterior
+
+            return table_posterior(self, prior, size_prior)
         from discreet.inference.noise_aware import noise_aware
 
         return noise_aware(self, prior, size_prior, progress=progress)
@@ -83,92 +163,138 @@ class Release:
     # --- JSON ---------------------------------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """The record as JSON, which `from_json` reads back exactly; docs/reference/release.md describes it."""
-        return json.written(self.mechanism, self.guarantee, self.raw, self.counts, self.about)
+        """The record as JSON, which `from_json` reads back exactly; docs/reference/release.md describes it.
+
+        Raises InvalidInputError for a table of more than some thousands of cells, which `to_parquet` writes.
+        """
+        from discreet.record.table_json import written_table
+
+        return written_table(self) if is_table(self) else json.written(self)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Release":
-        """The record that `to_json` wrote: a TableRelease if it is of a table.
+        """The record that `to_json` wrote.
 
         Raises InvalidInputError for text that is not a record, for an outcome that its mechanism cannot have drawn, and for a promise
         that is not its mechanism's. A promise by computation is not computed again: `verify` does that.
         """
         return _read_release(json.read(text))
 
+    def to_parquet(self: "Release[Counts]", path: "str | Path") -> None:
+        """Write the record of a table to a new Parquet file, which `from_parquet` reads back exactly (docs/reference/release.md).
+
+        It has a row for each cell: the columns of the groups, `category`, `raw` and `counts`. All else is JSON in the file's metadata. The
+        file is there as a whole or not at all, and no file is overwritten. Raises RefusedError for one variable, which `to_json` writes.
+        """
+        from discreet.record.parquet import write_parquet
+
+        if not self.by.columns:
+            raise RefusedError("Parquet files hold the records of tables; this one is of one variable, which to_json writes")
+        write_parquet(self, path)
+
     @classmethod
-    def from_parquet(cls, path: "str | Path | BinaryIO") -> "TableRelease":
+    def from_parquet(cls, path: "str | Path | BinaryIO") -> "Release[Counts]":
         """The record of a table that its `to_parquet` wrote, from a file or from one that is open for reading bytes.
 
         Raises InvalidInputError for whatever is not such a file, and otherwise as `from_json` does.
         """
         from discreet.record.parquet import read_parquet
-        from discreet.record.table_release import TableRelease
 
-        release = _read_release(read_parquet(path))
-        assert isinstance(release, TableRelease)  # noqa: S101
-        return release
+        return _read_release(read_parquet(path))
 
     def _reports_raw(self) -> bool:
         """Whether the counts are those that the mechanism reports for the raw outcome; a report that is a search is not made again."""
-        most = inf if self.n is None else self.n
-        if len(self.counts) != self.mechanism.k or any(not 0 <= c <= most for c in self.counts):
+        report, most = self.mechanism.report, inf if self.n is None else self.n
+        if not self.by.columns and (len(self.counts) != self.mechanism.k or any(not 0 <= c <= most for c in self.counts)):
             raise InvalidInputError("counts must have one entry for each category, each at least 0 and at most n")
-        return self.mechanism.report.is_search or self.mechanism.report.one(self.raw) == self.counts
+        return report.is_search or np.array_equal(report.one(self.raw), self.counts)
 
     # --- for people ---------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        counts = ", ".join(str(c) for c in self.counts[:_SHOWN_COUNTS]) + (", ..." if len(self.counts) > _SHOWN_COUNTS else "")
-        return f"Release({self.mechanism.title}, {_size(self.n)}, counts=({counts}), {self.guarantee})"
+        more = ", ..." if len(self.counts) > _SHOWN_COUNTS else ""
+        counts = "" if self.by.columns else f", counts=({', '.join(map(str, self.counts[:_SHOWN_COUNTS]))}{more})"
+        return f"Release({self._summary}{counts}, {self.guarantee})"
+
+    @property
+    def _summary(self) -> str:
+        shape = "{:,} groups by {:,} categories, ".format(*self.cells.shape) if self.by.columns else ""
+        return f"{self.mechanism.title}, {shape}{'public sizes' if self.by.columns and self.sizes is not None else _size(self.n)}"
 
     def _repr_html_(self) -> str:
-        means = self.reported.mean()
-        shares = [means, 1.0 - means] if isinstance(means, float) else means.tolist()
-        rows = "".join(
-            f"<tr><th>{escape(plain(c))}</th><td>{x}</td><td>{m:.4g}</td></tr>"
-            for c, x, m in zip(self.prior.categories, self.counts, shares, strict=True)
-        )
-        head = "<tr><th>category</th><th>reported count</th><th>reported mean</th></tr>"
-        caption = f"{escape(plain(self.mechanism.title))}, {_size(self.n)}: {escape(str(self.guarantee))}"
-        return f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
+        if not self.by.columns:
+            means = self.reported.mean()
+            shares = [means, 1.0 - means] if isinstance(means, float) else means.tolist()
+            rows = [[*row] for row in zip(self.prior.categories, self.counts, (f"{share:.4g}" for share in shares), strict=True)]
+            return html_table(f"{self._summary}: {self.guarantee}", ("category", "reported count", "reported mean"), rows)
+        groups, categories = self.by, self.prior.categories
+        cut = len(categories) > _SHOWN_CATEGORIES
+        headings = [", ".join(groups.columns), *map(str, categories[:_SHOWN_CATEGORIES]), *["..."] * cut]
+        shown = range(min(len(groups), _SHOWN_GROUPS))
+        rows = [
+            [", ".join(map(str, groups.key(i))), *np.asarray(self.counts)[i, :_SHOWN_CATEGORIES].tolist(), *["..."] * cut] for i in shown
+        ]
+        if len(groups) > _SHOWN_GROUPS:
+            rows.append([f"{len(groups) - _SHOWN_GROUPS:,} more", *[""] * (len(headings) - 1)])
+        return html_table(f"{self._summary}, reported counts: {self.guarantee}", headings, rows)
 
     def plot(
-        self, ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None = None, prior: "Dirichlet | Beta | None" = None
+        self, ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None = None, prior: Any = None, **look: "Unpack[GroupLook]"
     ) -> "Axes":
         """Draw each category's interval twice: noise-aware, and as reported, which takes the noisy counts at face value.
+
+        For a table, draw the interval of one category's share in every group: of the first category, unless another `category` is named.
+        Then `sort` is "mean" (the largest first), "group" (by their labels) or "declared"; `title`, `label` and `color` are as in
+        Matplotlib. `plot_all` has a panel for every category.
 
         `variable` names what was counted in the title, if the record does not, or otherwise. `prior` is the reader's own, as in
         `noise_aware`.
         """
-        from discreet.plotting import plot_release
+        from discreet.plotting import plot_release, plot_table
 
+        if is_table(self):
+            return plot_table(self.noise_aware(prior), ax, mass, release=self, variable=self._variable(variable), **look)
+        if look:
+            raise InvalidInputError(f"{', '.join(look)} says how the groups of a table are drawn, and this is one variable; leave it out")
         return plot_release(self, ax, mass, variable=self._variable(variable), prior=prior)
 
-    def draw_on(self, figure: "Figure", mass: float = 0.95, *, variable: str | None = None, prior: Any = None) -> None:
-        """Fill an empty figure with the picture that `plot` draws, as tall as it needs to be."""
-        from discreet.plotting import draw_release
+    def plot_all(self, mass: float = 0.95, *, variable: str | None = None, prior: Any = None) -> "Figure":
+        """Draw a new figure with all categories: of a table, a panel for each."""
+        from matplotlib.pyplot import figure
 
-        draw_release(self, figure, mass, variable=self._variable(variable), prior=prior)
+        made = figure()
+        self.draw_on(made, mass, variable=variable, prior=prior)
+        return made
+
+    def draw_on(self, figure: "Figure", mass: float = 0.95, *, variable: str | None = None, prior: Any = None) -> None:
+        """Fill an empty figure with all categories, as tall as it needs to be: of a table, with a panel for each."""
+        from discreet.plotting import draw_release, draw_table
+
+        draw = draw_table if self.by.columns else draw_release
+        draw(self, figure, mass, variable=self._variable(variable), prior=prior)
 
     def _variable(self, given: str | None) -> str | None:
         """What was counted, in the words that are given or in those of the record."""
         return given if given is not None or self.about is None else self.about.variable
 
 
+def is_table(release: Release) -> "TypeIs[Release[Counts]]":
+    """Whether a release is of a table, and its outcome an array."""
+    return bool(release.by.columns)
+
+
 def _read_release(found: Mapping[str, Any]) -> Release:
     """A release from the fields that were read, which must belong together."""
     from discreet.mechanisms.registry import rebuilt  # whose classes make releases
-    from discreet.record.table_release import TableRelease
 
-    layout = found.get("layout")
+    layout = found.get("layout", {})
     mechanism = json.guarded(lambda: rebuilt(found["mechanism"], found["parameters"], found["prior"], found["n"], layout))
-    if any(getattr(mechanism, name) != value for name, value in (layout or {}).items()):
+    if any(getattr(mechanism, name) != value for name, value in layout.items()):
         raise InvalidInputError("impossible and priors must be in the order of the groups, with their labels as they are declared")
-    made = Release if layout is None else TableRelease
     stated = Guarantee(**found["guarantee"])
     if stated.basis == "proof":
         stated = replace(stated, theorem=mechanism.claim.theorem)
-    release = made(mechanism, stated, found["raw"], found["counts"], found["about"])
+    release: Release = Release(mechanism, stated, found["raw"], found["counts"], found["about"])
     _check_consistent(release)
     return release
 
@@ -181,7 +307,7 @@ def _check_consistent(release: Release) -> None:
     if not release._reports_raw():
         raise InvalidInputError(f"counts must be what {mechanism.title} reports for this raw outcome; they are not")
     if release.about is not None:
-        release.about.check_fits(release.prior.categories, mechanism.space.groups, release.guarantee.unit)
+        release.about.check_fits(release.prior.categories, release.by, release.guarantee.unit)
     claim, stated = mechanism.claim, release.guarantee
     nothing = replace(NO_GUARANTEE, unit=stated.unit, neighbours=mechanism.space.relation)
     if stated not in (replace(claim, unit=stated.unit), nothing):

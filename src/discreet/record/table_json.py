@@ -9,7 +9,7 @@ import numpy as np
 from discreet import limits
 from discreet.arrays import Counts
 from discreet.errors import InvalidInputError
-from discreet.model.cells import Groups
+from discreet.model.cells import Groups, groups_in
 from discreet.record.about import About
 from discreet.record.guarantee import Guarantee
 from discreet.record.json import (
@@ -29,8 +29,7 @@ from discreet.record.json import (
 )
 
 if TYPE_CHECKING:
-    from discreet import LatticeGeometric
-    from discreet.record.table_release import TableRelease
+    from discreet import LatticeGeometric, Release
 
 HEADER = ("format", "version", "mechanism", "parameters", "prior", "n", "groups", "impossible", "shares", "priors", "guarantee")
 """What a record of a table says beside its cells."""
@@ -40,7 +39,7 @@ _TABLE_FIELDS = (*HEADER, "raw", "counts")
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def written_table(release: "TableRelease") -> str:
+def written_table(release: "Release") -> str:
     """JSON text of a table; InvalidInputError, before anything large is made, if it has more cells than a text is read for."""
     cells, size = release.cells, release.cells.shape[0] * release.cells.shape[1]
     if size > limits.RECORD_CELLS:
@@ -148,7 +147,7 @@ def _groups(value: Any) -> Groups:
         raise InvalidInputError("groups must be a list of columns with their labels")
     for column in value:
         check_fields(column, ("column", "labels"), "each of groups")
-    return Groups(tuple(column["column"] for column in value), tuple(_labels(column["labels"], "labels") for column in value))
+    return groups_in((column["column"], _labels(column["labels"], "labels")) for column in value)
 
 
 def _labels(value: Any, what: str) -> tuple[Hashable, ...]:

@@ -57,7 +57,7 @@ def strong_shares(mechanism: "Mechanism") -> str | None:
     """
     from discreet.mechanisms import LatticeGeometric
 
-    if not isinstance(mechanism, LatticeGeometric) or mechanism.by is None or mechanism.table.published != "total":
+    if not isinstance(mechanism, LatticeGeometric) or not mechanism.by.columns or mechanism.table.published != "total":
         return None
     groups, n = len(mechanism.by), mechanism.table.n or 1
     strength = float(groups if mechanism.shares is None else sum(mechanism.shares))

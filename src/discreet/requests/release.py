@@ -366,12 +366,12 @@ class ReleaseRequest(Request):
     @property
     def relation(self) -> "Relation":
         """The neighbours that the release is about."""
-        return relation_of(self.public, self.by)
+        return relation_of(self.public, self._columns)
 
     @property
     def ledger_note(self) -> str:
         """What a ledger notes of it."""
-        return note_of(self.column, self.by, self.file)
+        return note_of(self.column, self._columns, self.file)
 
     def counted(self, data: Any = None) -> "CategoryCounts | TableCounts":
         """The counts of the declared categories in the file, or in other data that stand for it."""
@@ -382,6 +382,10 @@ class ReleaseRequest(Request):
                 return self.counted(data)
         found: CategoryCounts | TableCounts = count(data, self.column, self.categories, **self.arguments("count"))
         return found
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return () if self.by is None else self.by.columns
 
     def prepared(self, counts: "CategoryCounts | TableCounts") -> "Prepared":
         """Everything about the release of these counts, but the draw."""

@@ -31,13 +31,13 @@ def check_text(groups: "Groups", size: int) -> None:
     raise InvalidInputError(f"a table whose groups have so long labels {parquet} fewer characters")
 
 
-def relation_of(published: "Public", groups: "Groups | None") -> "Relation":
+def relation_of(published: "Public", columns: tuple[str, ...]) -> "Relation":
     """The neighbours that a release is about, by what is public."""
     from discreet.model.datasets import Relation
 
     if published == "nothing":
         return Relation.ADD_REMOVE_ONE
-    return Relation("replace one", groups.columns) if published == "sizes" and groups is not None else Relation.REPLACE_ONE
+    return Relation("replace one", columns if published == "sizes" else ())
 
 
 def check_budget(ledger: "Ledger", dataset: str, unit: "Unit", relation: "Relation") -> None:
@@ -47,12 +47,12 @@ def check_budget(ledger: "Ledger", dataset: str, unit: "Unit", relation: "Relati
     check_chargeable(ledger.budget(dataset), unit, relation)
 
 
-def note_of(column: str, groups: "Groups | None", file: str) -> str:
+def note_of(column: str, columns: tuple[str, ...], file: str) -> str:
     """What a ledger notes of a release: the column, those of its groups, and the file.
 
     It keeps printable text alone, of which no name stops a release.
     """
-    by = "" if groups is None else f" by {', '.join(groups.columns)}"
+    by = f" by {', '.join(columns)}" if columns else ""
     text = f"{column}{by} of {'standard input' if file == STANDARD_INPUT else Path(file).name}"
     return printable(text)[: limits.NOTE_CHARACTERS]
 
@@ -119,6 +119,6 @@ def _no_outcome(mechanism: "Mechanism") -> Any:
     import numpy as np
 
     space = mechanism.space
-    if space.groups is None:
+    if not space.groups.columns:
         return (space.n or 0, *[0] * (mechanism.k - 1))
     return np.zeros((len(space.groups), mechanism.prior.k), dtype=np.int64)

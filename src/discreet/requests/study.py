@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,9 +58,9 @@ class StudyTable:
     """What was asked, in words; the column where nothing else is said."""
 
     @property
-    def groups(self) -> Groups | None:
+    def groups(self) -> Groups:
         """The declared groups, as a mechanism takes them."""
-        return Groups(tuple(self.by), tuple(tuple(labels) for labels in self.by.values())) if self.by else None
+        return Groups(tuple(self.by), tuple(tuple(labels) for labels in self.by.values()))
 
 
 @dataclass(frozen=True)
@@ -227,9 +226,8 @@ def _check_table(study: Study, table: StudyTable) -> None:
     parse_prior(table.prior, table.categories, "prior")
     study.words(table)
     study.question(table)
-    groups = table.groups
-    size = len(table.categories) * (1 if groups is None else prod(groups.shape))
-    if groups is not None and not json_can_hold(groups, size):
+    size = len(table.categories) * len(table.groups)
+    if table.by and not json_can_hold(table.groups, size):
         raise InvalidInputError(
             f"it has {size:,} cells or very long labels, and a record of a study has up to {limits.RECORD_CELLS:,} cells: release it "
             "alone, as Parquet"

@@ -34,7 +34,7 @@ def plan(study: "Study", n: int | None = None) -> StudyPlan:
 
 def _planned(study: "Study", table: "StudyTable", records: int, epsilon: Fraction) -> TablePlan:
     """One table. Where only the total of several groups is public, one of them is read as a private number of records at half the ε."""
-    groups, public = 1 if table.groups is None else len(table.groups), study.published(table)
+    groups, public = len(table.groups), study.published(table)
     known: Public = "total" if public == "sizes" else "nothing" if groups > 1 else public
     level = epsilon / 2 if groups > 1 and public == "total" else epsilon
     prior = parse_prior(table.prior, table.categories, "prior")

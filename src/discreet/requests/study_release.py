@@ -104,11 +104,11 @@ def ready_table(study: Study, table: StudyTable, tally: "Tallied") -> "Prepared"
     """Everything about the release of one table but the draw."""
     from discreet.mechanisms import LatticeGeometric
 
-    options = {} if table.groups is None else {"by": table.groups, "impossible": table.counting.get("impossible", ())}
     prior, level, words = parse_prior(table.prior, table.categories, "prior"), study.epsilons[table.name], study.words(table)
     with about_table(table.name):
         counts = tally.settled()
-        return LatticeGeometric(prior, published_sizes(counts, study.published(table)), level, **options).prepare(counts, about=words)
+        n, impossible = published_sizes(counts, study.published(table)), table.counting.get("impossible", ())
+        return LatticeGeometric(prior, n, level, by=table.groups, impossible=impossible).prepare(counts, about=words)
 
 
 def note_of_study(study: Study) -> str:
@@ -147,7 +147,7 @@ def _check_chargeable(study: Study, ledger: Ledger) -> None:
     unit: Unit = "record" if study.id is None and not study.one_row_per_person else "person"
     for table in study.tables:
         with about_table(table.name):
-            check_budget(ledger, study.dataset, unit, relation_of(study.published(table), table.groups))
+            check_budget(ledger, study.dataset, unit, relation_of(study.published(table), table.groups.columns))
 
 
 def _charge(study: Study, ledger: Ledger | None, ready: Ready, working: Path, source: str | None) -> None:

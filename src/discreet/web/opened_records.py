@@ -35,9 +35,7 @@ class Record:
 def read(content: bytes, name: str) -> Record:
     """The record in a file; DiscreetError in one line where there is none, or where it is of a table too large for the page."""
     kind, release = record_kind(content), record_of(content)
-    space, cells = release.mechanism.space, release.prior.k
-    if space.groups is not None:
-        cells *= len(space.groups)
+    cells = release.prior.k * len(release.by)
     if cells > limits.OPENED_CELLS:
         raise TooLargeError(
             f"this record has {cells:,} cells, and the page opens up to {limits.OPENED_CELLS:,}: "

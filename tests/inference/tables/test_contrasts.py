@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 import discreet as dc
+from discreet.arrays import Counts
 from discreet.inference.quantities import Contrast
-from discreet.record.table_release import TableRelease
+from discreet.record.release import is_table
 from discreet.sampling import SeededBits
 from tests.inference.contrast_oracles import POINTS, QUANTITIES, Pairs, merged
 from tests.inference.tables.worlds import Promise, TableWorld, outcome_classes, random_world, two_by_two
@@ -24,12 +25,12 @@ CATEGORIES = ("never", "former", "current")
 BY = {"region": ["north", "south"], "sex": ["f", "m"]}
 
 
-def smokers(promise: Promise, **options: Any) -> TableRelease:
+def smokers(promise: Promise, **options: Any) -> dc.Release[Counts]:
     """A release at ε = 1 of four groups with some hundred records."""
     counts = np.array([[120, 40, 60], [90, 70, 80], [60, 10, 0], [40, 30, 30]])
     n: Any = {"sizes": counts.sum(axis=1), "total": int(counts.sum()), "nothing": None}[promise]
     found = dc.LatticeGeometric(dc.Dirichlet([1, 1, 1], CATEGORIES), n, 1, by=BY, **options).release(counts)
-    assert isinstance(found, TableRelease)
+    assert is_table(found)
     return found
 
 
@@ -231,7 +232,7 @@ def test_what_cannot_be_compared_is_refused_in_one_line(promise: Promise, first:
 def test_a_group_with_one_possible_category_has_nothing_to_compare() -> None:
     release = dc.LatticeGeometric(dc.Beta(1, 1), [9, 3], 1, by={"g": ["a", "b"]}, impossible=[("b", "failure")]).release([[4, 5], [3, 0]])
     with pytest.raises(dc.InvalidInputError, match="in group 'b' nothing but 'success' can occur: its probability is 1"):
-        release.noise_aware().contrast("a", "b", "success")  # type: ignore[call-arg]
+        release.noise_aware().contrast("a", "b", "success")
 
 
 def test_two_categories_of_a_group_of_which_one_is_impossible() -> None:
@@ -260,7 +261,7 @@ def test_admissions_to_berkeley(epsilon: str) -> None:
     held, narrow = 0, []
     for seed in range(4):
         release = mechanism.release(ADMITTED, source=SeededBits(seed))
-        contrast = release.noise_aware().contrast("men", "women", "admitted")  # type: ignore[call-arg]
+        contrast = release.noise_aware().contrast("men", "women", "admitted")
         low, high = contrast.odds_ratio.interval(0.99)
         held += low <= ODDS_RATIO <= high
         (a, b), (c, d) = np.asarray(release.counts)
@@ -294,7 +295,7 @@ def probabilities_below(promise: Promise, read_as: str = "0.3", worlds: int | No
         n: Any = {"sizes": sizes, "total": 5000, "nothing": None}[promise]
         drawn = dc.LatticeGeometric(prior, n, "0.3", by=by).release(counts, source=SeededBits(int(rng.integers(1 << 30))))
         read = dc.LatticeGeometric(prior, n, read_as, by=by)
-        posterior = TableRelease(read, read.guarantee, np.asarray(drawn.raw), np.asarray(drawn.counts)).noise_aware()
+        posterior = dc.Release(read, read.guarantee, np.asarray(drawn.raw), np.asarray(drawn.counts)).noise_aware()
         for first, second in rng.permutation(50).reshape(25, 2).tolist():
             contrast, (one, other) = posterior.contrast(first, second, "a"), theta[[first, second], 0]
             odds = one / (1.0 - one) * (1.0 - other) / other

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import betainc, gammaln, logsumexp
 
 import discreet as dc
-from discreet.record.table_release import TableRelease
+from discreet.arrays import Counts
+from discreet.record.release import is_table
 from tests.inference.coverage import TOLERANCE, release_of
 from tests.inference.tables.worlds import PROMISES, Promise, TableWorld, outcome_classes, random_world, two_by_two
 from tests.support import lowered
@@ -155,10 +156,10 @@ BY = {"region": ["north", "south"], "sex": ["f", "m"]}
 TRUTH = np.array([[30, 4, 50], [10, 0, 25], [7, 70, 0], [0, 0, 20]])
 
 
-def _release(promise: str, by: Any = BY, truth: Any = TRUTH, **options: Any) -> TableRelease:
+def _release(promise: str, by: Any = BY, truth: Any = TRUTH, **options: Any) -> dc.Release[Counts]:
     n: Any = {"sizes": np.sum(truth, axis=1), "total": int(np.sum(truth)), "nothing": None}[promise]
     found = dc.LatticeGeometric(PRIOR, n, 1, by=by, **options).release(truth)
-    assert isinstance(found, TableRelease)
+    assert is_table(found)
     return found
 
 
@@ -290,7 +291,7 @@ def test_many_groups_of_a_public_total_have_summaries_alone() -> None:
     mechanism = _table("total", 1001, 0.5, n=30_030)
     assert dc.capabilities(mechanism).no_noise_aware is None
     raw = np.full((1001, 3), 10)
-    posterior = TableRelease(mechanism, mechanism.guarantee, raw, raw).noise_aware()
+    posterior = dc.Release(mechanism, mechanism.guarantee, raw, raw).noise_aware()
     figures = posterior.figures()
     np.testing.assert_allclose(figures.mean.sum(axis=1), 1.0, atol=1e-9)
     np.testing.assert_allclose(figures.count_mean.sum(axis=1), 30.0, atol=1e-7)  # all groups look alike, so each has as many
@@ -307,6 +308,6 @@ def test_a_small_total_bounds_what_wide_noise_leaves_possible() -> None:
 
 def test_an_outcome_that_is_none_is_refused() -> None:
     release = _release("total")
-    shifted = TableRelease(release.mechanism, release.guarantee, release.raw + 1, release.counts)
+    shifted = dc.Release(release.mechanism, release.guarantee, release.raw + 1, release.counts)
     with pytest.raises(dc.InvalidInputError, match="raw is not a possible outcome"):
         shifted.noise_aware()

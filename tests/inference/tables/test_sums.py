@@ -12,7 +12,6 @@ from scipy.special import betainc
 import discreet as dc
 from discreet.inference.tables import sums
 from discreet.numerics.transforms import spectra
-from discreet.record.table_release import TableRelease
 from tests.inference.tables.worlds import PROMISES, Promise, TableWorld, random_world
 from tests.support import lowered
 
@@ -50,7 +49,7 @@ def posterior_of(world: TableWorld, epsilon: float | None = None) -> Any:
         impossible=[(*groups[i], labels[j]) for i, j in np.argwhere(~world.possible)],
         shares=world.shares.tolist() if world.promise == "total" else None,
     )
-    release = TableRelease(mechanism, mechanism.guarantee, world.raw, mechanism.report(world.raw))
+    release = dc.Release(mechanism, mechanism.guarantee, world.raw, mechanism.report(world.raw))
     return release.noise_aware(size_prior=world.log_size if world.promise == "nothing" else None)
 
 

@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.arrays import Counts
 from discreet.counts.batched.leave_one_out import Frequencies, leave_one_out, relative_error
 from discreet.inference.tables.posterior import TablePosterior
-from discreet.record.table_release import TableRelease
 from tests.support import lowered
 
 
-def _mechanism(epsilon: str, n: int | list[int] | None, groups: int = 2) -> dc.LatticeGeometric:
+def _mechanism(epsilon: str, n: int | list[int] | None, groups: int = 2) -> dc.LatticeGeometric[Counts]:
     return dc.LatticeGeometric(dc.Dirichlet.uniform(3), n, epsilon, by={"group": range(groups)})
 
 
 def _posterior(epsilon: str, n: int | list[int] | None, raw: list[list[int]]) -> TablePosterior:
-    mechanism, counts = _mechanism(epsilon, n), np.array(raw)
-    return TableRelease(mechanism, mechanism.guarantee, counts, np.maximum(counts, 0)).noise_aware()
+    mechanism, counts = _mechanism(epsilon, n), np.array(raw, dtype=np.int64)
+    return dc.Release(mechanism, mechanism.guarantee, counts, np.maximum(counts, 0)).noise_aware()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scipy.special import betainc, gammaln, logsumexp
 
 import discreet as dc
-from discreet.record.table_release import TableRelease
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -69,7 +68,7 @@ class TableWorld:
 
     def posterior(self) -> Any:
         mechanism = self.mechanism
-        release = TableRelease(mechanism, mechanism.guarantee, self.raw, mechanism.report(self.raw))
+        release = dc.Release(mechanism, mechanism.guarantee, self.raw, mechanism.report(self.raw))
         return release.noise_aware(size_prior=self.log_size if self.promise == "nothing" else None)
 
     @cached_property

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.arrays import Counts
+from discreet.record.release import is_table
 from tests.web.server import Server
 
 CATEGORIES = ["never", "former", "current"]
@@ -97,9 +99,9 @@ def opened(server: Server, content: bytes | dc.Release, name: str = "record.json
     return Reader(server, str(keys.pop()), view)
 
 
-def released(public: str) -> dc.TableRelease:
+def released(public: str) -> dc.Release[Counts]:
     found = dc.LatticeGeometric(PRIOR, PUBLIC[public], "0.5", by=BY).release(COUNTS)
-    assert isinstance(found, dc.TableRelease)
+    assert is_table(found)
     return found
 
 

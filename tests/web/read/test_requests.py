@@ -14,8 +14,10 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet import limits
+from discreet.arrays import Counts
 from discreet.cli import app
 from discreet.present.contrasts import quantity_words
+from discreet.record.release import is_table
 from discreet.text import chance, evenly
 from discreet.web.opened_records import read
 from tests.present.test_page import single
@@ -97,11 +99,11 @@ def test_the_probability_of_a_threshold(server: Server) -> None:
     assert chance(in_a_group) in opened(server, released_once()).ask("above", of="2", within="2", threshold="40").words
 
 
-def released_once() -> dc.TableRelease:
+def released_once() -> dc.Release[Counts]:
     """Noisy counts that are always the same."""
     raw = COUNTS + np.array([[1, -1, 0], [0, 2, -2], [0, 0, 0], [-1, 0, 1]])
     mechanism = dc.LatticeGeometric(PRIOR, PUBLIC["sizes"], "0.5", by=BY)
-    return dc.TableRelease(mechanism, mechanism.guarantee, raw, mechanism.report(raw))
+    return dc.Release(mechanism, mechanism.guarantee, raw, mechanism.report(raw))
 
 
 @pytest.mark.parametrize("public", mostly_slow(["sizes", "total"], 1))
@@ -199,7 +201,7 @@ def test_what_is_shown_for_a_table_runs_and_says_the_same(
     kind, public = case
     by = {"region": ["-n", 'a "b", c'], "year": [2023, 2024]}
     release = dc.LatticeGeometric(PRIOR, PUBLIC[public], 1, by=by).release(COUNTS)
-    assert isinstance(release, dc.TableRelease)
+    assert is_table(release)
     Path("table.json").write_text(release.to_json())
     if kind == "parquet":
         release.to_parquet("table.parquet")
@@ -338,7 +340,7 @@ def test_much_work_of_a_table_is_announced(server: Server) -> None:
 def test_many_groups_are_named_and_not_listed(server: Server, tmp_path: Path) -> None:
     groups = 400
     release = dc.LatticeGeometric(dc.Beta(1, 1), None, 1, by={"g": [f"a,{i}" for i in range(groups)]}).release(np.full((groups, 2), 9))
-    assert isinstance(release, dc.TableRelease)
+    assert is_table(release)
     release.to_parquet(tmp_path / "groups.parquet")
     reader = opened(server, (tmp_path / "groups.parquet").read_bytes(), "groups.parquet")
     assert not any(tag == "option" and found["value"] == "399" for tag, found in reader.view.tags)

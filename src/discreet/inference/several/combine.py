@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 
+from discreet.arrays import Counts
 from discreet.errors import CopyWarning, InvalidInputError, TooLargeError
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.reader_priors import Prior
@@ -25,37 +26,32 @@ from discreet.model.size_priors import SizePrior, size_prior_of
 from discreet.progress import Progress
 from discreet.record.about import CountingRule
 from discreet.record.release import Release
-from discreet.record.table_release import TableRelease
 from discreet.text import listed
 from discreet.validation import check_records, shown, spelling
 
 _CHAINS = 1000
 
 
-@overload
-def combine(  # type: ignore[overload-overlap]
-    releases: Iterable[TableRelease],
-    *,
-    same_data: bool,
-    prior: Prior | None = None,
-    size_prior: Any = None,
-    chains: int = _CHAINS,
-    rng: np.random.Generator | int | None = None,
-    progress: Progress | None = None,
-) -> CombinedTable: ...
+class CombineOptions(TypedDict, total=False):
+    """How `combine` reads releases: its arguments that may be left out."""
+
+    prior: Prior | None
+    size_prior: Any
+    chains: int
+    rng: np.random.Generator | int | None
+    progress: Progress | None
 
 
 @overload
-def combine(
-    releases: Iterable[Release],
-    *,
-    same_data: bool,
-    prior: Prior | None = None,
-    size_prior: Any = None,
-    chains: int = _CHAINS,
-    rng: np.random.Generator | int | None = None,
-    progress: Progress | None = None,
-) -> NoiseAware: ...
+def combine(releases: Iterable[Release[Counts]], *, same_data: bool, **options: Unpack[CombineOptions]) -> CombinedTable: ...
+
+
+@overload
+def combine(releases: Iterable[Release[tuple[int, ...]]], *, same_data: bool, **options: Unpack[CombineOptions]) -> NoiseAware: ...
+
+
+@overload
+def combine(releases: Iterable[Release], *, same_data: bool, **options: Unpack[CombineOptions]) -> NoiseAware | CombinedTable: ...
 
 
 def combine(
@@ -102,7 +98,7 @@ def combine(
         raise InvalidInputError(f"chains must be 2 or more, so that their spread tells the error; got {number}")
     _warn_of_copies(given)
     reader = _Reader(bool(same_data), sizes, number, progress)
-    tables = [release for release in given if isinstance(release, TableRelease)]
+    tables = [release for release in given if release.by.columns]
     seed = seed_of(sorted(seed_of_outcome(release.mechanism, release.raw) for release in given))
     if tables:
         base = int(generator(rng, seed).integers(2**62))
@@ -170,7 +166,7 @@ def _checked(releases: Iterable[Release]) -> list[Release]:
     for release in given:
         if not release.mechanism.is_outcome(release.raw):
             raise InvalidInputError(f"raw is not a possible outcome of {release.mechanism.title} with these parameters")
-    if len({isinstance(release, TableRelease) for release in given}) > 1:
+    if len({bool(release.by.columns) for release in given}) > 1:
         raise InvalidInputError("some of these releases are tables and some are of one variable; combine those of one kind")
     _alike(given, lambda release: release.guarantee.unit, lambda release: f"{release.guarantee.unit}s", "units")
     _alike(

@@ -15,21 +15,21 @@ from discreet.inference.true_counts import Outcome
 from discreet.mechanisms import LatticeGeometric
 from discreet.model.cells import Cells
 from discreet.model.dirichlet import Dirichlet
-from discreet.record.table_release import TableRelease
+from discreet.record.release import Release
 from discreet.text import listed
 
 Reader = Callable[[int, Prior, Sequence[Outcome]], NoiseAware]
 """Reads the outcomes of one group together, given its position and its prior."""
 
 
-def combined_table(releases: Sequence[TableRelease], prior: Prior | None, same_data: bool, read: Reader) -> "CombinedTable":
+def combined_table(releases: Sequence[Release], prior: Prior | None, same_data: bool, read: Reader) -> "CombinedTable":
     """What tables of the same groups say together.
 
     Raises InvalidInputError where groups, impossible cells or public sizes differ, and RefusedError where a total ties groups together.
     """
     first = releases[0]
     for release in releases:
-        if release.mechanism.space.groups is None or not isinstance(release.mechanism, LatticeGeometric):
+        if not isinstance(release.mechanism, LatticeGeometric):
             raise RefusedError(f"tables of LatticeGeometric are combined, not of {release.mechanism.title}")
         if not release.cells.fits(first.cells):
             raise InvalidInputError(
@@ -54,7 +54,7 @@ class CombinedTable(OneByOne):
     A posterior is computed when it is first asked for, and the last few are kept.
     """
 
-    releases: tuple[TableRelease, ...]
+    releases: tuple[Release, ...]
     prior: Prior | None
     """The reader's own prior of every group, if there is one."""
     read: Reader

@@ -48,7 +48,7 @@ from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.cells import Cells, Sort
 from discreet.model.dirichlet import Dirichlet
 from discreet.model.size_priors import SizePrior, size_prior_of
-from discreet.record.table_release import TableRelease
+from discreet.record.release import Release
 from discreet.text import html_table
 from discreet.validation import category_index, check_records, check_share
 
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from discreet.inference.frames import Library
 
 
-def table_posterior(release: TableRelease, prior: Any = None, size_prior: Any = None) -> "TablePosterior":
+def table_posterior(release: Release[Counts], prior: Any = None, size_prior: Any = None) -> "TablePosterior":
     """The posteriors of all groups of a release.
 
     `prior` is what a reader believes about the categories before, as `reader_priors` takes it; `size_prior` is what is believed about each

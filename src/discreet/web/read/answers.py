@@ -13,7 +13,6 @@ from discreet.present.page import page_content, page_json
 from discreet.present.page_rows import cut, shares_of
 from discreet.present.record import check_work
 from discreet.present.verification import verification_lines
-from discreet.record.table_release import TableRelease
 from discreet.requests.kinds import list_text
 from discreet.requests.records import ContrastRequest
 from discreet.text import chance, plain
@@ -50,7 +49,7 @@ def report_name(name: str) -> str:
 def posterior_of(asked: ReadQuestion, opened: Opened, tell: "Progress") -> Any:
     """The posterior that is asked about: computed once while the record and the prior stay the same."""
     release = asked.record.release
-    if isinstance(release, TableRelease):
+    if release.by.columns:
         return opened.computed((asked.key, asked.prior), lambda: release.noise_aware(asked.reader))
     check_work(release)
     return opened.computed((asked.key, asked.prior), lambda: release.noise_aware(asked.reader, progress=tell))
@@ -60,7 +59,7 @@ def shares(asked: ReadQuestion, opened: Opened, tell: "Progress", group: int | N
     """Means and intervals of all shares, or of those in one group."""
     release = asked.record.release
     posterior: Callable[[], Any] = partial(posterior_of, asked, opened, tell)
-    if not isinstance(release, TableRelease):
+    if not release.by.columns:
         return shares_of(release, asked.mass, slow=False, reader=asked.reader, read=posterior)
 
     def figures() -> Any:
@@ -73,12 +72,12 @@ def answer(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: 
     """The figure and the table of all shares, or of those in one group."""
     release = asked.record.release
     whole = given.get("group", ALL_GROUPS) == ALL_GROUPS
-    group = None if whole or not isinstance(release, TableRelease) else chosen_group(asked, given, "group")
+    group = None if whole or not release.by.columns else chosen_group(asked, given, "group")
     found = shares(asked, opened, tell, group)
     ways = same("read-answer", *_answer_ways(asked, found, group))
     said = f"Intervals of {100.0 * asked.mass:g} % are shown."
     status = element("p", said, id="read-status", class_="unseen", role="status", hx_swap_oob="true")
-    inside = "" if group is None or asked.groups is None else group_name(asked.groups.key(group))
+    inside = "" if group is None else group_name(asked.groups.key(group))
     where = [element("p", "In the group ", element("strong", isolated(inside)), " alone.")] if inside else []
     return joined(*where, page.answered(release, found), _prior_words(asked, found), ways, report_same(asked, hx_swap_oob="true"), status)
 
@@ -108,17 +107,17 @@ def parameters(prior: "Dirichlet | Beta") -> str:
 def _answer_ways(asked: ReadQuestion, found: "Shares", group: int | None) -> tuple[str | None, str]:
     record, mass = asked.record, repr(asked.mass)
     noted = found.reason is not None
-    typed = request_command("show", replace(asked.request, slow=noted and group is None and asked.groups is None))
+    typed = request_command("show", replace(asked.request, slow=noted and group is None and not asked.groups.columns))
     if noted:
         lines = ["print(release.counts)"]
-        if asked.groups is None:
+        if not asked.groups.columns:
             lines = [
                 "for category in release.prior.categories:",
                 f"    print(category, release.reported.marginal(category).interval({mass}))",
             ]
         return typed, python(record, *lines)
     lines = [f"posterior = release.noise_aware({asked.reader_code})"]
-    if asked.groups is None:
+    if not asked.groups.columns:
         lines += ["print(posterior.mean())", f"print(posterior.interval({mass}))"]
         if found.size is not None:
             lines.append(f"print(posterior.size.mean(), posterior.size.interval({mass}))")
@@ -144,7 +143,7 @@ def _contrast_command(asked: ReadQuestion, first: str | None, second: str | None
 def contrast(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: "Progress") -> Html:
     """Two categories of one variable, or one category in two groups: difference, ratio, odds ratio and which is larger."""
     code = f"contrast = release.noise_aware({asked.reader_code}).contrast"
-    if asked.groups is not None:
+    if asked.groups.columns:
         first, second = chosen_group(asked, given, "first"), chosen_group(asked, given, "second")
         category = chosen_category(asked, given, "category")
         if first == second:
@@ -206,7 +205,7 @@ def above(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: "
     """The probability that the share of one category, in one group where there are any, is above a threshold."""
     category, threshold = chosen_category(asked, given, "of"), chosen_threshold(given, "threshold")
     posterior, inside, words = posterior_of(asked, opened, tell), "", f"“{cut(category)}”"
-    if asked.groups is not None:
+    if asked.groups.columns:
         group = chosen_group(asked, given, "within")
         key = asked.groups.key(group)
         posterior, inside = posterior[key], f"[{group_code(key)}]"

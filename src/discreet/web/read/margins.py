@@ -9,7 +9,7 @@ from discreet import limits
 from discreet.present import page
 from discreet.present.html import Html, joined
 from discreet.present.page_rows import Panel, ShareRow, Shares, cut
-from discreet.record.table_release import TableRelease
+from discreet.record.release import Release
 from discreet.web.code_to_copy import same
 from discreet.web.forms import FieldError
 from discreet.web.opened_records import Opened
@@ -24,7 +24,7 @@ _SEED = 1
 """Of the draws that intervals of sums over groups come from, so that the same question has the same answer."""
 
 
-def why_not(release: TableRelease) -> str | None:
+def why_not(release: Release) -> str | None:
     """Why groups cannot be put together on the page, if so."""
     if release.n is None:
         return "How much each group counts is not public, so there are no shares of all groups together."
@@ -36,7 +36,7 @@ def why_not(release: TableRelease) -> str | None:
 def margins(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: "Progress") -> Html:
     """The shares of all groups together, each with its part of the population, or of the groups with each label of a column."""
     release = asked.record.release
-    if not isinstance(release, TableRelease) or (why_not(release) is not None):
+    if not release.by.columns or (why_not(release) is not None):
         raise FieldError("over", "Groups of this record cannot be put together here")
     columns = _columns(release, given.get("over", ""))
     posterior, sizes = posterior_of(asked, opened, tell), release.sizes
@@ -56,7 +56,7 @@ def margins(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell:
     return joined(page.answered(release, shares), same("read-margins", None, python(asked.record, *lines)))
 
 
-def _columns(release: TableRelease, text: str) -> tuple[str, ...]:
+def _columns(release: Release, text: str) -> tuple[str, ...]:
     columns = release.cells.groups.columns
     if text == "":
         return ()
@@ -73,18 +73,18 @@ Found = tuple[Any, Any, Any]
 """Counts, means and intervals, each over all categories."""
 
 
-def _row_of(release: TableRelease, shared: Any, positions: Any, mass: float) -> Found:
+def _row_of(release: Release, shared: Any, positions: Any, mass: float) -> Found:
     return release.counts[positions].sum(axis=0), shared.mean(), shared.interval(mass)
 
 
-def _whole(release: TableRelease, found: Found) -> Panel:
+def _whole(release: Release, found: Found) -> Panel:
     """All categories of all groups together."""
     categories = release.cells.categories[: limits.PAGE_ROWS]
     rows = _rows(map(cut, categories), [(found, c) for c in range(len(categories))])
     return Panel(None, tuple(rows), len(release.cells.categories) - len(categories))
 
 
-def _by_label(release: TableRelease, labels: list[str], found: list[Found]) -> tuple[Panel, ...]:
+def _by_label(release: Release, labels: list[str], found: list[Found]) -> tuple[Panel, ...]:
     """A panel for each category, with a row for each label of the column."""
     categories = release.cells.categories[: limits.PAGE_PANELS]
     return tuple(Panel(cut(category), tuple(_rows(labels, [(one, c) for one in found])), 0) for c, category in enumerate(categories))

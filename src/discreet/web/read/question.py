@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from discreet import limits
 from discreet.errors import InvalidInputError
-from discreet.record.table_release import TableRelease
 from discreet.requests.kinds import NAMED_PRIORS, number_words, prior_code
 from discreet.requests.parsing import group_key, parse_list, parse_reader_prior
 from discreet.requests.records import RecordRequest
@@ -56,9 +55,8 @@ class ReadQuestion:
         return "" if self.reader is None else prior_code(self.reader, labels=False)
 
     @property
-    def groups(self) -> "Groups | None":
-        release = self.record.release
-        return release.cells.groups if isinstance(release, TableRelease) else None
+    def groups(self) -> "Groups":
+        return self.record.release.by
 
 
 def question(key: str, record: Record, given: Mapping[str, str]) -> ReadQuestion:
@@ -118,7 +116,7 @@ def chosen_category(asked: ReadQuestion, given: Mapping[str, str], name: str) ->
 def chosen_group(asked: ReadQuestion, given: Mapping[str, str], name: str) -> int:
     """The position of the group that a field names."""
     groups = asked.groups
-    if groups is None:
+    if not groups.columns:
         raise FieldError(name, "This record has no groups")
     if is_listed(len(groups)):
         return _position(given, name, len(groups))

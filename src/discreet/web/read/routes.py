@@ -56,7 +56,7 @@ def _answered(place: str, compute: Compute, fields: tuple[str, ...], table_field
             record = opened.find(given.get("record", ""))
         except GoneError:
             return HTMLResponse(gone())
-        own = (*fields, *(table_fields if record.release.mechanism.space.groups is not None else ()))
+        own = (*fields, *(table_fields if record.release.by.columns else ()))
         try:
             asked = question(given["record"], record, given)
             body = await request.app.state.turns.run(_part(request, place), lambda tell: compute(asked, given, opened, tell))

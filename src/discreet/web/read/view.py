@@ -7,7 +7,6 @@ from discreet.present import page
 from discreet.present.html import Html, element, isolated, joined, void
 from discreet.present.page_rows import cut
 from discreet.present.page_words import counting, promise
-from discreet.record.table_release import TableRelease
 from discreet.requests.kinds import list_text
 from discreet.validation import spelling
 from discreet.web.opened_records import Record
@@ -145,21 +144,19 @@ def _settings(asked: ReadQuestion) -> Html:
 
 
 def _group_field(asked: ReadQuestion) -> Iterable[Html]:
-    if asked.groups is None:
+    if not asked.groups.columns:
         return []
     return [chooser("group", "Show", _group_names(asked), -1, every=f"All {len(asked.groups):,} groups", hint=_hint(asked))]
 
 
 def _group_names(asked: ReadQuestion) -> Sequence[str] | None:
     """The groups as they are listed; None where they are too many for that."""
-    assert asked.groups is not None  # noqa: S101
     number = len(asked.groups)
     return [group_name(asked.groups.key(group)) for group in range(number)] if is_listed(number) else None
 
 
 def _hint(asked: ReadQuestion, group: int = 0) -> str:
     """A group as it is named where there is no list."""
-    assert asked.groups is not None  # noqa: S101
     return list_text(asked.groups.key(group)) or ""
 
 
@@ -175,9 +172,9 @@ def _section(name: str, title: str, *content: str, **attributes: str) -> Html:
 
 def _compare(asked: ReadQuestion) -> Html:
     release = asked.record.release
-    if asked.groups is not None and len(asked.groups) < 2:
-        return joined()
-    if asked.groups is not None:
+    if asked.groups.columns:
+        if len(asked.groups) < 2:
+            return joined()
         names = _group_names(asked)
         fields = [
             chooser("first", "Group", names, 0, hint=_hint(asked, 0)),
@@ -202,11 +199,11 @@ def _compare(asked: ReadQuestion) -> Html:
 
 
 def _above(asked: ReadQuestion) -> Html:
-    within = [] if asked.groups is None else [chooser("within", "Group", _group_names(asked), 0, hint=_hint(asked))]
+    within = [chooser("within", "Group", _group_names(asked), 0, hint=_hint(asked))] if asked.groups.columns else []
     share = void("input", type="number", inputmode="decimal", min="0", max="100", step="1", value="50", **_field("threshold"))
     fields = [_category_field(asked, "of", "Category", 0), *within, labelled("threshold", "Is its share above, in %", share)]
     button = element("button", "Ask", type="submit", class_="primary")
-    quick = asked.record.release.mechanism.noise is not None and (asked.groups is None or len(asked.groups) <= _QUICK_GROUPS)
+    quick = asked.record.release.mechanism.noise is not None and len(asked.groups) <= _QUICK_GROUPS
     form = _form(
         "above", _trigger(quick), *fields, element("div", button, class_="field"), key=asked.key, hx_include=_SETTINGS_FORM, class_="fields"
     )
@@ -220,7 +217,7 @@ def _trigger(quick: bool) -> str:
 
 def _margins(asked: ReadQuestion) -> Iterable[Html]:
     release = asked.record.release
-    if not isinstance(release, TableRelease):
+    if not release.by.columns:
         return []
     reason, title = why_not(release), "Groups together"
     if reason is not None:

@@ -6,7 +6,7 @@ from math import prod
 
 from discreet import limits
 from discreet.errors import InvalidInputError
-from discreet.model.cells import Groups, cells_of
+from discreet.model.cells import Groups, cells_of, groups_of
 from discreet.model.dirichlet import Dirichlet
 from discreet.record.table_json import json_can_hold
 from discreet.requests.fields import FieldContext, Rule, labelled
@@ -50,7 +50,7 @@ def _rules(given: Mapping[str, str]) -> Mapping[str, Rule]:
         "one_row_per_person": _check_one_row,
         "other": lambda _, known: _check_home(given.get("other", ""), "undeclared", known.other("categories"), needed=is_strict),
         "nulls": lambda _, known: _check_home(given.get("nulls", ""), "missing", known.other("categories"), needed=is_strict),
-        "other_groups": lambda found, known: _check_other_groups(found, known.other("by"), needed=is_strict),
+        "other_groups": lambda found, known: _check_other_groups(found, groups_of(known.other("by")), needed=is_strict),
         "public": _check_public,
         "mechanism": _check_mechanism,
         "impossible": _check_cells,
@@ -85,9 +85,7 @@ def _check_home(text: str, kind: str, labels: list[str], *, needed: bool) -> Non
         raise InvalidInputError(f"{shown(text)!r} is not one of the categories: add it to them, or name one that is")
 
 
-def _check_other_groups(found: Mapping[str, str], groups: Groups | None, *, needed: bool) -> None:
-    if groups is None:
-        return
+def _check_other_groups(found: Mapping[str, str], groups: Groups, *, needed: bool) -> None:
     for column, labels in zip(groups.columns, groups.labels, strict=True):
         if needed and column not in found:
             raise InvalidInputError(
