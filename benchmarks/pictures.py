@@ -1,5 +1,5 @@
-"""The pictures that pages show: `python -m benchmarks.pictures` runs docs/start/gallery.md and examples/five_minutes.py and keeps what they
-draw in docs/images.
+"""The pictures that pages show: `python -m benchmarks.pictures` runs docs/start/gallery.md, docs/howto/cookbook.md and
+examples/five_minutes.py and keeps what they draw in docs/images.
 
 The picture of the page of `discreet explore` is taken in Chromium, if Playwright is installed.
 """
@@ -20,20 +20,20 @@ from tests.docs.test_blocks import steps
 from benchmarks.page import PLOT, RECORD, draw, keep
 
 ROOT = Path(__file__).parent.parent
-PAGE, IMAGES = ROOT / "docs" / "start" / "gallery.md", ROOT / "docs" / "images"
+DRAWN, IMAGES = [ROOT / "docs" / page for page in ("start/gallery.md", "howto/cookbook.md")], ROOT / "docs" / "images"
 ELSEWHERE = {"mechanisms.png": "report/figures/000-figure-5-extended.png"}
 """Pictures that a command writes under another name."""
 SHOWN = re.compile(r"\]\(\.\./images/([^)]+)\)")
 
 
-def run_gallery(folder: Path) -> None:
-    """Run the page in a folder that holds the survey."""
+def run_page(page: Path, folder: Path) -> None:
+    """Run a page in a folder that holds the survey."""
     shutil.copy(ROOT / "examples" / "survey.csv", folder)
     os.chdir(folder)
     namespace: dict[str, object] = {"__name__": "__gallery__"}
-    for step in steps(PAGE):
+    for step in steps(page):
         if step.kind == "python":
-            exec(compile(step.text, str(PAGE), "exec"), namespace)  # noqa: S102 - our own page
+            exec(compile(step.text, str(page), "exec"), namespace)  # noqa: S102 - our own page
         elif not step.text.startswith("discreet explore"):
             subprocess.run([sys.executable, "-m", "discreet", *shlex.split(step.text)[1:]], check=True)  # noqa: S603
 
@@ -65,11 +65,12 @@ def take_explore(kept: Path) -> None:
 
 def main() -> None:
     """Draw all pictures again."""
-    with TemporaryDirectory() as place:
-        run_gallery(Path(place))
-        for name in sorted(SHOWN.findall(PAGE.read_text())):
-            if name != "explore.png":
-                keep(Path(place) / ELSEWHERE.get(name, name), IMAGES / name)
+    for page in DRAWN:
+        with TemporaryDirectory() as place:
+            run_page(page, Path(place))
+            for name in sorted(SHOWN.findall(page.read_text())):
+                if name != "explore.png":
+                    keep(Path(place) / ELSEWHERE.get(name, name), IMAGES / name)
     for picture in run_five_minutes():
         keep(picture, IMAGES / picture.name)
     take_explore(IMAGES / "explore.png")

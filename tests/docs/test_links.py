@@ -6,6 +6,8 @@ import runpy
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 from tests.docs.links import broken_in_html, broken_in_markdown
 from tests.places import DOCS, EXAMPLES, PAGES, ROOT
 
@@ -55,8 +57,9 @@ def test_every_link_of_a_markdown_file_leads_somewhere_on_github() -> None:
     assert broken_in_markdown(pages, MADE_BY_THE_BUILD) == []
 
 
-def test_every_link_of_the_notebook_leads_somewhere_on_github(tmp_path: Path) -> None:
-    cells = [cell for cell in json.loads((EXAMPLES / "tour.ipynb").read_text("utf-8"))["cells"] if cell["cell_type"] == "markdown"]
+@pytest.mark.parametrize("name", ["tour.ipynb", "reading.ipynb"])
+def test_every_link_of_a_notebook_leads_somewhere_on_github(name: str, tmp_path: Path) -> None:
+    cells = [cell for cell in json.loads((EXAMPLES / name).read_text("utf-8"))["cells"] if cell["cell_type"] == "markdown"]
     (tmp_path / "examples").mkdir()
     (tmp_path / "docs").symlink_to(DOCS)
     (tour := tmp_path / "examples" / "tour.md").write_text("\n\n".join("".join(cell["source"]) for cell in cells), "utf-8")

@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 
 from tests.places import EXAMPLES
 
-TOUR = EXAMPLES / "tour.ipynb"
+TOUR, READING = EXAMPLES / "tour.ipynb", EXAMPLES / "reading.ipynb"
 
 FEW_CELLS = (
     'import discreet as dc; counts = dc.count("survey.csv", "smoking", ["never", "former", "current"], privacy_id="participant"); counts',
@@ -71,9 +71,22 @@ def test_the_tour_runs(widgets: bool, tmp_path: Path) -> None:
         assert words in printed
 
 
-def test_the_tour_is_committed_without_outputs() -> None:
+@pytest.mark.slow
+def test_a_record_is_read(tmp_path: Path) -> None:
+    outputs = run(nbformat.read(READING, as_version=4).cells, tmp_path, widgets=False)
+    shown = [kinds(found) for found in outputs]
+    assert set().union(*shown) == {"text/plain", "text/html", "image/png", "stdout"}
+    assert sum("image/png" in kind for kind in shown) == 1
+    assert sum("text/html" in kind for kind in shown) == 5
+    printed = "".join(output.text for found in outputs for output in found if output.output_type == "stream")
+    for words in ("ε = 1 differential privacy by proof", "Groups(age: 3) ('never', 'former', 'current') 1500", "(1000, 3, 3)"):
+        assert words in printed
+
+
+@pytest.mark.parametrize("path", [TOUR, READING], ids=lambda path: path.name)
+def test_notebooks_are_committed_without_outputs(path: Path) -> None:
     """Outputs would go stale, and those of private data would be published."""
-    notebook = json.loads(TOUR.read_text(encoding="utf-8"))
+    notebook = json.loads(path.read_text(encoding="utf-8"))
     nbformat.validate(notebook)
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     assert len(code) > 10
