@@ -22,6 +22,12 @@ FEW_CELLS = (
 )
 """Counts a file, shows a release, draws it, verifies; last, what discreet must not do where there are no ipywidgets."""
 
+SAID = {
+    TOUR: ("verdict: holds", "left: ε = 0.9", "the release needs ε = 1 and 'survey' has ε = 0.9 left of ε = 1; nothing was spent"),
+    READING: ("ε = 1 differential privacy by proof", "Groups(age: 3) ('never', 'former', 'current') 1500", "(1000, 3, 3)"),
+}
+"""What each notebook prints, among other things."""
+
 WITHOUT = """\
 import sys
 
@@ -59,27 +65,19 @@ def test_a_kernel_counts_a_file_shows_a_release_and_draws_it(widgets: bool, tmp_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("widgets", WIDGETS)
-def test_the_tour_runs(widgets: bool, tmp_path: Path) -> None:
-    outputs = run(nbformat.read(TOUR, as_version=4).cells, tmp_path, widgets=widgets)
+@pytest.mark.parametrize(
+    ("path", "widgets", "pictures", "tables"),
+    [(TOUR, True, 2, 3), (TOUR, False, 2, 3), (READING, False, 1, 5)],
+    ids=["tour", "tour without ipywidgets", "reading"],
+)
+def test_notebooks_run(path: Path, widgets: bool, pictures: int, tables: int, tmp_path: Path) -> None:
+    outputs = run(nbformat.read(path, as_version=4).cells, tmp_path, widgets=widgets)
     shown = [kinds(found) for found in outputs]
     assert set().union(*shown) == {"text/plain", "text/html", "image/png", "stdout"}
-    assert sum("image/png" in kind for kind in shown) == 2
-    assert sum("text/html" in kind for kind in shown) == 3
+    assert sum("image/png" in kind for kind in shown) == pictures
+    assert sum("text/html" in kind for kind in shown) == tables
     printed = "".join(output.text for found in outputs for output in found if output.output_type == "stream")
-    for words in ("verdict: holds", "left: ε = 0.9", "the release needs ε = 1 and 'survey' has ε = 0.9 left of ε = 1; nothing was spent"):
-        assert words in printed
-
-
-@pytest.mark.slow
-def test_a_record_is_read(tmp_path: Path) -> None:
-    outputs = run(nbformat.read(READING, as_version=4).cells, tmp_path, widgets=False)
-    shown = [kinds(found) for found in outputs]
-    assert set().union(*shown) == {"text/plain", "text/html", "image/png", "stdout"}
-    assert sum("image/png" in kind for kind in shown) == 1
-    assert sum("text/html" in kind for kind in shown) == 5
-    printed = "".join(output.text for found in outputs for output in found if output.output_type == "stream")
-    for words in ("ε = 1 differential privacy by proof", "Groups(age: 3) ('never', 'former', 'current') 1500", "(1000, 3, 3)"):
+    for words in SAID[path]:
         assert words in printed
 
 
