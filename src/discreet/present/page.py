@@ -100,7 +100,7 @@ def _asked(found: "Release") -> "Lines":
 
 def answered(found: "Release", shares: Shares, *notes: Html) -> Html:
     """The figures and the tables, with notes before them."""
-    mass, reported, groups = f"{100.0 * shares.mass:g} %", shares.reason is not None, found.mechanism.space.groups
+    mass, reported, by = f"{100.0 * shares.mass:g} %", shares.reason is not None, cut(listed(found.by.columns))
     parts = [_caveat(shares)] if reported else []
     parts += notes
     if shares.size is not None:
@@ -108,7 +108,6 @@ def answered(found: "Release", shares: Shares, *notes: Html) -> Html:
         about = f"There are about {mean:,.0f} {found.guarantee.unit}s: between {low:,} and {high:,} with probability {mass} or more."
         parts.append(element("p", about))
     parts.append(element("p", _legend(shares, mass), class_="quiet"))
-    by = cut(listed(groups.columns))
     for panel in shares.panels:
         if panel.heading is not None:
             parts.append(element("h3", isolated(panel.heading), ", by ", isolated(by)))

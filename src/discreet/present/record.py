@@ -195,7 +195,7 @@ def _protected(found: "Release") -> str:
     """What nobody can tell from a release, and what they can. In a table, also whether the group is told."""
     if found.guarantee.basis == "none":
         return "nothing"
-    kept, columns = found.guarantee.neighbours.columns, "" if (groups := found.mechanism.space.groups) is None else listed(groups.columns)
+    kept, columns = found.guarantee.neighbours.columns, listed(found.by.columns)
     person = found.guarantee.unit == "person"
     whose, presence = ("their", "that they took part") if person else ("its", "that it is in the data")
     rule = None if found.about is None else found.about.counting

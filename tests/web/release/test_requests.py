@@ -81,8 +81,8 @@ def test_a_table(server: Server, survey: Survey) -> None:
     _, key = look(server, survey.fields(**groups, epsilon="0.33", public="nothing", dataset="hidden"))
     found = drawn(server, key)
     assert found.n is None
-    assert found.mechanism.space.groups is not None
-    assert len(found.mechanism.space.groups) == 3
+    assert found.by.columns
+    assert len(found.by) == 3
     assert dc.Ledger(survey.ledger).history("hidden")[-1].note == "risk by region of survey.csv"
     assert re.search(r"risk\W+by\W+region\W+of\W+survey\.csv", words(server.post("/release/list")[1]))
     for part, begins in (("report", "<!doctype html>"), ("answer", "<section>"), ("svg", "<?xml")):
