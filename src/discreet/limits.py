@@ -26,6 +26,8 @@ GROUPS = 10_000_000
 """Of a table: what is counted, drawn and written together must fit the memory of one machine."""
 TABLE_CELLS = 50_000_000
 """Groups by categories: each array of a table is then at most 400 MB."""
+PIECE_CELLS = 1 << 18
+"""Cells of a table that are summarised together where its file is read in pieces: some ten megabytes, a few times."""
 RECORD_CHARACTERS = 1 << 26
 """Characters of a record."""
 FORM_BYTES = 1 << 20

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     }
     for name, value in settings.items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)  # executors run discreet too
+        session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
@@ -197,6 +200,34 @@ def test_a_table_is_counted_in_the_cluster_drawn_once_and_read_again(spark: Any,
         (g, c, int(release.raw[i, j]), int(release.counts[i, j])) for i, g in enumerate(regions) for j, c in enumerate(CATEGORIES)
     ]
     assert dc.Release.from_parquet(path) == release
+
+
+@pytest.mark.parametrize("public", ["sizes", "nothing"])
+def test_executors_summarise_what_one_process_does(spark: Any, tmp_path: Path, public: str) -> None:
+    """Reading is post-processing: the same function, pickled, runs where the cells are, in several tasks and whatever their order."""
+    groups, labels = 3_000, ["a", "b", "c"]
+    rng = np.random.default_rng(4)
+    counts = rng.multinomial(40, [0.2, 0.3, 0.5], groups)
+    by: dict[str, list[Any]] = {"town": [f"town {i}" for i in range(groups // 2)], "year": [2020, 2021]}
+    n = counts.sum(axis=1) if public == "sizes" else None
+    prior = dc.Dirichlet([1, 2, 0.5], labels)
+    made = dc.LatticeGeometric(
+        prior, n, 1, by=by, impossible=[("town 3", 2020, "b")], priors={("town 9", 2021): dc.Dirichlet([5, 5, 5], labels)}
+    )
+    counts[6, :] = [20, 0, 20]
+    release = made.release(counts)
+    assert isinstance(release, TableRelease)
+    release.to_parquet(path := tmp_path / "table.parquet")
+    found = dc.summaries(path, mass=0.9)
+    schema = pytest.importorskip("pyspark.sql.pandas.types").from_arrow_schema(found.schema)
+    cells = spark.read.parquet(str(path))
+    apart = cells.repartition(3, "town", "year").sortWithinPartitions("town", "year")
+    expected = release.noise_aware().summary(0.9).set_index(["town", "year", "category"]).sort_index()
+    for given in (cells, apart.drop("counts")):
+        read = given.mapInArrow(found, schema).toPandas().set_index(["town", "year", "category"]).sort_index()
+        assert read.index.equals(expected.index)
+        assert np.allclose(read[["mean", "sd"]], expected[["mean", "sd"]], rtol=0.0, atol=1e-9)
+        assert np.allclose(read[["low", "high"]], expected[["low", "high"]], rtol=0.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("privacy_id", [None, "who"])

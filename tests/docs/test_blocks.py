@@ -138,7 +138,7 @@ def test_pages_with_spark_run(page: Path, tmp_path: Path) -> None:
     done = subprocess.run(  # noqa: S603 - our own page
         [sys.executable, "-c", f"{code}; {walked}", str(page), str(tmp_path)],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": python_path},
+        env={**os.environ, "PYTHONPATH": python_path, "PYSPARK_PYTHON": sys.executable},
         capture_output=True,
         text=True,
         timeout=600,

@@ -239,6 +239,9 @@ def test_many_groups(groups: int, k: int, tmp_path: Path) -> None:
     assert is_table(release)
     release.to_parquet(path := tmp_path / "table.parquet")
     assert dc.Release.from_parquet(path) == release
+    pieces = pq.read_metadata(path)
+    assert [pieces.row_group(i).num_rows % k for i in range(pieces.num_row_groups)] == [0] * pieces.num_row_groups  # whole groups
+    assert pieces.num_row_groups > 1
     assert duckdb.read_parquet(str(path)).aggregate("count(*), sum(raw), sum(counts)").fetchall() == [(groups * k, release.n, release.n)]
 
 

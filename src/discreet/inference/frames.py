@@ -21,9 +21,13 @@ def summary_frame(by: Groups | None, within: Mapping[str, tuple[Hashable, ...]],
     (name, labels) = next(iter(within.items()), ("", ("",)))
     columns = {} if by is None else group_columns(by, np.repeat(np.arange(len(by)), len(labels)))
     if within:
-        own = {name: labelled(np.tile(np.arange(len(labels)), 1 if by is None else len(by)), labels)}
-        columns = _together(columns, own)
+        columns = with_labels(columns, name, labels, 1 if by is None else len(by))
     return labelled_frame(columns, numbers, library)
+
+
+def with_labels(columns: dict[str, pa.Array], name: str, labels: tuple[Hashable, ...], groups: int) -> dict[str, pa.Array]:
+    """Columns of labels with one more, in which these follow one another in every group."""
+    return _together(columns, {name: labelled(np.tile(np.arange(len(labels)), groups), labels)})
 
 
 def pairs_frame(by: Groups, pairs: Sequence[tuple[int, int]], numbers: Mapping[str, Any], library: Library) -> Any:

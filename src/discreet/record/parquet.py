@@ -1,12 +1,14 @@
 """A table as a Parquet file: a row a cell, which any reader opens, all else as JSON in the file's metadata (docs/reference/release.md).
 
 The columns are those of the groups, `category`, `raw` and `counts`. Rows are in the order of the groups, and in a group in that of the
-categories. Nothing is compressed, but for the dictionaries of labels and counts, so that a small file cannot stand for a huge one.
+categories; a group is in one of the file's row groups. Nothing is compressed, but for the dictionaries of labels and counts, so that a
+small file cannot stand for a huge one.
 """
 
 import json
 import os
 from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from datetime import date
 from math import prod
 from pathlib import Path
@@ -46,6 +48,8 @@ _PARQUET_ROWS_TOGETHER = 1 << 18
 """Rows that are written or compared together, where labels are short."""
 _TEXT = 1 << 26
 """Bytes of labels that are written or compared together."""
+_GROUP_TEXT = 1 << 30
+"""Bytes of the labels of one group where all of its cells are looked at together."""
 _DICTIONARY = 1 << 26
 _FOOTER = 1 << 20
 """Bytes of a footer beside the header: far more than the description of a few columns takes."""
@@ -65,11 +69,6 @@ class _Labels:
 
     def rows(self, start: int, stop: int) -> pa.Array:
         return self.values.take(pa.array(np.arange(start, stop) // self.stride % len(self.values)))
-
-    @property
-    def widest(self) -> int:
-        """Bytes of the longest label."""
-        return max(8, int(pc.max(pc.binary_length(self.values)).as_py())) if pa.types.is_string(self.values.type) else 8
 
 
 def _encoded(labels: tuple[Hashable, ...]) -> tuple[str, pa.Array]:
@@ -131,8 +130,19 @@ def _label_columns(groups: Groups, arrays: list[tuple[str, pa.Array]], categorie
 
 
 def _step(labels: list[_Labels]) -> int:
-    """How many rows are looked at together."""
-    return max(1, min(_PARQUET_ROWS_TOGETHER, _TEXT // max(column.widest for column in labels)))
+    """How many rows are looked at together; whole groups if one fits, so that a row group of the file has all cells of its groups."""
+    return _rows_together([column.values for column in labels], len(labels[-1].values))
+
+
+def _rows_together(labels: list[pa.Array], categories: int) -> int:
+    rows = max(1, min(_PARQUET_ROWS_TOGETHER, _TEXT // max(map(_widest, labels))))
+    return rows // categories * categories or rows
+
+
+def _widest(values: pa.Array) -> int:
+    """Bytes of the longest of these labels, which may stand in a dictionary."""
+    labels = values.dictionary if isinstance(values, pa.DictionaryArray) else values
+    return max(8, int(pc.max(pc.binary_length(labels)).as_py() or 0)) if pa.types.is_string(labels.type) else 8
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -183,16 +193,18 @@ def _not_ours(why: str) -> InvalidInputError:
     return InvalidInputError(f"this is not a file that to_parquet wrote: {why}")
 
 
-def read_parquet(path: str | Path | BinaryIO) -> dict[str, Any]:
-    """The fields of a table's record in a file, or in one that is open, as `read_table` gives them."""
+@contextmanager
+def _open(path: str | Path | BinaryIO) -> Iterator[BinaryIO]:
+    """A file, or one that is open, for reading; what fails meanwhile is said in one line."""
     place: str | Path = Path(path).expanduser() if isinstance(path, (str, Path)) else "the file"
     try:
         if not isinstance(path, (str, Path)):
-            return _read(path)
+            yield path
+            return
         if isinstance(place, Path) and not place.is_file():
             raise InvalidInputError(f"{place} is not a file; name the one that release.to_parquet wrote")  # noqa: TRY301
         with Path(place).open("rb") as stream:
-            return _read(stream)
+            yield stream
     except InvalidInputError:
         raise
     except (OSError, ValueError, pa.ArrowException) as error:
@@ -200,7 +212,100 @@ def read_parquet(path: str | Path | BinaryIO) -> dict[str, Any]:
         raise InvalidInputError(f"{place} cannot be read: {why}") from None
 
 
-def _read(stream: BinaryIO) -> dict[str, Any]:
+def read_parquet(path: str | Path | BinaryIO) -> dict[str, Any]:
+    """The fields of a table's record in a file, or in one that is open, as `read_table` gives them."""
+    with _open(path) as stream:
+        cells, file = _opened(stream)
+        groups, arrays = _groups(file, cells)
+        raw, counts = _counts(file, _label_columns(groups, arrays, cells.categories), cells.rows)
+        shape = cells.groups, len(cells.categories)
+        raw, counts = raw.reshape(shape), counts.reshape(shape)
+        n = tuple(counts.sum(axis=1).tolist()) if cells.sizes_public else cells.total
+        return {**read_header(cells.body, groups, n), "raw": raw, "counts": counts}
+
+
+def read_cells(path: str | Path) -> "CellsFile":
+    """What a file of a table says beside its rows, of which none is read."""
+    with _open(path) as stream:
+        return _opened(stream)[0]
+
+
+def cell_batches(path: str | Path) -> Iterator[pa.RecordBatch]:
+    """The rows of a file of a table, some at a time; what was given is not held."""
+    with _open(path) as stream:
+        yield from _opened(stream)[1].iter_batches(batch_size=_PARQUET_ROWS_TOGETHER)
+
+
+@frozen
+class CellsFile:
+    """What a file of a table says beside its rows. The labels of groups, which may be millions, are not among it."""
+
+    body: dict[str, Any]
+    columns: "list[_Column]"
+    categories: tuple[Hashable, ...]
+    size: int
+    """Bytes of the file."""
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return prod(column.count for column in self.columns)
+
+    @property
+    def rows(self) -> int:
+        """How many cells there are."""
+        return self.groups * len(self.categories)
+
+    @property
+    def sizes_public(self) -> bool:
+        """Whether the size of every group is public: it is then the total of its counts, raw and reported."""
+        return bool(self.body["n"] == _SIZES)
+
+    @property
+    def total(self) -> int | None:
+        """The total of all groups, if that alone is public."""
+        n = self.body["n"]
+        return None if n is None or self.sizes_public else read_integer(n, "n", f", null or {_SIZES!r}")
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What `read_header` gives, where a group is the tuple of its labels."""
+        return read_header(self.body, None, self.body["n"])
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the groups, the category, and the raw and the reported counts."""
+        names = tuple(column.name for column in self.columns)
+        types = [*(_KINDS[column.kind][1] if column.kind != _JSON else pa.string() for column in self.columns), self.encoded.type]
+        return _schema([*names, _own_names(names)[0]], types, names)
+
+    @property
+    def encoded(self) -> pa.Array:
+        """The categories as they stand in the rows."""
+        return _encoded(self.categories)[1]
+
+    def rows_of(self, batch: pa.RecordBatch, most: int) -> int:
+        """How many of its rows to look at together: those of one or more groups, up to `most` if that is enough for one."""
+        k, labels = len(self.categories), [batch.column(column.name) for column in self.columns]
+        if k * max(map(_widest, labels)) > _GROUP_TEXT:
+            raise InvalidInputError("the labels of a group are too long to be read: they are beyond those of any table")
+        return max(1, min(most, _rows_together(labels, k)) // k) * k
+
+    def labels(self, column: int, values: pa.Array) -> tuple[Hashable, ...]:
+        """The labels that stand in rows of a column of the groups."""
+        return _decoded(values, self.columns[column].kind)
+
+    def shown(self, column: int, values: pa.Array) -> pa.Array:
+        """Rows of a column of the groups, with labels of several types as text."""
+        if self.columns[column].kind != _JSON:
+            return values
+        distinct = values.dictionary_encode()
+        texts = pa.array([str(label) for label in self.labels(column, distinct.dictionary)], type=pa.string())
+        return texts.take(distinct.indices)
+
+
+def _opened(stream: BinaryIO) -> tuple[CellsFile, pq.ParquetFile]:
+    """The header and the file, whose columns and number of rows are those that the header asks for."""
     size = stream.seek(0, os.SEEK_END)
     _check_footer(stream, size)
     file = pq.ParquetFile(stream, thrift_string_size_limit=2 * limits.RECORD_CHARACTERS)
@@ -211,21 +316,11 @@ def _read(stream: BinaryIO) -> dict[str, Any]:
     if not is_table(body):
         raise _not_ours(f"its header is of version {body['version']}, which is not for tables, or has no groups")
     check_fields(body, fields_of(body, HEADER), "the metadata of a table's release")
-    columns = _columns(body["groups"])
-    categories = read_prior(body["prior"]).categories
-    cells = prod(column.count for column in columns) * len(categories)
-    if cells > limits.TABLE_CELLS or cells > limits.GROUPS * len(categories):
+    cells = CellsFile(body, _columns(body["groups"]), read_prior(body["prior"]).categories, size)
+    if cells.rows > limits.TABLE_CELLS or cells.groups > limits.GROUPS:
         raise InvalidInputError(f"a table has at most {limits.GROUPS:,} groups and {limits.TABLE_CELLS:,} cells; this file declares more")
-    texts = _check_storage(file, columns, categories, cells)
-    file = pq.ParquetFile(stream, metadata=file.metadata, read_dictionary=texts, page_checksum_verification=True, pre_buffer=False)
-    groups, arrays = _groups(file, columns, len(categories), size)
-    raw, counts = _counts(file, _label_columns(groups, arrays, categories), cells)
-    shape = len(groups), len(categories)
-    raw, counts = raw.reshape(shape), counts.reshape(shape)
-    n = tuple(counts.sum(axis=1).tolist()) if body["n"] == _SIZES else body["n"]
-    if n is not None and not isinstance(n, tuple):
-        n = read_integer(n, "n", f", null or {_SIZES!r}")
-    return {**read_header(body, groups, n), "raw": raw, "counts": counts}
+    texts = _check_storage(file, cells)
+    return cells, pq.ParquetFile(stream, metadata=file.metadata, read_dictionary=texts, page_checksum_verification=True, pre_buffer=False)
 
 
 def _check_footer(stream: BinaryIO, size: int) -> None:
@@ -264,14 +359,12 @@ def _columns(value: Any) -> list[_Column]:
     return [_Column(column["column"], column["type"], column["labels"]) for column in value]
 
 
-def _check_storage(file: pq.ParquetFile, columns: list[_Column], categories: tuple[Hashable, ...], rows: int) -> list[str]:
+def _check_storage(file: pq.ParquetFile, cells: CellsFile) -> list[str]:
     """Refuse other columns or another number of rows than the header asks for; the names of the columns of text."""
-    names = tuple(column.name for column in columns)
-    types = [*(_KINDS[column.kind][1] if column.kind != _JSON else pa.string() for column in columns), _encoded(categories)[1].type]
-    if not file.schema_arrow.equals(_schema([*names, _own_names(names)[0]], types, names)):
+    if not file.schema_arrow.equals(cells.schema):
         raise _not_ours("its columns are not those that its header asks for")
-    if file.metadata.num_rows != rows:
-        raise _not_ours(f"it has {file.metadata.num_rows:,} rows, and the cells of its header are {rows:,}")
+    if file.metadata.num_rows != cells.rows:
+        raise _not_ours(f"it has {file.metadata.num_rows:,} rows, and the cells of its header are {cells.rows:,}")
     return [field.name for field in file.schema_arrow if pa.types.is_string(field.type)]
 
 
@@ -299,13 +392,13 @@ def _plain(values: Any, most: int) -> tuple[pa.Array, int]:
     return values.dictionary_decode(), size
 
 
-def _groups(file: pq.ParquetFile, columns: list[_Column], categories: int, size: int) -> tuple[Groups, list[tuple[str, pa.Array]]]:
+def _groups(file: pq.ParquetFile, cells: CellsFile) -> tuple[Groups, list[tuple[str, pa.Array]]]:
     """The groups that the columns of a file declare, and their labels as they stand there. No column has more text than the file."""
-    rows = prod(column.count for column in columns) * categories
-    strides = [prod(column.count for column in columns[i + 1 :]) * categories for i in range(len(columns))]
+    columns = cells.columns
+    strides = [prod(column.count for column in columns[i + 1 :]) * len(cells.categories) for i in range(len(columns))]
     found: list[list[pa.Array]] = [[] for _ in columns]
-    left = [size] * len(columns)
-    for start, stop, values in _batches(file, rows, _PARQUET_ROWS_TOGETHER):
+    left = [cells.size] * len(columns)
+    for start, stop, values in _batches(file, cells.rows, _PARQUET_ROWS_TOGETHER):
         for i, (column, stride) in enumerate(zip(columns, strides, strict=True)):
             first = np.arange(-start % stride, min(stop, stride * column.count) - start, stride)
             labels, used = _plain(values[i].take(pa.array(first)), left[i])

@@ -291,12 +291,15 @@ def _read_release(found: Mapping[str, Any]) -> Release:
     mechanism = json.guarded(lambda: rebuilt(found["mechanism"], found["parameters"], found["prior"], found["n"], layout))
     if any(getattr(mechanism, name) != value for name, value in layout.items()):
         raise InvalidInputError("impossible and priors must be in the order of the groups, with their labels as they are declared")
-    stated = Guarantee(**found["guarantee"])
-    if stated.basis == "proof":
-        stated = replace(stated, theorem=mechanism.claim.theorem)
-    release: Release = Release(mechanism, stated, found["raw"], found["counts"], found["about"])
+    release: Release = Release(mechanism, stated_guarantee(mechanism, found), found["raw"], found["counts"], found["about"])
     _check_consistent(release)
     return release
+
+
+def stated_guarantee(mechanism: "Mechanism", found: Mapping[str, Any]) -> Guarantee:
+    """The promise that a record states, with the theorem of its mechanism if it is by proof."""
+    stated = Guarantee(**found["guarantee"])
+    return replace(stated, theorem=mechanism.claim.theorem) if stated.basis == "proof" else stated
 
 
 def _check_consistent(release: Release) -> None:
@@ -308,7 +311,12 @@ def _check_consistent(release: Release) -> None:
         raise InvalidInputError(f"counts must be what {mechanism.title} reports for this raw outcome; they are not")
     if release.about is not None:
         release.about.check_fits(release.prior.categories, release.by, release.guarantee.unit)
-    claim, stated = mechanism.claim, release.guarantee
+    check_claim(mechanism, release.guarantee)
+
+
+def check_claim(mechanism: "Mechanism", stated: Guarantee) -> None:
+    """Refuse the promise of a record that is neither its mechanism's nor none at all."""
+    claim = mechanism.claim
     nothing = replace(NO_GUARANTEE, unit=stated.unit, neighbours=mechanism.space.relation)
     if stated not in (replace(claim, unit=stated.unit), nothing):
         maker = f"{mechanism.title} with ε = {shown(mechanism.epsilon)}"

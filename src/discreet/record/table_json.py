@@ -124,8 +124,11 @@ def read_table(body: Mapping[str, Any]) -> dict[str, Any]:
     return {**read_header(body, groups, n), "raw": _rows(body["raw"], "raw"), "counts": _rows(body["counts"], "counts")}
 
 
-def read_header(body: Mapping[str, Any], groups: Groups, n: Any) -> dict[str, Any]:
-    """What a table's record says beside its cells; n and the groups are read by whoever knows where they stand."""
+def read_header(body: Mapping[str, Any], groups: Groups | None, n: Any) -> dict[str, Any]:
+    """What a table's record says beside its cells; n and the groups are read by whoever knows where they stand.
+
+    Where the groups are not at hand, one that has its own prior is the tuple of its labels.
+    """
     shares, priors, impossible = body["shares"], body["priors"], body["impossible"]
     if shares is not None and not isinstance(shares, list):
         raise InvalidInputError("shares must be null or a list of numbers, one for each group")
@@ -156,9 +159,10 @@ def _labels(value: Any, what: str) -> tuple[Hashable, ...]:
     return tuple(read_label(label) for label in value)
 
 
-def _key(value: Any, groups: Groups) -> Hashable:
+def _key(value: Any, groups: Groups | None) -> Hashable:
     """A group's key as `Groups` gives it, from its list of labels."""
-    return groups[groups.index(_labels(value, "a group of priors"))]
+    labels = _labels(value, "a group of priors")
+    return labels if groups is None else groups[groups.index(labels)]
 
 
 def _rows(value: Any, name: str) -> Counts:
