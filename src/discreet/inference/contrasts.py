@@ -20,7 +20,7 @@ from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.quantities import Contrast, Quantity
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import Block
-from discreet.model.log_odds import BetaFamily, JointLaw, check_nodes, joined_density, panel_edges, product_law, short_law
+from discreet.model.log_odds import BetaFamily, JointLaw, check_nodes, panel_edges, short_law
 
 _SMALL_PANEL_ERROR, _LARGEST_PANEL_ERROR = 1e-12, 1e-10
 """Errors of probabilities: below the first, panels are not made finer; above the second, the law is refused."""
@@ -56,13 +56,8 @@ def independent_contrast(
             decide which means are infinite; without them the components do.
     """
     sides = [mixture.families() for mixture in (first, second)]
-
-    def build(finer: float) -> JointLaw:
-        edges = panel_edges(sides[0], finer), panel_edges(sides[1], finer)
-        return product_law(joined_density(sides[0], edges[0]), joined_density(sides[1], edges[1]), edges)
-
     least = priors or (_least(sides[0]), _least(sides[1]))
-    law, error = resolved(build)
+    law, error = resolved(lambda finer: JointLaw(first.log_odds(finer), second.log_odds(finer)))
     return _of_two_groups(names, law, min(1.0, error + first.omitted + second.omitted), least, partial(_product_moment, sides))
 
 

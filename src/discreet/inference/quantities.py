@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logit
+from scipy.special import logit, ndtri
 
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
@@ -25,6 +25,8 @@ _STEP = 1e-15
 """How closely quantiles are searched for, on the scale of the difference or of the logarithm of a ratio."""
 _UNFOLLOWED = 1e-14
 """Differences of probabilities that a search does not follow."""
+_LEAST_BELOW, _MOST_BELOW = 1e-300, 1.0 - 2.0**-53
+"""Probabilities whose places among a normal variable's are finite."""
 _STEPS_IN_HALF = 64.0
 """Steps of a density's differences in the middle half of the probability."""
 _OUTSIDE_TABLE = 1e-9
@@ -118,19 +120,30 @@ class Quantity(FieldsAlone):
             return np.exp(inner) if self.logarithmic else inner
 
     def _quantile(self, q: float) -> float:
-        low, high = self.ends
         if q in (0.0, 1.0):
             return (-np.inf if q == 0.0 else np.inf) if self.logarithmic else 2.0 * q - 1.0
-        if self.below(low) >= q:
-            return low
-        if self.below(high) <= q:
-            return high
+        target = float(ndtri(q))
 
         def excess(x: float) -> float:
-            found = self.below(x) - q
-            return found if abs(found) > _UNFOLLOWED else 0.0
+            """How far the probability is from q, on the scale of a normal variable's quantiles, where it is nearly a straight line."""
+            if x not in self._looked_at:
+                self._looked_at[x] = self.below(x)
+            found = self._looked_at[x]
+            return float(ndtri(np.clip(found, _LEAST_BELOW, _MOST_BELOW))) - target if abs(found - q) > _UNFOLLOWED else 0.0
 
-        return crossing(excess, low, high, _STEP)
+        low, high = self.ends
+        if excess(low) >= 0.0:
+            return low
+        if excess(high) <= 0.0:
+            return high
+        low = max((x for x, found in self._looked_at.items() if found < q), default=low)
+        high = min((x for x, found in self._looked_at.items() if found > q), default=high)
+        return crossing(excess, low, high, _STEP) if excess(low) and excess(high) else low if not excess(low) else high
+
+    @cached_property
+    def _looked_at(self) -> dict[float, float]:
+        """Probabilities that are known already: one search begins where those before it ended."""
+        return {}
 
     def interval(self, mass: float = 0.95) -> tuple[float, float]:
         """The equal-tailed interval that holds this much probability."""

@@ -18,7 +18,7 @@ from discreet.errors import InvalidInputError
 from discreet.frames import warn_caller
 from discreet.model.dirichlet import equal_tailed, log_density
 from discreet.model.highest_density import shortest_interval
-from discreet.model.log_odds import BetaFamily
+from discreet.model.log_odds import BetaFamily, PanelLaws, joined_density, panel_edges
 from discreet.numerics.incomplete_beta import BELOW_ONE, LOGITS, beta_cdf, beta_survival
 from discreet.numerics.roots import bracketed
 from discreet.text import html_fields, plain
@@ -195,6 +195,17 @@ class BetaMixture:
         """The components in a form whose densities are fast at many points together."""
         held = self.weight > 0.0
         return [BetaFamily(self.weight[held][None], np.zeros((1, 2)), np.stack([self.a[held], self.b[held]], axis=-1))]
+
+    def log_odds(self, finer: float) -> PanelLaws:
+        """The density of the log-odds, on panels whose lengths `finer` divides. It is kept: many contrasts may ask for it."""
+        if finer not in self._log_odds:
+            edges = panel_edges(self.families(), finer)
+            self._log_odds[finer] = PanelLaws(edges, joined_density(self.families(), edges)[..., None])
+        return self._log_odds[finer]
+
+    @cached_property
+    def _log_odds(self) -> dict[float, PanelLaws]:
+        return {}
 
     # --- draws, SciPy, pictures ---------------------------------------------------------------------------------------
 

@@ -328,16 +328,29 @@ class PanelLaws:
         return self._evaluated(self._integrals, y)
 
     def _evaluated(self, coefficients: Floats, y: Floats) -> Floats:
+        """Sums of Legendre polynomials, by point and function: the points of a panel together, as a product of matrices."""
         place = np.clip(y, self.edges[0], self.edges[-1])
         panel = np.clip(np.searchsorted(self.edges, place, side="right") - 1, 0, len(self._half) - 1)
-        local = (place - self.edges[panel]) / self._half[panel] - 1.0
-        x = np.clip(local, -1.0, 1.0)[:, None]
-        by_degree = coefficients.swapaxes(0, 1)
-        last = previous = np.zeros(())
-        for k in range(len(by_degree) - 1, -1, -1):  # Clenshaw's recurrence
-            value = by_degree[k][panel] + (2.0 * k + 1.0) / (k + 1.0) * x * last - (k + 1.0) / (k + 2.0) * previous
-            last, previous = value, last
-        return cast(Floats, last)
+        local = np.clip((place - self.edges[panel]) / self._half[panel] - 1.0, -1.0, 1.0)
+        order = np.argsort(panel, kind="stable")
+        powers = _legendre(local[order], coefficients.shape[1])
+        ends = np.flatnonzero(np.diff(panel[order], append=-1)) + 1
+        found, start = np.empty((len(y), coefficients.shape[2])), 0
+        for end in ends.tolist():
+            found[order[start:end]] = powers[start:end] @ coefficients[panel[order[start]]]
+            start = end
+        return found
+
+
+def _legendre(x: Floats, count: int) -> Floats:
+    """The Legendre polynomials of degree 0, 1, ... at points between -1 and 1, by point and degree."""
+    found = np.ones((count, len(x)))
+    found[1:2] = x
+    for k in range(2, count):
+        np.multiply(found[k - 1], x, out=found[k])
+        found[k] *= (2.0 * k - 1.0) / k
+        found[k] -= found[k - 2] * ((k - 1.0) / k)
+    return found.T
 
 
 Boundary = Callable[[Floats], Floats]
@@ -387,11 +400,6 @@ class JointLaw:
             below = self.first.below(boundary(y))
         terms = (half[:, None] * _PANEL_WEIGHTS).ravel() * np.einsum("nr,nr->n", below, self.second.at(y))
         return float(np.clip(terms.sum() / self.mass, 0.0, 1.0))
-
-
-def product_law(first: Floats, second: Floats, edges: tuple[Floats, Floats]) -> JointLaw:
-    """The joint law of independent log-odds, from their densities by panel and node."""
-    return JointLaw(PanelLaws(edges[0], first[..., None]), PanelLaws(edges[1], second[..., None]))
 
 
 def single_law(density: Floats, edges: Floats) -> JointLaw:
