@@ -7,20 +7,21 @@ categories of one distribution.
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, ndtri
 
 from discreet import limits
-from discreet.arrays import Floats
+from discreet.arrays import Counts, Floats, Mask
 from discreet.counts.runs import Run
 from discreet.counts.total_nodes import TotalsStretch, nodes_of, on_nodes, stretches
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.quantities import Contrast, Quantity
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import Block
-from discreet.model.log_odds import BetaFamily, JointLaw, check_nodes, panel_edges, short_law
+from discreet.model.log_odds import BetaFamily, JointLaw, tied_law
+from discreet.numerics.roots import bracketed
 
 _SMALL_PANEL_ERROR, _LARGEST_PANEL_ERROR = 1e-12, 1e-10
 """Errors of probabilities: below the first, panels are not made finer; above the second, the law is refused."""
@@ -28,6 +29,9 @@ _FINER_PANELS = (1.0, 2.0, 4.0)
 """What the lengths of panels are divided by until they are good."""
 _UNLIKELY = 1e-14
 """Probability of sizes and counts of a group that are left out."""
+_NEWTON_ENDS = 1e-7
+"""Distance from a quantile, on a normal scale, from which one more step of Newton's leaves rounding errors."""
+_ROOT_OF_TURN = float(np.sqrt(2.0 * np.pi))
 _SUDDEN = 1e-13
 """Below this a difference bends the boundary between panels that are long."""
 
@@ -73,6 +77,14 @@ class CoupledGroup:
     block: Block
     a: float
     b: float
+    chance: Floats | None = None
+    """The probability of each size given everything, if it is known before the group is compared with others."""
+
+    @cached_property
+    def few(self) -> "tuple[BetaFamily, list[TotalsStretch]]":
+        """Its laws on a few sizes, which are the same whatever other group it is compared with."""
+        assert self.chance is not None  # noqa: S101
+        return _on_few_sizes(self, self.chance)
 
 
 def size_coupling(first: CoupledGroup, second: CoupledGroup, others: Run, total: int) -> Floats:
@@ -112,16 +124,11 @@ def coupled_contrast(
     if not mass > 0.0:
         raise InvalidInputError("at least one pair of sizes must have a weight above 0")
     joint = masses[0][:, None] * tied * masses[1] / mass
-    (mine, rows), (other, columns) = _on_few_sizes(first, joint.sum(axis=1)), _on_few_sizes(second, joint.sum(axis=0))
+    (mine, rows), (other, columns) = (
+        _on_few_sizes(group, joint.sum(axis=axis)) if group.chance is None else group.few for group, axis in ((first, 1), (second, 0))
+    )
     joint = on_nodes(on_nodes(joint, rows).T, columns).T
-
-    def build(finer: float) -> JointLaw:
-        edges = panel_edges([mine], finer), panel_edges([other], finer)
-        check_nodes(edges)
-        left, right = (f.on(e).reshape(-1, len(f.rows)) for f, e in zip((mine, other), edges, strict=True))
-        return short_law(left @ joint @ right.T, edges)
-
-    law, error = resolved(build)
+    law, error = resolved(lambda finer: tied_law(mine.log_odds(finer), joint, other.log_odds(finer)))
     error += omitted + 2.0 * _UNLIKELY + sum(part.error for part in (*rows, *columns))
     return _of_two_groups(
         names, law, min(1.0, error), ((first.a, first.b), (second.a, second.b)), partial(_tied_moment, mine, joint, other)
@@ -177,9 +184,16 @@ def _of_two_groups(
     odds_moments = partial(raw_moments, partial(_odds_moment, moment), min(priors[0][1], priors[1][0]))
     return Contrast(
         names,
-        Quantity("difference", partial(_below, law, shifted), plain_ends, partial(_difference_moments, law), logarithmic=False),
-        Quantity("ratio", partial(_below, law, scaled), logs, ratio_moments),
-        Quantity("odds ratio", partial(_below, law, moved), odds, odds_moments),
+        Quantity(
+            "difference",
+            partial(_below, law, shifted),
+            plain_ends,
+            partial(_difference_moments, law),
+            False,
+            partial(_near, law, shifted, plain_ends),
+        ),
+        Quantity("ratio", partial(_below, law, scaled), logs, ratio_moments, near=partial(_near, law, scaled, logs)),
+        Quantity("odds ratio", partial(_below, law, moved), odds, odds_moments, near=partial(_near, law, moved, odds)),
         1.0 - _below(law, moved, 0.0),
         error,
     )
@@ -214,6 +228,45 @@ def shifted(y: Floats, step: float) -> Floats:
     mine, rest = expit(y) + step, expit(-y) - step
     value = np.log(np.where(mine > 0.0, mine, 1.0)) - np.log(np.where(rest > 0.0, rest, 1.0))
     return np.where(mine <= 0.0, -np.inf, np.where(rest <= 0.0, np.inf, value))
+
+
+_SCALES: dict[Callable[[Floats, float], Floats], tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]] = {
+    moved: (np.positive, np.ones_like),
+    scaled: (log_expit, lambda y: 1.0 / expit(-y)),
+    shifted: (expit, lambda y: 1.0 / (expit(y) * expit(-y))),
+}
+"""For each way to move log-odds, the scale on which it adds, and the derivative of log-odds on that scale."""
+
+
+def _near(law: JointLaw, move: Callable[[Floats, float], Floats], ends: tuple[float, float], levels: Floats) -> Floats:
+    """Places close to quantiles, for all levels at once: sums over the nodes of the narrower law, and Newton's method on a normal scale.
+
+    The other law is smooth on the narrower one's panels as a rule, and then these are the quantiles to rounding errors. Whoever asks
+    looks at the probability there.
+    """
+    scale, slope = _SCALES[move]
+    first, second = scale(law.first.nodes), scale(law.second.nodes)
+    means = law.mean(first=first), law.mean(second=second)
+    squares = law.mean(first=(first - means[0]) ** 2), law.mean(second=(second - means[1]) ** 2)
+    # P(y₁ <= y₂ moved by t) is 1 - P(y₂ <= y₁ moved by -t).
+    sign, wide, narrow = (-1.0, law.second, law.first) if squares[0] < squares[1] else (1.0, law.first, law.second)
+    weight = (narrow.values * narrow.node_weights[..., None]).reshape(narrow.nodes.size, -1) / law.mass
+    held = np.abs(weight).max(axis=1) > _UNLIKELY / len(weight)
+    nodes, weight, target = narrow.nodes.ravel()[held], weight[held], sign * ndtri(levels)
+
+    def look(open_: Counts, at: Floats) -> tuple[Floats, Floats, Mask]:
+        y = np.concatenate([move(nodes, t) for t in at.tolist()])
+        weights = np.tile(weight, (len(at), 1))
+        below, density = (np.einsum("nr,nr->n", part, weights) for part in (wide.below(y), wide.at(y)))
+        density = np.where(density > 0.0, density * slope(y), 0.0).reshape(len(at), -1).sum(axis=1)
+        probit = ndtri(np.clip(below.reshape(len(at), -1).sum(axis=1), 0.0, 1.0))
+        excess = probit - target[open_]
+        return excess, at - excess * np.exp(-0.5 * probit**2) / (_ROOT_OF_TURN * density), np.abs(excess) < _NEWTON_ENDS
+
+    bounds = np.sort(sign * np.array(ends))
+    start = np.clip(sign * (means[0] - means[1]) + target * np.sqrt(sum(squares)), *bounds)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return sign * bracketed(look, start, *bounds, close=_NEWTON_ENDS)
 
 
 # --- moments ----------------------------------------------------------------------------------------------------------

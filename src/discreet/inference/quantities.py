@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _STEP = 1e-15
 """How closely quantiles are searched for, on the scale of the difference or of the logarithm of a ratio."""
-_UNFOLLOWED = 1e-14
+_UNFOLLOWED = 1e-13
 """Differences of probabilities that a search does not follow."""
 _LEAST_BELOW, _MOST_BELOW = 1e-300, 1.0 - 2.0**-53
 """Probabilities whose places among a normal variable's are finite."""
@@ -49,6 +49,8 @@ class Quantity(FieldsAlone):
     moments: Callable[[], tuple[float, float]]
     """Mean and standard deviation, computed when they are asked for."""
     logarithmic: bool = True
+    near: Callable[[Floats], Floats] | None = None
+    """Places that are close to the quantiles of some levels, on the scale of `below`: searches begin there."""
 
     @cached_property
     def _known(self) -> tuple[float, float]:
@@ -115,11 +117,13 @@ class Quantity(FieldsAlone):
     def ppf(self, q: ArrayLike) -> Floats:
         """Quantile: the value with probability q at or below it."""
         levels = check_levels(q)
-        inner = np.array([self._quantile(level) for level in levels.ravel().tolist()]).reshape(levels.shape)
+        flat = levels.ravel()
+        guesses = [None] * len(flat) if self.near is None else self.near(np.clip(flat, _LEAST_BELOW, _MOST_BELOW)).tolist()
+        inner = np.array([self._quantile(*each) for each in zip(flat.tolist(), guesses, strict=True)]).reshape(levels.shape)
         with np.errstate(over="ignore"):
             return np.exp(inner) if self.logarithmic else inner
 
-    def _quantile(self, q: float) -> float:
+    def _quantile(self, q: float, guess: float | None = None) -> float:
         if q in (0.0, 1.0):
             return (-np.inf if q == 0.0 else np.inf) if self.logarithmic else 2.0 * q - 1.0
         target = float(ndtri(q))
@@ -132,6 +136,8 @@ class Quantity(FieldsAlone):
             return float(ndtri(np.clip(found, _LEAST_BELOW, _MOST_BELOW))) - target if abs(found - q) > _UNFOLLOWED else 0.0
 
         low, high = self.ends
+        if guess is not None and low < guess < high and excess(guess) == 0.0:
+            return guess
         if excess(low) >= 0.0:
             return low
         if excess(high) <= 0.0:

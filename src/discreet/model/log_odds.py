@@ -7,6 +7,7 @@ tails. On panels of about two standard deviations of the narrowest component it 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import cast
 
 import numpy as np
@@ -54,6 +55,8 @@ _ROW_WORK = 8 * _PANEL_NODES
 """How much a row on a panel counts against a density: its values at the nodes are held."""
 _PAIR_WORK = 8
 """The same for a pair of nodes."""
+_FEW_TERMS = 24
+"""Terms of a joint law that are fewer as a rule than it takes to look for a shorter sum."""
 _RESIDUE = 1e-14
 """Probability that a joint law may lose when it is written as a short sum of products."""
 
@@ -158,6 +161,17 @@ class BetaFamily:
         _check_work((len(edges) - 1) * max(self.weights.size, _ROW_WORK * len(self.rows)))
         middle, half = 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
         return np.stack([self._panel(float(m), float(h)) for m, h in zip(middle, half, strict=True)])
+
+    def log_odds(self, finer: float) -> "PanelLaws":
+        """The density of every row on panels whose lengths `finer` divides. It is kept: many contrasts may ask for it."""
+        if finer not in self._log_odds:
+            edges = panel_edges([self], finer)
+            self._log_odds[finer] = PanelLaws(edges, self.on(edges))
+        return self._log_odds[finer]
+
+    @cached_property
+    def _log_odds(self) -> "dict[float, PanelLaws]":
+        return {}
 
     def _panel(self, middle: float, half: float) -> Floats:
         """By node and row, for as many rows at a time as a processor's cache holds the terms of."""
@@ -411,6 +425,22 @@ def single_law(density: Floats, edges: Floats) -> JointLaw:
 def check_nodes(edges: tuple[Floats, Floats]) -> None:
     """Refuse panels with too many pairs of nodes."""
     _check_work(_PAIR_WORK * _PANEL_NODES**2 * len(edges[0]) * len(edges[1]))
+
+
+def tied_law(first: PanelLaws, joint: Floats, second: PanelLaws) -> JointLaw:
+    """The joint law Σ_rs joint[r, s] first_r(y₁) second_s(y₂) of densities, as a short sum of products.
+
+    Where the weights of pairs are themselves a short sum of products, that is all. Otherwise the joint density is looked at, which may be
+    shorter, because the densities of neighbouring rows are much alike.
+    """
+    terms = list(islice(_eliminated(joint.copy(), _RESIDUE * float(joint.sum())), _FEW_TERMS + 1))
+    if len(terms) > _FEW_TERMS:
+        edges = first.edges, second.edges
+        check_nodes(edges)
+        left, right = (law.values.reshape(-1, law.values.shape[-1]) for law in (first, second))
+        return short_law(left @ joint @ right.T, edges)
+    columns, rows = (np.stack(side, axis=-1) for side in zip(*terms, strict=True))
+    return JointLaw(PanelLaws(first.edges, first.values @ columns), PanelLaws(second.edges, second.values @ rows))
 
 
 def short_law(density: Floats, edges: tuple[Floats, Floats]) -> JointLaw:

@@ -6,6 +6,7 @@ Where the sizes of groups are public, or nothing is, groups are independent give
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -69,9 +70,10 @@ class ContrastSummary:
 
 def contrast_columns(found: Sequence[Contrast], mass: float) -> dict[str, list[float]]:
     """The numbers of a frame of contrasts: of each quantity its median and the ends of its interval, and which of the two is larger."""
+    levels = np.array([0.5, 0.5 * (1.0 - mass), 0.5 * (1.0 + mass)])
     columns: dict[str, list[float]] = {}
     for name in ("difference", "ratio", "odds_ratio"):
-        figures = [(quantity.median(), *quantity.interval(mass)) for quantity in (getattr(one, name) for one in found)]
+        figures = [getattr(one, name).ppf(levels).tolist() for one in found]
         for place, end in enumerate(("", "_low", "_high")):
             columns[name + end] = [each[place] for each in figures]
     return columns | {"probability": [one.probability for one in found]}
@@ -131,7 +133,9 @@ def _tied_contrasts(compared: ComparedGroups, groups: Sequence[int], second: _Si
 def _tied(tied: TiedSizes, sides: tuple[_Side, _Side], counts: tuple[TreeCounts, TreeCounts], rest: Run, dropped: float) -> Contrast:
     """Compare two groups, given the laws of their counts under the tilt and that of the total of all other groups."""
     given = [_given_total(mine.sizes, added(rest, its.sizes), tied.total) for mine, its in (counts, counts[::-1])]
-    found = [_coupled(*all_of_one) for all_of_one in zip(sides, counts, given, strict=True)]
+    found = [
+        tied.made_once(own, side.place, partial(_coupled, side, own, all_)) for side, own, all_ in zip(sides, counts, given, strict=True)
+    ]
     (first, left), (second, right) = found
     check_pairs(len(first.block.totals), len(second.block.totals))
     omitted = tied.omitted(dropped, float(given[0].sum())) + left + right
@@ -153,6 +157,7 @@ def _coupled(side: _Side, counts: TreeCounts, given: Floats) -> tuple[CoupledGro
     high = min(high, int(sizes[-1]))
     check_pairs(len(sizes), high - low + 1)
     law = joint_weights(counts, side.place, sizes, (low, high))
-    start, end, more = kept(chance[first : last + 1] @ law.weights, _OUTER_SIZES)
+    inside = chance[first : last + 1]
+    start, end, more = kept(inside @ law.weights, _OUTER_SIZES)
     weights = law.weights[:, start : end + 1] * counts.sizes.value[first : last + 1, None]
-    return CoupledGroup(Block(low + start, sizes, weights), side.a, side.b), beyond + more
+    return CoupledGroup(Block(low + start, sizes, weights), side.a, side.b, inside / inside.sum()), beyond + more

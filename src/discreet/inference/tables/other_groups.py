@@ -9,10 +9,11 @@ convolution of the V_h of all other groups. Multiplying every V_h by e^{λu} cha
 as independent, add up to N, each has its mass in a window as wide as the noise of its group, and a tree of sums completes all of them.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, inf, log, log2
+from typing import Any
 
 import numpy as np
 
@@ -104,6 +105,20 @@ class TiedSizes:
 
     @cached_property
     def _known(self) -> dict[TiedGroup, TreeCounts]:
+        return {}
+
+    def made_once(self, counts: TreeCounts, place: int, make: Callable[[], Any]) -> Any:
+        """What is made of the law of a group's counts and one of its categories; the last ones are kept."""
+        key = id(counts), place
+        if key not in self._made:
+            while len(self._made) >= limits.GROUPS_HELD:
+                self._made.pop(next(iter(self._made)))
+            self._made[key] = counts, make()
+        return self._made[key][1]
+
+    @cached_property
+    def _made(self) -> dict[tuple[int, int], tuple[TreeCounts, Any]]:
+        """With the law itself, so that no other can have its identity."""
         return {}
 
     def sample(self, size: int, rng: np.random.Generator) -> Iterator[Counts]:
