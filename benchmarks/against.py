@@ -98,6 +98,12 @@ def _small_summaries(epsilon: float) -> Action:
     return lambda: group_summaries(z, np.ones(CATEGORIES), slope, total=TOTAL)
 
 
+def _contrasts(promise: str, groups: int) -> Action:
+    from benchmarks.contrasts import noisy_posterior
+
+    return lambda: noisy_posterior(promise, groups).contrasts("current")
+
+
 _SURVEY = "release examples/survey.csv --column smoking --categories never,former,current --epsilon 1 --privacy-id participant --json"
 
 
@@ -130,6 +136,8 @@ def _cases() -> dict[str, Callable[[], Action]]:
         cases[f"summaries of 20000 groups x 5, {promise}"] = partial(_summaries, promise, 20_000, 5, 0.5)
     for epsilon in (1.0, 0.25, 0.1):
         cases[f"summaries of 6 groups x 3, N = 150 public, epsilon = {epsilon:g}"] = partial(_small_summaries, epsilon)
+    for promise in ("sizes public", "nothing public", "total public"):
+        cases[f"contrasts of all pairs of 12 groups, {promise}"] = partial(_contrasts, promise, 12)
     return cases
 
 

@@ -95,8 +95,8 @@ which no other library has. Memory is what is added to the process after its imp
 {_speedups(json.loads(SPEEDUPS.read_text()))}
 Two parts can be measured by themselves: `python -m benchmarks.bulk --write` and `python -m benchmarks.clock --write`. Other benchmarks
 print their tables when called by name, such as `python -m benchmarks core`: also `mechanisms`, `sampling`, `privacy`, `accuracy` and
-`sources`, `groups`, many groups at once, `augmentation`, a small table beside a sampler, and `explore`, how soon the page of
-`discreet explore` answers.
+`sources`, `groups`, many groups at once, `contrasts`, all pairs of groups, `augmentation`, a small table beside a sampler, and `explore`,
+how soon the page of `discreet explore` answers.
 """
 
 

@@ -263,10 +263,10 @@ def _near(law: JointLaw, move: Callable[[Floats, float], Floats], ends: tuple[fl
         excess = probit - target[open_]
         return excess, at - excess * np.exp(-0.5 * probit**2) / (_ROOT_OF_TURN * density), np.abs(excess) < _NEWTON_ENDS
 
-    bounds = np.sort(sign * np.array(ends))
-    start = np.clip(sign * (means[0] - means[1]) + target * np.sqrt(sum(squares)), *bounds)
+    low, high = sorted((sign * ends[0], sign * ends[1]))
+    start = np.clip(sign * (means[0] - means[1]) + target * np.sqrt(sum(squares)), low, high)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return sign * bracketed(look, start, *bounds, close=_NEWTON_ENDS)
+        return sign * bracketed(look, start, low, high, _NEWTON_ENDS)
 
 
 # --- moments ----------------------------------------------------------------------------------------------------------

@@ -433,14 +433,14 @@ def tied_law(first: PanelLaws, joint: Floats, second: PanelLaws) -> JointLaw:
     Where the weights of pairs are themselves a short sum of products, that is all. Otherwise the joint density is looked at, which may be
     shorter, because the densities of neighbouring rows are much alike.
     """
+    left, right = (law.values.reshape(-1, law.values.shape[-1]) for law in (first, second))
     terms = list(islice(_eliminated(joint.copy(), _RESIDUE * float(joint.sum())), _FEW_TERMS + 1))
     if len(terms) > _FEW_TERMS:
-        edges = first.edges, second.edges
-        check_nodes(edges)
-        left, right = (law.values.reshape(-1, law.values.shape[-1]) for law in (first, second))
-        return short_law(left @ joint @ right.T, edges)
+        check_nodes((first.edges, second.edges))
+        return short_law(left @ joint @ right.T, (first.edges, second.edges))
+    shape = (-1, _PANEL_NODES, len(terms))
     columns, rows = (np.stack(side, axis=-1) for side in zip(*terms, strict=True))
-    return JointLaw(PanelLaws(first.edges, first.values @ columns), PanelLaws(second.edges, second.values @ rows))
+    return JointLaw(PanelLaws(first.edges, (left @ columns).reshape(shape)), PanelLaws(second.edges, (right @ rows).reshape(shape)))
 
 
 def short_law(density: Floats, edges: tuple[Floats, Floats]) -> JointLaw:
