@@ -230,7 +230,7 @@ def shifted(y: Floats, step: float) -> Floats:
     return np.where(mine <= 0.0, -np.inf, np.where(rest <= 0.0, np.inf, value))
 
 
-_SCALES: dict[Callable[[Floats, float], Floats], tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]] = {
+_ADDING_SCALES: dict[Callable[[Floats, float], Floats], tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]] = {
     moved: (np.positive, np.ones_like),
     scaled: (log_expit, lambda y: 1.0 / expit(-y)),
     shifted: (expit, lambda y: 1.0 / (expit(y) * expit(-y))),
@@ -244,7 +244,7 @@ def _near(law: JointLaw, move: Callable[[Floats, float], Floats], ends: tuple[fl
     The other law is smooth on the narrower one's panels as a rule, and then these are the quantiles to rounding errors. Whoever asks
     looks at the probability there.
     """
-    scale, slope = _SCALES[move]
+    scale, slope = _ADDING_SCALES[move]
     first, second = scale(law.first.nodes), scale(law.second.nodes)
     means = law.mean(first=first), law.mean(second=second)
     squares = law.mean(first=(first - means[0]) ** 2), law.mean(second=(second - means[1]) ** 2)

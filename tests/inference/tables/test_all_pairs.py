@@ -60,10 +60,10 @@ def _joint_cdf(groups: list[tuple[Floats, Floats]], others: list[Floats], total:
     return probability
 
 
-@pytest.mark.parametrize("number", [3, 9])
-def test_all_pairs_are_what_a_textbook_says_of_each(number: int) -> None:
-    """Of three groups the joint law is looked at for a short sum, of nine the weights of their sizes are one."""
-    total, epsilon, names = 45, 0.5, [f"g{i}" for i in range(number)]
+@pytest.mark.parametrize(("number", "epsilon"), [(3, 0.5), (6, 2.5)])
+def test_all_pairs_are_what_a_textbook_says_of_each(number: int, epsilon: float) -> None:
+    """Of three groups the joint law is looked at for a short sum, of six with less noise the weights of their sizes are one."""
+    total, names = 45, [f"g{i}" for i in range(number)]
     rng = np.random.default_rng(number)
     a, shares = rng.integers(1, 4, (number, 2)).astype(np.float64), rng.uniform(0.7, 2.0, number)  # whole: then rules are exact
     own = {name: dc.Dirichlet(row.tolist(), ["c0", "c1"]) for name, row in zip(names, a, strict=True)}
@@ -93,14 +93,14 @@ def test_all_pairs_are_what_a_textbook_says_of_each(number: int) -> None:
 @pytest.mark.parametrize("promise", PROMISES)
 def test_all_pairs_are_the_contrasts_one_by_one(promise: Promise) -> None:
     """Groups from tiny to large, from new posteriors, so that nothing is shared: probabilities of what the frame has, to 1e-12."""
-    sizes = [4, 40, 4_000, 40_000]
+    sizes = [4, 40, 4_000]
     counts = np.array([np.random.default_rng(n).multinomial(n, [0.1, 0.9]) for n in sizes])
     n: Any = {"sizes": sizes, "total": sum(sizes), "nothing": None}[promise]
     made = dc.LatticeGeometric(dc.Dirichlet([0.3, 1], ["yes", "no"]), n, 0.5, by={"size": [f"{size}" for size in sizes]})
     release = made.release(counts, source=SeededBits(8), steady=False)
     assert isinstance(release, TableRelease)
     frame = release.noise_aware().contrasts("yes", mass=0.9)
-    assert len(frame) == 6
+    assert len(frame) == 3
     worst = 0.0
     for row in frame.itertuples():
         alone = release.noise_aware().contrast(row.size, row.against_size, "yes")
