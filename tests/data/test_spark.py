@@ -216,7 +216,6 @@ def test_executors_summarise_what_one_process_does(spark: Any, tmp_path: Path, p
     )
     counts[6, :] = [20, 0, 20]
     release = made.release(counts)
-    assert isinstance(release, TableRelease)
     release.to_parquet(path := tmp_path / "table.parquet")
     found = dc.summaries(path, mass=0.9)
     schema = pytest.importorskip("pyspark.sql.pandas.types").from_arrow_schema(found.schema)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.record.table_release import TableRelease
+from discreet.arrays import Counts
 from tests.record.table_support import KEY, released
 from tests.sampling.support import PretendedSecret
 from tests.support import lowered
+
+Table: TypeAlias = dc.Release[Counts]
 
 LABELS = ["a", "b", "c"]
 BY: dict[str, list[Any]] = {
@@ -29,7 +31,7 @@ BY: dict[str, list[Any]] = {
 PUBLIC = ("sizes", "nothing")
 
 
-def made(public: str, epsilon: float = 0.5) -> TableRelease:
+def made(public: str, epsilon: float = 0.5) -> Table:
     """A table of 180 groups, a few of which differ from all others."""
     counts = np.random.default_rng(7).multinomial(25, [0.1, 0.3, 0.6], 180)
     counts[3:5, 1] = 0
@@ -39,13 +41,11 @@ def made(public: str, epsilon: float = 0.5) -> TableRelease:
     own = {("town 1", date(2024, 1, 1), Fraction(1, 3)): dc.Dirichlet([9, 1, 4], LABELS)}
     n = counts.sum(axis=1) if public == "sizes" else None
     mechanism = dc.LatticeGeometric(dc.Dirichlet([1, 0.5, 2], LABELS), n, epsilon, by=BY, impossible=impossible, priors=own)
-    release = mechanism.release(counts, source=PretendedSecret(3), steady=False)
-    assert isinstance(release, TableRelease)
-    return release
+    return mechanism.release(counts, source=PretendedSecret(3), steady=False)
 
 
 @pytest.fixture(params=PUBLIC)
-def written(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[TableRelease, Path]:
+def written(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Table, Path]:
     release = made(request.param)
     release.to_parquet(path := tmp_path / "table.parquet")
     return release, path
@@ -64,7 +64,7 @@ def differ(one: pa.Table, other: pa.Table) -> float:
 
 
 @pytest.mark.parametrize("cells", [6, 50, 1 << 18])
-def test_pieces_are_the_summary_of_the_whole_table(written: tuple[TableRelease, Path], cells: int) -> None:
+def test_pieces_are_the_summary_of_the_whole_table(written: tuple[Table, Path], cells: int) -> None:
     release, path = written
     expected = release.noise_aware().summary(0.9, "arrow")
     with lowered(PIECE_CELLS=cells):
@@ -76,7 +76,7 @@ def test_pieces_are_the_summary_of_the_whole_table(written: tuple[TableRelease, 
     assert differ(together(iter(dc.summaries(path, dc.Dirichlet([1, 0.5, 2.0001], LABELS), mass=0.9))), expected) > 1.0
 
 
-def test_intervals_leave_out_what_they_say(written: tuple[TableRelease, Path]) -> None:
+def test_intervals_leave_out_what_they_say(written: tuple[Table, Path]) -> None:
     """By the distribution of each probability, computed as for a single release."""
     release, path = written
     post, found = release.noise_aware(), together(iter(dc.summaries(path))).to_pylist()
@@ -96,7 +96,7 @@ def test_a_reader_has_beliefs_of_their_own(tmp_path: Path) -> None:
     assert differ(together(iter(dc.summaries(path, prior))), expected) > 1.0
 
 
-def test_batches_of_any_size_and_order_and_type_of_text(written: tuple[TableRelease, Path]) -> None:
+def test_batches_of_any_size_and_order_and_type_of_text(written: tuple[Table, Path]) -> None:
     """A pickled copy reads what another library cut, sorted and stored otherwise: bit by bit the same."""
     release, path = written
     found = pickle.loads(pickle.dumps(dc.summaries(path)))  # noqa: S301 - our own
@@ -116,7 +116,7 @@ def test_batches_of_any_size_and_order_and_type_of_text(written: tuple[TableRele
 
 
 @pytest.mark.parametrize("rows", [2, 3, 17])
-def test_pieces_are_let_go(written: tuple[TableRelease, Path], rows: int) -> None:
+def test_pieces_are_let_go(written: tuple[Table, Path], rows: int) -> None:
     """However long the stream is, next to none of what was given or made is held."""
     _, path = written
     cells, alive = pq.read_table(path).combine_chunks(), []
@@ -207,7 +207,7 @@ def test_a_header_that_is_wrong_is_refused(changes: dict[str, Any], said: str, t
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_cells_that_are_wrong_are_refused(written: tuple[TableRelease, Path]) -> None:
+def test_cells_that_are_wrong_are_refused(written: tuple[Table, Path]) -> None:
     _, path = written
     found, cells = dc.summaries(path), pq.read_table(path)
     wrong: list[tuple[pa.Table, str]] = [
@@ -229,7 +229,6 @@ def test_cells_that_are_wrong_are_refused(written: tuple[TableRelease, Path]) ->
 
 def test_a_column_of_groups_that_is_called_as_one_of_ours_is_refused(tmp_path: Path) -> None:
     release = dc.LatticeGeometric(dc.Dirichlet([1, 1]), None, 1, by={"mean": ["x", "y"]}).release(np.array([[1, 2], [3, 4]]))
-    assert isinstance(release, TableRelease)
     release.to_parquet(path := tmp_path / "table.parquet")
     with pytest.raises(dc.InvalidInputError, match="a column of the groups is called mean"):
         [*dc.summaries(path)]
@@ -239,7 +238,6 @@ def test_a_column_of_groups_that_is_called_as_one_of_ours_is_refused(tmp_path: P
 def test_long_labels_that_a_dictionary_repeats_are_not_written_out(size: int, rows: int, tmp_path: Path) -> None:
     """A batch of a few bytes may stand for many gigabytes of labels: pieces are shorter then, or refused."""
     release = dc.LatticeGeometric(dc.Dirichlet([1] * 4), None, 1, by={"g": ["x", "y"]}).release(np.ones((2, 4), dtype=np.int64))
-    assert isinstance(release, TableRelease)
     release.to_parquet(path := tmp_path / "table.parquet")
     label = pa.DictionaryArray.from_arrays(pa.array(np.zeros(2_000, dtype=np.int32)), pa.array([b"x" * size]).cast(pa.string()))
     columns = {"g": label, "category": pa.array([*range(4)] * 500), "raw": pa.array(np.ones(2_000, dtype=np.int64))}
