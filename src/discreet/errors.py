@@ -1,5 +1,10 @@
 """The errors a caller can meet. None of their messages ever contains private data."""
 
+import re
+
+_IN_SHELL = re.compile(r"[^ ]+ \(in the shell, ([^()]*)\)")
+"""A word of Python in a message, with what the shell says in its place."""
+
 
 class DiscreetError(Exception):
     """Base of every error raised on purpose by discreet. Its text is for Python; `in_shell` is the same for the command line."""
@@ -11,7 +16,7 @@ class DiscreetError(Exception):
     @property
     def in_shell(self) -> str:
         """The message with advice that can be typed into a shell, where it differs from the advice for Python."""
-        return str(self) if self._in_shell is None else self._in_shell
+        return _IN_SHELL.sub(r"\1", str(self)) if self._in_shell is None else self._in_shell
 
 
 class InvalidInputError(DiscreetError, ValueError):

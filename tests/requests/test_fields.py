@@ -15,11 +15,11 @@ import discreet as dc
 from discreet.cli import app
 from discreet.cli.questions import asks
 from discreet.requests.budget import BudgetRequest, SpendRequest
-from discreet.requests.fields import REQUIRED, Field, Request, Row, WrongError, asked, changed, fields_of, option_labels
+from discreet.requests.fields import REQUIRED, Field, Request, Row, WrongError, asked, changed, fields_of, spoken
 from discreet.requests.kinds import POSITIVE_KIND, TEXT_KIND
 from discreet.requests.plan import CompareRequest, PlanRequest, VerifyRequest
 from discreet.requests.records import CombineRequest, ContrastRequest, RecordRequest, ShowRequest
-from discreet.requests.release import RECORDS_PART, ReleaseRequest
+from discreet.requests.release import RECORDS_PART, CheckRequest, ReleaseRequest
 from discreet.web.budget.form import create_form
 from discreet.web.code_to_copy import request_command
 from discreet.web.form_fields import rows
@@ -42,6 +42,8 @@ RELEASE = {
     "mapped": ["Never=never", "x=y=current"],
     "trim": True,
     "ignore_case": True,
+    "ignore_accents": True,
+    "corrections": "corrections.toml",
     "na_values": "NA,.",
     "encoding": "latin-1",
     "weight": "w",
@@ -107,6 +109,7 @@ CONTRAST = {"first": "north,f", "second": "north,m", "category": "current", "cat
 COMBINE = {"records": ["a.json", "-"], "same_data": False, "prior": "uniform", "mass": "0.9", "seed": 7, "slow": True}
 EXAMPLES: dict[type[Request], dict[str, Any]] = {
     ReleaseRequest: RELEASE,
+    CheckRequest: RELEASE,
     BudgetRequest: BUDGET,
     SpendRequest: SPEND,
     PlanRequest: PLAN,
@@ -120,6 +123,7 @@ EXAMPLES: dict[type[Request], dict[str, Any]] = {
 """For every question, something other than the default for each of its fields."""
 COMMANDS: dict[type[Request], str] = {
     ReleaseRequest: "release",
+    CheckRequest: "check",
     BudgetRequest: "ledger create",
     SpendRequest: "ledger spend",
     PlanRequest: "plan",
@@ -265,6 +269,6 @@ def test_a_field_is_added_in_one_place() -> None:
     assert 'name="sheet"' in form
     assert 'value="first"' in form
     assert 'id="release-sheet-hint">As its tab names it.</p>' in form
-    assert option_labels(Longer)["sheet"] == "Sheet of a workbook"
+    assert spoken("name it with --sheet NAME", Longer, "form") == "name it with “Sheet of a workbook”"
     assert fields_of(Longer)["sheet"].called("form") == "the sheet"
     assert "sheet" not in fields_of(ReleaseRequest)

@@ -1,35 +1,33 @@
-"""`discreet check`: what a curator should know before a study is released."""
+"""`discreet check`: what a curator should know before something is released."""
 
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 
 from discreet.cli.options import FAILED
-from discreet.data import scratch
-from discreet.present.terminal import errors_in_one_line
+from discreet.cli.questions import asks
+from discreet.requests.release import CheckRequest
 
-StudyArgument = Annotated[str, typer.Argument(help="The TOML file of a study.", show_default=False)]
-CorrectionsOption = Annotated[
-    Path | None,
-    typer.Option(help="The curator's corrections, in place of the file that the study names. They are applied and never published."),
-]
+if TYPE_CHECKING:
+    from discreet.requests.checks import DataCheck
 
 
-def check(study: StudyArgument, corrections: CorrectionsOption = None) -> None:
-    """Look at the data of a study as its release would, and say what is in the way. For the curator alone: do not publish what it says.
+@asks(CheckRequest)
+def check(asked: CheckRequest) -> None:
+    """Look at the data as a release would, and say what is in the way. For the curator alone: do not publish what it says.
 
-    It lists values that are not declared, by their spellings and never how often, whether answers, groups or ids are missing, whether
-    persons have several rows, and what would be refused. Nothing of it is written anywhere. The exit code is 1 if a release would be
-    refused, and 0 if not.
+    It takes the options of release, or the file of a study. It lists values that are not declared, by their spellings and never how often,
+    whether answers, groups or ids are missing, whether persons have several rows, and what would be refused. Nothing of it is written
+    anywhere. The exit code is 1 if a release would be refused, and 0 if not.
 
-    Example: discreet check study.toml
+    Examples: discreet check survey.csv --column smoking --categories never,former,current, or discreet check study.toml
     """
-    from discreet.requests.study import Study
+    tell(asked.examined())
 
-    with errors_in_one_line(), scratch.removed_on_termination():
-        found = Study.load(study).check(corrections=corrections)
+
+def tell(found: "DataCheck") -> None:
+    """Print what was found, and end with the exit code of a refusal if a release would be refused."""
     Console(highlight=False, emoji=False).print(str(found), markup=False, soft_wrap=True)
     if found.would_be_refused:
         raise typer.Exit(FAILED)

@@ -85,7 +85,11 @@ def _check_places(asked: ReleaseRequest, output: Path | None, plot: Path | None,
         )
     if quiet and output is None:
         raise InvalidInputError("--quiet without --output would draw a release that nobody sees")
-    taken = {"the private data": asked.file, "the ledger": None if asked.ledger is None else asked.ledger.removeprefix("sqlite:///")}
+    taken = {
+        "the private data": asked.file,
+        "the corrections": asked.corrections,
+        "the ledger": None if asked.ledger is None else asked.ledger.removeprefix("sqlite:///"),
+    }
     if output is not None:
         check_place(output, "--output", taken)
     if plot is not None:

@@ -1,11 +1,11 @@
-"""The commands `release`, `plan` and `report` where they are given a study: its TOML file, or the folder of its records."""
+"""The commands `check`, `release`, `plan` and `report` where they are given a study: its TOML file, or the folder of its records."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.check import CorrectionsOption, StudyArgument
+from discreet.cli.check import tell
 from discreet.cli.confirmation import confirm_release, notice_little_said
 from discreet.cli.options import Command, CommandGroup, JsonOption
 from discreet.cli.output_files import check_place, tell_name, write_new
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from discreet.record.release import Release
     from discreet.requests.study import Study
 
+StudyArgument = Annotated[str, typer.Argument(help="The TOML file of a study.", show_default=False)]
+CorrectionsOption = Annotated[
+    Path | None,
+    typer.Option(help="The curator's corrections, in place of the file that the study names. They are applied and never published."),
+]
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
 
 
@@ -36,14 +41,28 @@ class StudyGroup(CommandGroup):
         """The command of this name, for a study where one is given."""
         name, *words = args
         given = [word for before, word in zip(args, words, strict=False) if before not in _FILE_OPTIONS]
-        is_study = any(word.lower().endswith(".toml") for word in given) if name in ("release", "plan") else False
-        if is_study or (name == "report" and any(not word.startswith("-") and Path(word).is_dir() for word in given)):
+        files = [word for word in given if not word.startswith("-")]
+        is_study = name in ("check", "release", "plan") and any(word.lower().endswith(".toml") for word in files)
+        if is_study or (name == "report" and any(Path(word).is_dir() for word in files)):
             return name, typer.main.get_command(app).commands[name], words  # type: ignore[attr-defined]
         return super().resolve_command(ctx, args)
 
 
 _FILE_OPTIONS = ("--corrections", "--output", "-o", "--ledger")
 """Options after which a file is no study."""
+
+
+@app.command(cls=Command)
+def check(study: StudyArgument, corrections: CorrectionsOption = None) -> None:
+    """Look at the data of a study as its release would, and say what is in the way. For the curator alone: do not publish what it says.
+
+    Example: discreet check study.toml
+    """
+    from discreet.requests.study import Study
+
+    with errors_in_one_line(), scratch.removed_on_termination():
+        found = Study.load(study).check(corrections=corrections)
+    tell(found)
 
 
 @app.command(cls=Command)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Counts
 from discreet.data.aggregation import Tally, aggregated, holds_numbers, saturated, undeclared
-from discreet.data.categories import kind_of
+from discreet.data.categories import SPELLING_RULES, kind_of
+from discreet.data.corrections import Corrections
 from discreet.data.engines import within_engine
 from discreet.data.lines import LineReading, check_encoding
 from discreet.data.question import CountingQuestion, question_of
@@ -20,6 +21,7 @@ from discreet.errors import SourceError
 from discreet.frames import forgets_variables
 from discreet.model.cells import Cells, Groups
 from discreet.record.about import CountingRule
+from discreet.text import listed
 from discreet.validation import shown
 
 Unit = Literal["record", "person"]
@@ -123,6 +125,7 @@ def count(
     strict: bool = ...,
     one_row_per_person: bool = ...,
     spelling: Iterable[str] = ...,
+    corrections: str | os.PathLike[str] | Corrections | None = ...,
     by: None = ...,
 ) -> CategoryCounts: ...
 @overload
@@ -141,6 +144,7 @@ def count(
     strict: bool = ...,
     one_row_per_person: bool = ...,
     spelling: Iterable[str] = ...,
+    corrections: str | os.PathLike[str] | Corrections | None = ...,
     by: Mapping[str, Iterable[Hashable]] | Groups,
     impossible: Iterable[tuple[Hashable, ...]] = ...,
     other_groups: Mapping[str, Hashable] | None = ...,
@@ -161,6 +165,7 @@ def count(
     strict: bool = False,
     one_row_per_person: bool = False,
     spelling: Iterable[str] = (),
+    corrections: str | os.PathLike[str] | Corrections | None = None,
     by: Mapping[str, Iterable[Hashable]] | Groups | None = None,
     impossible: Iterable[tuple[Hashable, ...]] = (),
     other_groups: Mapping[str, Hashable] | None = None,
@@ -177,7 +182,9 @@ def count(
 
     `mapping` says what else stands for a category, as in {"Never": "never"}, and `na_values` what stands for a null, as in ["NA", "."]; an
     empty text always does. `spelling` names rules by which texts are compared, which must be fixed before anyone looks at the data:
-    "trim", without the blanks around them, "ignore case" and "ignore accents". `encoding` is that of CSV files. `weight` names a column
+    "trim", without the blanks around them, "ignore case" and "ignore accents". `corrections`, a TOML file or a mapping,
+    says for each column what spellings stand for that the curator found by looking: they are never published, and the record says that
+    they are allowed. `encoding` is that of CSV files. `weight` names a column
     that says how many records a row stands for; what is protected is then one of them, one unit of weight. With `strict`, no cell of
     the data decides whether counting succeeds: `nulls` and `other` must name categories, and also take the rows without an id and those
     that cannot be read. docs/howto/data.md describes each.
@@ -208,6 +215,7 @@ def count(
         strict=strict,
         one_row_per_person=one_row_per_person,
         spelling=spelling,
+        corrections=corrections,
         by=by,
         impossible=impossible,
         other_groups=other_groups,
@@ -357,18 +365,16 @@ _SHOWN_LABELS = 5
 
 def _rules_left(given: tuple[str, ...]) -> tuple[str, str]:
     """What the rules of spelling would do that were not given, in Python's words and in the shell's; empty where all were."""
-    left = tuple(rule for rule in _IN_SHELL if rule not in given)
-    if left == _IN_SHELL:
-        effect = "compare without blanks around them and capital letters"
-        return f"spelling={list(left)!r} {effect}", f"--trim and --ignore-case {effect}"
+    left = [rule for rule in SPELLING_RULES if rule not in given]
     if not left:
         return "", ""
-    effect = f"compares without {'blanks around them' if left == ('trim',) else 'capital letters'}"
-    return f"{left[0]!r} in spelling= {effect}", f"--{left[0].replace(' ', '-')} {effect}"
+    effect = f"compare{'s' if len(left) == 1 else ''} without {listed([_LEFT_OUT[rule] for rule in left])}"
+    options = listed([f"--{rule.replace(' ', '-')}" for rule in left])
+    return f"{listed(list(map(repr, left)))} in spelling= {effect}", f"{options} {effect}"
 
 
-_IN_SHELL = ("trim", "ignore case")
-"""The rules of spelling that commands have options for."""
+_LEFT_OUT = {"trim": "blanks around them", "ignore case": "capital letters", "ignore accents": "accents"}
+"""What each of the rules of spelling compares without."""
 
 
 def _homeless_groups(question: CountingQuestion, column: int, is_null: bool) -> tuple[str, str]:
@@ -397,7 +403,7 @@ def _complaint(question: CountingQuestion, homeless: list[str], kind: str | None
     """
     found = " and ".join(_FOUND[option] for option in homeless)
 
-    def words(spelling: str, mapping: str, na_values: str, takes: str) -> str:
+    def words(spelling: str, corrections: str, na_values: str, takes: str) -> str:
         look = ""
         if "other" in homeless and question.declared.bands:
             look = "numbers below the first band have none, and neither has what is no number; "
@@ -406,7 +412,7 @@ def _complaint(question: CountingQuestion, homeless: list[str], kind: str | None
         elif "other" in homeless:
             look = (
                 f"they are private, so not shown: {spelling}{', and ' if spelling else ''}{na_values} names marks of missing answers; "
-                f"spellings that you find by looking are corrected in the data, not by {mapping}, which is published; "
+                f"spellings that you find by looking are corrected by {corrections}, which is never published; "
             )
         if "other" in homeless and kind == "text" and question.declared.has_whole_numbers:
             look += "a number is compared as it is written, so 1.0 is not 1: declare it as it is written; "
@@ -417,7 +423,7 @@ def _complaint(question: CountingQuestion, homeless: list[str], kind: str | None
         )
 
     in_python, in_shell = _rules_left(question.declared.spelling)
-    return words(in_python, "mapping=", "na_values=", "{}=..."), words(in_shell, "--map", "--na-values", "--{} CATEGORY")
+    return words(in_python, "corrections=", "na_values=", "{}=..."), words(in_shell, "--corrections FILE", "--na-values", "--{} CATEGORY")
 
 
 _FOUND = {"other": "values outside the declared categories", "nulls": "nulls (missing values; a blank line of a CSV file is one)"}

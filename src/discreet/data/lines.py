@@ -240,8 +240,8 @@ def _layout(line: str | None, reading: LineReading) -> _Layout:
     """Read off the first line, which is public and, if the file has no header, data: so it is never shown."""
     if line is None:
         raise SourceError(
-            "the CSV file is empty, or its first line, which names the columns, cannot be read: is it in another encoding than the one "
-            "that encoding=... names (in the shell, --encoding)?"
+            "the CSV file is empty, or its first line, which names the columns, cannot be read: is it in another encoding than "
+            "encoding=... (in the shell, --encoding)?"
         )
     line = line.removeprefix("\ufeff").rstrip("\r\n")
     delimiter = max(DELIMITERS, key=lambda each: len(set(reading.columns) & set(_cells(line, each))))

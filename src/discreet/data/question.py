@@ -2,11 +2,13 @@
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
 from discreet.data.categories import Bands, Declared, check_spelling, declare, declare_groups, kind_of
+from discreet.data.corrections import Corrections, read_corrections
 from discreet.data.lines import check_names
 from discreet.errors import InvalidInputError
 from discreet.model.cells import Cells, Groups, cells_of
@@ -90,12 +92,14 @@ def question_of(
     by: Any = None,
     impossible: Iterable[tuple[Hashable, ...]] = (),
     other_groups: Mapping[str, Hashable] | None = None,
+    corrections: str | PathLike[str] | Corrections | None = None,
 ) -> "CountingQuestion":
     """What `discreet.count` is asked, checked."""
     declared = declare(categories, mapping, na_values, check_spelling(spelling))
     takes = {"other": declared.position(other, "other"), "nulls": declared.position(nulls, "nulls")}
     grouping = grouping_of(by, declared, impossible, other_groups)
-    return CountingQuestion(column, privacy_id, weight, declared, takes, strict, grouping, one_row_per_person)
+    found = CountingQuestion(column, privacy_id, weight, declared, takes, strict, grouping, one_row_per_person)
+    return found if corrections is None else found.corrected(read_corrections(corrections, found.coded))
 
 
 def _is_empty(listed: Any) -> bool:
@@ -145,8 +149,8 @@ class CountingQuestion:
         """Refuse what would leave some cell of the data without a place."""
         if None in self.takes.values():
             raise InvalidInputError(
-                "strict counting refuses nothing for what the data say, so other and nulls must both name a declared category "
-                "(in the shell, --other and --nulls)"
+                "strict counting refuses nothing for what the data say, so other= (in the shell, --other) and nulls= (in the shell, "
+                "--nulls) must both name a declared category"
             )
         if self.declared.spelling:
             raise InvalidInputError("strict and spelling do not go together: of some texts an engine cannot tell the capital letters")
@@ -193,7 +197,7 @@ class CountingQuestion:
             corrections=self.may_correct,
         )
 
-    def corrected(self, corrections: Mapping[str, Mapping[str, Any]]) -> "CountingQuestion":
+    def corrected(self, corrections: Corrections) -> "CountingQuestion":
         """The same with a curator's corrections: for a column, spellings and the category or group that each stands for."""
         columns = (replace(one, declared=one.declared.corrected(corrections.get(one.name, {}))) for one in self.grouping.columns)
         declared = self.declared.corrected(corrections.get(self.column, {}))

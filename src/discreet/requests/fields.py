@@ -4,13 +4,14 @@ A declaration says how a field is called in each of these places, what it is for
 """
 
 import dataclasses
+import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 from discreet.errors import DiscreetError, InvalidInputError
 
-Place = Literal["shell", "form"]
+Place = Literal["shell", "form", "study"]
 _FIELD = "field"
 REQUIRED: Any = object()
 """The default of a field that must be given."""
@@ -118,6 +119,8 @@ class Field:
     """How that call names it; the field's own name if nothing else is said."""
     item: str = ""
     """What a switch adds to an argument that is a list."""
+    key: str = ""
+    """What a study's file calls it: `study` or `tables` for its part, a dot and the key, and for a switch the item of a list."""
 
     @property
     def has_two_sides(self) -> bool:
@@ -251,14 +254,27 @@ class Request:
         return words, options
 
 
-def option_labels(question: type[Request]) -> Mapping[str, str]:
-    """What a form says for each option of the shell, without its dashes, and for an option with one of its choices."""
-    found: dict[str, str] = {}
-    for one in fields_of(question).values():
-        if one.form is not None:
-            name = one.option.removeprefix("--")
-            found |= {name: one.form.label, **{f"{name} {value}": label for value, label in one.form.choices.items()}}
-    return found
+_OPTION = re.compile(r"--([a-z][a-z-]*)( nothing| sizes| total)?(?: (?:[^\s,;]+=)?[A-Z]+\b| [^\s,;]+=[^\s,;]+)?")
+"""An option of the shell in a message, perhaps with one of its choices, and with what is to be typed behind it."""
+
+
+def spoken(text: str, question: type[Request], place: Place, table: str = "NAME") -> str:
+    """What was said for the shell, with what another place calls each option: the label of a form, or the key of a study."""
+    fields = {one.option.removeprefix("--"): one for one in fields_of(question).values()}
+
+    def called(found: re.Match[str]) -> str:
+        option, choice = found[1], (found[2] or "").strip()
+        one = fields.get(option)
+        if place == "form":
+            label = option if one is None or one.form is None else one.form.choices.get(choice, one.form.label)
+            return f"“{label}”"
+        if one is None or not one.key:
+            return found[0]
+        part, key, *item = one.key.split(".")
+        written = f"{part}.{table}.{key}" if part == "tables" else f"{part}.{key}"
+        return f'"{item[0]}" in {written}' if item else f'{written} = "{choice}"' if choice else written
+
+    return text if place == "shell" else _OPTION.sub(called, text)
 
 
 def labelled(question: type[Request]) -> Sequence[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidInputError
 from discreet.requests.declarations import opened
-from discreet.requests.fields import REQUIRED, Request, Row, asked
+from discreet.requests.fields import REQUIRED, Request, Row, asked, changed
 from discreet.requests.kinds import (
     CELLS_KIND,
     GAMMA_KIND,
@@ -24,6 +24,7 @@ from discreet.requests.kinds import (
     public_words,
     quoted,
 )
+from discreet.requests.record_files import STANDARD_INPUT
 from discreet.requests.release_steps import note_of, published_sizes, relation_of, source_of
 from discreet.text import plain
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from discreet.model.datasets import Relation
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.about import About
+    from discreet.requests.checks import DataCheck
+    from discreet.requests.fields import Place
     from discreet.validation import Public
 
 LEDGER_VARIABLE = "DISCREET_LEDGER"
@@ -82,6 +85,7 @@ class ReleaseRequest(Request):
         ),
         default=REQUIRED,
         positional=True,
+        key="study.source",
     )
     column: str = asked(
         TEXT_KIND,
@@ -95,6 +99,7 @@ class ReleaseRequest(Request):
         ),
         default=REQUIRED,
         short=("-c",),
+        key="tables.column",
     )
     categories: list[str] = asked(
         LABELS_KIND,
@@ -111,6 +116,7 @@ class ReleaseRequest(Request):
         ),
         default=REQUIRED,
         missing="type at least two categories, one a line, or separated by commas",
+        key="tables.categories",
     )
     epsilon: Fraction = asked(
         POSITIVE_KIND,
@@ -125,12 +131,14 @@ class ReleaseRequest(Request):
         ),
         default=REQUIRED,
         short=("-e",),
+        key="study.epsilon",
     )
     prior: "Dirichlet" = asked(
         PRIOR_KIND,
         "uniform, jeffreys, or a concentration for each category: 1,1,1.",
         Row(MORE_PART, "Prior", "uniform, jeffreys, or a number for each category, such as 1,1,2.", words="the prior", value="uniform"),
         default="uniform",
+        key="tables.prior",
     )
     privacy_id: str | None = asked(
         TEXT_KIND,
@@ -145,6 +153,7 @@ class ReleaseRequest(Request):
             "participant",
         ),
         call="count",
+        key="study.id",
     )
     one_row_per_person: bool = asked(
         SWITCH_KIND,
@@ -156,6 +165,7 @@ class ReleaseRequest(Request):
             "declared it.",
         ),
         call="count",
+        key="study.rows",
     )
     by: "Groups | None" = asked(
         GROUPS_KIND,
@@ -171,6 +181,7 @@ class ReleaseRequest(Request):
             rows=3,
         ),
         call="count",
+        key="tables.by",
     )
     other: str = asked(
         TEXT_KIND,
@@ -183,6 +194,7 @@ class ReleaseRequest(Request):
         ),
         default="error",
         call="count",
+        key="tables.other",
     )
     nulls: str = asked(
         TEXT_KIND,
@@ -194,6 +206,7 @@ class ReleaseRequest(Request):
         ),
         default="error",
         call="count",
+        key="tables.nulls",
     )
     strict: bool = asked(
         SWITCH_KIND,
@@ -208,6 +221,7 @@ class ReleaseRequest(Request):
             "missing answer and group needs a place among those you list.",
         ),
         call="count",
+        key="study.strict",
     )
     mapped: dict[str, str] = asked(
         MAPPING_KIND,
@@ -225,18 +239,43 @@ class ReleaseRequest(Request):
         call="count",
         argument="spelling",
         item="trim",
+        key="study.normalize.spaces",
     )
     ignore_case: bool = asked(
         SWITCH_KIND,
         "Compare answers and groups without regard to capital letters. The record says so.",
-        Row(
-            MORE_PART,
-            "Take capital and small letters as the same",
-            "Both are rules to fix before you look at the data, and the record names them.",
-        ),
+        Row(MORE_PART, "Take capital and small letters as the same"),
         call="count",
         argument="spelling",
         item="ignore case",
+        key="study.normalize.case",
+    )
+    ignore_accents: bool = asked(
+        SWITCH_KIND,
+        "Compare answers and groups without the accents on Latin letters. The record says so.",
+        Row(
+            MORE_PART,
+            "Leave out the accents on letters",
+            "All three are rules to fix before you look at the data, and the record names them.",
+        ),
+        call="count",
+        argument="spelling",
+        item="ignore accents",
+        key="study.normalize.accents",
+    )
+    corrections: str | None = asked(
+        TEXT_KIND,
+        "A TOML file of your own corrections of spellings, which are applied before counting and never published: for each column, "
+        "[column] and lines such as 'Nevr' = 'never'. The record says that corrections are allowed, whether there are any or not.",
+        Row(
+            MORE_PART,
+            "Path of a file of corrections",
+            "A TOML file: [column], and below it lines such as 'Nevr' = 'never'. They are never published; the record says that "
+            "corrections are allowed. Decide for each spelling by itself, and not by how often it occurs.",
+            "corrections.toml",
+        ),
+        call="count",
+        key="study.corrections",
     )
     na_values: list[str] = asked(
         LIST_KIND,
@@ -244,6 +283,7 @@ class ReleaseRequest(Request):
         Row(MORE_PART, "Marks of a missing answer", "Separated by commas, such as NA,.", words="the marks of missing answers"),
         default="",
         call="count",
+        key="tables.na_values",
     )
     encoding: str = asked(
         TEXT_KIND,
@@ -251,6 +291,7 @@ class ReleaseRequest(Request):
         Row(MORE_PART, "Encoding of a CSV file", "Empty: utf-8. Others: latin-1, cp1252."),
         default="utf-8",
         call="count",
+        key="study.encoding",
     )
     weight: str | None = asked(
         TEXT_KIND,
@@ -271,6 +312,7 @@ class ReleaseRequest(Request):
         ),
         option="--other-group",
         call="count",
+        key="tables.other_groups",
     )
     impossible: list[tuple[str, ...]] = asked(
         CELLS_KIND,
@@ -283,6 +325,7 @@ class ReleaseRequest(Request):
             rows=2,
         ),
         call="count",
+        key="tables.impossible",
     )
     public: "Public" = asked(
         PUBLIC_KIND,
@@ -295,6 +338,7 @@ class ReleaseRequest(Request):
             choices={"total": "How many there are", "nothing": "Nothing"},
         ),
         default="total",
+        key="study.public",
     )
     mechanism: str = asked(
         TEXT_KIND,
@@ -317,13 +361,17 @@ class ReleaseRequest(Request):
         variable=LEDGER_VARIABLE,
     )
     dataset: str | None = asked(
-        TEXT_KIND, "The ledger's name for these records.", Row(BUDGET_PART, "Name of the dataset in it", placeholder="survey")
+        TEXT_KIND,
+        "The ledger's name for these records.",
+        Row(BUDGET_PART, "Name of the dataset in it", placeholder="survey"),
+        key="study.dataset",
     )
     title: str | None = asked(
         public_words("title"),
         "A heading for the record, which publishes it, like the four that follow.",
         Row(WORDS_PART, "Title"),
         call="about",
+        key="study.title",
     )
     variable: str | None = asked(
         public_words("variable"),
@@ -331,6 +379,7 @@ class ReleaseRequest(Request):
         Row(WORDS_PART, "What was asked", "Empty: the column’s name."),
         shown_default="the column",
         call="about",
+        key="tables.variable",
     )
     source: str | None = asked(
         public_words("source"),
@@ -343,9 +392,14 @@ class ReleaseRequest(Request):
         "When they were collected: 2024, 2024-05, 2024-05-31 or 2023/2024.",
         Row(WORDS_PART, "When they were collected", "2024, 2024-05, 2024-05-31 or 2023/2024."),
         call="about",
+        key="study.date",
     )
     note: str | None = asked(
-        public_words("note"), "Anything else that readers must know.", Row(WORDS_PART, "What else readers must know"), call="about"
+        public_words("note"),
+        "Anything else that readers must know.",
+        Row(WORDS_PART, "What else readers must know"),
+        call="about",
+        key="study.note",
     )
 
     # --- what follows from it -----------------------------------------------------------------------------------------
@@ -387,6 +441,19 @@ class ReleaseRequest(Request):
     def _columns(self) -> tuple[str, ...]:
         return () if self.by is None else self.by.columns
 
+    def examined(self, data: Any = None, place: "Place" = "shell") -> "DataCheck":
+        """What the curator should know before the release, in the words of the place where it is asked. All of it is private."""
+        from discreet.data.question import question_of
+        from discreet.requests.checks import AskedTable, checked
+
+        self.check()
+        if data is None and self.file == STANDARD_INPUT:
+            raise InvalidInputError("check reads the data more than once, which standard input does not allow: name a file")
+        others = {name: value for name, value in self.arguments("count").items() if name != "encoding"}
+        asked = AskedTable("", question_of(self.column, self.categories, **others), lambda tally: self.prepared(tally.settled()))
+        with opened(self.file) as file:
+            return checked(file if data is None else data, self.encoding, [asked], type(self), place)
+
     def prepared(self, counts: "CategoryCounts | TableCounts") -> "Prepared":
         """Everything about the release of these counts, but the draw."""
         from discreet.mechanisms import mechanism
@@ -424,3 +491,10 @@ class ReleaseRequest(Request):
                 "text = release.to_json()",
             ]
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckRequest(ReleaseRequest):
+    """What is asked of the data before a release, with the same options."""
+
+    epsilon: Fraction = changed(ReleaseRequest, "epsilon", default="1", help="As in the release; nothing is spent here.")

@@ -1,17 +1,16 @@
 """A study: several tables of one dataset with one ε for all, declared in a TOML file that is kept and run again."""
 
 import re
-import tomllib
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet import limits
 from discreet.data.categories import Bands
+from discreet.data.corrections import Corrections, read_corrections, read_toml
 from discreet.data.question import CountingQuestion, question_of
 from discreet.errors import DiscreetError, InvalidInputError
 from discreet.ledger.names import look_alike
@@ -27,12 +26,11 @@ if TYPE_CHECKING:
 
     from discreet.ledger.ledger import Ledger
     from discreet.record.release import Release
-    from discreet.requests.study_answers import StudyCheck, StudyPlan
+    from discreet.requests.checks import DataCheck
+    from discreet.requests.study_answers import StudyPlan
 
 MANIFEST = "study"
 """The name of the file, in a published folder, that lists the tables; no table is called so."""
-_LARGEST_FILE = 1 << 24
-"""Bytes of a study or of corrections."""
 _NAME = re.compile(r"[\w-]{1,60}")
 _NORMALIZE = {"spaces": "trim", "case": "ignore case", "accents": "ignore accents"}
 """The rules of a study, by the names that counting has for them."""
@@ -110,7 +108,7 @@ class Study:
     def load(path: "str | PathLike[str]") -> "Study":
         """The study that a TOML file declares. An `InvalidInputError` says in one line what is wrong with it."""
         place = Path(path).expanduser()
-        return parsed(_toml(place, "the study"), place.absolute().parent)
+        return parsed(read_toml(place, "the study"), place.absolute().parent)
 
     @property
     def epsilons(self) -> dict[str, Fraction]:
@@ -131,7 +129,7 @@ class Study:
         """What the record of a table says about it."""
         return About(self.title, table.variable or plain(shown(table.column)), None, self.date, self.note)
 
-    def questions(self, corrections: Mapping[str, Mapping[str, Any]] | None = None) -> list[CountingQuestion]:
+    def questions(self, corrections: Corrections | None = None) -> list[CountingQuestion]:
         """What is counted for each table, with a curator's corrections where they are allowed."""
         asked = map(self.question, self.tables)
         return [question if self.corrections is None else question.corrected(corrections or {}) for question in asked]
@@ -149,7 +147,7 @@ class Study:
             **table.counting,
         )
 
-    def read_corrections(self, path: "str | PathLike[str] | None" = None) -> dict[str, dict[str, Any]]:
+    def read_corrections(self, path: "str | PathLike[str] | None" = None) -> Corrections:
         """The curator's corrections, checked: for each column, spellings and what each stands for. A file that is not there has none."""
         if self.corrections is None:
             if path is not None:
@@ -160,25 +158,11 @@ class Study:
         place = Path(_from(self.folder, self.corrections)) if path is None else Path(path).expanduser()
         if path is None and not place.exists():
             return {}
-        found = _toml(place, "the corrections")
-        known: dict[str, set[Hashable]] = {}
-        for question in self.questions():
-            for name, declared in question.coded:
-                known.setdefault(name, set()).update(() if declared.bands else declared.labels)
-        for column, pairs in found.items():
-            if not known.get(column) or not isinstance(pairs, dict):
-                raise InvalidInputError(
-                    f"the corrections must be listed by columns with declared categories or groups, each as [column]; got {shown(column)!r}"
-                )
-            if not all(isinstance(label, Hashable) and label in known[column] for label in pairs.values()):
-                raise InvalidInputError(
-                    f"a correction of {shown(column)!r} must be spelling = value, with a declared value written as in the study"
-                )
-        return found
+        return read_corrections(place, [pair for question in self.questions() for pair in question.coded])
 
-    def check(self, source: Any = None, *, corrections: "str | PathLike[str] | None" = None) -> "StudyCheck":
+    def check(self, source: Any = None, *, corrections: "str | PathLike[str] | None" = None) -> "DataCheck":
         """What the curator should know before a release: what is not declared, what is missing, and what would be refused. Private."""
-        from discreet.requests.study_check import check
+        from discreet.requests.study_release import check
 
         return check(self, source, corrections)
 
@@ -351,23 +335,6 @@ def _check_keys(given: Mapping[str, Any], known: Any, where: str) -> None:
     for key in given:
         if key not in known:
             raise InvalidInputError(f"{where} has an unknown key {shown(key)!r}; it may have {', '.join(known)}")
-
-
-def _toml(path: Path, what: str) -> dict[str, Any]:
-    """The content of a TOML file, with decimals as they are written."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE + 1)
-        if len(content) > _LARGEST_FILE:
-            raise OSError(0, "it is too large")  # noqa: TRY301
-        return tomllib.loads(content.decode("utf-8-sig"), parse_float=Decimal)
-    except tomllib.TOMLDecodeError as error:
-        reason = " ".join(str(error).split()) if what == "the study" else "it is no TOML"  # corrections are private
-    except UnicodeError:
-        reason = "it is not UTF-8 text"
-    except (OSError, ValueError, RecursionError) as error:
-        reason = error.strerror or "not a path" if isinstance(error, OSError) else "it is no TOML"
-    raise InvalidInputError(f"{what} {plain(path)} cannot be read: {reason}")
 
 
 def _from(folder: Path, path: str) -> str:

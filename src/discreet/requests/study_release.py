@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
@@ -23,7 +24,9 @@ from discreet.ledger.charges import charge_for_all, exact_promise
 from discreet.ledger.ledger import Ledger, described_together, warn_of_second_budget
 from discreet.record.new_files import put_over, sync_folder, written_beside
 from discreet.record.release import Release
+from discreet.requests.checks import AskedTable, checked
 from discreet.requests.parsing import parse_prior
+from discreet.requests.release import ReleaseRequest
 from discreet.requests.release_steps import check_budget, longest_text, printable, published_sizes, relation_of, source_of
 from discreet.requests.study import MANIFEST, Study, StudyTable, about_table
 
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from discreet.data.count import Tallied
     from discreet.ledger.budgets import Unit
     from discreet.mechanisms.base import Prepared
+    from discreet.requests.checks import DataCheck
 
 _REQUEST = ".request.json"
 """What was asked, with the key of its charge: in the folder while it is under way."""
@@ -91,24 +95,32 @@ def release(
 @forgets_variables
 def ready_tables(study: Study, source: Any = None, corrections: "str | os.PathLike[str] | None" = None) -> dict[str, "Prepared"]:
     """Everything about the releases of all tables but the draws, from one pass over the data. Whatever can be refused is refused here."""
-    tallies = tallies_of(study, source, corrections)
-    return {table.name: ready_table(study, table, tally) for table, tally in zip(study.tables, tallies, strict=True)}
+    tallies = tallied(study.path if source is None else source, study.questions(study.read_corrections(corrections)), study.encoding)
+    ready = {}
+    for table, tally in zip(study.tables, tallies, strict=True):
+        with about_table(table.name):
+            ready[table.name] = _ready_table(study, table, tally)
+    return ready
 
 
-def tallies_of(study: Study, source: Any, corrections: "str | os.PathLike[str] | None") -> "list[Tallied]":
-    """What one pass over the data finds for every table."""
-    return tallied(study.path if source is None else source, study.questions(study.read_corrections(corrections)), study.encoding)
+def check(study: Study, source: Any, corrections: "str | os.PathLike[str] | None") -> "DataCheck":
+    """What is in the way of a release, which the data say: for the curator alone."""
+    questions = study.questions(study.read_corrections(corrections))
+    tables = [
+        AskedTable(table.name, question, partial(_ready_table, study, table))
+        for table, question in zip(study.tables, questions, strict=True)
+    ]
+    return checked(study.path if source is None else source, study.encoding, tables, ReleaseRequest, "study")
 
 
-def ready_table(study: Study, table: StudyTable, tally: "Tallied") -> "Prepared":
+def _ready_table(study: Study, table: StudyTable, tally: "Tallied") -> "Prepared":
     """Everything about the release of one table but the draw."""
     from discreet.mechanisms import LatticeGeometric
 
     prior, level, words = parse_prior(table.prior, table.categories, "prior"), study.epsilons[table.name], study.words(table)
-    with about_table(table.name):
-        counts = tally.settled()
-        n, impossible = published_sizes(counts, study.published(table)), table.counting.get("impossible", ())
-        return LatticeGeometric(prior, n, level, by=table.groups, impossible=impossible).prepare(counts, about=words)
+    counts, impossible = tally.settled(), table.counting.get("impossible", ())
+    n = published_sizes(counts, study.published(table))
+    return LatticeGeometric(prior, n, level, by=table.groups, impossible=impossible).prepare(counts, about=words)
 
 
 def note_of_study(study: Study) -> str:

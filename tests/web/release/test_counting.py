@@ -174,6 +174,28 @@ def test_rules_of_spelling_count_as_in_the_shell_and_are_in_the_record(server: S
     assert abs(np.array(found.counts) - [[50, 100], [50, 100]]).max() < 5  # at this ε noise is 0 but for a chance of 1e-16
 
 
+def test_check_shows_what_is_in_the_way_and_keeps_nothing_of_it(server: Server, survey: Survey) -> None:
+    (survey.folder / "c.toml").write_text(f'[smokes]\n{SECRET} = "No"\n', "utf-8")
+    (survey.folder / "wrong.csv").write_text(ROWS + f"301,{SECRET},north\n", "utf-8")
+    asked, before = form(survey, "wrong.csv", dataset="", epsilon=""), survey.spends()
+    status, text = server.post("/release/check", **asked)
+    assert status == 200
+    assert "Private: do not publish" in text
+    assert SECRET in text
+    assert "“Any other answer counts as”" in text
+    assert "--" not in text.partition("<ul>")[2].partition("</ul>")[0]
+    assert "would be released" in server.post("/release/check", **asked, corrections=str(survey.folder / "c.toml"))[1].lower()
+    assert wrong(server.post("/release/check", **asked | {"column": ""})[1], "column")
+    text, key = look(server, form(survey, "wrong.csv", corrections=str(survey.folder / "c.toml"), epsilon="1"))
+    found = drawn(server, key)
+    assert isinstance(found.about.counting, dc.CountingRule)  # type: ignore[union-attr]
+    assert found.about.counting.corrections  # type: ignore[union-attr]
+    kept = [path.read_bytes() for path in survey.kept.rglob("*") if path.is_file()]
+    for other in (text.encode(), found.to_json().encode(), Path(survey.ledger).read_bytes(), *kept):
+        assert SECRET.encode() not in other
+    assert survey.spends() == before + 1  # that of the release
+
+
 # --- whose a row is, and which budgets paid for a source --------------------------------------------------------------
 
 

@@ -91,9 +91,9 @@ class ReleaseContext:
         """The fields as they are kept, so that they mean the same to a page that is started elsewhere: a path from the root on, and a
         file that was sent by its own name, because the copy goes with this process."""
         upload = question["upload"]
-        if upload:
-            return {**question.fields, "upload": self.uploads.name(upload), _CONTENT: self.uploads.content(upload)}
-        return {**question.fields, "file": _from_the_root(question["file"])}
+        paths = {name: _from_the_root(question[name]) for name in ("file", "corrections") if question[name]}
+        sent = {"upload": self.uploads.name(upload), _CONTENT: self.uploads.content(upload)} if upload else {}
+        return {**question.fields, **paths, **sent}
 
     def _send(self, key: str, upload: str) -> None:
         """The file that was sent is for this question; one that was sent for it before is not needed any more."""

@@ -35,11 +35,15 @@ class ReleaseQuestion:
         return self["dataset"]
 
 
-def read(fields: Mapping[str, str]) -> ReleaseQuestion:
-    """The question of a form. Raises WrongError with what is to be said beside each field that is wrong."""
+def read(fields: Mapping[str, str], kind: type[ReleaseRequest] = ReleaseRequest) -> ReleaseQuestion:
+    """The question of a form: a release, or a check, which needs no budget.
+
+    Raises WrongError with what is to be said beside each field that is wrong.
+    """
     given = {name: fields[name] for name in (*FIELDS, "upload") if fields.get(name)}
     known = {"file": given.get("file") or given.get("upload") or STANDARD_INPUT}
-    return ReleaseQuestion(given, ReleaseRequest.read(given | known, "form", _rules(given)))
+    rules = {name: rule for name, rule in _rules(given).items() if name != "dataset" or kind is ReleaseRequest}
+    return ReleaseQuestion(given, kind.read(given | known, "form", rules))
 
 
 def _rules(given: Mapping[str, str]) -> Mapping[str, Rule]:

@@ -1,6 +1,5 @@
 """The screen on which records are counted and a posterior is released: looked at, confirmed once, and fetched as often as wanted."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import ExitStack, suppress
 from importlib import resources
@@ -17,8 +16,8 @@ from discreet.present.page import answered, page_content
 from discreet.present.page_rows import shares_of
 from discreet.present.pictures import picture
 from discreet.record.release import Release
-from discreet.requests.fields import WrongError, option_labels
-from discreet.requests.release import ReleaseRequest
+from discreet.requests.fields import WrongError, spoken
+from discreet.requests.release import CheckRequest, ReleaseRequest
 from discreet.text import MASS
 from discreet.web.forms import FieldError, field, messages, name_sent, typed
 from discreet.web.opened_records import Record
@@ -28,14 +27,12 @@ from discreet.web.release.context import ReleaseContext
 from discreet.web.release.draw_once import State, declared_source, draw_once, look, state
 from discreet.web.release.question import FIELDS, read
 from discreet.web.release.store import KeptRelease
-from discreet.web.release.view import REMOVABLE, charged, drawn, form_fields, listed, looked, sent
+from discreet.web.release.view import REMOVABLE, charged, checked, drawn, form_fields, listed, looked, sent
 from discreet.web.uploads import file_name
 
 _RELEASE_FORM = resources.files("discreet.web").joinpath("static/release.html").read_text("utf-8")
 _LISTED_RELEASES = 20
 """Releases that are listed: the last ones."""
-_OPTION = re.compile(r"--(public \w+|[a-z-]+)(?: (?:[^\s,;]+=)?[A-Z]+\b| [^\s,;]+=[^\s,;]+)?")
-"""An option of the shell in a message, with what is to be typed behind it."""
 _BESIDE = {"--other-group ": "by", "--other ": "categories", "--nulls ": "nulls", "--encoding": "encoding"}
 """The field beside which an error is said that recommends an option of the shell."""
 _CHANGED = {"HX-Trigger": "release-changed"}
@@ -77,6 +74,22 @@ async def _look(request: Request) -> Response:
             found = look(question, desk.looked_at(question), declared_source(desk.kept(question)), ledger)
         return looked(found, desk.ask(question, found.described).key)
 
+    return await _shown(desk, answer, _CHANGED)
+
+
+async def _check(request: Request) -> Response:
+    """What the curator alone may know; nothing of it is kept."""
+    desk, fields = _desk(request), await typed(request)
+
+    def answer() -> Html:
+        question = read(fields, CheckRequest)
+        return checked(question.request.examined(str(desk.looked_at(question)), "form"))
+
+    return await _shown(desk, answer, {})
+
+
+async def _shown(desk: ReleaseContext, answer: Callable[[], Html], headers: Mapping[str, str]) -> Response:
+    """An answer to the form, or what is wrong beside its fields."""
     try:
         shown = await to_thread.run_sync(answer, limiter=desk.workers)
     except WrongError as error:
@@ -85,14 +98,12 @@ async def _look(request: Request) -> Response:
         return _wrong({error.field: str(error)})
     except DiscreetError as error:
         return _wrong({_field_of(error): in_page(error)})
-    return HTMLResponse(joined(shown, messages("release", FIELDS, {})), headers=_CHANGED)
+    return HTMLResponse(joined(shown, messages("release", FIELDS, {})), headers=headers)
 
 
 def in_page(error: DiscreetError) -> str:
     """What an error says, with the labels of the form's fields in place of the shell's options."""
-    text = re.sub(r"\w+=\.\.\. \(in the shell, (--[a-z-]+)\)", r"\1", error.in_shell)
-    labels = option_labels(ReleaseRequest)
-    return _OPTION.sub(lambda found: f"“{labels.get(found[1], found[1])}”", text)
+    return spoken(error.in_shell, ReleaseRequest, "form")
 
 
 def _field_of(error: DiscreetError) -> str:
@@ -258,6 +269,7 @@ ROUTES = [
     Route("/release", _opened),
     Route("/release/upload", _upload, methods=["POST"]),
     Route("/release/look", _look, methods=["POST"]),
+    Route("/release/check", _check, methods=["POST"]),
     Route("/release/draw", _draw, methods=["POST"]),
     Route("/release/list", _listed, methods=["POST"]),
     Route("/release/remove", _remove, methods=["POST"]),

@@ -7,6 +7,7 @@ from discreet.present.html import Html, element, isolated, joined, void
 from discreet.present.page_words import counting, promise
 from discreet.record.release import Release
 from discreet.requests.cautions import lacks, little_protection, little_said, strong_shares
+from discreet.requests.checks import PRIVATE, DataCheck
 from discreet.requests.fields import fields_of
 from discreet.requests.release import (
     BUDGET_PART,
@@ -70,6 +71,14 @@ def looked(look: ReleasePreview, key: str) -> Html:
     return element(
         "div", head, *warned, *parts, _cost(look), _confirm(look, key), ways, class_="looked", tabindex="-1", id="release-looked"
     )
+
+
+def checked(found: DataCheck) -> Html:
+    """What is in the way of a release, for whoever may see the data."""
+    head = element("p", f"{PRIVATE[:1].upper()}{PRIVATE[1:]}. Nothing of this is kept, or charged.", class_="warn")
+    said = (f"{line[:1].upper()}{line[1:]}." for line in found.lines)
+    listed = element("ul", *(element("li", isolated(line)) for line in said))
+    return element("div", head, element("h2", "What the data say"), listed, class_="looked", tabindex="-1", id="release-looked")
 
 
 def _warnings(look: ReleasePreview) -> Iterable[str]:

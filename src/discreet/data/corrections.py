@@ -1,0 +1,53 @@
+"""A curator's corrections of spellings: read from a TOML file and checked before counting. They are private, and nothing publishes them."""
+
+import tomllib
+from collections.abc import Hashable, Iterable, Mapping
+from decimal import Decimal
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from discreet.data.categories import Declared
+from discreet.errors import InvalidInputError
+from discreet.text import plain
+from discreet.validation import shown
+
+Corrections = Mapping[str, Mapping[str, Any]]
+"""For each column, spellings and what each stands for."""
+_LARGEST_FILE = 1 << 24
+"""Bytes of a study or of corrections."""
+
+
+def read_corrections(given: "str | PathLike[str] | Corrections", coded: Iterable[tuple[str, Declared]]) -> Corrections:
+    """The corrections in a file, or these, if each names a category or group that is declared for its column."""
+    found = given if isinstance(given, Mapping) else read_toml(given, "the corrections")
+    known: dict[str, set[Hashable]] = {}
+    for name, declared in coded:
+        known.setdefault(name, set()).update(() if declared.bands else declared.labels)
+    for column, pairs in found.items():
+        if not known.get(column) or not isinstance(pairs, Mapping):
+            raise InvalidInputError(
+                f"the corrections must be listed by columns with declared categories or groups, each as [column]; got {shown(column)!r}"
+            )
+        if not all(isinstance(label, Hashable) and label in known[column] for label in pairs.values()):
+            raise InvalidInputError(
+                f"a correction of {shown(column)!r} must be spelling = value, with a declared value written as it was declared"
+            )
+    return found
+
+
+def read_toml(path: "str | PathLike[str]", what: str) -> dict[str, Any]:
+    """The content of a TOML file, with decimals as they are written; of corrections, which are private, no error shows any."""
+    try:
+        with Path(path).expanduser().open("rb") as file:
+            content = file.read(_LARGEST_FILE + 1)
+        if len(content) > _LARGEST_FILE:
+            raise OSError(0, "it is too large")  # noqa: TRY301
+        return tomllib.loads(content.decode("utf-8-sig"), parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        reason = " ".join(str(error).split()) if what == "the study" else "it is no TOML"
+    except UnicodeError:
+        reason = "it is not UTF-8 text"
+    except (OSError, ValueError, RecursionError, TypeError, RuntimeError) as error:
+        reason = error.strerror or "not a path" if isinstance(error, OSError) else "it is no TOML"
+    raise InvalidInputError(f"{what} {plain(path)} cannot be read: {reason}")

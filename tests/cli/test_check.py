@@ -1,0 +1,55 @@
+"""`discreet check` of a single table: it says what a release would be refused for, and what it shows is in no other output."""
+
+from pathlib import Path
+
+import pytest
+
+from discreet.ledger.ledger import Ledger
+from tests.cli.support import assert_refused, invoke
+from tests.requests.study_support import written
+
+SECRETS = ["Nevver-secret", "fifty-secret"]
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> list[object]:
+    """The options of a release whose data hold secrets, and a ledger."""
+    written(tmp_path, "", "p61,Nevver-secret,1,55+", "p61,never,1,55+", "p62,never,1,fifty-secret", "p63,,1,55+")
+    Ledger(tmp_path / "ledger.db").create("survey", 1, unit="person")
+    words = [tmp_path / "survey.csv", "--column", "smoking", "--categories", "never,former,current", "--privacy-id", "participant"]
+    return [*words, "--by", "age=18-34,35-54,55+"]
+
+
+def test_check_says_what_is_in_the_way_and_speaks_the_shell(asked: list[object]) -> None:
+    found = invoke("check", *asked)
+    assert found.exit_code == 1
+    assert found.stdout.startswith("private: do not publish\nsome persons have several rows")
+    for said in ("column 'smoking' has values that are not declared: 'Nevver-secret'", "'fifty-secret'", "'smoking' has missing values"):
+        assert said in found.stdout
+    assert "would be refused: column 'age' has" in found.stdout
+    assert "--corrections FILE" in found.stdout
+    assert found.stderr == ""
+
+
+def test_planted_secrets_of_check_are_in_no_other_output(asked: list[object], tmp_path: Path) -> None:
+    charged = [*asked, "--epsilon", "1", "--ledger", tmp_path / "ledger.db", "--dataset", "survey", "--nulls", "never", "--yes"]
+    refused = invoke("release", *charged)
+    assert_refused(refused, "column 'age'")
+    (tmp_path / "c.toml").write_text('[smoking]\nNevver-secret = "never"\n[age]\nfifty-secret = "55+"\n')
+    corrected = [*charged, "--corrections", tmp_path / "c.toml"]
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    checked = invoke("check", *(word for word in corrected if word != "--yes"))
+    assert (checked.exit_code, checked.stderr) == (0, "")
+    assert "would be released" in checked.stdout
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before  # nothing is kept or charged
+    done = invoke("release", *corrected, "--output", tmp_path / "record.json", "--plot", tmp_path / "picture.svg")
+    assert done.exit_code == 0, done.output
+    shown = invoke("show", tmp_path / "record.json")
+    for secret in (*SECRETS, "c.toml"):
+        assert not any(secret in one.output for one in (refused, done, shown))
+        assert not any(secret.encode() in (tmp_path / name).read_bytes() for name in ("record.json", "picture.svg", "ledger.db"))
+
+
+def test_check_needs_a_file_that_can_be_read_again(asked: list[object]) -> None:
+    assert_refused(invoke("check", "-", *asked[1:], given="smoking\nnever\n"), "name a file")
+    assert_refused(invoke("check", *asked, "--strict", "--public", "sizes"), "--strict")
