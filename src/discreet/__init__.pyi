@@ -10,6 +10,7 @@ from .analysis.privacy import loss_profile as loss_profile
 from .analysis.privacy import privacy_loss as privacy_loss
 from .analysis.privacy import renyi_loss as renyi_loss
 from .analysis.privacy import verify as verify
+from .data.categories import Bands as Bands
 from .data.count import CategoryCounts as CategoryCounts
 from .data.count import TableCounts as TableCounts
 from .data.count import count as count

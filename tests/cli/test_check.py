@@ -1,10 +1,12 @@
 """`discreet check` of a single table: it says what a release would be refused for, and what it shows is in no other output."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from discreet.ledger.ledger import Ledger
+from discreet.requests.release import ReleaseRequest
 from tests.cli.support import assert_refused, invoke
 from tests.requests.study_support import written
 
@@ -53,3 +55,22 @@ def test_planted_secrets_of_check_are_in_no_other_output(asked: list[object], tm
 def test_check_needs_a_file_that_can_be_read_again(asked: list[object]) -> None:
     assert_refused(invoke("check", "-", *asked[1:], given="smoking\nnever\n"), "name a file")
     assert_refused(invoke("check", *asked, "--strict", "--public", "sizes"), "--strict")
+
+
+def test_bands_of_a_single_release_may_have_a_category_for_missing_numbers(tmp_path: Path) -> None:
+    (tmp_path / "hours.csv").write_text('hours\n0.5\n""\n2\n8\n')
+    asked = ["release", tmp_path / "hours.csv", "--column", "hours", "--epsilon", "80", "--yes"]
+    assert_refused(invoke(*asked, "--bands", "0,1,3"), "--missing CATEGORY makes a category of its own")
+    done = invoke(*asked, "--bands", "0,1,3", "--missing", "no answer")
+    assert done.exit_code == 0, done.output
+    body = json.loads(done.stdout)
+    assert body["prior"]["categories"] == ["0 to under 1", "1 to under 3", "3 and more", "no answer"]
+    assert body["counts"] == [1, 1, 1, 1]  # at this ε noise is 0 but for a chance below 1e-15
+    assert_refused(invoke(*asked, "--missing", "no answer", "--categories", "a,b"), "--missing is about bands")
+    assert_refused(invoke(*asked, "--bands", "0,1", "--categories", "a,b"), "do not go together")
+    assert_refused(invoke(*asked, "--bands", "0,1,half"), "--bands must be a number")
+    assert_refused(invoke(*asked), "--categories is needed, or --bands")
+    python = ReleaseRequest.read(
+        {"file": "h.csv", "column": "hours", "epsilon": "1", "bands": "0,1.5", "missing": "none"}, "shell"
+    ).python()
+    assert "dc.count('h.csv', 'hours', dc.Bands(lows=[0, '1.5'], missing='none'))" in python

@@ -471,7 +471,8 @@ def test_ledger_and_dataset_go_together(release: Invoke, tmp_path: Path) -> None
 def test_missing_options_are_usage_errors(survey: Path) -> None:
     result = invoke("release", survey, "--column", "smoking")
     assert result.exit_code == 2
-    assert "Missing option '--categories'" in result.output
+    assert "Missing option '--epsilon'" in result.output
+    assert_refused(invoke("release", survey, "--column", "smoking", "--epsilon", "1"), "--categories is needed, or --bands")
 
 
 # --- the order of things ----------------------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """Several tables counted in one pass: each is what it is alone, in every engine, and bands and accents are the same in all of them."""
 
+import pickle
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -119,6 +121,34 @@ def test_bands_by_groups_of_numbers() -> None:
     table = pa.table({"yes": ["y", "n", "y"], "age": ["17.5", "18", "80"]})
     found = dc.count(table, "yes", ["y", "n"], by={"age": Bands([0, 18, 65])})
     assert found.counts.tolist() == [[1, 0], [0, 1], [1, 0]]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_missing_numbers_may_have_a_category_of_their_own(engine: str) -> None:
+    rows = pa.table({"hours": [0.5, None, 2.0, None, 8.0, 0.0], "age": [20.0, 20.0, None, 70.0, 20.0, 70.0]})
+    bands, ages = Bands(LOWS, missing="no answer"), Bands([18, 65], missing="unknown")
+    found = dc.count(ENGINES[engine](rows), "hours", bands)
+    assert found.counts.tolist() == [2, 1, 0, 1, 2]
+    assert found.categories == (*Bands(LOWS), "no answer")
+    assert found.rule is not None
+    assert found.rule.nulls == "no answer"
+    by = dc.count(ENGINES[engine](rows), "hours", bands, by={"age": ages})
+    assert by.counts.tolist() == [[1, 0, 0, 1, 1], [1, 0, 0, 0, 1], [0, 1, 0, 0, 0]]
+    assert by.rule is not None
+    assert by.rule.other_groups == (("age", "unknown"),)
+
+
+def test_a_category_of_missing_numbers_is_one_of_its_own() -> None:
+    rows = pa.table({"hours": [0.5, None]})
+    with pytest.raises(SourceError, match=r"missing=\.\.\. makes a category of its own"):
+        dc.count(rows, "hours", Bands(LOWS))
+    for missing in ("3 to under 7", "", " ", "error", 3):
+        with pytest.raises(InvalidInputError, match="missing must be the name of a category of its own"):
+            Bands(LOWS, missing=missing)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="nulls and missing do not go together"):
+        dc.count(rows, "hours", Bands(LOWS, missing="none"), nulls="none")
+    again = pickle.loads(pickle.dumps(Bands(["0", "1/3", 2], missing="none")))  # noqa: S301
+    assert (again, again.lows, again.missing) == (Bands(["0", "1/3", 2], "none"), (0, Fraction(1, 3), 2), "none")
 
 
 @pytest.mark.parametrize("value", ["-1", "three", "1,5", "nan", "1e400"])

@@ -61,6 +61,8 @@ RELEASE = {
     "date": "2024-05",
     "note": "Weights were not used",
 }
+BANDED = {**RELEASE, "categories": None, "bands": "0,1/2", "missing": "no answer", "mapped": ["none=no answer"]}
+"""The same for a column of numbers, which has bands in place of categories."""
 BUDGET = {
     "ledger": "ledger.db",
     "dataset": "survey 2024",
@@ -147,7 +149,12 @@ def test_every_question_has_an_example() -> None:
 
     declared = {question for question in below(Request) if fields_of(question) and question.__module__.startswith("discreet.requests.")}
     assert set(EXAMPLES) == declared == set(COMMANDS)
-    assert all(set(example) == set(fields_of(question)) for question, example in EXAMPLES.items())
+    assert all(set(example) | {"bands", "missing"} >= set(fields_of(question)) for question, example in EXAMPLES.items())
+
+
+def example_of(question: type[Request], name: str = "") -> dict[str, Any]:
+    """The example of a question in which a field is given."""
+    return BANDED if name in ("bands", "missing") else EXAMPLES[question]
 
 
 EVERY_FIELD = [(question, one) for question in EXAMPLES for one in fields_of(question).values()]
@@ -159,19 +166,20 @@ def test_a_field_has_all_its_names_and_is_read_as_it_is_written(question: type[R
     assert one.positional or re.fullmatch(r"--[a-z-]+(/--[a-z-]+)?", one.option)
     assert one.default is not REQUIRED or one.called("shell")
     assert one.form is None or (one.form.label and one.form.group and one.called("form"))
-    found = question.read(EXAMPLES[question], "shell")
+    example = example_of(question, one.name)
+    found = question.read(example, "shell")
     value = getattr(found, one.name)
     assert one.is_given(value)
     if not one.kind.is_switch:
         shown = one.kind.show(value)
-        again = question.read(EXAMPLES[question] | {one.name: shown}, "shell")
+        again = question.read(example | {one.name: shown}, "shell")
         assert getattr(again, one.name) == value
         compile(one.kind.code(value), one.name, "eval")
 
 
-@pytest.mark.parametrize("question", EXAMPLES)
-def test_a_question_is_read_again_from_the_command_that_asks_it(question: type[Request], monkeypatch: pytest.MonkeyPatch) -> None:
-    found = question.read(EXAMPLES[question], "shell")
+@pytest.mark.parametrize(("question", "example"), [*EXAMPLES.items(), (ReleaseRequest, BANDED)])
+def test_a_question_is_read_again_from_the_command_that_asks_it(question: type[Request], example: dict[str, Any]) -> None:
+    found = question.read(example, "shell")
     read: list[Request] = []
     alone = typer.Typer()
     alone.command()(asks(question)(read.append))
@@ -181,9 +189,10 @@ def test_a_question_is_read_again_from_the_command_that_asks_it(question: type[R
     assert (done.exit_code, read) == (0, [found]), done.output
 
 
-@pytest.mark.parametrize("question", [question for question in EXAMPLES if question in FORMS])
-def test_a_question_that_was_typed_into_a_form_is_the_same_as_from_the_shell(question: type[Request]) -> None:
-    example = EXAMPLES[question]
+@pytest.mark.parametrize(
+    ("question", "example"), [*((question, EXAMPLES[question]) for question in EXAMPLES if question in FORMS), (ReleaseRequest, BANDED)]
+)
+def test_a_question_that_was_typed_into_a_form_is_the_same_as_from_the_shell(question: type[Request], example: dict[str, Any]) -> None:
     typed = {name: "\n".join(text) if isinstance(text, list) else "yes" if text is True else text for name, text in example.items()}
     assert question.read(typed, "form") == question.read(example, "shell")
 

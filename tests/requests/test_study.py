@@ -79,6 +79,11 @@ BAD = {
     "no TOML": ("[study\n", "cannot be read"),
     "no study": (TABLE, "[study]"),
     "tables that are none": (HEAD + "[tables]\na = 1\n", "[tables.NAME]"),
+    "a category of missing numbers without bands": (HEAD + TABLE + 'missing = "none"\n', "missing is the category of missing numbers"),
+    "a category of missing numbers that is a band": (
+        HEAD + TABLE.replace('categories = ["a", "b"]', 'bands = [0, 1]\nmissing = "1 and more"'),
+        "missing must be the name of a category of its own",
+    ),
     "strict and sizes": (HEAD + 'strict = true\npublic = "sizes"\n' + TABLE, "do not go together"),
 }
 
@@ -287,6 +292,15 @@ def test_check_tells_numbers_and_what_would_be_released(tmp_path: Path) -> None:
     found = Study.load(written(tmp_path, study)).check()
     assert [table.holds_numbers for table in found.tables] == [False, True]
     assert [table.refusal is None for table in found.tables] == [True, False]
+
+
+def test_missing_numbers_of_a_study_may_have_a_category(tmp_path: Path) -> None:
+    text = STUDY.replace("bands = [0, 1, 3, 7]", 'bands = [0, 1, 3, 7]\nmissing = "no answer"\nby.hours2 = {bands = [0, 1], missing = "?"}')
+    path = written(tmp_path, text.replace("\nby.hours2", "\n#"), "p99,never,,55+")
+    found = Study.load(path).release(None, tmp_path / "published")
+    assert found["exercise"].prior.categories == ("0 to under 1", "1 to under 3", "3 to under 7", "7 and more", "no answer")
+    path.write_text(text)
+    assert Study.load(path).tables[1].by == {"hours2": ("0 to under 1", "1 and more", "?")}
 
 
 def test_a_plan_is_what_the_planner_says_of_each_table(tmp_path: Path) -> None:

@@ -39,7 +39,13 @@ def asks(question: type[Request]) -> Callable[[Function], Function]:
 def _parameter(one: Field) -> Parameter:
     """A field as typer takes it."""
     kind: Any = list[str] if one.kind.many else one.kind.shell_type
-    default: Any = ... if one.default is REQUIRED else False if one.kind.is_switch and not one.has_two_sides else one.default
+    default: Any = (
+        (None if one.instead else ...)
+        if one.default is REQUIRED
+        else False
+        if one.kind.is_switch and not one.has_two_sides
+        else one.default
+    )
     if one.positional:
         about: Any = typer.Argument(default, help=one.help, show_default=False)
     else:

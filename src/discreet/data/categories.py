@@ -20,14 +20,20 @@ from discreet.validation import exact, items_of, shown
 class Bands(tuple[str, ...]):
     """Bands of numbers, each from one limit to below the next and the last without an end: their labels, in this order.
 
+    `missing` names one more category, for missing numbers.
+
     >>> Bands([0, 1, 3])
     ('0 to under 1', '1 to under 3', '3 and more')
+    >>> Bands([0, 1], missing="no answer")
+    ('0 to under 1', '1 and more', 'no answer')
     """
 
     lows: tuple[Fraction, ...]
     """Where each band begins, exactly."""
+    missing: str | None
+    """The category of missing numbers; None if they have none."""
 
-    def __new__(cls, lows: Iterable[Any]) -> "Bands":
+    def __new__(cls, lows: Iterable[Any], missing: str | None = None) -> "Bands":
         """Make the bands of these limits, which must rise."""
         given = items_of(lows)
         if given is None or len(given) < 2:
@@ -36,9 +42,15 @@ class Bands(tuple[str, ...]):
         if any(low >= high or float(low) >= float(high) for low, high in pairwise(numbers)):
             raise InvalidInputError(f"bands must rise from each limit to the next; got {shown(list(map(str, given)))}")
         texts = [_decimal(number) for number in numbers]
-        made = super().__new__(cls, [*(f"{low} to under {high}" for low, high in pairwise(texts)), f"{texts[-1]} and more"])
-        made.lows = numbers
+        labels = [*(f"{low} to under {high}" for low, high in pairwise(texts)), f"{texts[-1]} and more"]
+        if missing is not None and (not isinstance(missing, str) or not missing.strip() or missing in (*labels, "error")):
+            raise InvalidInputError(f"missing must be the name of a category of its own, such as 'no answer'; got {shown(missing)!r}")
+        made = super().__new__(cls, labels if missing is None else [*labels, missing])
+        made.lows, made.missing = numbers, missing
         return made
+
+    def __getnewargs__(self) -> tuple[tuple[Fraction, ...], str | None]:
+        return self.lows, self.missing
 
 
 def _decimal(number: Fraction) -> str:

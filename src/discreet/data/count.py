@@ -416,6 +416,8 @@ def _complaint(question: CountingQuestion, homeless: list[str], kind: str | None
             )
         if "other" in homeless and kind == "text" and question.declared.has_whole_numbers:
             look += "a number is compared as it is written, so 1.0 is not 1: declare it as it is written; "
+        if "nulls" in homeless and question.declared.bands:
+            look += f"{takes.format('missing')} makes a category of its own for missing numbers; "
         homes = " and ".join(takes.format(option) for option in homeless)
         return (
             f"column {question.column!r} has {found}; {look}declare categories for them, or name "

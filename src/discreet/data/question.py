@@ -67,7 +67,8 @@ def grouping_of(by: Any, answers: Declared, impossible: Iterable[Any], other_gro
     for name, labels in zip(cells.groups.columns, cells.groups.labels, strict=True):
         given = by[name] if isinstance(by, Mapping) else labels
         declared = declare_groups(name, given if isinstance(given, Bands) else labels, answers.spelling)
-        home = declared.index(homes[name]) if name in homes else None
+        place = homes.get(name, given.missing if isinstance(given, Bands) else None)
+        home = None if place is None else declared.index(place)
         if name in homes and home is None:
             raise InvalidInputError(
                 f"other_groups must name a declared group of {name!r}, written the way it was declared; got {shown(homes[name])!r}"
@@ -96,6 +97,11 @@ def question_of(
 ) -> "CountingQuestion":
     """What `discreet.count` is asked, checked."""
     declared = declare(categories, mapping, na_values, check_spelling(spelling))
+    if isinstance(categories, Bands) and categories.missing is not None:
+        if nulls != "error":
+            fault = "do not go together: the bands name the category of missing numbers themselves"
+            raise InvalidInputError(f"nulls and missing {fault}", in_shell=f"--nulls and --missing {fault}")
+        nulls = categories.missing
     takes = {"other": declared.position(other, "other"), "nulls": declared.position(nulls, "nulls")}
     grouping = grouping_of(by, declared, impossible, other_groups)
     found = CountingQuestion(column, privacy_id, weight, declared, takes, strict, grouping, one_row_per_person)

@@ -100,6 +100,8 @@ class Field:
     """The text that stands for it where none is given; None if it then has no value."""
     missing: str = ""
     """What is said where it must be given and is not; that it is needed, if nothing else is said."""
+    instead: str = ""
+    """The field that may be given in its place, of which its kind makes the value where it is not given."""
     name: str = ""
     option: str = ""
     """How the shell calls it; `--name` if nothing else is said."""
@@ -137,9 +139,15 @@ class Field:
         """The value of what was typed; None stands for nothing, and so does an empty field of a form."""
         if self.kind.is_switch:
             return self.default if typed is None and self.has_two_sides else bool(typed)
-        if typed is None or typed == [] or (typed == "" and reading.place == "form"):
+        is_empty = typed is None or typed == [] or (typed == "" and reading.place == "form")
+        if self.instead and (other := reading.other(self.instead)) is not None:
+            if not is_empty:
+                raise InvalidInputError(f"{reading.name} and bands of a number do not go together: leave out one of the two")
+            return self.kind.parse(other, reading)
+        if is_empty:
             if self.default is REQUIRED:
-                raise InvalidInputError(self.missing or f"{reading.name} is needed")
+                other = f", or --{self.instead}" if self.instead else ""
+                raise InvalidInputError((reading.place == "form" and self.missing) or f"{reading.name} is needed{other}")
             typed = [] if self.kind.many else self.default
         if typed is None:
             return None
@@ -224,7 +232,9 @@ class Request:
     def given(self) -> list[tuple[Field, Any]]:
         """The fields with another value than the default, and their values."""
         every = ((one, getattr(self, name)) for name, one in fields_of(type(self)).items())
-        return [(one, value) for one, value in every if one.is_given(value)]
+        return [
+            (one, value) for one, value in every if one.is_given(value) and not (one.instead and getattr(self, one.instead) is not None)
+        ]
 
     def arguments(self, call: str) -> dict[str, Any]:
         """The named arguments of a call of Python."""

@@ -98,10 +98,27 @@ def _gamma_text(value: Any) -> str:
     return value if isinstance(value, str) else number_words(value)
 
 
-def _labels(text: str, reading: FieldContext) -> list[str]:
-    """The categories: separated by commas; in a shell also after @ a file of them, and in a form one a line."""
+def _limits(text: str, reading: FieldContext) -> list[Fraction]:
+    """The limits of bands."""
+    from discreet.data.categories import Bands
+
+    return list(Bands([parse_number(part, reading.name) for part in parse_list(text, reading.name)]).lows)
+
+
+def _missing(text: str, reading: FieldContext) -> str:
+    if reading.other("bands") is None:
+        raise InvalidInputError(f"{reading.name} is about bands of a number, and none are declared: declare them, or leave it out")
+    return text
+
+
+def _labels(text: str | list[Fraction], reading: FieldContext) -> Sequence[str]:
+    """The categories: separated by commas; in a shell also after @ a file of them, and in a form one a line; or limits of bands."""
     from discreet.validation import shown
 
+    if not isinstance(text, str):
+        from discreet.data.categories import Bands
+
+        return Bands(text, reading.other("missing"))
     if reading.place == "form":
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         labels = lines if len(lines) > 1 else parse_list(lines[0], reading.name)
@@ -203,6 +220,8 @@ SHARES_KIND = Kind(
 TEXTS_KIND = Kind(lambda texts, _: list(texts), list, many=True)
 LIST_KIND = Kind(lambda text, reading: parse_list(text, reading.name), lambda labels: list_text(labels) if labels else "")
 LABELS_KIND = Kind(_labels, lambda labels: _not_a_file(list_text(labels)))
+BANDS_KIND = Kind(_limits, lambda limits: ",".join(map(number_words, limits)), lambda limits: f"[{', '.join(map(quoted, limits))}]")
+MISSING_KIND = Kind(_missing)
 GROUPS_KIND = Kind(_groups, _groups_texts, _groups_code, many=True)
 CELLS_KIND = Kind(_of_groups(declared.parse_cells), lambda cells: list(map(list_text, cells)), many=True)
 GROUP_OF_EACH_KIND = Kind(_of_groups(declared.parse_other_groups), _pairs, many=True)

@@ -1,5 +1,6 @@
 """What is asked of a release: where the records are, how they are counted, what is public and what it is charged to."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -8,6 +9,7 @@ from discreet.errors import InvalidInputError
 from discreet.requests.declarations import opened
 from discreet.requests.fields import REQUIRED, Request, Row, asked, changed
 from discreet.requests.kinds import (
+    BANDS_KIND,
     CELLS_KIND,
     GAMMA_KIND,
     GROUP_OF_EACH_KIND,
@@ -15,6 +17,7 @@ from discreet.requests.kinds import (
     LABELS_KIND,
     LIST_KIND,
     MAPPING_KIND,
+    MISSING_KIND,
     NUMBER_KIND,
     POSITIVE_KIND,
     PRIOR_KIND,
@@ -66,7 +69,7 @@ PUBLIC_HELP = (
 )
 FOR_PAPERS = "Leave it unless you reproduce the papers."
 RECORDS_PART, CATEGORIES_PART, PROMISE_PART, BUDGET_PART = "Records", "Categories", "Promise", "Budget"
-TABLE_PART, WORDS_PART, MORE_PART = "Groups of a table", "Public words in the record", "Prior, spellings, mechanism"
+TABLE_PART, WORDS_PART, MORE_PART = "Groups of a table", "Public words in the record", "Bands, prior, spellings, mechanism"
 """The parts of the form."""
 
 
@@ -101,7 +104,32 @@ class ReleaseRequest(Request):
         short=("-c",),
         key="tables.column",
     )
-    categories: list[str] = asked(
+    bands: list[Fraction] | None = asked(
+        BANDS_KIND,
+        "For a column of numbers, in place of --categories: the limits from which bands begin, separated by commas: 0,1,3,7. They are "
+        "public.",
+        Row(
+            MORE_PART,
+            "Bands of a number, in place of the answers",
+            "The limits from which bands begin, as in 0,1,3,7: 0 to under 1, 1 to under 3, 3 to under 7, 7 and more.",
+            words="the bands",
+        ),
+        call="Bands",
+        argument="lows",
+        key="tables.bands",
+    )
+    missing: str | None = asked(
+        MISSING_KIND,
+        "With --bands: a category of its own for missing numbers, and its name, such as 'no answer'; by default they are an error.",
+        Row(
+            MORE_PART,
+            "Missing numbers are a category called",
+            "Such as “no answer”. Empty: a missing number is refused before anything is charged.",
+        ),
+        call="Bands",
+        key="tables.missing",
+    )
+    categories: Sequence[str] = asked(
         LABELS_KIND,
         "The declared categories, separated by commas: a,b,c; one that has a comma in quotes: '\"a,b\",c'; or @FILE, a text file "
         "with one on each line. They are public.",
@@ -116,6 +144,7 @@ class ReleaseRequest(Request):
         ),
         default=REQUIRED,
         missing="type at least two categories, one a line, or separated by commas",
+        instead="bands",
         key="tables.categories",
     )
     epsilon: Fraction = asked(
@@ -473,7 +502,8 @@ class ReleaseRequest(Request):
 
     def python(self, *, names_source: bool = True) -> str:
         """Python that makes the same release; it says where the data come from unless the file is a copy."""
-        counting = ", ".join([repr(self.file), repr(self.column), "prior.categories", *self.code("count")])
+        labels = "prior.categories" if self.bands is None else f"dc.Bands({', '.join(self.code('Bands'))})"
+        counting = ", ".join([repr(self.file), repr(self.column), labels, *self.code("count")])
         n = {"nothing": "None", "total": "counts.total", "sizes": "counts.sizes"}[self.public]
         tabled = {name: f"counts.{name}" for name in ("by", "impossible") if name in self.arguments("count")}
         made = ", ".join([repr(self.mechanism), "prior", n, quoted(self.epsilon), *self.code("mechanism", **tabled)])

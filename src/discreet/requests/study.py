@@ -260,6 +260,8 @@ def _table(name: str, given: Mapping[str, Any]) -> StudyTable:
         values = {key: _typed(value, key, "it") for key, value in given.items() if key not in ("weight", "bands", "by", "categories")}
         if "column" not in values:
             raise InvalidInputError('it has no column: say which, as in column = "smoking"')
+        if "missing" in given and "bands" not in given:
+            raise InvalidInputError("missing is the category of missing numbers, for bands: nulls names one of the categories")
         if ("categories" in given) == ("bands" in given):
             raise InvalidInputError("it must have either categories or bands, such as categories = ['yes', 'no'] or bands = [0, 1, 3]")
         weight = exact(given.get("weight", 1), "weight")
@@ -271,7 +273,9 @@ def _table(name: str, given: Mapping[str, Any]) -> StudyTable:
         counting = {key: values.pop(key) for key in ("nulls", "other", "na_values", "other_groups", "impossible") if key in values}
         return StudyTable(
             name,
-            categories=Bands(given["bands"]) if "bands" in given else _labels(given["categories"], "categories"),
+            categories=Bands(given["bands"], values.pop("missing", None))
+            if "bands" in given
+            else _labels(given["categories"], "categories"),
             by={column: _groups(column, labels) for column, labels in by.items()},
             weight=weight,
             counting=counting | ({"impossible": [tuple(cell) for cell in counting["impossible"]]} if "impossible" in counting else {}),
@@ -281,8 +285,8 @@ def _table(name: str, given: Mapping[str, Any]) -> StudyTable:
 
 def _groups(column: str, given: Any) -> tuple[Hashable, ...]:
     if isinstance(given, dict):
-        _check_keys(given, ("bands",), f"by.{shown(column)}")
-        return Bands(given.get("bands", ()))
+        _check_keys(given, ("bands", "missing"), f"by.{shown(column)}")
+        return Bands(given.get("bands", ()), given.get("missing"))
     return _labels(given, f"by.{shown(column)}")
 
 
@@ -327,7 +331,21 @@ _STUDY_KEYS = {
 }
 """The keys of [study], and what to do where one is missing that must be there."""
 _TABLE_KEYS = (
-    *("column", "categories", "bands", "by", "weight", "nulls", "other", "na_values", "other_groups", "impossible", "prior", "variable"),
+    *(
+        "column",
+        "categories",
+        "bands",
+        "missing",
+        "by",
+        "weight",
+        "nulls",
+        "other",
+        "na_values",
+        "other_groups",
+        "impossible",
+        "prior",
+        "variable",
+    ),
 )
 
 
