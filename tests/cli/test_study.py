@@ -80,7 +80,7 @@ def test_planted_secrets_of_check_are_in_no_other_output(folder: Path) -> None:
     assert "declare no category because it is listed here" in checked.stdout.splitlines()[-1]
     assert checked.stderr == ""
     refused = invoke("release", folder / "study.toml", "--ledger", folder / "ledger.db", "--output", folder / "published")
-    assert_refused(refused, "table 'smoking'")
+    assert_refused(refused, "tables.smoking: column 'age'")
     (folder / "c.toml").write_text('[smoking]\nNevver-secret = "never"\n[age]\nfifty-secret = "55+"\n')
     outputs = [refused.output]
     for words in (

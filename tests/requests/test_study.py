@@ -1,5 +1,6 @@
 """A study as a value: what its file declares, the exact split of ε, and what is refused in one line."""
 
+import re
 import warnings
 from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
@@ -49,40 +50,43 @@ TABLE = '[tables.a]\ncolumn = "x"\ncategories = ["a", "b"]\n'
 BAD = {
     "no tables": (HEAD, "at least one table"),
     "an unknown key": (HEAD + "colour = 1\n" + TABLE, "unknown key 'colour'"),
-    "an unknown key of a table": (HEAD + TABLE + "colour = 1\n", "table 'a': it has an unknown key 'colour'"),
+    "an unknown key of a table": (HEAD + TABLE + "colour = 1\n", "tables.a has an unknown key 'colour'"),
     "an unknown part": (HEAD + TABLE + "[others]\n", "unknown key 'others'"),
     "a table twice": (HEAD + TABLE + TABLE, "cannot be read"),
     "tables that look the same": (HEAD + TABLE + TABLE.replace("[tables.a]", "[tables.A]"), "called alike"),
     "a table in other letters": (HEAD + TABLE + TABLE.replace("[tables.a]", '[tables."а"]'), "called alike"),
     "the name of the manifest": (HEAD + TABLE.replace("tables.a", "tables.Study"), "a table must be called"),
     "a path as a name": (HEAD + TABLE.replace("tables.a", 'tables."../a"'), "a table must be called"),
-    "a part of 0": (HEAD + TABLE + "weight = 0\n", "its part of epsilon is 0"),
-    "a negative weight": (HEAD + TABLE + "weight = -1\n", "must not be negative"),
+    "a part of 0": (HEAD + TABLE + "weight = 0\n", "tables.a.weight is 0, and so is its part of epsilon"),
+    "a negative weight": (HEAD + TABLE + "weight = -1\n", "tables.a.weight must not be negative"),
     "a weight that is text": (HEAD + TABLE + 'weight = "much"\n', "weight"),
-    "bands that fall": (HEAD + TABLE.replace('categories = ["a", "b"]', "bands = [0, 3, 1]"), "must rise"),
-    "bands and categories": (HEAD + TABLE + "bands = [0, 1]\n", "either categories or bands"),
-    "neither": (HEAD + '[tables.a]\ncolumn = "x"\n', "either categories or bands"),
-    "no column": (HEAD + '[tables.a]\ncategories = ["a", "b"]\n', "no column"),
-    "no source": ("[study]\nepsilon = 1\n" + TABLE, "no source"),
-    "no epsilon": ('[study]\nsource = "x.csv"\n' + TABLE, "no epsilon"),
-    "an epsilon of 0": (HEAD.replace("= 1", "= 0") + TABLE, "epsilon must be greater than 0"),
+    "bands that fall": (HEAD + TABLE.replace('categories = ["a", "b"]', "bands = [0, 3, 1]"), "tables.a.bands must rise"),
+    "bands and categories": (HEAD + TABLE + "bands = [0, 1]\n", "tables.a must have either categories or bands"),
+    "neither": (HEAD + '[tables.a]\ncolumn = "x"\n', "tables.a must have either categories or bands"),
+    "tables.a has no column": (HEAD + '[tables.a]\ncategories = ["a", "b"]\n', "tables.a has no column"),
+    "study has no source": ("[study]\nepsilon = 1\n" + TABLE, "study has no source"),
+    "study has no epsilon": ('[study]\nsource = "x.csv"\n' + TABLE, "study has no epsilon"),
+    "an epsilon of 0": (HEAD.replace("= 1", "= 0") + TABLE, "study.epsilon must be greater than 0"),
     "an infinite epsilon": (HEAD.replace("= 1", "= inf") + TABLE, "epsilon"),
-    "id and rows": (HEAD + 'id = "i"\nrows = "one per person"\n' + TABLE, "id and rows"),
-    "other rows": (HEAD + 'rows = "two"\n' + TABLE, "'one per person'"),
-    "something else public": (HEAD + 'public = "all"\n' + TABLE, "public must be"),
-    "another rule": (HEAD + 'normalize = ["dots"]\n' + TABLE, "normalize must be"),
-    "a text that is a number": (HEAD + "title = 3\n" + TABLE, "title of [study] must be text"),
-    "one category": (HEAD + TABLE.replace('"a", "b"', '"a"'), "at least two categories"),
-    "categories that are floats": (HEAD + TABLE.replace('"a", "b"', "1.5, 2.5"), "categories must be a list"),
-    "groups that are the column": (HEAD + TABLE + 'by.x = ["a", "b"]\n', "by must name other columns"),
-    "another category": (HEAD + TABLE + 'other = "c"\n', "other must be"),
+    "id and rows": (HEAD + 'id = "i"\nrows = "one per person"\n' + TABLE, "study.id and study.rows do not go together"),
+    "other rows": (HEAD + 'rows = "two"\n' + TABLE, "study.rows must be 'one per person'"),
+    "something else public": (HEAD + 'public = "all"\n' + TABLE, "study.public must be"),
+    "another rule": (HEAD + 'normalize = ["dots"]\n' + TABLE, "study.normalize must be"),
+    "a text that is a number": (HEAD + "title = 3\n" + TABLE, "study.title must be text"),
+    "one category": (HEAD + TABLE.replace('"a", "b"', '"a"'), "tables.a.categories must name at least two categories"),
+    "categories that are floats": (HEAD + TABLE.replace('"a", "b"', "1.5, 2.5"), "tables.a.categories must be a list"),
+    "groups that are the column": (HEAD + TABLE + 'by.x = ["a", "b"]\n', "tables.a.by must name other columns"),
+    "another category": (HEAD + TABLE + 'other = "c"\n', "tables.a.other must be"),
     "no TOML": ("[study\n", "cannot be read"),
     "no study": (TABLE, "[study]"),
     "tables that are none": (HEAD + "[tables]\na = 1\n", "[tables.NAME]"),
-    "a category of missing numbers without bands": (HEAD + TABLE + 'missing = "none"\n', "missing is the category of missing numbers"),
+    "a category of missing numbers without bands": (
+        HEAD + TABLE + 'missing = "none"\n',
+        "tables.a.missing is the category of missing numbers",
+    ),
     "a category of missing numbers that is a band": (
         HEAD + TABLE.replace('categories = ["a", "b"]', 'bands = [0, 1]\nmissing = "1 and more"'),
-        "missing must be the name of a category of its own",
+        "tables.a.missing must be the name of a category of its own",
     ),
     "strict and sizes": (HEAD + 'strict = true\npublic = "sizes"\n' + TABLE, "do not go together"),
 }
@@ -96,6 +100,43 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, which: str) -> None:
         Study.load(tmp_path / "study.toml")
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
+    assert not SPOKEN_ELSEWHERE.search(str(refused.value))
+
+
+SPOKEN_ELSEWHERE = re.compile(r"--[a-z]|\b(privacy_id|one_row_per_person|spelling|mapping)\b|\w=(\.|\[| |$)")
+"""Options of the shell, and names and arguments of Python that no study has."""
+
+
+@pytest.mark.parametrize(
+    ("study", "more", "says"),
+    [
+        ("", "p99,Never,1,55+", '"spaces" in study.normalize, "case" in study.normalize and "accents" in study.normalize compare without'),
+        ("", "p99,Never,1,55+", "with tables.smoking.other; rows are never dropped"),
+        ("", "p99,Never,1,55+", "tables.smoking.na_values names marks of missing answers"),
+        ("", "p99,Never,1,55+", "are corrected by study.corrections"),
+        ("", "p99,never,,55+", "tables.exercise.missing makes a category of its own"),
+        ("", "p99,never,1,", "with tables.smoking.other_groups; rows"),
+        ("", ",never,1,55+", "study.id 'participant' is null in some rows"),
+        ('id = "smoking"', "", "tables.smoking: study.id must be another column than the one to count"),
+        ('id = "age"', "", "tables.smoking.by must name other columns than the one to count, study.id"),
+        ("strict = true", "", "so tables.smoking.other and tables.smoking.nulls must both name a declared category"),
+        ('encoding = "ascii"', "p99,néver,1,55+", "name its encoding with study.encoding"),
+        ('note = "no id"', "", "tables.smoking: the budget of 'survey' protects persons"),
+    ],
+)
+def test_refusals_speak_of_the_keys_of_the_study(tmp_path: Path, study: str, more: str, says: str) -> None:
+    """Every refusal is one line by the file's own keys, and nothing is spent."""
+    text = (STUDY.replace('id = "participant"', "") if study.startswith(("id", "note")) else STUDY).replace(
+        "epsilon = 1.0", f"epsilon = 1.0\n{study}"
+    )
+    path, ledger = written(tmp_path, text, *([more] if more else [])), Ledger(tmp_path / "ledger.db")
+    ledger.create("survey", 2, unit="person")
+    with pytest.raises((InvalidInputError, SourceError, BudgetError)) as refused:
+        Study.load(path).release(ledger, tmp_path / "published")
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert not SPOKEN_ELSEWHERE.search(str(refused.value))
+    assert not ledger.history("survey")
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
@@ -202,7 +243,7 @@ def test_public_sizes_are_charged_within_the_columns(tmp_path: Path) -> None:
 )
 def test_what_has_no_place_is_refused_before_the_charge(tmp_path: Path, line: str, says: str) -> None:
     study, ledger = Study.load(written(tmp_path, STUDY, line)), ledger_of(tmp_path)
-    with pytest.raises(SourceError, match=f"table '.*{says}"):
+    with pytest.raises(SourceError, match=rf"^tables\.\w+: .*{says}"):
         study.release(ledger, tmp_path / "published")
     assert not ledger.history("survey")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ledger.db", "study.toml", "survey.csv"]

@@ -60,6 +60,10 @@ class Kind:
     """Whether an option is given several times, and a field of a form has a line for each."""
     shell_type: Any = str
     """What the shell takes: text, a whole number, a path, or bool for a switch."""
+    fits: Callable[[Any], bool] = lambda value: isinstance(value, str) and bool(value)
+    """Whether a value of TOML is one that the file of a study takes."""
+    toml: str = "text"
+    """What the file of a study takes, in words."""
 
     @property
     def is_switch(self) -> bool:
@@ -266,6 +270,8 @@ class Request:
 
 _OPTION = re.compile(r"--([a-z][a-z-]*)( nothing| sizes| total)?(?: (?:[^\s,;]+=)?[A-Z]+\b| [^\s,;]+=[^\s,;]+)?")
 """An option of the shell in a message, perhaps with one of its choices, and with what is to be typed behind it."""
+_ARGUMENT = re.compile(r"(?<!['\"\w.-])(?:([a-z_]+)=(?:\.\.\.)?(?=[\s,;:?]|$)|([a-z]+(?:_[a-z]+)+)\b)")
+"""An argument of Python in a message: a name with =, or one that is no word of English."""
 
 
 def spoken(text: str, question: type[Request], place: Place, table: str = "NAME") -> str:
@@ -282,9 +288,15 @@ def spoken(text: str, question: type[Request], place: Place, table: str = "NAME"
             return found[0]
         part, key, *item = one.key.split(".")
         written = f"{part}.{table}.{key}" if part == "tables" else f"{part}.{key}"
-        return f'"{item[0]}" in {written}' if item else f'{written} = "{choice}"' if choice else written
+        if item and one.item:
+            return f'"{item[0]}" in {written}'
+        return f'{written} = "{item[0] if item else choice}"' if item or choice else written
 
-    return text if place == "shell" else _OPTION.sub(called, text)
+    if place == "shell":
+        return text
+    options = {one.argument: option for option, one in fields.items() if one.call}
+    in_shell = _ARGUMENT.sub(lambda found: f"--{options[name]}" if (name := found[1] or found[2]) in options else found[0], text)
+    return _OPTION.sub(called, in_shell)
 
 
 def labelled(question: type[Request]) -> Sequence[str]:

@@ -205,11 +205,21 @@ def public_words(name: str) -> Kind:
     return Kind(read)
 
 
+def _is_label(value: Any) -> bool:
+    """Whether a value of TOML may be a label."""
+    return isinstance(value, (str, int))
+
+
+def _are_labels(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_label, value))
+
+
 TEXT_KIND = Kind(_text)
-SWITCH_KIND = Kind(lambda text, _: bool(text), shell_type=bool)
+LABEL_KIND = Kind(_text, fits=_is_label, toml="a declared category")
+SWITCH_KIND = Kind(lambda text, _: bool(text), shell_type=bool, fits=lambda value: isinstance(value, bool), toml="true or false")
 WHOLE_KIND = Kind(lambda text, _: int(text), shell_type=int)
 NUMBER_KIND = Kind(_number, number_words, quoted)
-POSITIVE_KIND = Kind(_positive, number_words, quoted)
+POSITIVE_KIND = Kind(_positive, number_words, quoted, fits=lambda _: True, toml="a number above 0")
 GAMMA_KIND = Kind(_gamma, _gamma_text, lambda value: repr(_gamma_text(value)))
 SHARE_KIND = Kind(lambda text, reading: parse_share(text, reading.name), number_words, quoted)
 SHARES_KIND = Kind(
@@ -218,13 +228,48 @@ SHARES_KIND = Kind(
     lambda shares: repr([number_words(share) for share in shares]),
 )
 TEXTS_KIND = Kind(lambda texts, _: list(texts), list, many=True)
-LIST_KIND = Kind(lambda text, reading: parse_list(text, reading.name), lambda labels: list_text(labels) if labels else "")
-LABELS_KIND = Kind(_labels, lambda labels: _not_a_file(list_text(labels)))
-BANDS_KIND = Kind(_limits, lambda limits: ",".join(map(number_words, limits)), lambda limits: f"[{', '.join(map(quoted, limits))}]")
+LIST_KIND = Kind(
+    lambda text, reading: parse_list(text, reading.name),
+    lambda labels: list_text(labels) if labels else "",
+    fits=_are_labels,
+    toml="a list of texts or whole numbers",
+)
+LABELS_KIND = Kind(
+    _labels,
+    lambda labels: _not_a_file(list_text(labels)),
+    fits=_are_labels,
+    toml="a list of texts or whole numbers, such as ['low', 'mid', 'high']",
+)
+BANDS_KIND = Kind(
+    _limits,
+    lambda limits: ",".join(map(number_words, limits)),
+    lambda limits: f"[{', '.join(map(quoted, limits))}]",
+    fits=lambda value: isinstance(value, list),
+    toml="a list of numbers, such as [0, 1, 3, 7]",
+)
 MISSING_KIND = Kind(_missing)
-GROUPS_KIND = Kind(_groups, _groups_texts, _groups_code, many=True)
-CELLS_KIND = Kind(_of_groups(declared.parse_cells), lambda cells: list(map(list_text, cells)), many=True)
-GROUP_OF_EACH_KIND = Kind(_of_groups(declared.parse_other_groups), _pairs, many=True)
+GROUPS_KIND = Kind(
+    _groups,
+    _groups_texts,
+    _groups_code,
+    many=True,
+    fits=lambda value: isinstance(value, dict),
+    toml="the groups of each column, as in by.age = ['18-34', '35+']",
+)
+CELLS_KIND = Kind(
+    _of_groups(declared.parse_cells),
+    lambda cells: list(map(list_text, cells)),
+    many=True,
+    fits=lambda value: isinstance(value, list) and all(map(_are_labels, value)),
+    toml="a list of cells, such as [['south', 'never']]",
+)
+GROUP_OF_EACH_KIND = Kind(
+    _of_groups(declared.parse_other_groups),
+    _pairs,
+    many=True,
+    fits=lambda value: isinstance(value, dict) and _are_labels(list(value.values())),
+    toml="a group for each of its columns",
+)
 MAPPING_KIND = Kind(_mapping, _mapping_texts, many=True)
 PRIOR_KIND = Kind(_prior, _prior_text, prior_code)
 SIZED_PRIOR_KIND = Kind(

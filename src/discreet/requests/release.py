@@ -14,6 +14,7 @@ from discreet.requests.kinds import (
     GAMMA_KIND,
     GROUP_OF_EACH_KIND,
     GROUPS_KIND,
+    LABEL_KIND,
     LABELS_KIND,
     LIST_KIND,
     MAPPING_KIND,
@@ -28,7 +29,7 @@ from discreet.requests.kinds import (
     quoted,
 )
 from discreet.requests.record_files import STANDARD_INPUT
-from discreet.requests.release_steps import note_of, published_sizes, relation_of, source_of
+from discreet.requests.release_steps import check_strict, note_of, published_sizes, relation_of, source_of
 from discreet.text import plain
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ class ReleaseRequest(Request):
             "declared it.",
         ),
         call="count",
-        key="study.rows",
+        key="study.rows.one per person",
     )
     by: "Groups | None" = asked(
         GROUPS_KIND,
@@ -213,7 +214,7 @@ class ReleaseRequest(Request):
         key="tables.by",
     )
     other: str = asked(
-        TEXT_KIND,
+        LABEL_KIND,
         "The declared category that takes undeclared answers; by default an error.",
         Row(
             CATEGORIES_PART,
@@ -226,7 +227,7 @@ class ReleaseRequest(Request):
         key="tables.other",
     )
     nulls: str = asked(
-        TEXT_KIND,
+        LABEL_KIND,
         "The declared category that takes missing answers; by default they are an error.",
         Row(
             CATEGORIES_PART,
@@ -494,11 +495,7 @@ class ReleaseRequest(Request):
 
     def check(self) -> None:
         """Refuse what fits together in no place."""
-        if self.strict and self.public == "sizes":
-            raise InvalidInputError(
-                "--strict and --public sizes do not go together: an answer that makes its line unreadable would move a published size; use "
-                "--public total or --public nothing"
-            )
+        check_strict(self.public, is_strict=self.strict)
 
     def python(self, *, names_source: bool = True) -> str:
         """Python that makes the same release; it says where the data come from unless the file is a copy."""

@@ -40,6 +40,15 @@ def relation_of(published: "Public", columns: tuple[str, ...]) -> "Relation":
     return Relation("replace one", columns if published == "sizes" else ())
 
 
+def check_strict(published: "Public", *, is_strict: bool) -> None:
+    """Refuse public sizes where nothing in the data may be refused."""
+    if is_strict and published == "sizes":
+        raise InvalidInputError(
+            "--strict and --public sizes do not go together: an answer that makes its line unreadable would move a published size; use "
+            "--public total or --public nothing"
+        )
+
+
 def check_budget(ledger: "Ledger", dataset: str, unit: "Unit", relation: "Relation") -> None:
     """Refuse a release that the budget cannot allow at any ε before the data are counted, so that no refusal says how many there are."""
     from discreet.ledger.charges import check_chargeable

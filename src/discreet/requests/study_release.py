@@ -28,7 +28,8 @@ from discreet.requests.checks import AskedTable, checked
 from discreet.requests.parsing import parse_prior
 from discreet.requests.release import ReleaseRequest
 from discreet.requests.release_steps import check_budget, longest_text, printable, published_sizes, relation_of, source_of
-from discreet.requests.study import MANIFEST, Study, StudyTable, about_table
+from discreet.requests.study import MANIFEST, Study, StudyTable
+from discreet.requests.study_keys import in_study
 
 try:
     import fcntl
@@ -95,10 +96,11 @@ def release(
 @forgets_variables
 def ready_tables(study: Study, source: Any = None, corrections: "str | os.PathLike[str] | None" = None) -> dict[str, "Prepared"]:
     """Everything about the releases of all tables but the draws, from one pass over the data. Whatever can be refused is refused here."""
-    tallies = tallied(study.path if source is None else source, study.questions(study.read_corrections(corrections)), study.encoding)
+    with in_study():
+        tallies = tallied(study.path if source is None else source, study.questions(study.read_corrections(corrections)), study.encoding)
     ready = {}
     for table, tally in zip(study.tables, tallies, strict=True):
-        with about_table(table.name):
+        with in_study(table.name):
             ready[table.name] = _ready_table(study, table, tally)
     return ready
 
@@ -110,7 +112,8 @@ def check(study: Study, source: Any, corrections: "str | os.PathLike[str] | None
         AskedTable(table.name, question, partial(_ready_table, study, table))
         for table, question in zip(study.tables, questions, strict=True)
     ]
-    return checked(study.path if source is None else source, study.encoding, tables, ReleaseRequest, "study")
+    with in_study():
+        return checked(study.path if source is None else source, study.encoding, tables, ReleaseRequest, "study")
 
 
 def _ready_table(study: Study, table: StudyTable, tally: "Tallied") -> "Prepared":
@@ -158,7 +161,7 @@ def _check_chargeable(study: Study, ledger: Ledger) -> None:
     ledger.budget(study.dataset)  # which is there, or no table is to blame
     unit: Unit = "record" if study.id is None and not study.one_row_per_person else "person"
     for table in study.tables:
-        with about_table(table.name):
+        with in_study(table.name):
             check_budget(ledger, study.dataset, unit, relation_of(study.published(table), table.groups.columns))
 
 
