@@ -43,8 +43,18 @@ def test_the_whole_walk(folder: Path) -> None:
     assert page.count("reading this table changes the odds of that guess") == 2
     assert page.count("discreet-release") == 2
     assert_refused(invoke("show", folder / "study.html"), "records in the study's folder")
-    assert_refused(invoke("show", published), "name a record in it")
-    for command in ("plan", "release", "report"):
+    for place in (published, published / "study.json"):
+        shown = invoke("show", place, columns=80)
+        assert shown.exit_code == 0, shown.output
+        assert "Health survey 2026" in shown.stdout
+        for words in ("smoking.json", "exercise.json", "0.6667", "60", f"discreet report {published} --output study.html"):
+            assert words in "".join(shown.stdout.split("\n")) or words in " ".join(shown.stdout.split())
+    assert json.loads(invoke("show", published, "--json").stdout)["tables"]["smoking"]["n"] == 60
+    assert_refused(invoke("show", folder), "is not a folder that")
+    assert_refused(invoke("contrast", published / "study.json", "a", "b"), "name the record of one, which lies beside it")
+    history = invoke("ledger", "history", folder / "ledger.db", "survey").stdout
+    assert "LatticeGeometric: 2 tables" in " ".join(history.split())
+    for command in ("check", "plan", "release", "show", "report"):
         assert "of a study" in invoke(command, "--help").stdout
     assert invoke("report", published / "smoking.json", "--output", folder / "one.html").exit_code == 0
 

@@ -121,10 +121,7 @@ def history(ledger: LedgerArgument = None, dataset: DatasetArgument = None, as_j
     if as_json:
         print_json([spend_fields(line) for line in lines])
     else:
-        rows = [
-            (line.number, line.day, line.loss, f"{line.guarantee}; {_step(line)}", line.description.get("mechanism", ""), line.note)
-            for line in lines
-        ]
+        rows = [(line.number, line.day, line.loss, f"{line.guarantee}; {_step(line)}", line.mechanism, line.note) for line in lines]
         _print(("number", "day (UTC)", "spent", "guarantee", "mechanism", "note"), rows)
         for text in total:
             _say(text)

@@ -40,6 +40,8 @@ def show(
 ) -> None:
     """Show a release from its public record alone: reported counts, means, intervals that allow for the noise, and what is promised.
 
+    Of the folder of a study, it lists the tables.
+
     Examples: discreet show posterior.json --mass 0.9, or discreet release ... | discreet show -, or
     discreet show table.json --reference north,f --category current --plot forest.png
     """

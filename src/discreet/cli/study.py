@@ -1,4 +1,4 @@
-"""The commands `check`, `release`, `plan` and `report` where they are given a study: its TOML file, or the folder of its records."""
+"""The commands that take a study in place of a table: its TOML file, or the folder of its records."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -43,9 +43,14 @@ class StudyGroup(CommandGroup):
         given = [word for before, word in zip(args, words, strict=False) if before not in _FILE_OPTIONS]
         files = [word for word in given if not word.startswith("-")]
         is_study = name in ("check", "release", "plan") and any(word.lower().endswith(".toml") for word in files)
-        if is_study or (name == "report" and any(Path(word).is_dir() for word in files)):
+        if is_study or (name in ("report", "show") and any(Path(word).is_dir() or _is_manifest(word, name) for word in files)):
             return name, typer.main.get_command(app).commands[name], words  # type: ignore[attr-defined]
         return super().resolve_command(ctx, args)
+
+
+def _is_manifest(word: str, name: str) -> bool:
+    """Whether `show` is given the list of a study's tables."""
+    return name == "show" and Path(word).name == "study.json" and Path(word).is_file()
 
 
 _FILE_OPTIONS = ("--corrections", "--output", "-o", "--ledger")
@@ -168,6 +173,27 @@ def plan(
         print_json(plan_fields(found.declared, found.even))
     else:
         print_plan(found.declared, found.even)
+
+
+@app.command(cls=Command)
+def show(
+    folder: Annotated[Path, typer.Argument(help="The folder of a study's records, or the study.json in it.", show_default=False)],
+    as_json: JsonOption = False,
+) -> None:
+    """List the tables of a published study, and what to type next.
+
+    Example: discreet show published/
+    """
+    from discreet.present.study import print_study, study_fields
+    from discreet.requests.study_release import read_folder, read_manifest
+
+    with errors_in_one_line():
+        place = folder if folder.is_dir() else folder.parent
+        title, records = read_manifest(place)["title"], read_folder(place)
+    if as_json:
+        print_json(study_fields(title, records))
+    else:
+        print_study(str(place), title, records)
 
 
 @app.command(cls=Command)

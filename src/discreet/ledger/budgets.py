@@ -119,6 +119,15 @@ class Spend:
     source: str | None = field(default=None, kw_only=True)
     """What the records were read from, as whoever spent declared it. None if it was not declared."""
 
+    @property
+    def mechanism(self) -> str:
+        """The name of the mechanism, or those of a study and how many tables it has; empty if none is described."""
+        tables = self.description.get("tables")
+        if not isinstance(tables, Mapping):
+            return str(self.description.get("mechanism", ""))
+        names = dict.fromkeys(str(one.get("mechanism", "")) for one in tables.values() if isinstance(one, Mapping))
+        return f"{', '.join(names)}: {len(tables)} tables"
+
 
 class History(tuple[Spend, ...]):
     """All spends on a dataset, oldest first."""
@@ -126,7 +135,7 @@ class History(tuple[Spend, ...]):
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        rows = ((line.number, line.day, line.loss, line.description.get("mechanism", ""), line.note) for line in self)
+        rows = ((line.number, line.day, line.loss, line.mechanism, line.note) for line in self)
         caption = f"Spends on {self[0].dataset}" if self else "No spends"
         return html_table(caption, ("number", "day", "charged", "mechanism", "note"), rows)
 

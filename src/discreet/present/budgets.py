@@ -52,6 +52,6 @@ def spend_fields(line: "Spend") -> dict[str, Any]:
         "guarantee_epsilon": rounded_up(line.guarantee.epsilon),
         "guarantee_delta": rounded_up(line.guarantee.delta),
         "neighbours": str(line.neighbours),
-        "mechanism": line.description.get("mechanism"),
+        "mechanism": line.mechanism or None,
         "note": line.note,
     }

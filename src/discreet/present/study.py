@@ -1,6 +1,8 @@
 """A study in words: what its release will publish, how wide its intervals will be, and the page of its tables."""
 
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -41,6 +43,35 @@ def _declared(found: "Release") -> Lines:
         *((f"By {plain(column)}", ", ".join(map(shown, labels))) for column, labels in named),
         ("Prior", f"Dirichlet({', '.join(map(str, found.prior.exact))})"),
     ]
+
+
+def print_study(folder: str, title: str | None, records: "Mapping[str, Release]") -> None:
+    """The tables of a published study, and what can be typed next."""
+    table = Table(title=None if title is None else plain(title))
+    for name in ("record", "what", "categories", "groups", "n", "ε"):
+        table.add_column(name, justify="left" if name in ("record", "what") else "right", no_wrap=name != "what")
+    for name, found in records.items():
+        space, words = found.mechanism.space, found.about
+        groups, n = "" if space.groups is None else f"{len(space.groups):,}", "private" if space.n is None else f"{space.n:,}"
+        what = "" if words is None or words.variable is None else words.variable
+        table.add_row(*map(cell, (f"{name}.json", what, found.prior.k, groups, n, f"{float(found.mechanism.epsilon):.4g}")))
+    print_table(table)
+    first = quote(str(Path(folder, f"{next(iter(records))}.json")))
+    print_lines(
+        [
+            ("One table", f"discreet show {first}, and contrast, verify and report of the same"),
+            ("All tables", f"discreet report {quote(folder)} --output study.html"),
+        ]
+    )
+
+
+def study_fields(title: str | None, records: "Mapping[str, Release]") -> dict[str, Any]:
+    """The same as plain values."""
+    tables = {
+        name: {"categories": list(found.prior.categories), "n": found.mechanism.space.n, "epsilon": float(found.mechanism.epsilon)}
+        for name, found in records.items()
+    }
+    return {"title": title, "tables": tables}
 
 
 def print_plan(declared: Sequence[Any], even: Sequence[Any]) -> None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 
 FORMAT = "discreet release"
+STUDY_FORMAT = "discreet study"
+"""What the file says that lists the tables of a study."""
 TABLE = 3
 _WITH_WORDS, _WITH_STATEMENTS, _WITH_CORRECTIONS = 4, 5, 6
 VERSIONS = (1, 2, TABLE, _WITH_WORDS, _WITH_STATEMENTS, _WITH_CORRECTIONS)
@@ -235,6 +237,8 @@ def parsed(text: str | bytes) -> dict[str, Any]:
         fault = "this is not a release: the text is not JSON"
         raise InvalidInputError(f"{fault}; {_FILE}", in_shell=f"{fault}; {_SHELL_FILE}") from None
     if not isinstance(body, dict) or body.get("format") != FORMAT:
+        if isinstance(body, dict) and body.get("format") == STUDY_FORMAT:
+            raise InvalidInputError("this lists the tables of a study, and holds none: name the record of one, which lies beside it")
         raise InvalidInputError(f'this is not a release: it does not say "format": "{FORMAT}"')
     if type(body.get("version")) is not int or body["version"] not in VERSIONS:
         raise InvalidInputError(f"this release is of a version that is not known here; versions {VERSIONS[0]} to {VERSIONS[-1]} are")

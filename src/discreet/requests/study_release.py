@@ -22,6 +22,7 @@ from discreet.frames import forgets_variables
 from discreet.ledger.budgets import as_json
 from discreet.ledger.charges import charge_for_all, exact_promise
 from discreet.ledger.ledger import Ledger, described_together, warn_of_second_budget
+from discreet.record.json import STUDY_FORMAT
 from discreet.record.new_files import put_over, sync_folder, written_beside
 from discreet.record.release import Release
 from discreet.requests.checks import AskedTable, checked
@@ -46,7 +47,7 @@ _REQUEST = ".request.json"
 """What was asked, with the key of its charge: in the folder while it is under way."""
 _OWN_FOLDER = ".study"
 """An empty file that says whose the folder is, while it is under way."""
-_FORMAT, _VERSION = "discreet study", 1
+_VERSION = 1
 Ready = Mapping[str, "Prepared"]
 
 
@@ -143,7 +144,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     place = folder / f"{MANIFEST}.json"
     try:
         found = json.loads(place.read_bytes())
-        names, is_ours = found["tables"], found["format"] == _FORMAT and found["version"] == _VERSION
+        names, is_ours = found["tables"], found["format"] == STUDY_FORMAT and found["version"] == _VERSION
         if is_ours and all(isinstance(name, str) and Path(name).name == name for name in names) and isinstance(found["title"], str | None):
             return dict(found)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -197,7 +198,7 @@ def _draw(study: Study, ready: Ready, working: Path) -> None:
     """Draw all tables and write their records, and last the manifest, which makes them whole."""
     for name, record in [(name, one.draw()) for name, one in ready.items()]:
         _write(working / f"{name}.json", record.to_json().encode())
-    manifest, place = {"format": _FORMAT, "version": _VERSION, **public_words(study)}, working / f"{MANIFEST}.json"
+    manifest, place = {"format": STUDY_FORMAT, "version": _VERSION, **public_words(study)}, working / f"{MANIFEST}.json"
     with written_beside(place, lambda file: file.write(json.dumps(manifest, indent=2).encode())) as written:
         put_over(written, place)
 

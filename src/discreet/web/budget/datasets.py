@@ -122,7 +122,7 @@ def _spends(statement: Statement) -> Html:
 
 def _spend_row(budget: Budget, line: Spend) -> Html:
     note = [element("span", isolated(line.note))] if line.note else []
-    what = described(line.description)
+    what = described(line.description) or cut(plain(line.mechanism))
     release = [*note, *([element("span", what, class_="quiet")] if what else [])]
     charged = [element("b", str(line.loss))]
     why = why_more(budget, line)
