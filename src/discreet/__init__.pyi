@@ -74,6 +74,7 @@ from .record.files import read as read
 from .record.guarantee import Guarantee as Guarantee
 from .record.release import Release as Release
 from .requests.study import Study as Study
+from .requests.study_together import read_together as read_together
 
 TableRelease = _former.TableRelease
 

@@ -1,0 +1,247 @@
+"""Several questions about the same people by the same groups, read together: they share the sizes of the groups (docs/howto/study.md).
+
+A group's records are split once for every question. What one question says about the size u of a group is m_q(u), the weight of its noisy
+counts given u; given the size, questions are taken to be independent. So question q is read as it is alone, with the prior of the size
+
+    p(u) · Π_{r ≠ q} m_r(u) ,    and where the total N of all groups is public    Γ(b + u)/u! · Π_{r ≠ q} m_r(u) · W(N - u) ,
+
+W the convolution, over all other groups, of Γ(b + u)/u! Π_r m_r(u). Oracle: `counts.nested`, which sums over whole trees of counts.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import Floats
+from discreet.counts.runs import Run
+from discreet.counts.tree import TreeCounts
+from discreet.errors import RefusedError, TooLargeError
+from discreet.frames import warn_caller
+from discreet.inference.noise_aware import NoiseAware
+from discreet.inference.pickles import FieldsAlone
+from discreet.inference.seeds import seed_of, seed_of_outcome
+from discreet.inference.tables.one_by_one import OneByOne
+from discreet.inference.tables.other_groups import others
+from discreet.inference.tables.posterior import TablePosterior, check_table_posterior
+from discreet.inference.true_counts import check_posterior, counts_of_outcomes
+from discreet.mechanisms import LatticeGeometric
+from discreet.model.cells import Cells
+from discreet.model.size_priors import SizePrior, tabled
+from discreet.numerics.gamma import log_rising
+from discreet.numerics.tilts import balancing_tilt
+from discreet.record.about import CountingRule
+from discreet.record.release import Release
+from discreet.record.table_release import TableRelease
+from discreet.text import listed
+
+OneReading = NoiseAware | TablePosterior | OneByOne
+_TOO_SURE = (
+    "the size of a group is read from several questions as if they were independent given the group; where they are not, it is too sure. "
+    "Read one table alone for its size"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class StudyPosterior(Mapping[str, OneReading], FieldsAlone):
+    """The tables of a study by their names, each with the verbs of a posterior; those that share the sizes of groups are read together."""
+
+    readings: Mapping[str, OneReading]
+    shared: tuple[tuple[str, ...], ...]
+    """The names of tables that are read together, for each set of them."""
+
+    def __getitem__(self, name: str) -> OneReading:
+        return self.readings[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.readings)
+
+    def __len__(self) -> int:
+        return len(self.readings)
+
+    def size(self, name: str, group: Hashable = None) -> Any:
+        """The posterior of the number of records in a group. Of tables that are read together it may be too sure, which it warns of."""
+        if any(name in names for names in self.shared):
+            warn_caller(_TOO_SURE, UserWarning)
+        found = self[name]
+        return found.size if isinstance(found, NoiseAware) else found[group].size
+
+    def contrast(self, first: str, second: str) -> None:
+        """Refuse to compare two questions, with a RefusedError: how the answers of one person go together was not released."""
+        raise RefusedError(
+            f"{listed([str(first), str(second)])} are answers of the same people, and how they go together in one person was not released: "
+            "no difference, event or Bayes factor between two questions follows from their tables; release one table with both"
+        )
+
+    def __repr__(self) -> str:
+        return f"StudyPosterior({', '.join(self)}; read together: {'; '.join(map(listed, self.shared)) or 'none'})"
+
+
+def questions_together(records: Mapping[str, Release]) -> StudyPosterior:
+    """Read tables of the same records, those together that share the sizes of groups, and each other one alone."""
+    sets: dict[Hashable, list[str]] = {}
+    for name, release in records.items():
+        sets.setdefault(_sharing(release) or (name,), []).append(name)
+    shared = tuple(tuple(names) for names in sets.values() if len(names) > 1)
+    found: dict[str, OneReading] = {}
+    for names in shared:
+        sizes = SharedSizes(tuple(records[name] for name in names))
+        found |= {name: sizes.reading(place) for place, name in enumerate(names)}
+    return StudyPosterior({name: found[name] if name in found else release.noise_aware() for name, release in records.items()}, shared)
+
+
+def _sharing(release: Release) -> Hashable:
+    """What tables must have in common to share the sizes of their groups: the same groups, made by the same rule, of sizes that are not
+    public. None if a table shares nothing."""
+    mechanism, about = release.mechanism, release.about
+    if about is None or not isinstance(about.counting, CountingRule) or not isinstance(mechanism, LatticeGeometric):
+        return None
+    rule = about.counting
+    counted = rule.privacy_id, rule.weight, rule.one_row_per_person, rule.strict, rule.spelling, rule.corrections, rule.other_groups
+    if not isinstance(release, TableRelease):
+        return (counted,) if mechanism.n is None else None
+    table = mechanism.table
+    if (
+        table.sizes is not None
+        or mechanism.priors
+        or not table.cells.possible.all()
+        or (table.n is not None and len(table.cells.groups) < 2)
+    ):
+        return None
+    return counted, table.cells.groups.columns, table.cells.groups.labels, table.n, mechanism.shares
+
+
+@dataclass(frozen=True, eq=False)
+class SharedSizes(FieldsAlone):
+    """The sizes of the groups that several questions have in common."""
+
+    releases: tuple[Release, ...]
+
+    def __post_init__(self) -> None:
+        for release in self.releases:
+            (check_table_posterior if isinstance(release, TableRelease) else check_posterior)(release.mechanism)
+
+    def reading(self, place: int) -> "NoiseAware | SharedTable":
+        """One of the questions, read with the others."""
+        return SharedTable(self, place) if isinstance(self.releases[place], TableRelease) else self.posterior(place, 0)
+
+    def posterior(self, place: int, group: int) -> NoiseAware:
+        """One question in one group."""
+        release = self.releases[place]
+        seed = seed_of(seed_of_outcome(release.mechanism, release.raw), group)
+        return NoiseAware(release.prior, None, _counts(release, group, self.prior(place, group)), seed=seed)
+
+    def prior(self, place: int, group: int) -> SizePrior:
+        """What is known of a group's size but for one question."""
+        if self.total is None:
+            weight = _GroupWeight([self._message(release, group, 0.0) for release in self.releases], 1.0, 0.0)
+            return weight.prior(place, np.ones(len(weight.law.value)), weight.omitted)
+        weights, completions, omitted = self._tied
+        return weights[group].prior(place, completions[group].value, omitted)
+
+    @property
+    def total(self) -> int | None:
+        """The public total of all groups."""
+        return self.releases[0].mechanism.space.n
+
+    @cached_property
+    def _tied(self) -> "tuple[list[_GroupWeight], list[Run], float]":
+        """The weights of the groups' sizes under a tilt with which they have the total on average, and what all others leave of it."""
+        mechanism, total = self.releases[0].mechanism, self.total
+        assert isinstance(mechanism, LatticeGeometric)  # noqa: S101
+        assert total is not None  # noqa: S101
+        shares = [1.0] * len(mechanism.table.cells.groups) if mechanism.shares is None else list(map(float, mechanism.shares))
+
+        def tilted(rate: float) -> "tuple[float, float, list[_GroupWeight]]":
+            every = [
+                _GroupWeight([self._message(release, group, rate / len(self.releases)) for release in self.releases], share, rate)
+                for group, share in enumerate(shares)
+            ]
+            return sum(one.mean for one in every), sum(one.variance for one in every), every
+
+        longest = min(release.mechanism.noise.slope for release in self.releases if release.mechanism.noise is not None)
+        _, weights = balancing_tilt(tilted, total, longest=longest)
+        completions, dropped = others([one.law for one in weights], total)
+        chance = min(float(one.law.value @ left.value) for one, left in zip(weights, completions, strict=True))
+        omitted = (sum(one.omitted for one in weights) + dropped) / max(chance, np.finfo(np.float64).tiny)
+        return weights, completions, min(1.0, omitted)
+
+    def _message(self, release: Release, group: int, rate: float) -> "tuple[Run, float]":
+        """What a question says about the size of a group, under a tilt: logarithms, and a bound on what their window leaves out."""
+        found = _counts(release, group, SizePrior(partial(_tilt, rate, float(max(1, sum(_row(release, group))))), self.total))
+        with np.errstate(divide="ignore"):
+            return Run(found.sizes.low, np.log(found.sizes.value)), found.omitted
+
+
+def _row(release: Release, group: int) -> list[int]:
+    """The noisy counts of one question in one group."""
+    found: list[int] = np.atleast_2d(np.array(release.raw, dtype=object))[group].tolist()
+    return found
+
+
+def _counts(release: Release, group: int, sizes: SizePrior) -> TreeCounts:
+    """The law of the true counts of one question in one group."""
+    noise = release.mechanism.noise
+    assert noise is not None  # noqa: S101
+    return counts_of_outcomes(release.prior.concentration, [(noise, _row(release, group))], sizes)
+
+
+def _tilt(rate: float, middle: float, u: Floats) -> Floats:
+    return np.asarray(rate * (u - middle))
+
+
+class _GroupWeight:
+    """The weight of the sizes of one group by all questions together, each under its part of a tilt."""
+
+    def __init__(self, messages: "Sequence[tuple[Run, float]]", share: float, rate: float) -> None:
+        low, high = max(run.low for run, _ in messages), min(run.high for run, _ in messages)
+        if low > high:
+            raise TooLargeError("the tables hardly fit together: no size of a group is likely by all of them; read each alone")
+        self.u = np.arange(low, high + 1.0)
+        self.logs = np.stack([run.value[low - run.low : high + 1 - run.low] for run, _ in messages])
+        self.share = log_rising(share, self.u, float(max(1, low)))
+        self.rate = rate / len(messages)
+        weight = self.logs.sum(axis=0) + self.share
+        largest, most = float(weight.max()), self.logs.max(axis=1)
+        if not np.isfinite(largest):
+            raise TooLargeError("the tables hardly fit together: no size of a group is likely by all of them; read each alone")
+        scaled = np.exp(weight - largest)
+        self.law = Run(low, scaled / scaled.sum())
+        # Outside the window of one question, the others weigh at most as much as anywhere.
+        left = sum(one * float(np.exp(most.sum() - most[i])) for i, (_, one) in enumerate(messages))
+        self.omitted = min(1.0, left * float(np.exp(self.share.max() - largest)) / float(scaled.sum()))
+        self.mean = float(self.law.value @ self.u)
+        self.variance = float(self.law.value @ (self.u - self.mean) ** 2)
+
+    def prior(self, place: int, completion: Floats, omitted: float) -> SizePrior:
+        """What all questions but one, and the other groups, say about the size."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            table = np.delete(self.logs, place, axis=0).sum(axis=0) + self.share + self.rate * (self.u - self.mean) + np.log(completion)
+        held = np.nonzero(np.isfinite(table))[0]
+        return tabled(int(self.u[held[0]]), table[held[0] : held[-1] + 1] - table[held].max(), omitted)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SharedTable(OneByOne):
+    """One table that is read with others of the same groups: `table["north"]` is one group's posterior. Iteration is over the groups."""
+
+    sizes: SharedSizes
+    place: int
+
+    @property
+    def cells(self) -> Cells:
+        """Its groups and categories."""
+        found = self.sizes.releases[self.place]
+        assert isinstance(found, TableRelease)  # noqa: S101
+        return found.cells
+
+    def _posterior(self, position: int) -> NoiseAware:
+        return self.sizes.posterior(self.place, position)
+
+    def __repr__(self) -> str:
+        return (
+            f"SharedTable({len(self):,} groups by {len(self.categories)} categories, read with {len(self.sizes.releases) - 1} others, "
+            f"{self.by!r})"
+        )
