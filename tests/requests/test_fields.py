@@ -14,12 +14,21 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli import app
 from discreet.cli.questions import asks
+from discreet.cli.study import app as study_app
 from discreet.requests.budget import BudgetRequest, SpendRequest
 from discreet.requests.fields import REQUIRED, Field, Request, Row, WrongError, asked, changed, fields_of, spoken
 from discreet.requests.kinds import POSITIVE_KIND, TEXT_KIND
 from discreet.requests.plan import CompareRequest, PlanRequest, VerifyRequest
 from discreet.requests.records import CombineRequest, ContrastRequest, RecordRequest, ShowRequest
 from discreet.requests.release import RECORDS_PART, CheckRequest, ReleaseRequest
+from discreet.requests.study_requests import (
+    PublishedPageRequest,
+    PublishedRequest,
+    StudyCheckRequest,
+    StudyPlanRequest,
+    StudyReleaseRequest,
+    StudyRequest,
+)
 from discreet.web.budget.form import create_form
 from discreet.web.code_to_copy import request_command
 from discreet.web.form_fields import rows
@@ -109,6 +118,9 @@ VERIFY = {
 }
 CONTRAST = {"first": "north,f", "second": "north,m", "category": "current", "category_option": "former", "group": "south"}
 COMBINE = {"records": ["a.json", "-"], "same_data": False, "prior": "uniform", "mass": "0.9", "seed": 7, "slow": True}
+STUDY = {"study": "study.toml"}
+STUDY_RELEASE = STUDY | {"corrections": "c.toml", "output": "published", "ledger": "ledger.db", "dry_run": True, "yes": True}
+PUBLISHED = {"folder": "published"}
 EXAMPLES: dict[type[Request], dict[str, Any]] = {
     ReleaseRequest: RELEASE,
     CheckRequest: RELEASE,
@@ -121,6 +133,12 @@ EXAMPLES: dict[type[Request], dict[str, Any]] = {
     ShowRequest: RECORD | {"reference": "north,f", "category": "current"},
     ContrastRequest: RECORD | CONTRAST,
     CombineRequest: COMBINE,
+    StudyRequest: STUDY,
+    StudyCheckRequest: STUDY | {"corrections": "c.toml"},
+    StudyReleaseRequest: STUDY_RELEASE,
+    StudyPlanRequest: STUDY | {"n": 2700},
+    PublishedRequest: PUBLISHED,
+    PublishedPageRequest: PUBLISHED | {"output": "study.html", "mass": "90%", "slow": True},
 }
 """For every question, something other than the default for each of its fields."""
 COMMANDS: dict[type[Request], str] = {
@@ -135,7 +153,14 @@ COMMANDS: dict[type[Request], str] = {
     ShowRequest: "show",
     ContrastRequest: "contrast",
     CombineRequest: "combine",
+    StudyRequest: "study check",
+    StudyCheckRequest: "study check",
+    StudyReleaseRequest: "study release",
+    StudyPlanRequest: "study plan",
+    PublishedRequest: "study show",
+    PublishedPageRequest: "study report",
 }
+"""The command that asks it; `study` before those that take a study."""
 FORMS: dict[type[Request], Callable[[], str]] = {
     ReleaseRequest: lambda: form_fields("x"),
     BudgetRequest: lambda: create_form(first=True),
@@ -237,8 +262,8 @@ def parts(page: str) -> list[str]:
 def test_every_option_of_a_command_is_declared_by_its_question_or_is_its_own() -> None:
     commands: Any = typer.main.get_command(app)
     for question, name in COMMANDS.items():
-        found = commands
-        for word in name.split():
+        found: Any = typer.main.get_command(study_app) if name.startswith("study ") else commands
+        for word in name.removeprefix("study ").split():
             found = found.commands[word]
         assert {one.name for one in found.params} >= set(fields_of(question))
 

@@ -54,6 +54,13 @@ def check_place(
         raise InvalidInputError(f"{path} cannot be written to: check the name, and who may write to its folder") from None
 
 
+def check_page(path: Path, taken: Mapping[str, str | None], why: str) -> None:
+    """Refuse a place for a page."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise InvalidInputError(f"--output must end in .html, got {path.name}")
+    check_place(path, "--output", taken, why=why)
+
+
 def check_picture(path: Path) -> None:
     if path.suffix.lower() not in _PICTURES:
         raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, got {path.name}")

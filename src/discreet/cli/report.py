@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.output_files import check_place, tell_name, write_new
+from discreet.cli.output_files import check_page, tell_name, write_new
 from discreet.cli.questions import asks
 from discreet.errors import InvalidInputError
 from discreet.present.terminal import notice
@@ -16,8 +16,6 @@ from discreet.text import plain
 
 if TYPE_CHECKING:
     from discreet.model.dirichlet import Dirichlet
-
-_PAGES = (".html", ".htm")
 
 
 @asks(RecordRequest)
@@ -35,10 +33,8 @@ def report(
     Examples: discreet report posterior.json --output posterior.html, or
     discreet report posterior.json --output by-our-prior.html --mass 0.9 --prior 60,20,20
     """
-    if output.suffix.lower() not in _PAGES:
-        raise InvalidInputError(f"--output must end in .html, got {output.name}")
     taken = {"the record": None if asked.record == STANDARD_INPUT else asked.record}
-    check_place(output, "--output", taken, why="a page may hold the only copy of a record")
+    check_page(output, taken, "a page may hold the only copy of a record")
     found = read_record(asked.record)
     reader = parse_reader_prior(asked.prior, found)
     from discreet.present.page import page_content, page_json

@@ -1,21 +1,27 @@
 """The commands that take a study in place of a table: its TOML file, or the folder of its records."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from discreet.cli.check import tell
 from discreet.cli.confirmation import confirm_release, notice_little_said
 from discreet.cli.options import Command, CommandGroup, JsonOption
-from discreet.cli.output_files import check_place, tell_name, write_new
+from discreet.cli.output_files import check_page, tell_name, write_new
+from discreet.cli.questions import asks
 from discreet.data import scratch
 from discreet.errors import InvalidInputError
-from discreet.present.terminal import errors_in_one_line, notice, print_json
+from discreet.present.terminal import notice, print_json
 from discreet.requests.cautions import lacks, little_protection, strong_shares
-from discreet.requests.parsing import parse_mass
-from discreet.requests.release import LEDGER_VARIABLE
-from discreet.text import MASS, plain
+from discreet.requests.study_requests import (
+    PublishedPageRequest,
+    PublishedRequest,
+    StudyCheckRequest,
+    StudyPlanRequest,
+    StudyReleaseRequest,
+)
+from discreet.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,11 +32,6 @@ if TYPE_CHECKING:
     from discreet.record.release import Release
     from discreet.requests.study import Study
 
-StudyArgument = Annotated[str, typer.Argument(help="The TOML file of a study.", show_default=False)]
-CorrectionsOption = Annotated[
-    Path | None,
-    typer.Option(help="The curator's corrections, in place of the file that the study names. They are applied and never published."),
-]
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
 
 
@@ -58,27 +59,19 @@ _FILE_OPTIONS = ("--corrections", "--output", "-o", "--ledger")
 
 
 @app.command(cls=Command)
-def check(study: StudyArgument, corrections: CorrectionsOption = None) -> None:
+@asks(StudyCheckRequest)
+def check(asked: StudyCheckRequest) -> None:
     """Look at the data of a study as its release would, and say what is in the way. For the curator alone: do not publish what it says.
 
     Example: discreet check study.toml
     """
-    from discreet.requests.study import Study
-
-    with errors_in_one_line(), scratch.removed_on_termination():
-        found = Study.load(study).check(corrections=corrections)
-    tell(found)
+    with scratch.removed_on_termination():
+        tell(asked.loaded().check(corrections=asked.corrections))
 
 
 @app.command(cls=Command)
-def release(
-    study: StudyArgument,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write a record for each table into this new folder.")] = None,
-    ledger: Annotated[str | None, typer.Option(envvar=LEDGER_VARIABLE, help="The budget ledger: a file, or a database URL.")] = None,
-    corrections: CorrectionsOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say everything that will be public, and charge and draw nothing.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Release without asking.")] = False,
-) -> None:
+@asks(StudyReleaseRequest)
+def release(asked: StudyReleaseRequest) -> None:
     """Release all tables of a study: one charge for all, one record for each, all or nothing.
 
     The same command never draws twice: where it was interrupted after the charge, it ends what it began, and where it had ended it says so.
@@ -86,24 +79,24 @@ def release(
     Example: discreet release study.toml --ledger ledger.db --output published/
     """
     from discreet.ledger.ledger import Ledger
-    from discreet.requests.study import MANIFEST, Study
+    from discreet.requests.study import MANIFEST
     from discreet.requests.study_release import ready_tables
     from discreet.requests.study_release import release as released
 
-    with errors_in_one_line(), scratch.removed_on_termination():
-        asked = Study.load(study)
-        book = None if ledger is None else Ledger(ledger)
-        if dry_run:
-            _tell_public(asked, ready_tables(asked, None, corrections), book)
+    study, output, corrections = asked.loaded(), asked.output, asked.corrections
+    book = None if asked.ledger is None else Ledger(asked.ledger)
+    with scratch.removed_on_termination():
+        if asked.dry_run:
+            _tell_public(study, ready_tables(study, None, corrections), book)
             return
         if output is None:
             raise InvalidInputError("--output must name the new folder for the records, as in --output published/; or say --dry-run")
         was_there = (output / f"{MANIFEST}.json").is_file()
-        found = released(asked, book, output, corrections=corrections, confirm=lambda ready: _confirm(asked, ready, book, yes=yes))
-        if was_there:
-            typer.echo(f"{plain(output)} holds this study already: nothing was charged or drawn now")
-        else:
-            typer.echo(f"wrote {plain(output)}: {', '.join(f'{name}.json' for name in found)}; {_charged(asked, found, book)}")
+        found = released(study, book, output, corrections=corrections, confirm=lambda ready: _confirm(study, ready, book, yes=asked.yes))
+    if was_there:
+        typer.echo(f"{plain(output)} holds this study already: nothing was charged or drawn now")
+    else:
+        typer.echo(f"wrote {plain(output)}: {', '.join(f'{name}.json' for name in found)}; {_charged(study, found, book)}")
 
 
 def _confirm(study: "Study", ready: "Mapping[str, Prepared]", ledger: "Ledger | None", *, yes: bool) -> None:
@@ -151,13 +144,8 @@ def _tell_public(study: "Study", ready: "Mapping[str, Prepared]", ledger: "Ledge
 
 
 @app.command(cls=Command)
-def plan(
-    study: StudyArgument,
-    n: Annotated[
-        int | None, typer.Option("--records", "-n", "--n", help="How many records or persons there are, as is public, or a guess.")
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
+@asks(StudyPlanRequest)
+def plan(asked: StudyPlanRequest, as_json: JsonOption = False) -> None:
     """Say how wide the intervals of every table will be, and which split of ε widens all tables alike.
 
     No data are looked at. Groups are taken to be equally large.
@@ -165,10 +153,8 @@ def plan(
     Example: discreet plan study.toml --records 2700
     """
     from discreet.present.study import plan_fields, print_plan
-    from discreet.requests.study import Study
 
-    with errors_in_one_line():
-        found = Study.load(study).plan(n)
+    found = asked.loaded().plan(asked.n)
     if as_json:
         print_json(plan_fields(found.declared, found.even))
     else:
@@ -176,10 +162,8 @@ def plan(
 
 
 @app.command(cls=Command)
-def show(
-    folder: Annotated[Path, typer.Argument(help="The folder of a study's records, or the study.json in it.", show_default=False)],
-    as_json: JsonOption = False,
-) -> None:
+@asks(PublishedRequest)
+def show(asked: PublishedRequest, as_json: JsonOption = False) -> None:
     """List the tables of a published study, and what to type next.
 
     Example: discreet show published/
@@ -187,9 +171,8 @@ def show(
     from discreet.present.study import print_study, study_fields
     from discreet.requests.study_release import read_folder, read_manifest
 
-    with errors_in_one_line():
-        place = folder if folder.is_dir() else folder.parent
-        title, records = read_manifest(place)["title"], read_folder(place)
+    place = asked.folder if asked.folder.is_dir() else asked.folder.parent
+    title, records = read_manifest(place)["title"], read_folder(place)
     if as_json:
         print_json(study_fields(title, records))
     else:
@@ -197,12 +180,8 @@ def show(
 
 
 @app.command(cls=Command)
-def report(
-    folder: Annotated[Path, typer.Argument(help="The folder of a study's records.", show_default=False)],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Write the page to this new HTML file.", show_default=False)],
-    mass: Annotated[str, typer.Option(help="How much probability an interval holds, between 0 and 1.")] = str(MASS),
-    slow: Annotated[bool, typer.Option("--slow", help="Compute intervals also where that takes minutes: many categories.")] = False,
-) -> None:
+@asks(PublishedPageRequest)
+def report(asked: PublishedPageRequest) -> None:
     """Write one HTML page about all tables of a study: each is read alone.
 
     Example: discreet report published/ --output study.html
@@ -210,12 +189,8 @@ def report(
     from discreet.present.study import study_page
     from discreet.requests.study_release import read_folder, read_manifest
 
-    with errors_in_one_line():
-        level = parse_mass(mass)
-        if output.suffix.lower() not in (".html", ".htm"):
-            raise InvalidInputError(f"--output must end in .html, got {output.name}")
-        check_place(output, "--output", {}, why="it may be something else")
-        records, title = read_folder(folder), read_manifest(folder)["title"]
-        written = write_new(output, study_page(records, title, level, slow=slow))
-        tell_name(written, output)
-        typer.echo(f"wrote {plain(written)}: a page of {len(records)} tables")
+    check_page(asked.output, {}, "it may be something else")
+    records, title = read_folder(asked.folder), read_manifest(asked.folder)["title"]
+    written = write_new(asked.output, study_page(records, title, asked.mass, slow=asked.slow))
+    tell_name(written, asked.output)
+    typer.echo(f"wrote {plain(written)}: a page of {len(records)} tables")

@@ -1,0 +1,82 @@
+"""What is asked of a study: of its file before it is released, and of its folder afterwards."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.requests.fields import REQUIRED, Kind, Request, asked, changed
+from discreet.requests.kinds import SWITCH_KIND, TEXT_KIND
+from discreet.requests.plan import PlanRequest
+from discreet.requests.records import RecordRequest
+from discreet.requests.release import ReleaseRequest
+
+if TYPE_CHECKING:
+    from discreet.requests.study import Study
+
+PATH_KIND = Kind(lambda path, _: Path(path), shell_type=Path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyRequest(Request):
+    """A study, by its file."""
+
+    study: str = asked(TEXT_KIND, "The TOML file of a study.", default=REQUIRED, positional=True)
+
+    def loaded(self) -> "Study":
+        """The study that the file declares."""
+        from discreet.requests.study import Study
+
+        return Study.load(self.study)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyCheckRequest(StudyRequest):
+    """A study, and the curator's corrections."""
+
+    corrections: str | None = changed(
+        ReleaseRequest,
+        "corrections",
+        help="The curator's corrections, in place of the file that the study names. They are applied and never published.",
+        form=None,
+        key="",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyReleaseRequest(StudyCheckRequest):
+    """All tables of a study, and where they go."""
+
+    output: Path | None = asked(PATH_KIND, "Write a record for each table into this new folder.", short=("-o",))
+    ledger: str | None = changed(ReleaseRequest, "ledger", form=None)
+    dry_run: bool = asked(SWITCH_KIND, "Say everything that will be public, and charge and draw nothing.")
+    yes: bool = asked(SWITCH_KIND, "Release without asking.", short=("-y",))
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyPlanRequest(StudyRequest):
+    """How wide the intervals of a study will be."""
+
+    n: int | None = changed(
+        PlanRequest,
+        "n",
+        help="How many records or persons there are, as is public, or a guess.",
+        option="--records",
+        short=("-n", "--n"),
+        call="",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedRequest(Request):
+    """A study that was released, by its folder."""
+
+    folder: Path = asked(PATH_KIND, "The folder of a study's records, or the study.json in it.", default=REQUIRED, positional=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedPageRequest(PublishedRequest):
+    """The page of a study that was released."""
+
+    output: Path = asked(PATH_KIND, "Write the page to this new HTML file.", default=REQUIRED, short=("-o",))
+    mass: float = changed(RecordRequest, "mass")
+    slow: bool = changed(RecordRequest, "slow")
