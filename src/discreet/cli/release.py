@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from discreet.cli.confirmation import confirm_release, notice_little_said
+from discreet.cli.confirmation import confirm_all
 from discreet.cli.options import JsonOption
 from discreet.cli.output_files import check_picture, check_place, save_picture, tell_name, write_new
 from discreet.cli.questions import asks
@@ -17,7 +17,6 @@ from discreet.errors import DiscreetError, InvalidInputError, LedgerError
 from discreet.present.progress import progress_bar
 from discreet.present.record import print_record
 from discreet.present.terminal import notice
-from discreet.requests.cautions import little_protection, strong_shares
 from discreet.requests.release import LEDGER_VARIABLE, ReleaseRequest
 from discreet.requests.release_steps import charge_of, check_budget, check_text, source_of
 
@@ -113,27 +112,16 @@ def _check_record(asked: ReleaseRequest, output: Path | None, *, is_printed: boo
 
 def _released(asked: ReleaseRequest, ready: "Prepared", *, yes: bool) -> "Release":
     """One draw, charged first if there is a ledger, and asked for before that if something speaks against it."""
-    from discreet.ledger.charges import second_budget_words
     from discreet.ledger.ledger import Ledger
 
-    mechanism = ready.mechanism
-    if mechanism.space.n is not None:
-        notice_little_said(mechanism.space.n, mechanism.epsilon)
-    weak = strong_shares(mechanism)
-    if weak is not None:
-        notice(weak)
-    large = little_protection(ready.guarantee)
-    doubts = [] if large is None else [large]
-    if asked.ledger is None or asked.dataset is None:
-        confirm_release(mechanism, [*doubts, _UNADDED], yes=yes)
+    book = None if asked.ledger is None else Ledger(asked.ledger)
+    confirm_all({"": ready}, book, asked.dataset, asked.file, yes=yes)
+    if book is None or asked.dataset is None:
         return ready.draw()
-    book, source = Ledger(asked.ledger), source_of(asked.file)
-    said = None if source is None else second_budget_words(book.charged_elsewhere(asked.dataset, source))
-    confirm_release(mechanism, [*doubts, *([] if said is None else [said])], yes=yes)
     charge = charge_of(book, asked.dataset, ready.guarantee)
     if charge.why:
         notice(f"the budget of {asked.dataset!r} is charged {charge}")
-    return book.draw(asked.dataset, ready, note=asked.ledger_note, source=source)
+    return book.draw(asked.dataset, ready, note=asked.ledger_note, source=source_of(asked.file))
 
 
 def _spent(asked: ReleaseRequest, guarantee: "Guarantee") -> str:
@@ -147,9 +135,6 @@ def _spent(asked: ReleaseRequest, guarantee: "Guarantee") -> str:
         return f"{charge_of(book, asked.dataset, guarantee)} spent before the draw; {left} left for {asked.dataset!r}"
     except LedgerError:
         return f"spent before the draw; what is left for {asked.dataset!r} could not be read"
-
-
-_UNADDED = "no ledger was named, so nobody adds up what these records give away; --ledger and --dataset name one"
 
 
 def _keep(found: "Release", output: Path) -> None:

@@ -1,19 +1,19 @@
 """The commands that take a study in place of a table: its TOML file, or the folder of its records."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from discreet.cli.check import tell
-from discreet.cli.confirmation import confirm_release, notice_little_said
+from discreet.cli.confirmation import confirm_all
 from discreet.cli.options import Command, CommandGroup, JsonOption
 from discreet.cli.output_files import check_page, tell_name, write_new
 from discreet.cli.questions import asks
 from discreet.data import scratch
 from discreet.errors import InvalidInputError
-from discreet.present.terminal import notice, print_json
-from discreet.requests.cautions import lacks, little_protection, strong_shares
+from discreet.present.terminal import print_json
 from discreet.requests.study_requests import (
     PublishedPageRequest,
     PublishedRequest,
@@ -92,31 +92,12 @@ def release(asked: StudyReleaseRequest) -> None:
         if output is None:
             raise InvalidInputError("--output must name the new folder for the records, as in --output published/; or say --dry-run")
         was_there = (output / f"{MANIFEST}.json").is_file()
-        found = released(study, book, output, corrections=corrections, confirm=lambda ready: _confirm(study, ready, book, yes=asked.yes))
+        confirm = partial(confirm_all, ledger=book, dataset=study.dataset, file=study.path, yes=asked.yes)
+        found = released(study, book, output, corrections=corrections, confirm=confirm)
     if was_there:
         typer.echo(f"{plain(output)} holds this study already: nothing was charged or drawn now")
     else:
         typer.echo(f"wrote {plain(output)}: {', '.join(f'{name}.json' for name in found)}; {_charged(study, found, book)}")
-
-
-def _confirm(study: "Study", ready: "Mapping[str, Prepared]", ledger: "Ledger | None", *, yes: bool) -> None:
-    """Say what speaks against the release, by public numbers, and ask."""
-    from discreet.ledger.charges import second_budget_words
-    from discreet.requests.release_steps import source_of
-
-    mechanisms = [one.mechanism for one in ready.values()]
-    for name, one in ready.items():
-        if one.mechanism.space.n is not None:
-            notice_little_said(one.mechanism.space.n, one.mechanism.epsilon)
-        if (weak := strong_shares(one.mechanism)) is not None:
-            notice(f"table {name!r}: {weak}")
-    doubts = [said for one in ready.values() if (said := little_protection(one.guarantee)) is not None][:1]
-    source = source_of(study.path)
-    if ledger is None or study.dataset is None:
-        doubts.append("no ledger was named, so nobody adds up what these records give away; --ledger names one")
-    elif source is not None and (second := second_budget_words(ledger.charged_elsewhere(study.dataset, source))) is not None:
-        doubts.append(second)
-    confirm_release(next((one for one in mechanisms if lacks(one) is not None), mechanisms[0]), doubts, yes=yes)
 
 
 def _charged(study: "Study", found: "Mapping[str, Release]", ledger: "Ledger | None") -> str:
