@@ -114,9 +114,9 @@ def test_undeclared_values_and_nulls_are_reported_together(table: Table) -> None
     for said in (str(caught.value), caught.value.in_shell):
         assert "values outside the declared categories and nulls" in said
         assert "private, so not shown" in said
-    assert "not by mapping=, which is published" in str(caught.value)
+    assert "corrected by corrections=, which is never published" in str(caught.value)
     assert "other=... and nulls=..." in str(caught.value)
-    assert "not by --map, which is published" in caught.value.in_shell
+    assert "corrected by --corrections FILE, which is never published" in caught.value.in_shell
     assert "--other CATEGORY and --nulls CATEGORY" in caught.value.in_shell
     assert "--" not in str(caught.value)
     assert "=..." not in caught.value.in_shell
