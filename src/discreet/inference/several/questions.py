@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.counts.runs import Run
+from discreet.counts.runs import FLOOR, Run, sum_of
 from discreet.counts.tree import TreeCounts
 from discreet.errors import RefusedError, TooLargeError
 from discreet.frames import warn_caller
@@ -24,7 +24,6 @@ from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.seeds import seed_of, seed_of_outcome
 from discreet.inference.tables.one_by_one import OneByOne
-from discreet.inference.tables.other_groups import others
 from discreet.inference.tables.posterior import TablePosterior, check_table_posterior
 from discreet.inference.true_counts import check_posterior, counts_of_outcomes
 from discreet.mechanisms import LatticeGeometric
@@ -159,13 +158,14 @@ class SharedSizes(FieldsAlone):
                 _GroupWeight([self._message(release, group, rate / len(self.releases)) for release in self.releases], share, rate)
                 for group, share in enumerate(shares)
             ]
-            return sum(one.mean for one in every), sum(one.variance for one in every), every
+            return sum(one.law.mean for one in every), sum(one.law.variance for one in every), every
 
         longest = min(release.mechanism.noise.slope for release in self.releases if release.mechanism.noise is not None)
         _, weights = balancing_tilt(tilted, total, longest=longest)
-        completions, dropped = others([one.law for one in weights], total)
+        sums = sum_of([one.law for one in weights], FLOOR)
+        completions = list(sums.completions(Run(total, np.ones(1))))
         chance = min(float(one.law.value @ left.value) for one, left in zip(weights, completions, strict=True))
-        omitted = (sum(one.omitted for one in weights) + dropped) / max(chance, np.finfo(np.float64).tiny)
+        omitted = (sum(one.omitted for one in weights) + sums.dropped) / max(chance, np.finfo(np.float64).tiny)
         return weights, completions, min(1.0, omitted)
 
     def _message(self, release: Release, group: int, rate: float) -> "tuple[Run, float]":
@@ -212,13 +212,11 @@ class _GroupWeight:
         # Outside the window of one question, the others weigh at most as much as anywhere.
         left = sum(one * float(np.exp(most.sum() - most[i])) for i, (_, one) in enumerate(messages))
         self.omitted = min(1.0, left * float(np.exp(self.share.max() - largest)) / float(scaled.sum()))
-        self.mean = float(self.law.value @ self.u)
-        self.variance = float(self.law.value @ (self.u - self.mean) ** 2)
 
     def prior(self, place: int, completion: Floats, omitted: float) -> SizePrior:
         """What all questions but one, and the other groups, say about the size."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            table = np.delete(self.logs, place, axis=0).sum(axis=0) + self.share + self.rate * (self.u - self.mean) + np.log(completion)
+            table = np.delete(self.logs, place, axis=0).sum(axis=0) + self.share + self.rate * (self.u - self.law.mean) + np.log(completion)
         held = np.nonzero(np.isfinite(table))[0]
         return tabled(int(self.u[held[0]]), table[held[0] : held[-1] + 1] - table[held].max(), omitted)
 
