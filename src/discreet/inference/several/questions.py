@@ -32,8 +32,7 @@ from discreet.model.size_priors import SizePrior, tabled
 from discreet.numerics.gamma import log_rising
 from discreet.numerics.tilts import balancing_tilt
 from discreet.record.about import CountingRule
-from discreet.record.release import Release
-from discreet.record.table_release import TableRelease
+from discreet.record.release import Release, is_table
 from discreet.text import listed
 
 OneReading = NoiseAware | TablePosterior | OneByOne
@@ -99,7 +98,7 @@ def _sharing(release: Release) -> Hashable:
         return None
     rule = about.counting
     counted = rule.privacy_id, rule.weight, rule.one_row_per_person, rule.strict, rule.spelling, rule.corrections, rule.other_groups
-    if not isinstance(release, TableRelease):
+    if not is_table(release):
         return (counted,) if mechanism.n is None else None
     table = mechanism.table
     if (
@@ -120,11 +119,11 @@ class SharedSizes(FieldsAlone):
 
     def __post_init__(self) -> None:
         for release in self.releases:
-            (check_table_posterior if isinstance(release, TableRelease) else check_posterior)(release.mechanism)
+            (check_table_posterior if is_table(release) else check_posterior)(release.mechanism)
 
     def reading(self, place: int) -> "NoiseAware | SharedTable":
         """One of the questions, read with the others."""
-        return SharedTable(self, place) if isinstance(self.releases[place], TableRelease) else self.posterior(place, 0)
+        return SharedTable(self, place) if is_table(self.releases[place]) else self.posterior(place, 0)
 
     def posterior(self, place: int, group: int) -> NoiseAware:
         """One question in one group."""
@@ -204,7 +203,7 @@ class _GroupWeight:
         self.share = log_rising(share, self.u, float(max(1, low)))
         self.rate = rate / len(messages)
         weight = self.logs.sum(axis=0) + self.share
-        largest, most = float(weight.max()), self.logs.max(axis=1)
+        largest, most = float(weight.max()), np.array([run.value.max() for run, _ in messages])
         if not np.isfinite(largest):
             raise TooLargeError("the tables hardly fit together: no size of a group is likely by all of them; read each alone")
         scaled = np.exp(weight - largest)
@@ -231,9 +230,7 @@ class SharedTable(OneByOne):
     @property
     def cells(self) -> Cells:
         """Its groups and categories."""
-        found = self.sizes.releases[self.place]
-        assert isinstance(found, TableRelease)  # noqa: S101
-        return found.cells
+        return self.sizes.releases[self.place].cells
 
     def _posterior(self, position: int) -> NoiseAware:
         return self.sizes.posterior(self.place, position)
