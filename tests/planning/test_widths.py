@@ -13,7 +13,7 @@ from typing import Literal
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from scipy.special import betaincinv, logsumexp
+from scipy.special import betaincinv
 from typer.testing import CliRunner
 
 import discreet as dc
@@ -21,9 +21,7 @@ from discreet.arrays import Floats
 from discreet.cli import app
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.true_counts import noise_of_any_total
-from discreet.mechanisms.lattice import GeometricNoise
 from discreet.planning.expected_widths import Believed, plain_width
-from discreet.planning.outcome_factors import OutcomeFactors
 from discreet.planning.outcome_widths import OutcomeReader
 from discreet.planning.plans import Plan
 from discreet.planning.width_plans import WidthPlan
@@ -353,16 +351,6 @@ def test_the_ends_of_a_short_bracket_miss_and_meet_the_target() -> None:
         width = dc.expected_width(dc.LatticeGeometric(prior, 300, f"{level:.6f}"), rng=3)
         assert abs(width - 0.12) > 8.0 * width.standard_error
         assert (width < 0.12) == narrower
-
-
-@pytest.mark.parametrize("a", [[0.3, 5.0, 1.0], [1.0, 1.0, 1.0], [0.5, 2.0, 40.0]])
-def test_prior_weights_of_cells_near_zero_are_sums_over_their_counts(a: list[float]) -> None:
-    factors = OutcomeFactors(np.array(a), None, GeometricNoise(3, 0.1), 1000)
-    start, length = np.broadcast_to(np.array([0.0, 0.0, 3.0, 60.0, 500.0]), (1, 3, 5)), np.array([1.0, 8.0, 8.0, 1.0, 8.0])
-    found = factors.log_prior_sums(start, length)
-    for i, size in enumerate(length.astype(int).tolist()):
-        each = factors.log_prior(start[..., [i]] + np.arange(size))
-        np.testing.assert_allclose(found[..., i], logsumexp(each, axis=-1), rtol=1e-12, atol=1e-12)
 
 
 def test_a_plan_for_n() -> None:

@@ -73,7 +73,8 @@ class NoisyCells:
         value = np.exp(log_value, out=log_value)
         total = value.sum(axis=2)
         value /= total[:, :, None]
-        return TiltedCounts(Windows(low, value, np.zeros(len(low))), highest + np.log(total))
+        logs = highest + np.log(total)
+        return TiltedCounts(Windows(low, value, np.zeros(len(low)), logs.sum(axis=1)), logs)
 
     def _places(self, log_rate: Floats) -> tuple[Counts, int]:
         """Where each window begins, and how wide they all are."""

@@ -57,6 +57,29 @@ def log_rise(a: float | Floats, x: Floats) -> Floats:
     return series
 
 
+def log_rise_means(a: float | Floats, place: Floats, length: float) -> Floats:
+    """ln of the mean of Γ(a + x)/x! over `length` counts around length · place, those below 0 counted as 0.
+
+    The sum over all counts below m is Γ(a + m)/(a Γ(m)). Elsewhere than near 0 the mean is taken for the value in the middle.
+    """
+    found = log_rise(a, length * place)
+    near = (place < _STEEP_PLACES) & ((np.asarray(a) < _STEEP_PARAMETER) | (place == 0.0))
+    if not near.any():
+        return found
+    a = np.broadcast_to(a, found.shape)[near]
+    end = length * place[near] + 0.5 * (length + 1.0)
+    start = np.maximum(end - length, 0.0)
+    with np.errstate(divide="ignore"):
+        before, below = (log_rise(a, edge) + np.log(edge / (a * length)) for edge in (start, end))
+        found[near] = below + np.log(-np.expm1(before - below))
+    return found
+
+
+_STEEP_PLACES, _STEEP_PARAMETER = 16, 2.0
+"""Places of several counts from 0 on within which a power of the count is steep where its exponent is below 1. Elsewhere values in the
+middle of places add up to sums over all counts, as long as a law is wider than a place."""
+
+
 def _remainder(z: Floats) -> Floats:
     """What Stirling's series adds to (z - ½) ln z - z + ½ ln 2π."""
     inverse = 1.0 / z

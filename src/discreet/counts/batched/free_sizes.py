@@ -15,7 +15,7 @@ from discreet.arrays import Counts, Floats
 from discreet.betas.planes import BetaPlanes
 from discreet.betas.search import matched_logits
 from discreet.counts.batched.arrays import GroupSummaries, Table, precision
-from discreet.counts.batched.sums import FreeTotals
+from discreet.counts.batched.sums import FreeTotals, Rests
 from discreet.counts.batched.tilts import check_transforms, check_widths
 from discreet.counts.batched.windows import ranges, windows
 from discreet.errors import TooLargeError
@@ -148,7 +148,7 @@ def summarise(batch: WeightedTotals, tail: float, result: GroupSummaries) -> Non
     group, cell = np.nonzero(batch.part.open)
     to = batch.rows[group], cell
     result.mean[to], result.std[to] = mean[group, cell], np.sqrt(variance[group, cell])
-    rests = _Rests(batch)
+    rests = batch.found.rests
     for trim in (TRIMMED_TOTALS, _TRIMMED_AFTER_ALL):
         left = _intervals(batch, rests, (group, cell), (mean[group, cell], variance[group, cell]), tail, trim, result)
         if not left.any():
@@ -158,7 +158,7 @@ def summarise(batch: WeightedTotals, tail: float, result: GroupSummaries) -> Non
 
 def _intervals(
     batch: WeightedTotals,
-    rests: "_Rests",
+    rests: Rests,
     cells: tuple[Counts, Counts],
     moments: tuple[Floats, Floats],
     tail: float,
@@ -218,28 +218,8 @@ def _moments(batch: WeightedTotals) -> tuple[Floats, Floats, Floats, Floats]:
     return mean, np.maximum(variance, 0.0), found.windows.low + count[0], count[1]
 
 
-class _Rests:
-    """The tilted law of the total of all other cells, for every cell, on a stretch of one length."""
-
-    def __init__(self, batch: WeightedTotals) -> None:
-        found = batch.found
-        laws, length = found.windows, found.transforms.length
-        value = np.maximum(found.transforms.of_others(), 0.0)
-        lowest = laws.low.sum(axis=1, keepdims=True) - laws.low
-        span = (laws.low.shape[1] - 1) * (laws.width - 1) + 1
-        if length < span:
-            mean = laws.moments[0]
-            middle = np.rint(mean.sum(axis=1, keepdims=True) - mean).astype(np.int64)
-            self.first = np.maximum(lowest, middle - length // 2)
-            places = (self.first - lowest)[:, :, None] + np.arange(length)
-            value = np.take_along_axis(value, places % length, axis=2)
-        else:
-            self.first = lowest
-        self.value = value
-
-
 def _planes(
-    batch: WeightedTotals, rests: _Rests, g: Counts, c: Counts, of_count: tuple[Counts, int], of_rest: tuple[Counts, int]
+    batch: WeightedTotals, rests: Rests, g: Counts, c: Counts, of_count: tuple[Counts, int], of_rest: tuple[Counts, int]
 ) -> tuple[BetaPlanes, Floats]:
     """The mixtures of some cells: the laws of their counts and rests, from some place on and so long, and the factors of their sums.
 

@@ -4,23 +4,14 @@ import numpy as np
 
 from discreet.betas.lines import BetaLines
 from discreet.counts.batched.arrays import DEPTH, TRIMMED, GroupSummaries, Table, known, precision, trimmed
-from discreet.counts.batched.sums import fixed_totals
-from discreet.counts.batched.tilts import balanced_tilts, check_widths
-from discreet.counts.batched.windows import ranges, windows
-from discreet.numerics.products import batches
+from discreet.counts.batched.sums import laws_of_sizes
 
 
 def of_public_sizes(table: Table, tail: float) -> GroupSummaries:
     """Summaries of all rows, with intervals that leave out `tail` on either side."""
-    cells, sizes = table.cells, table.sizes
-    result = known(table)
-    tilt = balanced_tilts(cells, sizes)
-    low, high = ranges(cells, tilt, DEPTH)
-    check_widths(high - low)
-    for rows in batches((high - low).max(axis=1) + 1, low.shape[1]):
+    sizes, result = table.sizes, known(table)
+    for rows, law in laws_of_sizes(table.cells, sizes, DEPTH):
         part = table.rows(rows)
-        found = windows(part.cells, tilt[rows], low[rows], high[rows], DEPTH)
-        law = fixed_totals(found, sizes[rows], cells.slope, DEPTH)
         group, cell = np.nonzero(part.open)
         to = rows[group], cell
         lines = BetaLines(

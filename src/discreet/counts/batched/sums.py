@@ -5,17 +5,20 @@ a place c is at most `e^{-δD} Π_i E e^{δ(X_i - ...)}`, which says how long a 
 errors are those of floats of size 1, so that probabilities have an absolute error, which is divided by the probability of the total.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.counts.batched.windows import Windows
+from discreet.counts.batched.tilts import balanced_tilts, check_widths
+from discreet.counts.batched.windows import GroupCells, Windows, ranges, windows
 from discreet.counts.runs import Run
 from discreet.errors import TooLargeError
+from discreet.numerics.products import batches
 from discreet.numerics.transforms import Spectra, all_but_one, fast_length, laws, rounding, spectra
 
 _TOTAL_RATES = np.geomspace(0.02, 0.9, 8)
@@ -25,8 +28,8 @@ _DIRECT = 1e-10
 """Relative error of a transform from which on a group's windows are convolved directly, to a relative error of 1e-12."""
 _SHORT = 1 << 12
 """Values of all transforms together up to which it takes longer to find out how short they may be than to do them at full length."""
-_FAIR = 1e-6
-"""The same where there are too many values for that."""
+_FAIR, _SHALLOW = 1e-6, 28.0
+"""The same where there are too many values for that, and for windows that are less deep than this: whoever asks needs no more."""
 _WRAPPED_DEPTH = 45.0
 """The transform of the parts of one count is so long that a total beyond it has a tilted probability of e^-45 at most."""
 _LARGEST_ERROR = 2e-12
@@ -35,6 +38,10 @@ _FEWEST_PARTS = 3
 """With two parts there is nothing to add up."""
 _VISIBLE = 1e-15
 """Probabilities of totals below this part of the largest are not told from the rounding errors of a transform."""
+
+
+Chosen = slice | tuple[Counts, Counts]
+"""Cells of groups: all of them, or indices of groups and of cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +91,15 @@ class Transforms:
     def whole(self) -> Spectra:
         return self._products[1]
 
-    def of_others(self) -> Floats:
-        """For each cell the law of the total of all others, from the sum of their first counts on, modulo the length."""
-        return laws(self.others, self.length)
+    def of_others(self, chosen: Chosen = slice(None)) -> Floats:
+        """For each cell, or some, the law of the total of all others, from the sum of their first counts on, modulo the length."""
+        return laws(self.others[chosen], self.length)
 
-    def completions(self, totals: Counts) -> Floats:
-        """For each cell and each of its counts, the tilted probability that all others of its group complete it to the group's total."""
+    def completions(self, totals: Counts, chosen: Chosen = slice(None)) -> Floats:
+        """For each cell, or some, and each of its counts, the tilted probability that all others of its group complete it to the group's total."""
         start = totals - self.windows.low.sum(axis=1)
         rest = (start[:, None] - np.arange(self.windows.width)) % self.length
-        return np.maximum(at_places(self.of_others(), rest), 0.0)
+        return np.maximum(at_places(self.of_others(chosen), rest), 0.0)
 
 
 # --- a public total ---------------------------------------------------------------------------------------------------
@@ -109,33 +116,50 @@ class FixedTotals:
     """The tilted probability that the counts of each group add up to its total."""
 
 
-def fixed_totals(windows: Windows, totals: Counts, slope: float, depth: float) -> FixedTotals:
-    """The law of each count given that the counts of each group add up to its total."""
+def laws_of_sizes(
+    cells: GroupCells, sizes: Counts, depth: float, only: Counts | None = None
+) -> Iterator[tuple[NDArray[np.int64], FixedTotals]]:
+    """The laws of all counts of groups whose counts add up to these sizes, in batches of similar width: indices of groups, and laws.
+
+    With `only`, which has a row for each group, the laws of the cells in it.
+    """
+    tilt = balanced_tilts(cells, sizes)
+    low, high = ranges(cells, tilt, depth)
+    check_widths(high - low)
+    for rows in batches((high - low).max(axis=1) + 1, low.shape[1]):
+        found = windows(cells.rows(rows), tilt[rows], low[rows], high[rows], depth)
+        yield rows, fixed_totals(found, sizes[rows], cells.slope, depth, None if only is None else only[rows])
+
+
+def fixed_totals(windows: Windows, totals: Counts, slope: float, depth: float, only: Counts | None = None) -> FixedTotals:
+    """The law of each count, or of those in `only`, given that the counts of each group add up to its total."""
+    chosen: Chosen = slice(None) if only is None else (np.arange(len(only))[:, None], only)
     start = totals - windows.low.sum(axis=1)
     span = windows.low.shape[1] * (windows.width - 1)
     reach = np.maximum(start, span - start) + 1.0
     if windows.low.size * span > _SHORT:
         reach = np.minimum(TotalBounds.of(windows, totals, slope).distance(depth), reach)
     transforms = Transforms(windows, fast_length(max(int(np.ceil(reach.max())) + 1, windows.width)))
-    weight = transforms.completions(totals)
-    weight *= windows.value
+    weight = transforms.completions(totals, chosen)
+    weight *= windows.value[chosen]
     completion = weight.sum(axis=2)
     least = completion.min(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         error = (rounding(transforms.length) + 2.0 * np.exp(-depth)) / least + _FLOAT_SPACING * weight.shape[1]
         wide = windows.low.shape[1] * windows.width**2 > limits.DIRECT_CONVOLUTION
-        hard = np.nonzero(~(error < (_FAIR if wide else _DIRECT)))[0]
+        hard = np.nonzero(~(error < (_FAIR if wide or depth < _SHALLOW else _DIRECT)))[0]
         if wide and hard.size:
             raise TooLargeError(
                 f"the noise spreads the true counts of {windows.low.shape[1]} categories over {windows.width:,} values each, and "
                 "their noisy sum is far from the size of the group: too many to add up. Less noise (a larger epsilon) needs fewer"
             )
         for row in hard:
-            weight[row], least[row] = _directly(windows, int(row), int(start[row]))
+            every, least[row] = _directly(windows, int(row), int(start[row]))
+            weight[row] = every if only is None else every[only[row]]
             completion[row] = weight[row].sum(axis=1)
             error[row] = 1e-12
         weight /= completion[:, :, None]
-        return FixedTotals(windows.low, weight, error + windows.tail / least, completion[:, 0])
+        return FixedTotals(windows.low[chosen], weight, error + windows.tail / least, completion[:, 0])
 
 
 def completed_parts(parts: Sequence[Run], total: int) -> list[Run] | None:
@@ -146,7 +170,7 @@ def completed_parts(parts: Sequence[Run], total: int) -> list[Run] | None:
     k, width = len(parts), max(len(part.value) for part in parts)
     if k < _FEWEST_PARTS or k * width > limits.WINDOWS_HELD:
         return None
-    windows = Windows(np.array([[part.low for part in parts]]), np.zeros((1, k, width)), np.zeros(1))
+    windows = Windows(np.array([[part.low for part in parts]]), np.zeros((1, k, width)), np.zeros(1), np.zeros(1))
     for row, part in zip(windows.value[0], parts, strict=True):
         row[: len(part.value)] = part.value
     distance = TotalBounds.of(windows, np.array([total]), -2.0 * float(np.log(limits.WINDOW_TAIL)) / width).distance(_WRAPPED_DEPTH)
@@ -185,6 +209,14 @@ def _directly(windows: Windows, row: int, start: int) -> tuple[Floats, float]:
 
 
 # --- totals with a weight of their own --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Rests:
+    """The tilted law of the total of all other cells, for every cell, on a stretch of one length."""
+
+    first: Counts
+    value: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,6 +262,20 @@ class FreeTotals:
         floor = _VISIBLE * found.max(axis=1, keepdims=True)
         found[found < floor] = 0.0
         return found
+
+    @property
+    def rests(self) -> "Rests":
+        """For every cell the tilted law of the total of all others, from about the middle of it on."""
+        laws, length = self.windows, self.transforms.length
+        value = np.maximum(self.transforms.of_others(), 0.0)
+        lowest = laws.low.sum(axis=1, keepdims=True) - laws.low
+        if length >= (laws.low.shape[1] - 1) * (laws.width - 1) + 1:
+            return Rests(lowest, value)
+        mean = laws.moments[0]
+        middle = np.rint(mean.sum(axis=1, keepdims=True) - mean).astype(np.int64)
+        first = np.maximum(lowest, middle - length // 2)
+        places = (first - lowest)[:, :, None] + np.arange(length)
+        return Rests(first, np.take_along_axis(value, places % length, axis=2))
 
     def count_sums(self) -> tuple[Floats, Floats]:
         """For every cell and total n, Σ_j j P(X = low + j, S = n) and the same with j²."""

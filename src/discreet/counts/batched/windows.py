@@ -4,6 +4,10 @@ The factor of one cell is `g(x) = e^{-s|z - x|} Γ(a + x)/x!`. For a prior param
 convex on either side of z, so that it is largest at 0, at z or at the last count. In both cases the counts whose log factor is within
 `depth` of the largest lie between two places that bisection finds. Arrays have the groups on the first axis and the cells of a group on
 the second; a cell that is not possible has 0 as its only count.
+
+Where the noise is wide, the places of a window may stand for several counts each (`RiseTable.length`). Then all counts, slopes and tilts
+here are in such places, and noisy counts lie between them. The noise is taken at the middle of each place, so that the law of a count with
+noise of slope s has an error of about (s·length/2π)² of its mass, with a sign that depends on where the noisy count lies.
 """
 
 from dataclasses import dataclass
@@ -13,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Counts, Floats, Mask
-from discreet.numerics.gamma import log_rise
+from discreet.numerics.gamma import log_rise, log_rise_means
 from discreet.numerics.roots import last_inside
 
 _TABLED = 1 << 21
@@ -25,43 +29,50 @@ UNBOUNDED = 2**60
 class GroupCells:
     """The factors of the cells of some groups."""
 
-    z: Counts
+    z: Counts | Floats
     """Noisy counts, none below 0 or above `top`: beyond these the likelihood changes by a constant."""
     a: Floats
     slope: float
     top: Counts
     """The largest possible count of each cell; 0 where the cell is not possible."""
     table: "RiseTable"
+    peak: float = 0.0
+    """What the log likelihood of the noisy count itself is above the two lines on either side of it: 0, or less."""
 
     def __len__(self) -> int:
         return len(self.z)
 
     def rows(self, chosen: NDArray[np.int64] | slice) -> "GroupCells":
         """The same for some of the groups."""
-        return GroupCells(self.z[chosen], self.a[chosen], self.slope, self.top[chosen], self.table)
+        return GroupCells(self.z[chosen], self.a[chosen], self.slope, self.top[chosen], self.table, self.peak)
 
     def log_factor(self, x: Counts, tilt: Floats) -> Floats:
         """ln g(x) e^{tilt x} for one count of each cell."""
-        return np.asarray(self.table(self.a, x) - self.slope * np.abs(x - self.z) + tilt[:, None] * x)
+        likelihood = self.peak * (x == self.z) - self.slope * np.abs(x - self.z)
+        return np.asarray(self.table(self.a, x) + likelihood + tilt[:, None] * x)
 
 
 class RiseTable:
-    """ln Γ(a + x)/x!, looked up where few parameters occur and counts are not large."""
+    """ln Γ(a + x)/x!, or of its mean over the counts of each place, looked up where few parameters occur and counts are not large."""
 
-    def __init__(self, a: Floats, last: int) -> None:
+    def __init__(self, a: Floats, last: int, length: float = 1.0) -> None:
+        self.length = length
         self._known = np.unique(a)
-        self.flat = bool((self._known == 1.0).all())
+        self.flat = length == 1.0 and bool((self._known == 1.0).all())
         self._length = 0 if self.flat else min(last + 1, _TABLED // len(self._known))
         if self._length < min(last + 1, 4096):
             self._length = 0
         x = np.arange(self._length, dtype=np.float64)
-        self._values = np.concatenate([log_rise(float(one), x) for one in self._known]) if self._length else np.empty(0)
+        self._values = np.concatenate([self._rise(one, x) for one in self._known]) if self._length else np.empty(0)
+
+    def _rise(self, a: Floats, x: Floats) -> Floats:
+        return log_rise(a, x) if self.length == 1.0 else log_rise_means(a, x, self.length)
 
     def __call__(self, a: Floats, x: Counts) -> Floats:
         if self.flat:
             return np.zeros(np.broadcast_shapes(a.shape, x.shape))
         if not self._length or (x.size and int(x.max()) >= self._length):
-            return log_rise(a, x.astype(np.float64))
+            return self._rise(a, x.astype(np.float64))
         if len(self._known) == 1:
             return np.asarray(self._values[x])
         return np.asarray(self._values[np.searchsorted(self._known, a) * self._length + x])
@@ -76,6 +87,8 @@ class Windows:
     """Groups, cells, counts from `low` on."""
     tail: Floats
     """For each group, a bound on the tilted probability that some count is outside its window."""
+    log_sum: Floats
+    """For each group, the logarithm of the product of the sums of all tilted factors, as they are given."""
 
     @property
     def width(self) -> int:
@@ -113,7 +126,7 @@ def ranges(cells: GroupCells, tilt: Floats, depth: float) -> tuple[Counts, Count
 
 def _peaks(cells: GroupCells, tilt: Floats) -> list[Counts]:
     """Places where a factor may be largest; `ψ(a + x) - ψ(1 + x) = fall` with ψ(y) = ln(y - ½) nearly where it is smooth."""
-    found = [np.zeros_like(cells.z), cells.z]
+    found = [np.zeros_like(cells.top), np.rint(cells.z).astype(np.int64)]
     for side in (-cells.slope, cells.slope):
         fall = np.clip(-(tilt[:, None] + side), 1e-12, 700.0)
         smooth = np.clip((cells.a - 1.0) / np.expm1(fall) - 0.5, 0.0, cells.top)
@@ -143,6 +156,8 @@ def windows(cells: GroupCells, tilt: Floats, low: Counts, high: Counts, depth: f
     away = (low - cells.z)[:, :, None] + np.arange(width, dtype=np.float64)
     log_value = np.abs(away)
     log_value *= -cells.slope
+    if cells.peak:
+        log_value[away == 0.0] += cells.peak
     if tilt.any():
         away *= tilt[:, None, None]
         log_value += away
@@ -152,11 +167,13 @@ def windows(cells: GroupCells, tilt: Floats, low: Counts, high: Counts, depth: f
     past = cells.top - low
     for j in range(int(past.min(initial=width)) + 1, width):
         log_value[:, :, j][past < j] = -np.inf
-    log_value -= log_value.max(axis=2, keepdims=True)
+    height = log_value.max(axis=2)
+    log_value -= height[:, :, None]
     value = np.exp(log_value, out=log_value)
     total = value.sum(axis=2)
     value /= total[:, :, None]
-    return Windows(low, value, _tails(cells, tilt, low, low + width - 1, depth, total))
+    log_sum = (height + np.log(total) + tilt[:, None] * cells.z).sum(axis=1)
+    return Windows(low, value, _tails(cells, tilt, low, low + width - 1, depth, total), log_sum)
 
 
 def _tails(cells: GroupCells, tilt: Floats, low: Counts, high: Counts, depth: float, total: Floats) -> Floats:
