@@ -24,7 +24,7 @@ from discreet.numerics.tails import even_windows
 from discreet.numerics.transforms import convolved
 from discreet.planning.mixture_widths import interval_widths
 
-_PLACE, _LONG_PLACE, _MANY = 0.1, 0.2, 100
+_PLACE_LENGTH, _LONG_PLACE_LENGTH, _MANY_PLACED = 0.1, 0.2, 100
 """The length of a place, in parts of how far the likelihood falls by a factor e; and for more than so many categories."""
 _PLACES = 300
 """Places at least of all records; where n is private, of what it is guessed to be or of what the noise adds to it, whatever is more."""
@@ -33,11 +33,11 @@ _NARROWEST, _WEAK = 0.5, 4.0
 parameters are below the second number on average, all laws are as wide as the noise, or near 0."""
 _DEPTH = 24.0
 """Windows hold all but e^-24 of a tilted law, nearly."""
-_BEYOND = 100.0
+_BEYOND_NOISE = 100.0
 """How far beyond all noisy counts together no count is, in logarithms of the likelihood."""
-_FARTHEST = 2**50
+_FARTHEST_COUNT = 2**50
 """A count beyond all that a private n may have."""
-_TABLED = 1 << 16
+_TABLED_PLACES = 1 << 16
 """Logarithms of the prior up to which all are looked up."""
 _BLOCKS, _BLOCKS_EACH = 96, 44
 """Blocks of places that a mixture is made of; and where the total is private, those given each of several blocks of totals."""
@@ -48,8 +48,8 @@ _NODES_EACH = 4
 """Totals that stand for all of a block of totals."""
 _OUTER, _FAR_OUTER = 1e-6, 1e-9
 """Probability of the counts and of the totals that are left out at either end; and of counts where a tilt is not that of the totals."""
-_LOWER = np.array([1e-6, 0.001, 0.003, 0.006, 0.01, 0.014, 0.018, 0.022, 0.026, 0.03, 0.036, 0.045, 0.06, 0.1, 0.2, 0.35])
-_EDGES = np.concatenate([_LOWER, [0.5], 1.0 - _LOWER[::-1]])
+_LOWER_EDGES = np.array([1e-6, 0.001, 0.003, 0.006, 0.01, 0.014, 0.018, 0.022, 0.026, 0.03, 0.036, 0.045, 0.06, 0.1, 0.2, 0.35])
+_BLOCK_EDGES = np.concatenate([_LOWER_EDGES, [0.5], 1.0 - _LOWER_EDGES[::-1]])
 """Probabilities at which blocks end: they are small where the ends of a 95 % interval are. What is beyond the outer two is left out."""
 
 
@@ -83,13 +83,15 @@ class OutcomeReader:
             least, n = max(n - 4.0 * spread, 1.0), max(n, spread)
         deviation = np.sqrt(least * share * (1.0 - share) * ((self.whole + least) / (self.whole + 1.0)))
         narrowest = float(deviation.min()) if self.whole > _WEAK * len(self.a) else np.inf
-        length = max(1.0, min((_PLACE if len(share) <= _MANY else _LONG_PLACE) * wide, n / _PLACES, _NARROWEST * narrowest))
+        length = max(
+            1.0, min((_PLACE_LENGTH if len(share) <= _MANY_PLACED else _LONG_PLACE_LENGTH) * wide, n / _PLACES, _NARROWEST * narrowest)
+        )
         return length if self.n is None or length == 1.0 else self.n / round(self.n / length)
 
     @property
     def _last(self) -> int:
         """The place of the largest possible count."""
-        return _FARTHEST if self.n is None else round(self.n / self.length)
+        return _FARTHEST_COUNT if self.n is None else round(self.n / self.length)
 
     def _cells(self, raw: Counts) -> GroupCells:
         """The factors of the counts that have noise of their own: on either side of its peak, the log likelihood is a straight line."""
@@ -97,8 +99,8 @@ class OutcomeReader:
         slope, meet = self.noise.slope, 0.5 * float(at[2] - at[0]) / self.noise.slope
         z = np.clip((raw - meet) / self.length, 0.0, self._last)
         a = self.a[: raw.shape[1]]
-        last = int(min(self._last, z.sum(axis=1).max() + _BEYOND / (slope * self.length)))
-        table = RiseTable(a, last if last * len(np.unique(a)) <= _TABLED else 0, self.length)
+        last = int(min(self._last, z.sum(axis=1).max() + _BEYOND_NOISE / (slope * self.length)))
+        table = RiseTable(a, last if last * len(np.unique(a)) <= _TABLED_PLACES else 0, self.length)
         peak = float(at[1] - at[2]) - slope * (2.0 - abs(meet)) if self.length == 1.0 else 0.0
         return GroupCells(z, np.broadcast_to(a, z.shape), slope * self.length, np.full(z.shape, last), table, peak)
 
@@ -285,11 +287,11 @@ def blocks(weight: Floats, mean: Floats, total: Floats, spread: Floats, most: in
             for part in (weight, weight * away, weight * away**2, weight * spread)]  # fmt: skip
     # Where running sums reach each level: one search in all of them, each mixture's a little above those of the one before.
     shape, rows = sums[0].shape, 2.0 * np.arange(sums[0][..., 0].size)[:, None]
-    found = np.searchsorted((sums[0].reshape(-1, shape[-1]) + rows).ravel(), rows + _EDGES)
+    found = np.searchsorted((sums[0].reshape(-1, shape[-1]) + rows).ravel(), rows + _BLOCK_EDGES)
     by_level = (found - shape[-1] * np.arange(len(found))[:, None]).reshape(*shape[:-1], -1)
     first, last = np.maximum(by_level[..., :1] - 1, 0), np.minimum(by_level[..., -1:], shape[-1] - 1)
     # Edges that are spaced evenly, and others by probability: narrow blocks near the ends of an interval, and none across a likely 0.
-    even = np.rint(first + (last - first) * np.linspace(0.0, 1.0, most - len(_EDGES) + 3)).astype(np.int64)
+    even = np.rint(first + (last - first) * np.linspace(0.0, 1.0, most - len(_BLOCK_EDGES) + 3)).astype(np.int64)
     edges = np.sort(np.concatenate([even, np.clip(by_level[..., 1:-1], first, last)], axis=-1), axis=-1)
     share, moment, square, own = (np.diff(np.take_along_axis(part, edges, axis=-1), axis=-1) for part in sums)
     held = np.maximum(share, 1e-300)

@@ -19,7 +19,7 @@ from discreet.numerics.products import batches
 
 _HELD_TOTALS = 0.8
 """Down to which part of the depth of windows, in logarithms, the tilted law of totals is held: deeper down windows are too short for it."""
-_NEGLIGIBLE_LOG = 10.0
+_NEGLIGIBLE_TOTALS = 10.0
 """How far below the largest weight, in logarithms, totals are negligible."""
 _AHEAD = 2.5
 """How far beyond the last total of a rung the middle of the next one is, in standard deviations."""
@@ -88,7 +88,7 @@ class _Climb:
             rung, rows = first, every
             for _ in range(_MOST_RUNGS):
                 edge, weight = rung.end(upper=upper)
-                more = (weight > best[rows] - _NEGLIGIBLE_LOG) & ((edge < self.most) if upper else (edge > 0))
+                more = (weight > best[rows] - _NEGLIGIBLE_TOTALS) & ((edge < self.most) if upper else (edge > 0))
                 if not more.any():
                     break
                 rows, edge = rows[more], edge[more]
