@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.special import gammainc
 
 from discreet.arrays import Counts, Floats, Mask
 from discreet.counts.batched.rungs import Rung, ladders
@@ -28,6 +29,8 @@ _PLACE_LENGTH, _LONG_PLACE_LENGTH, _MANY_PLACED = 0.1, 0.2, 100
 """The length of a place, in parts of how far the likelihood falls by a factor e; and for more than so many categories."""
 _PLACES = 300
 """Places at least of all records; where n is private, of what it is guessed to be or of what the noise adds to it, whatever is more."""
+_SHORT_PLACE = 0.1
+"""The length of a place at most where n is private, in parts of what a category has of n: most counts must not be in the first place."""
 _NARROWEST, _WEAK = 0.5, 4.0
 """The length of a place at most, in parts of the deviation of the count whose law is narrowest without any noise. Under priors whose
 parameters are below the second number on average, all laws are as wide as the noise, or near 0."""
@@ -80,7 +83,7 @@ class OutcomeReader:
         least = n
         if self.n is None:
             spread = np.sqrt(2.0 * len(self.a)) * wide
-            least, n = max(n - 4.0 * spread, 1.0), max(n, spread)
+            least, n = max(n - 4.0 * spread, 1.0), min(max(n, spread), _PLACES * _SHORT_PLACE * max(n, spread) / len(self.a))
         deviation = np.sqrt(least * share * (1.0 - share) * ((self.whole + least) / (self.whole + 1.0)))
         narrowest = float(deviation.min()) if self.whole > _WEAK * len(self.a) else np.inf
         length = max(
@@ -125,6 +128,18 @@ class OutcomeReader:
         x = np.where(places <= 0.0, mean, self.length * places)
         return (x if self.n is None else np.minimum(x, self.n)), np.where(places <= 0.0, variance, 0.0)
 
+    def _records(self, totals: Counts) -> Floats:
+        """The mean number of records where n is private and places add up to these totals: counts in the first place are seldom 0.
+
+        A count whose mean is m is about Gamma distributed, and within the first place with the probability of a Gamma variable.
+        """
+        places = totals.astype(np.float64)
+        found = self.length * places
+        for a, many in zip(*np.unique(self.a, return_counts=True), strict=True) if self.length > 1.0 else ():
+            first = 0.5 * (self.length - 1.0) * a / (a + 1.0)
+            found += many * first * gammainc(a, self.whole / (2.0 * np.maximum(places, 1e-9)))
+        return found
+
     def _of_counts(self, weight: Floats, low: Counts, targets: Counts) -> Components:
         """The mixtures over counts of these targets, in places from `low` on, where n is public."""
         a, total = self.a[targets][..., None], self.whole + float(self.n or 0)
@@ -136,7 +151,7 @@ class OutcomeReader:
     def _log_weight(self, totals: Counts) -> Floats:
         """ln n!/Γ(A + n) where n is private; else the prior weight of the count without noise, which is what a total leaves of n."""
         if self.n is None:
-            return -log_rising(self.whole, self.length * totals.astype(np.float64), float(self.guess))
+            return -log_rising(self.whole, self._records(totals), float(self.guess))
         return log_rise_means(self.a[-1], self._last - totals.astype(np.float64), self.length)
 
     @property
@@ -183,7 +198,7 @@ class OutcomeReader:
             for pair, low, n, weight in planes.of(np.flatnonzero(planes.large == mirrored), mirrored=mirrored):
                 a = self.a[planes.target[pair]][:, None]
                 edges = np.unique(np.linspace(0, n.shape[1], totals + 1)[:-1].astype(np.int64))
-                part = self._of_plane(self.whole - a if mirrored else a, low, self.length * n.astype(np.float64), weight, edges)
+                part = self._of_plane(self.whole - a if mirrored else a, low, self._records(n), weight, edges)
                 found = found if found.size else np.empty((4, targets.size, part[0].shape[1]))
                 found[:, pair] = [part[i] for i in ((0, 2, 1, 3) if mirrored else range(4))]
         weight, first, second, spread = found.reshape(4, *targets.shape, -1)
