@@ -96,7 +96,7 @@ class Transforms:
         return laws(self.others[chosen], self.length)
 
     def completions(self, totals: Counts, chosen: Chosen = slice(None)) -> Floats:
-        """For each cell, or some, and each of its counts, the tilted probability that all others of its group complete it to the group's total."""
+        """For each cell, or some, and each of its counts, the tilted probability that all others complete it to the total of the group."""
         start = totals - self.windows.low.sum(axis=1)
         rest = (start[:, None] - np.arange(self.windows.width)) % self.length
         return np.maximum(at_places(self.of_others(chosen), rest), 0.0)
