@@ -78,11 +78,12 @@ def test_engines_agree_on_sets(n: int | None) -> None:
 def test_cumulative_answers_are_sets_from_the_first_on(n: int | None) -> None:
     found = posterior(n)
     cumulative = found.cumulative()
-    assert cumulative.categories == CATEGORIES[:-1]
+    assert cumulative.categories == ("up to never", "up to former", "up to current")
     np.testing.assert_allclose(cumulative.mean(), np.cumsum(found.mean())[:-1], atol=1e-11)
     np.testing.assert_allclose(cumulative.marginal("former").cdf(AT), share_of([0, 1], n, AT), atol=CLOSE)
     np.testing.assert_allclose(1.0 - cumulative.interval(0.8)[-1, ::-1], found.interval(0.8)[-1], atol=1e-9)
-    assert cumulative.summary()["category"].tolist() == list(CATEGORIES[:-1])
+    assert cumulative.summary()["category"].tolist() == list(cumulative.categories)
+    np.testing.assert_array_equal(cumulative.marginal("up to former").interval(), cumulative.interval()[1])
     with pytest.raises(InvalidInputError, match="category must be one of"):
         cumulative.marginal(CATEGORIES[-1])
 

@@ -29,7 +29,7 @@ from discreet.inference.labelled import LabelledIntervals
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.quantities import Contrast
 from discreet.inference.reader_priors import reader_prior
-from discreet.inference.reading import Reading
+from discreet.inference.reading import Reading, any_of
 from discreet.inference.seeds import Rng, generator, seed_of, seed_of_outcome
 from discreet.inference.simultaneous import common_tail
 from discreet.inference.true_counts import Outcome, counts_of_same_records
@@ -45,7 +45,6 @@ from discreet.validation import category_index, check_records, check_share, item
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from discreet.inference.cumulative import CumulativeProbabilities
     from discreet.inference.records import RecordShares
 
 
@@ -134,40 +133,20 @@ class NoiseAware(FieldsAlone, Reading):
         Raises:
             InvalidInputError: A label is not one of the categories or named twice, or a list has none or all of them.
         """
-        if not isinstance(category, (list, set, frozenset)):
-            return self._marginal(self._index(category))
-        chosen = self._positions(tuple(category))
+        return self._distribution(self._chosen(category))
+
+    def _distribution(self, chosen: Sequence[int]) -> BetaMixture:
         if len(chosen) == 1:
             return self._marginal(chosen[0])
-        labels, others = [self.categories[i] for i in chosen], [label for i, label in enumerate(self.categories) if i not in chosen]
-        if not labels or not others:
-            raise InvalidInputError(f"a set of categories must have some of the {self.prior.k}, and not all: it has {len(labels)}")
-        return self.merged({" or ".join(map(str, labels)): labels, "": others})._marginal(0)
+        labels = [self.categories[i] for i in chosen]
+        others = [label for i, label in enumerate(self.categories) if i not in chosen]
+        return self.merged({any_of(labels): labels, "": others})._marginal(0)
 
     def merged(self, sets: Mapping[Any, Iterable[Any]]) -> "NoiseAware":
-        """The posterior of coarser categories, exactly: the probability of each set is that of any category in it.
-
-        Args:
-            sets: For every new category its label and the labels of the categories that it is made of, such as
-                `{"smokes": ["former", "current"], "never": ["never"]}`. Every category is in one of them.
-
-        Raises:
-            InvalidInputError: Fewer than two sets are given, one is empty, or a category is in none or in two of them.
-        """
-        chosen = [self._positions(items_of(labels) or ()) for labels in sets.values()]
-        if len(chosen) < 2 or not all(chosen) or sorted(i for each in chosen for i in each) != list(range(self.prior.k)):
-            raise InvalidInputError(f"merged must be told two or more sets, with each of the {self.prior.k} categories in one of them")
+        """The posterior of coarser categories, exactly: the probability of each set is that of any category in it (`Reading.merged`)."""
+        chosen = self._sets(sets)
         prior = Dirichlet([sum((self.prior.exact[i] for i in each), Fraction(0)) for each in chosen], list(sets))
         return NoiseAware(prior, self.n, self.counts.merged(chosen), self.impossible, self._seed_of(chosen))
-
-    def cumulative(self) -> "CumulativeProbabilities":
-        """For ordered answers the probability of each category or an earlier one, exactly, with the verbs of a posterior.
-
-        The order is that of `categories`. The last category is left out: its cumulative probability is 1.
-        """
-        from discreet.inference.cumulative import CumulativeProbabilities  # it is built on this module
-
-        return CumulativeProbabilities(self)
 
     @property
     def records(self) -> "RecordShares":
@@ -178,13 +157,6 @@ class NoiseAware(FieldsAlone, Reading):
         from discreet.inference.records import RecordShares  # it is built on this module
 
         return RecordShares(self)
-
-    def _positions(self, labels: Sequence[Hashable]) -> list[int]:
-        """The positions of categories, in order, which are named by their labels, each once."""
-        chosen = sorted(self._index(label) for label in labels)
-        if len(set(chosen)) < len(chosen):
-            raise InvalidInputError("each category must be named once; one was named twice")
-        return chosen
 
     def _index(self, category: Hashable) -> int:
         if spelling(category) in map(spelling, self.impossible):

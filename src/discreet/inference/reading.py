@@ -1,7 +1,8 @@
 """The verbs that all readings of a release have alike: of one variable, of a table, of its margins and sums, and of several releases."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -9,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, RefusedError
+from discreet.inference.pickles import FieldsAlone
 from discreet.model.cells import Groups
-from discreet.validation import check_levels, check_share, shown
+from discreet.validation import category_index, check_levels, check_share, items_of, shown
 
 if TYPE_CHECKING:
     from discreet.inference.frames import Library
@@ -38,23 +40,98 @@ class Reading(ABC):
         return None
 
     @abstractmethod
+    def _distribution(self, chosen: Sequence[int]) -> Any:
+        """The distribution of the number that any of these categories, given by their positions, have together."""
+
+    def _laws(self) -> list[Any]:
+        return [self._distribution((i,)) for i in range(len(self.categories))]
+
     def mean(self) -> Floats:
         """Expected values."""
+        return np.array([law.mean() for law in self._laws()])
 
-    @abstractmethod
     def std(self) -> Floats:
         """Standard deviations."""
+        return np.array([law.std() for law in self._laws()])
 
-    @abstractmethod
     def interval(self, mass: float = 0.95) -> Floats | Counts:
-        """Equal-tailed intervals that each hold this much probability: (low, high) on the last axis."""
+        """Equal-tailed intervals that each hold this much probability, discrete ones at least: (low, high) on the last axis."""
+        return np.array([law.interval(mass) for law in self._laws()])
 
     def hdi(self, mass: float = 0.95) -> Floats:
         """Highest density intervals, the shortest that each hold this much probability: (low, high) on the last axis."""
-        share = check_share(mass, "mass")
-        raise RefusedError(
-            f"highest density intervals are of probabilities, and these are counts: interval({share:g}) has equal-tailed ones"
-        )
+        return np.array([law.hdi(mass) for law in self._laws()])
+
+    # --- categories put together --------------------------------------------------------------------------------------
+
+    def marginal(self, category: Any) -> Any:
+        """The distribution of the number of a category, or of that of any of a list of categories.
+
+        Args:
+            category: The label of a category, or a list of labels.
+
+        Raises:
+            InvalidInputError: A label is not one of the categories or named twice, or a list has none or all of them.
+        """
+        return self._distribution(self._chosen(category))
+
+    def merged(self, sets: Mapping[Any, Iterable[Any]]) -> "Reading":
+        """The same of coarser categories: the number of each set is that of any category in it.
+
+        Args:
+            sets: For every new category its label and the labels of the categories that it is made of, such as
+                `{"smokes": ["former", "current"], "never": ["never"]}`. Every category is in one of them.
+
+        Raises:
+            InvalidInputError: Fewer than two sets are given, one is empty, or a category is in none or in two of them.
+        """
+        return SetsOfCategories(self, tuple(sets), tuple(map(tuple, self._sets(sets))))
+
+    def cumulative(self) -> "Reading":
+        """For ordered answers the same of each category or an earlier one: `up to former`.
+
+        The order is that of `categories`. The last category is left out: all answers are up to it.
+        """
+        places = range(1, len(self.categories))
+        return SetsOfCategories(self, tuple(f"up to {self.categories[i - 1]}" for i in places), tuple(tuple(range(i)) for i in places))
+
+    def _index(self, category: Hashable) -> int:
+        return category_index(self.categories, category)
+
+    def _chosen(self, category: Any) -> list[int]:
+        """The positions of a category, or of a list of some of them."""
+        if not isinstance(category, (list, set, frozenset)):
+            return [self._index(category)]
+        chosen = self._positions(tuple(category))
+        if not 0 < len(chosen) < len(self.categories):
+            raise InvalidInputError(f"a set of categories must have some of the {len(self.categories)}, and not all: it has {len(chosen)}")
+        return chosen
+
+    def _positions(self, labels: Iterable[Hashable]) -> list[int]:
+        """The positions of categories, in order, which are named by their labels, each once."""
+        chosen = sorted(self._index(label) for label in labels)
+        if len(set(chosen)) < len(chosen):
+            raise InvalidInputError("each category must be named once; one was named twice")
+        return chosen
+
+    def _sets(self, sets: Mapping[Any, Iterable[Any]]) -> list[list[int]]:
+        """The positions of the categories of each set."""
+        if not isinstance(sets, Mapping):
+            raise InvalidInputError("merged takes a mapping of new categories to lists of those that they are made of")
+        chosen, k = [self._positions(items_of(labels) or ()) for labels in sets.values()], len(self.categories)
+        if len(chosen) < 2 or not all(chosen) or sorted(i for each in chosen for i in each) != list(range(k)):
+            raise InvalidInputError(f"merged must be told two or more sets, with each of the {k} categories in one of them")
+        return chosen
+
+    @property
+    def records(self) -> "Reading":
+        """The shares of the categories among these very records, for a register or a census, with the verbs of a posterior.
+
+        They have no sampling error. Where the number of records is private they are given that there are any.
+        """
+        raise RefusedError("records are asked of a posterior of one variable, of a group or of a table: this is none of them")
+
+    # --- other numbers ------------------------------------------------------------------------------------------------
 
     def var(self) -> Floats:
         """Variances."""
@@ -95,7 +172,7 @@ class Reading(ABC):
         share = check_share(mass, "mass")
         ends = self.hdi(share) if kind == "hdi" else self.interval(share)
         numbers = {"mean": self.mean(), "sd": self.std(), "low": ends[..., 0], "high": ends[..., 1]}
-        return summary_frame(self.by, {"category": self.categories}, numbers, library)
+        return summary_frame(self.by, {"category": self.categories} if self.categories else {}, numbers, library)
 
     def to_pandas(self, mass: float = 0.95) -> Any:
         """`summary` as a pandas frame."""
@@ -104,6 +181,45 @@ class Reading(ABC):
     def to_polars(self, mass: float = 0.95) -> Any:
         """`summary` as a Polars frame."""
         return self.summary(mass, "polars")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SetsOfCategories(FieldsAlone, Reading):
+    """What is known about sets of the categories of another reading, which may overlap, as those of cumulative answers do."""
+
+    of: Reading
+    labels: tuple[Hashable, ...]
+    """What each set is called."""
+    sets: tuple[tuple[int, ...], ...]
+    """The positions of the categories in each set."""
+
+    @property
+    def categories(self) -> tuple[Hashable, ...]:
+        return self.labels
+
+    def _index(self, category: Hashable) -> int:
+        """The place of a set, named by its label or, up to a category, by that category."""
+        names = [label for label in (category, f"up to {category}") if label in self.labels]
+        return category_index(self.labels, names[0] if names else category)
+
+    def _distribution(self, chosen: Sequence[int]) -> Any:
+        inside = [i for place in chosen for i in self.sets[place]]
+        if len(set(inside)) < len(inside):
+            raise RefusedError("sets that overlap, as those of cumulative answers do, are asked for one at a time")
+        return self.of._distribution(sorted(inside))
+
+    @property
+    def records(self) -> Reading:
+        """The same of the shares of these very records."""
+        return SetsOfCategories(self.of.records, self.labels, self.sets)
+
+    def __repr__(self) -> str:
+        return f"<sets of categories: {', '.join(map(str, self.labels))}>"
+
+
+def any_of(labels: Sequence[Hashable]) -> Hashable:
+    """What a set of categories is called: one category by its own label."""
+    return labels[0] if len(labels) == 1 else " or ".join(map(str, labels))
 
 
 def shortest_of_draws(samples: Floats, mass: float) -> Floats:

@@ -2,10 +2,10 @@
 
 A posterior's own verbs are about the probabilities θ of the population that the records were drawn from. Here the question is `x/n`, the
 part of these very records that is in a category. It is uncertain by the noise alone, and by the prior as far as the noise leaves room.
-Where n is private, shares are given that there are any records.
+Where n is private, shares are given that there are any records; where it is known that there are none, they are NaN.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 
 from discreet import limits
 from discreet.arrays import Floats
-from discreet.errors import InvalidInputError, TooLargeError
+from discreet.errors import TooLargeError
 from discreet.inference.pickles import FieldsAlone
-from discreet.inference.reading import Reading
+from discreet.inference.reading import Reading, any_of
 from discreet.numerics.tails import inner
 from discreet.text import html_fields
 from discreet.validation import check_levels, check_share
@@ -29,9 +29,9 @@ _OUTER_COUNTS = 1e-14
 """Posterior probability of counts and of totals that are left out at either end where n is private."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ShareOfRecords:
-    """The law of one category's share of the records: finitely many values, ascending, with their probabilities."""
+    """The law of a share of the records: finitely many values, ascending, with their probabilities."""
 
     value: Floats
     probability: Floats
@@ -110,19 +110,26 @@ class RecordShares(FieldsAlone, Reading):
         """The posterior probability that there are no records at all, in which case there are no shares."""
         return float(self.posterior.size.pmf(0))
 
-    def marginal(self, category: Hashable) -> ShareOfRecords:
-        """The law of the share of one category, named by its label."""
-        return self._laws[self.posterior._index(category)]
+    def _index(self, category: Hashable) -> int:
+        return self.posterior._index(category)
 
     @cached_property
-    def _laws(self) -> list[ShareOfRecords]:
-        return [self._law(i) for i in range(len(self.categories))]
+    def _known(self) -> dict[tuple[int, ...], ShareOfRecords]:
+        return {}
 
-    def _law(self, i: int) -> ShareOfRecords:
-        counts, label = self.posterior.counts, self.categories[i]
+    def _distribution(self, chosen: Sequence[int]) -> ShareOfRecords:
+        key = tuple(chosen)
+        if key not in self._known:
+            self._known[key] = self._share(key)
+        return self._known[key]
+
+    def _share(self, chosen: tuple[int, ...]) -> ShareOfRecords:
+        counts, i, label = self.posterior.counts, chosen[0], any_of([self.categories[i] for i in chosen])
+        if len(chosen) > 1:
+            counts, i = counts.merged([chosen, [j for j in range(len(self.categories)) if j not in chosen]]), 0
         n = counts.total
         if n == 0:
-            raise InvalidInputError("there are no records, and so no shares of them")
+            return ShareOfRecords(np.full(1, np.nan), np.ones(1), label)
         if n is not None:
             run = counts.marginal(i)
             return _law_of(run.x / n, run.value, label, counts.omitted)
@@ -133,22 +140,6 @@ class RecordShares(FieldsAlone, Reading):
         some = totals > 0.0
         omitted = min(1.0, counts.omitted + max(0.0, 1.0 - float(weights.sum())))
         return _law_of((x[:, None] / totals[some]).ravel(), weights[:, some].ravel(), label, omitted)
-
-    def mean(self) -> Floats:
-        """Expected share of each category."""
-        return np.array([law.mean() for law in self._laws])
-
-    def std(self) -> Floats:
-        """Standard deviation of each share."""
-        return np.array([law.std() for law in self._laws])
-
-    def interval(self, mass: float = 0.95) -> Floats:
-        """Equal-tailed intervals that each hold this much probability or more: one row (low, high) for each category."""
-        return np.array([law.interval(mass) for law in self._laws])
-
-    def hdi(self, mass: float = 0.95) -> Floats:
-        """The shortest intervals that each hold this much probability or more: one row (low, high) for each category."""
-        return np.array([law.hdi(mass) for law in self._laws])
 
     def __repr__(self) -> str:
         return f"<shares of the records: {', '.join(map(str, self.categories))}>"

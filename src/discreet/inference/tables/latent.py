@@ -7,7 +7,6 @@ the sizes are drawn first, and then the counts of each group given its size.
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,6 @@ from discreet.counts.runs import Run
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.draws import dirichlet_draws
 from discreet.inference.pickles import FieldsAlone
-from discreet.inference.reading import Reading
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.model.cells import Groups
 from discreet.validation import shown
@@ -145,64 +143,3 @@ class Margin:
         axes = [self.groups.columns.index(name) for name in self.columns]
         table = np.moveaxis(np.arange(len(self.groups)).reshape(self.groups.shape), axes, range(len(axes)))
         return np.asarray(np.sort(table.reshape(len(self.kept), -1)[self.kept.index(key)]))
-
-
-T = TypeVar("T", bound=Reading)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ByLabels(FieldsAlone, Reading, Generic[T]):
-    """Something about all groups that have the labels asked for: `over["f"]`, or with two columns `over["north", "f"]`."""
-
-    margin: Margin
-    of: Callable[[Positions], T]
-
-    @property
-    def by(self) -> Groups:
-        """The combinations of labels that can be asked for."""
-        return self.margin.kept
-
-    def __len__(self) -> int:
-        return len(self.by)
-
-    def __iter__(self) -> Iterator[Hashable]:
-        return iter(self.by)
-
-    @cached_property
-    def _known(self) -> dict[int, T]:
-        return {}
-
-    def __getitem__(self, labels: Hashable) -> T:
-        place = self.by.index(labels)
-        if place not in self._known:
-            while len(self._known) >= limits.GROUPS_HELD:
-                self._known.pop(next(iter(self._known)))
-            self._known[place] = self.of(self.margin.positions(labels))
-        return self._known[place]
-
-    @property
-    def categories(self) -> tuple[Hashable, ...]:
-        return self[next(iter(self))].categories
-
-    def mean(self) -> Floats:
-        """Expected values, by labels and categories."""
-        return self._each(lambda one: one.mean())
-
-    def std(self) -> Floats:
-        """Standard deviations, by labels and categories."""
-        return self._each(lambda one: one.std())
-
-    def interval(self, mass: float = 0.95) -> Floats:
-        """Equal-tailed intervals, by labels and categories, with (low, high) on the last axis."""
-        return self._each(lambda one: one.interval(mass))
-
-    def hdi(self, mass: float = 0.95) -> Floats:
-        """The shortest intervals, by labels and categories, with (low, high) on the last axis."""
-        return self._each(lambda one: one.hdi(mass))
-
-    def _each(self, ask: Callable[[T], Floats | Counts]) -> Floats:
-        check_groups_drawn(len(self))
-        return np.stack([ask(self[labels]) for labels in self])
-
-    def __repr__(self) -> str:
-        return f"Over({self.by!r})"

@@ -35,8 +35,8 @@ from discreet.inference.seeds import Rng, generator, seed_of, seed_of_outcome
 from discreet.inference.simultaneous import common_tail
 from discreet.inference.tables.contrasts import ComparedGroups, comparable, contrast_columns, group_contrasts, summarised
 from discreet.inference.tables.draws import Ranks, TableDraws
-from discreet.inference.tables.latent import ByLabels, LatentTable, Margin, Positions, check_draws
-from discreet.inference.tables.one_by_one import OneByOne
+from discreet.inference.tables.latent import LatentTable, Margin, Positions, check_draws
+from discreet.inference.tables.one_by_one import ByLabels, OneByOne
 from discreet.inference.tables.other_groups import TiedGroup, TiedSizes, check_groups, tied_sizes
 from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, weights_of
 from discreet.inference.tables.summaries import check_summaries, check_total, group_summaries, pairs_in_a_group

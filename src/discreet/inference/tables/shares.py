@@ -4,7 +4,7 @@ Weights are fixed numbers that a reader gives, or, where the total of all groups
 have a posterior: given the sizes u of groups they are Dir(b + u).
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from discreet.inference.pickles import FieldsAlone
 from discreet.inference.reading import Reading, shortest_of_draws
 from discreet.inference.tables.latent import LatentTable, Positions
 from discreet.model.cells import Groups
-from discreet.validation import category_index, check_share, shown
+from discreet.validation import check_share, shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,9 +79,12 @@ class SharedProbability(FieldsAlone, Reading):
         """The Monte Carlo standard error of the probability beyond either end of an interval."""
         return float(standard_error(0.5 * (1.0 - check_share(mass, "mass")) * self.draws, self.draws))
 
-    def marginal(self, category: Hashable) -> Floats:
-        """Draws of the probability of one category."""
-        return self.samples[:, category_index(self.categories, category)]
+    def marginal(self, category: Any) -> Floats:
+        """Draws of the probability of a category, or of any of a list of categories."""
+        return self._distribution(self._chosen(category))
+
+    def _distribution(self, chosen: Sequence[int]) -> Floats:
+        return np.asarray(self.samples[:, list(chosen)].sum(axis=1))
 
     @cached_property
     def samples(self) -> Floats:

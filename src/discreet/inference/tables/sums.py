@@ -5,7 +5,7 @@ the joint laws of a cell and the size of its group, under a tilt that makes grou
 are multiplied, and the sizes set to the total. Where these are too long, sums are counted among draws.
 """
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import overload
@@ -16,15 +16,17 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.counts.runs import FLOOR, Run, RunningSum, trimmed
 from discreet.counts.size_posterior import SizePosterior
+from discreet.errors import RefusedError
 from discreet.inference.draws import DRAWS, standard_error
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.reading import Reading
 from discreet.inference.seeds import seed_of
-from discreet.inference.tables.latent import ByLabels, LatentTable, Margin, Positions, check_draws, check_groups_drawn
+from discreet.inference.tables.latent import LatentTable, Margin, Positions, check_draws, check_groups_drawn
+from discreet.inference.tables.one_by_one import ByLabels
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.model.cells import Groups
 from discreet.numerics.transforms import fast_length, laws, spectra
-from discreet.validation import category_index, check_records
+from discreet.validation import check_records, check_share
 
 _TRANSFORMED_TAIL = 1e-19
 """What is left out at the ends of laws that are transformed."""
@@ -56,7 +58,7 @@ class CountSum(FieldsAlone, Reading):
 
     def __getitem__(self, category: Hashable) -> SizePosterior:
         """The law of the number of records of one category in these groups."""
-        return self._law(category_index(self.categories, category))
+        return self._distribution([self._index(category)])
 
     def probabilities(self, category: Hashable) -> tuple[Counts, Floats]:
         """Possible sums of one category and their probabilities."""
@@ -66,13 +68,13 @@ class CountSum(FieldsAlone, Reading):
         """Expected sum of each category, of any number of groups."""
         if self._many:
             return np.asarray(self.moments()[0][self.positions].sum(axis=0))
-        return np.array([law.mean() for law in self._laws])
+        return np.array([law.mean() for law in self._laws()])
 
     def std(self) -> Floats:
         """Standard deviation of the sum of each category; of any number of groups where these are independent."""
         if self._many and self.table.tie is None:
             return np.asarray(np.sqrt(np.square(self.moments()[1][self.positions]).sum(axis=0)))
-        return np.array([law.std() for law in self._laws])
+        return np.array([law.std() for law in self._laws()])
 
     @property
     def _many(self) -> bool:
@@ -81,7 +83,7 @@ class CountSum(FieldsAlone, Reading):
 
     def interval(self, mass: float = 0.95) -> Counts:
         """Equal-tailed intervals of whole numbers that each hold this much probability or more: a row (low, high) for each category."""
-        return np.array([law.interval(mass) for law in self._laws])
+        return np.array([law.interval(mass) for law in self._laws()])
 
     @property
     def is_exact(self) -> bool:
@@ -100,11 +102,22 @@ class CountSum(FieldsAlone, Reading):
         drawn = np.array([self._exact(i) is None for i in range(len(self.categories))])
         return np.where(drawn, standard_error(0.5 * (1.0 - mass) * self.draws, self.draws), 0.0)
 
-    @property
-    def _laws(self) -> list[SizePosterior]:
-        return [self._law(i) for i in range(len(self.categories))]
+    def hdi(self, mass: float = 0.95) -> Floats:
+        """Refused: highest density intervals are of probabilities."""
+        share = check_share(mass, "mass")
+        raise RefusedError(
+            f"highest density intervals are of probabilities, and these are counts: interval({share:g}) has equal-tailed ones"
+        )
 
-    def _law(self, category: int) -> SizePosterior:
+    def _laws(self) -> list[SizePosterior]:
+        return [self._sum(i) for i in range(len(self.categories))]
+
+    def _distribution(self, chosen: Sequence[int]) -> SizePosterior:
+        if len(chosen) > 1:
+            raise RefusedError("sums of true counts have laws of single categories, and none of sets of them")
+        return self._sum(chosen[0])
+
+    def _sum(self, category: int) -> SizePosterior:
         exact = self._exact(category)
         if exact is not None:
             return exact
