@@ -1,7 +1,7 @@
 """Every check of a caller's argument, in one place. Messages name the argument and the kind of value, never private data."""
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -201,6 +201,25 @@ def category_index(categories: tuple[Hashable, ...], category: Hashable) -> int:
         return alike[0]
     known = ", ".join(repr(label) for label in categories[:10]) + (", ..." if len(categories) > 10 else "")
     raise InvalidInputError(f"category must be one of {known}; got {shown(category)!r}")
+
+
+def named_numbers(given: Any, index: Callable[[Any], int], labels: Any, what: str) -> NDArray[np.float64]:
+    """A finite number for each of these labels, from a mapping of labels to numbers; `index` finds the place of a label."""
+    if not isinstance(given, Mapping):
+        raise InvalidInputError(f"weights must be a mapping with a number for every {what}; got {type(given).__name__}")
+    found = np.full(len(labels), np.nan)
+    for label, value in given.items():
+        found[index(label)] = _finite(value)
+    if np.isnan(found).any():
+        raise InvalidInputError(f"weights must have a number for every {what}; there is none for {labels[int(np.isnan(found).argmax())]!r}")
+    return found
+
+
+def _finite(value: Any) -> float:
+    with suppress(TypeError, ValueError, OverflowError):
+        if not isinstance(value, (str, bytes)) and isfinite(number := float(value)):
+            return number
+    raise InvalidInputError(f"weights must be numbers; got {shown(value)!r}, which is not a finite one")
 
 
 def check_records(n: Any, name: str = "n") -> int:

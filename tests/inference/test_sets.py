@@ -1,6 +1,7 @@
 """Sets of categories, cumulative answers and shares of the records, against sums over all counts that are possible."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,3 +119,81 @@ def test_what_is_no_set_is_refused() -> None:
     for parts in ([CATEGORIES], [["never"], ["former"]], [CATEGORIES, []], [CATEGORIES[:3], CATEGORIES[2:]]):
         with pytest.raises(InvalidInputError):
             found.merged(dict(enumerate(parts)))
+
+
+# --- scores -----------------------------------------------------------------------------------------------------------
+
+WEIGHTS = {"never": 5.0, "former": -1.0, "current": 2.5, "other": 0.3}
+
+
+def listed_scores(n: int | None, epsilon: float = EPSILON) -> list[tuple[float, float]]:
+    """The mean and the standard deviation of the score of the probabilities and of the shares of the records, over all counts."""
+    (points, chance), weight = weighted(n, epsilon), np.array(list(WEIGHTS.values()))
+    y = PRIOR.concentration + points
+    total = y.sum(axis=1)
+    given = y @ weight / total
+    spread = (y @ weight**2 / total - given**2) / (total + 1.0)
+    some = points.sum(axis=1) > 0
+    share = points[some] @ weight / points[some].sum(axis=1)
+    found = []
+    for value, probability, more in ((given, chance, spread), (share, chance[some] / chance[some].sum(), 0.0)):
+        mean = float(probability @ value)
+        found.append((mean, float(np.sqrt(probability @ ((value - mean) ** 2 + more)))))
+    return found
+
+
+@PUBLIC
+def test_scores_have_the_moments_of_the_list(n: int | None) -> None:
+    found = posterior(n)
+    scores = [found.score(WEIGHTS), found.records.score(WEIGHTS)]
+    for score, listed, control in zip(scores, listed_scores(n), listed_scores(n, 1.1 * EPSILON), strict=True):
+        np.testing.assert_allclose((score.mean(), score.std()), listed, atol=CLOSE)
+        assert np.abs(np.subtract((score.mean(), score.std()), control)).max() > 1e-4, "noise that is a tenth off is told"
+        assert score.standard_error() == 0.0
+    if n is not None:
+        release = dc.LatticeGeometric(PRIOR, n, EPSILON).release(COUNTS, source=SeededBits(3), steady=False)
+        assert abs(release.noise_aware().score(WEIGHTS).std() - scores[0].std()) < CLOSE, "listed, and by windows"
+    assert abs(found.score(WEIGHTS).std() ** 2 - np.array(list(WEIGHTS.values())) @ found.cov() @ list(WEIGHTS.values())) < CLOSE
+
+
+@PUBLIC
+def test_a_score_of_two_weights_is_a_set(n: int | None) -> None:
+    """With the weights 1 and 0 a score is the probability of a set, whose law is exact: that of the draws is within its error."""
+    found, chosen = posterior(n), [1, 2]
+    score = found.score({label: float(i in chosen) for i, label in enumerate(CATEGORIES)}, draws=40_000)
+    exact = found.marginal([CATEGORIES[i] for i in chosen])
+    np.testing.assert_allclose((score.mean(), score.std()), (exact.mean(), exact.std()), atol=CLOSE)
+    for mass in (0.5, 0.95):
+        low, high = score.interval(mass)
+        assert abs(exact.cdf(low) - 0.5 * (1.0 - mass)) < 6.5 * score.probability_error(mass), "a false alarm in 1e10"
+        assert abs(exact.sf(high) - 0.5 * (1.0 - mass)) < 6.5 * score.probability_error(mass)
+        assert exact.cdf(score.hdi(mass)[1]) - exact.cdf(score.hdi(mass)[0]) > mass - 0.03
+    np.testing.assert_allclose(score.pdf(0.5), exact.pdf(0.5), rtol=0.15)
+    assert score.ppf([0.0, 1.0]).tolist() == [0.0, 1.0]
+    assert score.cdf(score.median()) == pytest.approx(0.5, abs=1e-4)
+    assert score.interval(0.9) == found.score({c: float(i in chosen) for i, c in enumerate(CATEGORIES)}, draws=40_000).interval(0.9)
+    assert score.interval(0.9) != found.score({c: float(i in chosen) for i, c in enumerate(CATEGORIES)}, rng=4).interval(0.9)
+
+
+def test_weights_a_scale_away_change_nothing_but_the_place() -> None:
+    """Scores are taken relative to their mean, so that a scale far from 0 costs no digits."""
+    near, far = (posterior(None).score({c: w + shift for c, w in WEIGHTS.items()}) for shift in (0.0, 1e6))
+    assert far.std() == pytest.approx(near.std(), abs=1e-9)
+    assert far.mean() - near.mean() == pytest.approx(1e6, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ({"never": 0, "former": 1, "current": 2}, "there is none for 'other'"),
+        ({**WEIGHTS, "often": 1}, "category must be one of"),
+        ({**WEIGHTS, "other": np.inf}, "not a finite one"),
+        ({**WEIGHTS, "other": "2"}, "not a finite one"),
+        ([0, 1, 2, 3], "mapping with a number for every category"),
+    ],
+)
+def test_what_is_no_weight_is_refused_in_a_line(weights: Any, words: str) -> None:
+    for found in (posterior(6), posterior(6).records):
+        with pytest.raises(InvalidInputError, match=words) as error:
+            found.score(weights)
+        assert "\n" not in str(error.value)

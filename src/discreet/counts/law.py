@@ -8,6 +8,7 @@ import numpy as np
 from discreet.arrays import Counts, Floats
 from discreet.counts.pairs import PairWeights
 from discreet.counts.runs import Run
+from discreet.counts.score_moments import ScoreMoments
 from discreet.counts.size_posterior import SizePosterior
 from discreet.model.beta_rows import Block
 
@@ -69,6 +70,10 @@ class CountLaw(Protocol):
 
     def covariance(self, a: Floats) -> Floats:
         """The covariances of the shares, which are Dir(a + counts) given the counts. The diagonal may be left 0."""
+        ...
+
+    def score(self, weights: Floats) -> ScoreMoments:
+        """The moments of the sum of the parts, each with its weight, for every total."""
         ...
 
     def sample(self, size: int, rng: np.random.Generator) -> Counts:

@@ -12,6 +12,7 @@ from discreet.arrays import Counts, Floats
 from discreet.counts.covariances import listed_covariance
 from discreet.counts.pairs import PairWeights, check_pairs
 from discreet.counts.runs import Run, inverse
+from discreet.counts.score_moments import ScoreMoments, listed_score
 from discreet.counts.size_posterior import SizePosterior
 from discreet.model.beta_rows import Block
 
@@ -84,6 +85,10 @@ class ListedCounts:
     def covariance(self, a: Floats) -> Floats:
         """The covariances of the probabilities under Dir(a)."""
         return listed_covariance(self.points, self.probability, a)
+
+    def score(self, weights: Floats) -> ScoreMoments:
+        """The moments of the sum of the counts, each with its weight, for every total."""
+        return listed_score(self.points, self.probability, weights)
 
     def pairs(self, first: int, second: int) -> list[PairWeights]:
         """The joint law of two counts and of the total, a part for each total unless there are only the two counts."""

@@ -22,6 +22,7 @@ from discreet.counts.ladder import TAIL, Parts, TotalsInReach, reach_of
 from discreet.counts.law import OMITTED_AT_MOST
 from discreet.counts.pairs import PairWeights, check_pairs, middle_part, split_weights
 from discreet.counts.runs import FLOOR, Run, inverse, sum_of, values_at
+from discreet.counts.score_moments import ScoreMoments, segment_score
 from discreet.counts.segments import LawOfAnyTotal, TotalSegment, joined
 from discreet.counts.size_posterior import SizePosterior
 from discreet.counts.total_blocks import total_blocks
@@ -102,11 +103,15 @@ class TreeCounts(LawOfAnyTotal):
         """The law of sums of counts: each count must be in one of these sets, and a set becomes one count."""
         segments = [segment.merged(sets) for segment in self.segments]
         centres = np.stack([self.centres[:, list(chosen)].sum(axis=1) for chosen in sets], axis=-1)
-        return TreeCounts(segments, centres, -np.inf, self.omitted, self.origin)
+        return TreeCounts(segments, centres, -np.inf, self.omitted, self.origin, self.log_constant)
 
     def covariance(self, a: Floats) -> Floats:
         """The covariances of the probabilities under Dir(a), with 0 on the diagonal."""
         return segment_covariance(self, a)
+
+    def score(self, weights: Floats) -> ScoreMoments:
+        """The moments of the sum of the parts, each with its weight, for every total."""
+        return segment_score(self, weights)
 
     @cached_property
     def size(self) -> SizePosterior:

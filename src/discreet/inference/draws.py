@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
 from discreet.text import html_fields
+from discreet.validation import check_share
 
 DRAWS = 10_000
 """Draws where nobody asks for another number."""
@@ -68,6 +69,15 @@ def dirichlet_draws(a: Floats, rng: np.random.Generator) -> Floats:
     logs = np.log(rng.standard_gamma(a + 1.0)) + np.log(rng.random(a.shape)) / a  # G_a = G_{a+1} U^{1/a}
     gamma = np.exp(logs - logs.max(axis=-1, keepdims=True))
     return cast(Floats, gamma / gamma.sum(axis=-1, keepdims=True))
+
+
+def shortest_of_draws(samples: Floats, mass: float) -> Floats:
+    """The shortest intervals that hold this part of the draws, which are on the first axis: (low, high) on a new last axis."""
+    ordered = np.sort(samples, axis=0)
+    held = min(len(ordered) - 1, int(np.ceil(check_share(mass, "mass") * len(ordered))))
+    start = np.argmin(ordered[held:] - ordered[: len(ordered) - held], axis=0)[None]
+    ends = [np.take_along_axis(ordered, start + step, axis=0)[0] for step in (0, held)]
+    return cast(Floats, np.stack(ends, axis=-1))
 
 
 # --- other libraries --------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ so that each category's probability is a finite mixture of Betas. Reading a rele
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from discreet.inference.draws import DRAWS, Estimate, arviz_of, coordinates, dir
 from discreet.inference.fixed_total_mixtures import CategoryLines
 from discreet.inference.labelled import LabelledIntervals
 from discreet.inference.pickles import FieldsAlone
-from discreet.inference.quantities import Contrast
+from discreet.inference.quantities import Contrast, DrawnQuantity
 from discreet.inference.reader_priors import reader_prior
 from discreet.inference.reading import Reading, any_of
 from discreet.inference.seeds import Rng, generator, seed_of, seed_of_outcome
@@ -70,6 +70,22 @@ def probability_law(counts: CountLaw, category: int, a: float, b: float, label: 
         return fixed_total_mixtures.probability_law(counts.marginal(category), counts.total, a, b, label, counts.omitted)
     blocks, omitted = counts.with_total(category)
     return BetaRows(blocks, a, b, label, omitted)
+
+
+def score_of_probabilities(counts: CountLaw, a: Floats, weights: Floats) -> tuple[float, float]:
+    """The mean and the standard deviation of Σ_c w_c θ_c, where θ is Dir(a + x) given the counts x.
+
+    Weights are taken relative to about that mean, so that nothing large is subtracted.
+    """
+    y = a + [float(run.value @ run.x) for run in map(counts.marginal, range(len(a)))]
+    centre = float(weights @ y / y.sum())
+    mean, std = counts.score(weights - centre).of_probabilities(a, weights - centre)
+    return centre + mean, std
+
+
+def _scored(posterior: "NoiseAware", weights: Floats, draws: int, rng: Rng) -> Floats:
+    """Draws of a score."""
+    return np.asarray(posterior.sample(draws, rng) @ weights)
 
 
 _LEAST_JOINT_PARAMETER = Fraction(1, 100)
@@ -157,6 +173,17 @@ class NoiseAware(FieldsAlone, Reading):
         from discreet.inference.records import RecordShares  # it is built on this module
 
         return RecordShares(self)
+
+    def score(self, weights: Mapping[Any, float], draws: int | None = None, rng: Rng = None) -> DrawnQuantity:
+        """The distribution of Σ_c w_c θ_c (`Reading.score`). Weights of categories that cannot occur in this group are not looked at."""
+        if self.impossible and isinstance(weights, Mapping):
+            weights = {label: weight for label, weight in weights.items() if spelling(label) not in map(spelling, self.impossible)}
+        return super().score(weights, draws, rng)  # type: ignore[no-any-return]
+
+    def _score(self, weights: Floats, draws: int | None, rng: Rng) -> DrawnQuantity:
+        draw = partial(_scored, self, weights, DRAWS if draws is None else draws, self._seed_of("score") if rng is None else rng)
+        moments = partial(score_of_probabilities, self.counts, self.prior.concentration, weights)
+        return DrawnQuantity.of("score", draw, (float(weights.min()), float(weights.max())), moments=moments)
 
     def _index(self, category: Hashable) -> int:
         if spelling(category) in map(spelling, self.impossible):

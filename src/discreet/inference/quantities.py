@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from scipy.special import logit, ndtri
 
 from discreet.arrays import Floats
-from discreet.errors import InvalidInputError
+from discreet.errors import InvalidInputError, RefusedError
+from discreet.inference.draws import shortest_of_draws, standard_error
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.seeds import Rng, generator, seed_of
 from discreet.model.dirichlet import equal_tailed
@@ -33,6 +34,8 @@ _OUTSIDE_TABLE = 1e-9
 """Probability beyond either end of a table of quantiles."""
 _FIRST_NODES, _FINEST_NODES, _NODE_HALVINGS = 33, 1.0 / 64, 12
 """Nodes of such a table, evenly spaced; what two of them have between them at most, unless so many halvings do not reach that."""
+_DRAWN_STEPS = 16.0
+"""Half of the steps of a density of draws in the middle half of them."""
 _SHORTEST_PLACES = 4001
 """Places at which the shortest interval is looked for."""
 
@@ -79,6 +82,11 @@ class Quantity(FieldsAlone):
     def support(self) -> tuple[float, float]:
         """What the number lies between, whatever is known."""
         return (0.0, np.inf) if self.logarithmic else (-1.0, 1.0)
+
+    @property
+    def alike(self) -> float | None:
+        """What the number is where the two that make it are alike; None for a number that is not made of two."""
+        return {"difference": 0.0, "ratio": 1.0, "odds ratio": 1.0}.get(self.name)
 
     def sf(self, x: ArrayLike) -> Floats:
         """Probability of being above x."""
@@ -208,7 +216,7 @@ class Quantity(FieldsAlone):
         return ScipyQuantity(self)()
 
     def plot(self, ax: "Axes | None" = None, mass: float = 0.95) -> "Axes":
-        """Draw the density with its median and interval, and a line where the two are alike; ratios on a logarithmic scale."""
+        """Draw the density with its median and interval, and a line where two are alike; ratios on a logarithmic scale."""
         from discreet.plotting import plot_quantity
 
         return plot_quantity(self, ax, mass)
@@ -223,6 +231,95 @@ class Quantity(FieldsAlone):
     def __repr__(self) -> str:
         median, ends = self._shown()
         return f"{self.name}: median {median}, 95 % from {ends}"
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnQuantity(Quantity):
+    """What is known about a number by draws of it: probabilities have a Monte Carlo error, and its mean may be computed all the same."""
+
+    draw: Callable[[], Floats] = None  # type: ignore[assignment]
+    """Makes the draws when they are first asked for."""
+    span: tuple[float, float] = (-np.inf, np.inf)
+    """What the number lies between."""
+    drawn_moments: bool = False
+    """Whether its mean and standard deviation are those of the draws."""
+    has_density: bool = True
+
+    @classmethod
+    def of(cls, name: str, draw: Callable[[], Floats], span: tuple[float, float], **known: Any) -> "DrawnQuantity":
+        """The quantity with these draws; `moments` makes its mean and standard deviation where they are computed."""
+        return cls(name, nothing, span, known.pop("moments", nothing), draw=draw, span=span, **known)
+
+    @cached_property
+    def samples(self) -> Floats:
+        """The draws, in ascending order."""
+        return np.sort(self.draw())
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """What the number lies between, whatever is known."""
+        return self.span
+
+    @cached_property
+    def _known(self) -> tuple[float, float]:
+        if not self.drawn_moments:
+            return self.moments()
+        return float(self.samples.mean()), float(self.samples.std(ddof=1)) if len(self.samples) > 1 else np.nan
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        return np.array(self.draw(), dtype=dtype, copy=copy)
+
+    def standard_error(self) -> float:
+        """The Monte Carlo standard error of the mean; 0 where it is computed."""
+        return self.std() / float(np.sqrt(len(self.samples))) if self.drawn_moments else 0.0
+
+    def probability_error(self, mass: float = 0.95) -> float:
+        """The Monte Carlo standard error of the probability beyond either end of an interval."""
+        return float(standard_error(0.5 * (1.0 - check_share(mass, "mass")) * len(self.samples), len(self.samples)))
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        """The part of the draws that are at most x."""
+        points = np.asarray(x, dtype=np.float64)
+        if np.isnan(points).any():
+            raise InvalidInputError("x must be numbers, got NaN")
+        return np.asarray(np.searchsorted(self.samples, points, side="right") / len(self.samples))
+
+    def ppf(self, q: ArrayLike) -> Floats:
+        """Quantile: the least draw that such a part of the draws are at most."""
+        return self._table(check_levels(q))
+
+    def _table(self, q: Floats) -> Floats:
+        found = np.quantile(self.samples, q, method="inverted_cdf")
+        return np.where(q <= 0.0, self.support[0], np.where(q >= 1.0, self.support[1], found))
+
+    def hdi(self, mass: float = 0.95) -> tuple[float, float]:
+        """The shortest interval that holds this part of the draws."""
+        low, high = shortest_of_draws(self.samples, mass).tolist()
+        return low, high
+
+    def pdf(self, x: ArrayLike) -> Floats:
+        """Density, smoothed over an eighth of what the middle half of the draws lies in."""
+        if not self.has_density:
+            raise RefusedError(f"this {self.name} has finitely many values and no density: cdf(x) has its probabilities")
+        points, step = np.asarray(x, dtype=np.float64), float(np.subtract(*self.ppf([0.75, 0.25]))) / _DRAWN_STEPS
+        return (self.cdf(points + step) - self.cdf(points - step)) / (2.0 * step) if step > 0.0 else np.zeros(points.shape)
+
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Floats:
+        """Draws from the draws. `rng` is a seed or generator; if it is left out they are the same every time."""
+        return self._table(generator(rng, seed_of(self.name, f"{self.median():.6g}")).random(size))
+
+    def _shown(self) -> tuple[str, str]:
+        low, high = self.interval(0.95)
+        return f"{self.median():.4g}", f"{low:.4g} to {high:.4g}"
+
+    def __repr__(self) -> str:
+        _, ends = self._shown()
+        return f"{self.name}: mean {self.mean():.4g}, sd {self.std():.2g}, 95 % from {ends} ({len(self.samples):,} draws)"
+
+
+def nothing(*_: float) -> Any:
+    """What is not known by a function: draws say it."""
+    raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)

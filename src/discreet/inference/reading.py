@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.pickles import FieldsAlone
+from discreet.inference.seeds import Rng
 from discreet.model.cells import Groups
-from discreet.validation import category_index, check_levels, check_share, items_of, shown
+from discreet.validation import category_index, check_levels, check_records, check_share, items_of, named_numbers, shown
 
 if TYPE_CHECKING:
     from discreet.inference.frames import Library
@@ -131,6 +132,31 @@ class Reading(ABC):
         """
         raise RefusedError("records are asked of a posterior of one variable, of a group or of a table: this is none of them")
 
+    # --- scores -------------------------------------------------------------------------------------------------------
+
+    def score(self, weights: Mapping[Any, float], draws: int | None = None, rng: Rng = None) -> Any:
+        """The distribution of Σ_c w_c θ_c, such as the mean of answers on a scale: `score({"never": 0, "former": 1, "current": 2})`.
+
+        Args:
+            weights: A finite number for every category.
+            draws: How many draws its quantiles and intervals come from; 10,000 if it is left out.
+            rng: A seed or generator; a seed that follows from the record if it is left out, so that the answer is the same every time.
+
+        Returns:
+            A distribution with the verbs of a contrast. Its mean and standard deviation are computed, over several groups together as far
+            as `post.over` has them; `standard_error()` is the Monte Carlo error of the mean, 0 where it is computed, and
+            `probability_error()` that of the probability beyond either end of an interval. By groups there is one for each group.
+
+        Raises:
+            InvalidInputError: A category has no weight, a weight is not a finite number, or a label is not one of the categories.
+        """
+        found = named_numbers(weights, self._index, self.categories, "category")
+        return self._score(found, None if draws is None else check_records(draws, "draws"), rng)
+
+    @abstractmethod
+    def _score(self, weights: Floats, draws: int | None, rng: Rng) -> Any:
+        """The score with a weight for each category, in their order."""
+
     # --- other numbers ------------------------------------------------------------------------------------------------
 
     def var(self) -> Floats:
@@ -208,6 +234,12 @@ class SetsOfCategories(FieldsAlone, Reading):
             raise RefusedError("sets that overlap, as those of cumulative answers do, are asked for one at a time")
         return self.of._distribution(sorted(inside))
 
+    def _score(self, weights: Floats, draws: int | None, rng: Rng) -> Any:
+        whole = np.zeros(len(self.of.categories))
+        for weight, inside in zip(weights.tolist(), self.sets, strict=True):
+            whole[list(inside)] += weight
+        return self.of._score(whole, draws, rng)
+
     @property
     def records(self) -> Reading:
         """The same of the shares of these very records."""
@@ -220,12 +252,3 @@ class SetsOfCategories(FieldsAlone, Reading):
 def any_of(labels: Sequence[Hashable]) -> Hashable:
     """What a set of categories is called: one category by its own label."""
     return labels[0] if len(labels) == 1 else " or ".join(map(str, labels))
-
-
-def shortest_of_draws(samples: Floats, mass: float) -> Floats:
-    """The shortest intervals that hold this part of the draws, which are on the first axis: (low, high) on a new last axis."""
-    ordered = np.sort(samples, axis=0)
-    held = min(len(ordered) - 1, int(np.ceil(check_share(mass, "mass") * len(ordered))))
-    start = np.argmin(ordered[held:] - ordered[: len(ordered) - held], axis=0)[None]
-    ends = [np.take_along_axis(ordered, start + step, axis=0)[0] for step in (0, held)]
-    return cast(Floats, np.stack(ends, axis=-1))

@@ -7,7 +7,7 @@ Where n is private, shares are given that there are any records; where it is kno
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,9 +15,13 @@ from numpy.typing import ArrayLike
 
 from discreet import limits
 from discreet.arrays import Floats
-from discreet.errors import TooLargeError
+from discreet.counts.law import CountLaw
+from discreet.errors import RefusedError, TooLargeError
+from discreet.inference.draws import DRAWS
 from discreet.inference.pickles import FieldsAlone
+from discreet.inference.quantities import DrawnQuantity
 from discreet.inference.reading import Reading, any_of
+from discreet.inference.seeds import Rng
 from discreet.numerics.tails import inner
 from discreet.text import html_fields
 from discreet.validation import check_levels, check_share
@@ -141,8 +145,31 @@ class RecordShares(FieldsAlone, Reading):
         omitted = min(1.0, counts.omitted + max(0.0, 1.0 - float(weights.sum())))
         return _law_of((x[:, None] / totals[some]).ravel(), weights[:, some].ravel(), label, omitted)
 
+    def _score(self, weights: Floats, draws: int | None, rng: Rng) -> DrawnQuantity:
+        seed = self.posterior._seed_of("records") if rng is None else rng
+        draw = partial(_scored_records, self.posterior, weights, DRAWS if draws is None else draws, seed)
+        span, moments = (float(weights.min()), float(weights.max())), partial(_score_moments, self.posterior.counts, weights)
+        return DrawnQuantity.of("score", draw, span, moments=moments, has_density=False)
+
     def __repr__(self) -> str:
         return f"<shares of the records: {', '.join(map(str, self.categories))}>"
+
+
+def _score_moments(counts: CountLaw, weights: Floats) -> tuple[float, float]:
+    """The mean and the standard deviation of a score of shares, with weights relative to about the mean."""
+    x = np.array([float(run.value @ run.x) for run in map(counts.marginal, range(len(weights)))])
+    centre = float(weights @ x / x.sum()) if x.sum() > 0.0 else 0.0
+    mean, std = counts.score(weights - centre).of_shares()
+    return centre + mean, std
+
+
+def _scored_records(posterior: "NoiseAware", weights: Floats, draws: int, rng: Rng) -> Floats:
+    """Draws of a score of shares, of those that have records."""
+    counts = posterior.sample_counts(draws, rng)
+    held = counts[counts.sum(axis=1) > 0]
+    if not len(held):
+        raise RefusedError("none of the draws has any records, so that there are no shares to draw a score from")
+    return np.asarray(held @ weights / held.sum(axis=1))
 
 
 def check_cells(cells: int) -> None:

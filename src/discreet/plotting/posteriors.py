@@ -103,17 +103,18 @@ def plot_quantity(quantity: "Quantity", ax: "Axes | None" = None, mass: float = 
     with drawing(own=own):
         ax.plot(grid, density, color=ESTIMATE)
         ax.fill_between(grid, density, where=((grid >= low) & (grid <= high)).tolist(), color=ESTIMATE, alpha=0.2, linewidth=0.0)
-        ax.axvline(1.0 if ratio else 0.0, color=QUIET, linewidth=1.0, linestyle=(0, (1, 1.5)), zorder=1)
+        if quantity.alike is not None:
+            ax.axvline(quantity.alike, color=QUIET, linewidth=1.0, linestyle=(0, (1, 1.5)), zorder=1)
         ax.axvline(quantity.median(), color=ESTIMATE, linewidth=1.0)
         if ratio:
             ax.set_xscale("log")
             log_ticks(ax.xaxis, float(start), float(end))
-        else:
+        elif quantity.alike is not None:
             ax.xaxis.set_major_formatter(lambda value, _: f"{round(100.0 * value, 6):g}")
-        ax.set_xlabel(f"{quantity.name}{'' if ratio else ' in percentage points'}: median and {100.0 * mass:g} % interval")
+        ax.set_xlabel(f"{quantity.name}{' in percentage points' if quantity.alike == 0.0 else ''}: median and {100.0 * mass:g} % interval")
         ax.set_ylabel("density of its logarithm" if ratio else "density")
         ax.set_ylim(bottom=0.0)
-        if own:
+        if own and quantity.alike is not None:
             entitle(ax, "The dotted line is no difference.")
     return ax
 

@@ -1,10 +1,12 @@
 """The verbs of a whole table, against all tables listed (tests/inference/tables/worlds.py)."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import betainc
 
 from tests.inference.tables.worlds import GRID, Floats, TableWorld, random_world
 
@@ -47,12 +49,81 @@ def records_difference(world: TableWorld, posterior: Any) -> float:
     return float(max(found))
 
 
+def listed_probabilities(world: TableWorld, group: int, chosen: list[int]) -> tuple[Floats, Floats]:
+    """The Beta parameters that each table gives to the probability of a set of categories."""
+    a, x = np.where(world.possible[group], world.a[group], 0.0), world.tables[:, group]
+    one = a[chosen].sum() + x[:, chosen].sum(axis=1)
+    return one, a.sum() + x.sum(axis=1) - one
+
+
+def sets_difference(world: TableWorld, posterior: Any) -> float:
+    """The largest difference of sets' means, standard deviations and distribution functions from the list: one by one and cumulative."""
+    k, found = world.a.shape[1], [0.0]
+    cumulative = posterior.cumulative()
+    assert cumulative.mean().shape == (len(world.a), k - 1)
+    assert cumulative.interval(0.8).shape == (len(world.a), k - 1, 2)
+    for size in range(1, k):
+        chosen = list(range(size))
+        marginal, merged = (
+            posterior.marginal([f"c{c}" for c in chosen]),
+            posterior.merged({"these": [f"c{c}" for c in chosen], 0: [f"c{c}" for c in range(size, k)]}),
+        )
+        assert marginal.mean().shape == (len(world.a),)
+        for i, row in enumerate(world.possible):
+            can = [c for c in chosen if row[c]]
+            if not can or row.sum() == len(can):
+                listed, mean, square = np.full(len(GRID), 1.0 - bool(can)), float(bool(can)), 0.0
+            else:
+                one, rest = listed_probabilities(world, i, can)
+                mean = float(world.probability @ (one / (one + rest)))
+                square = float(world.probability @ (one * (one + 1.0) / ((one + rest) * (one + rest + 1.0))) - mean**2)
+                listed = world.probability @ betainc(one[:, None], rest[:, None], GRID)
+            found.append(np.abs(marginal.cdf(GRID)[i] - listed).max())
+            found += [abs(other - mean) for other in (marginal.mean()[i], cumulative.mean()[i, size - 1], merged.mean()[i, 0])]
+            found += [abs(other**2 - square) for other in (marginal.std()[i], cumulative.std()[i, size - 1], merged.std()[i, 0])]
+    return float(max(found))
+
+
+def score_difference(world: TableWorld, posterior: Any) -> float:
+    """The largest difference of the scores' means and standard deviations from the list, of the probabilities and of the records."""
+    weight = np.array([3.0, -1.0, 0.5])[: world.a.shape[1]]
+    named, found = {f"c{c}": float(w) for c, w in enumerate(weight)}, [0.0]
+    scores, records = posterior.score(named), posterior.records.score(named)
+    assert scores.interval(0.9).shape == (len(world.a), 2)
+    for i, row in enumerate(world.possible):
+        if row.sum() < 2:
+            assert scores.std()[i] == 0.0 if row.any() else np.isnan(scores.mean()[i])
+            continue
+        y = np.where(row, world.a[i] + world.tables[:, i], 0.0)
+        total = y.sum(axis=1)
+        given = y @ weight / total
+        mean = float(world.probability @ given)
+        square = world.probability @ ((given - mean) ** 2 + (y @ weight**2 / total - given**2) / (total + 1.0))
+        found += [abs(scores.mean()[i] - mean), abs(scores.std()[i] ** 2 - square)]
+        x = world.tables[:, i]
+        some = x.sum(axis=1) > 0
+        if some.any():
+            share = x[some] @ weight / x[some].sum(axis=1)
+            mean, std = mean_and_std(share, world.probability[some] / world.probability[some].sum())
+            found += [abs(records.mean()[i] - mean), abs(records.std()[i] ** 2 - std**2)]
+        else:
+            assert np.isnan(records.mean()[i])
+    return float(max(found))
+
+
+DIFFERENCES = (records_difference, sets_difference, score_difference)
+
+
 @WORLDS
-def test_records_of_a_table(seed: int) -> None:
+@pytest.mark.parametrize("difference", DIFFERENCES, ids=["records", "sets", "scores"])
+def test_verbs_of_a_table_match_the_list(seed: int, difference: Callable[[TableWorld, Any], float]) -> None:
     world = random_world(seed)
-    assert records_difference(world, world.posterior()) < CLOSE
+    assert difference(world, world.posterior()) < CLOSE
 
 
-def test_records_under_other_noise_are_told_apart() -> None:
-    worlds = [random_world(seed) for seed in range(6)]
-    assert all(records_difference(world, replace(world, epsilon=1.1 * world.epsilon).posterior()) > 1e-6 for world in worlds)
+@pytest.mark.parametrize("difference", DIFFERENCES, ids=["records", "sets", "scores"])
+def test_other_noise_is_told_apart(difference: Callable[[TableWorld, Any], float]) -> None:
+    """The negative control of the comparisons. An outcome above all possible counts says nothing about shares, whatever the noise."""
+    for seed in (0, 1, 3, 4, 5):
+        world = random_world(seed)
+        assert difference(world, replace(world, epsilon=1.1 * world.epsilon).posterior()) > 1e-6

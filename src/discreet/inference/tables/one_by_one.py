@@ -8,6 +8,7 @@ from operator import attrgetter, methodcaller
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet import limits
 from discreet.arrays import Counts, Floats, Mask
@@ -17,6 +18,7 @@ from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.reading import Reading
 from discreet.inference.records import ShareOfRecords
+from discreet.inference.seeds import Rng
 from discreet.inference.tables.latent import Margin, Positions, check_groups_drawn
 from discreet.model.cells import Cells, Groups
 
@@ -97,6 +99,9 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
         labels = [self.categories[i] for i in chosen]
         return EachGroup(self, methodcaller("marginal", labels), ())
 
+    def _score(self, weights: Floats, draws: int | None, rng: Rng) -> "EachGroup":
+        return EachGroup(self, methodcaller("score", dict(zip(self.categories, weights.tolist(), strict=True)), draws, rng), ())
+
     def merged(self, sets: Mapping[Any, Iterable[Any]]) -> "EachGroup":
         """The same of coarser categories, in every group (`Reading.merged`)."""
         self._sets(sets)
@@ -128,6 +133,19 @@ class EachGroup(ByGroup[Any]):
     @property
     def categories(self) -> tuple[Hashable, ...]:
         return self.labels
+
+    def _quantile(self, q: float) -> Floats:
+        return super()._quantile(q) if self.labels else self._each(methodcaller("ppf", q))
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        """The probability of at most x in each group, where each has one number; groups are on the first axis."""
+        if self.labels:
+            raise RefusedError("cdf and sf are of one number for each group: marginal(category) chooses one")
+        return self._each(methodcaller("cdf", x))
+
+    def sf(self, x: ArrayLike) -> Floats:
+        """The probability of more than x in each group, where each has one number; groups are on the first axis."""
+        return 1.0 - self.cdf(x)
 
     def _index(self, category: Hashable) -> int:
         if not self.labels:
@@ -212,12 +230,22 @@ class PossiblePart(FieldsAlone, Reading):
         held = [int(places[i]) for i in chosen if self.possible[i]]
         if 0 < len(held) < self.possible.sum():
             return self.inside._distribution(held)
-        return ShareOfRecords(np.full(1, float(bool(held))), np.ones(1), label=None)
+        return _known(float(bool(held)))
+
+    def _score(self, weights: Floats, draws: int | None, rng: Rng) -> Any:
+        if self.inside is not None:
+            return self.inside._score(weights[self.possible], draws, rng)
+        return _known(float(weights[self.possible][0]) if self.possible.any() else np.nan)
 
     @property
     def records(self) -> "PossiblePart":
         """The shares of these very records."""
         return PossiblePart(self.labels, self.possible, None if self.inside is None else self.inside.records)
+
+
+def _known(value: float) -> ShareOfRecords:
+    """The law of a number that is known; NaN where there is none."""
+    return ShareOfRecords(np.full(1, value), np.ones(1))
 
 
 R = TypeVar("R", bound=Reading)

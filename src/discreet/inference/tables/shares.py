@@ -5,20 +5,23 @@ have a posterior: given the sizes u of groups they are Dir(b + u).
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
-from discreet.inference.draws import standard_error
+from discreet.inference.draws import shortest_of_draws, standard_error
+from discreet.inference.noise_aware import score_of_probabilities
 from discreet.inference.pickles import FieldsAlone
-from discreet.inference.reading import Reading, shortest_of_draws
-from discreet.inference.tables.latent import LatentTable, Positions
+from discreet.inference.quantities import DrawnQuantity
+from discreet.inference.reading import Reading, any_of
+from discreet.inference.seeds import Rng
+from discreet.inference.tables.latent import LatentTable, Positions, check_groups_drawn
 from discreet.model.cells import Groups
-from discreet.validation import check_share, shown
+from discreet.validation import check_share, named_numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,12 +82,31 @@ class SharedProbability(FieldsAlone, Reading):
         """The Monte Carlo standard error of the probability beyond either end of an interval."""
         return float(standard_error(0.5 * (1.0 - check_share(mass, "mass")) * self.draws, self.draws))
 
-    def marginal(self, category: Any) -> Floats:
-        """Draws of the probability of a category, or of any of a list of categories."""
-        return self._distribution(self._chosen(category))
+    def _distribution(self, chosen: Sequence[int]) -> DrawnQuantity:
+        weights = np.isin(np.arange(len(self.categories)), list(chosen)).astype(np.float64)
+        return replace(self._score(weights, None, None), name=f"probability of {any_of([self.categories[i] for i in chosen])}")
 
-    def _distribution(self, chosen: Sequence[int]) -> Floats:
-        return np.asarray(self.samples[:, list(chosen)].sum(axis=1))
+    def _score(self, weights: Floats, draws: int | None, rng: Rng) -> DrawnQuantity:
+        source = self if draws is None and rng is None else replace(self, draws=draws or self.draws, rng=self.rng if rng is None else rng)
+        known: dict[str, Any] = {"drawn_moments": self.weights is None, "moments": partial(source._score_moments, weights)}
+        return DrawnQuantity.of("score", partial(source._scored, weights), (float(weights.min()), float(weights.max())), **known)
+
+    def _scored(self, weights: Floats) -> Floats:
+        return np.asarray(self.samples @ weights)
+
+    def _score_moments(self, weights: Floats) -> tuple[float, float]:
+        """The mean and the standard deviation of a score, where weights of groups are fixed; the latter from draws of tied groups."""
+        assert self.weights is not None  # noqa: S101
+        if self.table.tie is not None:
+            return float(self.mean() @ weights), float(self._scored(weights).std(ddof=1)) if self.draws > 1 else np.nan
+        check_groups_drawn(len(self.positions))
+        mean, variance = 0.0, 0.0
+        for share, position in zip(self.weights.tolist(), self.positions.tolist(), strict=True):
+            if share:
+                can = self.table.possible[position]
+                own, std = score_of_probabilities(self.table.alone(position), self.table.a(position), weights[can])
+                mean, variance = mean + share * own, variance + (share * std) ** 2
+        return mean, float(np.sqrt(variance))
 
     @cached_property
     def samples(self) -> Floats:
@@ -116,13 +138,7 @@ def check_some_possible(table: LatentTable, positions: Positions) -> None:
 def weights_of(given: Any, groups: Groups) -> Floats:
     """The weight of every group, from a mapping of groups to numbers or an array over groups: finite, and not negative."""
     if isinstance(given, Mapping):
-        found = np.full(len(groups), np.nan)
-        for group, value in given.items():
-            found[groups.index(group)] = _number(value)
-        if np.isnan(found).any():
-            raise InvalidInputError(
-                f"weights must have a number for every group; there is none for {groups[int(np.isnan(found).argmax())]!r}"
-            )
+        found = named_numbers(given, groups.index, groups, "group")
     else:
         try:
             found = np.array(given, dtype=np.float64)
@@ -136,13 +152,6 @@ def weights_of(given: Any, groups: Groups) -> Floats:
     if not (np.isfinite(found) & (found >= 0.0)).all():
         raise InvalidInputError("weights must be finite numbers that are not negative")
     return found
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise InvalidInputError(f"weights must be numbers; got {shown(value)!r}") from None
 
 
 def chosen_weights(weights: Floats, table: LatentTable, positions: Positions) -> Floats:

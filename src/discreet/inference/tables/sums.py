@@ -8,7 +8,7 @@ are multiplied, and the sizes set to the total. Where these are too long, sums a
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from discreet.errors import RefusedError
 from discreet.inference.draws import DRAWS, standard_error
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.reading import Reading
-from discreet.inference.seeds import seed_of
+from discreet.inference.seeds import Rng, seed_of
 from discreet.inference.tables.latent import LatentTable, Margin, Positions, check_draws, check_groups_drawn
 from discreet.inference.tables.one_by_one import ByLabels
 from discreet.inference.tables.other_groups import TiedSizes
@@ -101,6 +101,9 @@ class CountSum(FieldsAlone, Reading):
         """The standard error of the probability beyond an end of each interval; 0 where it is computed."""
         drawn = np.array([self._exact(i) is None for i in range(len(self.categories))])
         return np.where(drawn, standard_error(0.5 * (1.0 - mass) * self.draws, self.draws), 0.0)
+
+    def _score(self, weights: Floats, draws: int | None, rng: Rng) -> Any:  # noqa: ARG002 - there is none with any
+        raise RefusedError("scores are of probabilities and of shares, and these are counts")
 
     def hdi(self, mass: float = 0.95) -> Floats:
         """Refused: highest density intervals are of probabilities."""
