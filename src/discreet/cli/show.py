@@ -97,14 +97,15 @@ def compared_with(
         raise InvalidInputError("--reference is for a record with groups; discreet contrast RECORD CATEGORY CATEGORY compares categories")
     posterior, key = found.noise_aware(reader), group_key(reference, "--reference")
     chosen = islice(posterior.iter_contrasts(category, key), limits.GROUPS_COMPARED)
-    others = len(comparable(posterior.mechanism.table, category)) - 1
+    cells = found.cells
+    place = category_index(cells.categories, category)
+    others = len(comparable(posterior.mechanism.table, [place])) - 1
     with progress_bar(not quiet) as tell:
         rows = summarised(_told(chosen, min(others, limits.GROUPS_COMPARED), tell), mass)
     left_out = others - len(rows)
     if left_out:
         notice(f"{more(left_out, 'group is', 'groups are')} not compared here: iter_contrasts() of the posterior compares all")
-    cells = found.cells
-    return Compared(found, cells.groups[cells.groups.index(key)], cells.categories[category_index(cells.categories, category)], mass, rows)
+    return Compared(found, cells.groups[cells.groups.index(key)], cells.categories[place], mass, rows)
 
 
 def _told(contrasts: "Iterator[tuple[Hashable, Contrast]]", total: int, tell: "Callable[[int, int, str], None] | None") -> Iterator[Any]:

@@ -8,7 +8,7 @@ so that each category's probability is a finite mixture of Betas. Reading a rele
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ from discreet.inference.draws import DRAWS, Estimate, arviz_of, coordinates, dir
 from discreet.inference.fixed_total_mixtures import CategoryLines
 from discreet.inference.labelled import LabelledIntervals
 from discreet.inference.pickles import FieldsAlone
-from discreet.inference.quantities import Contrast, DrawnQuantity
+from discreet.inference.quantities import Contrast, DrawnQuantity, compared_pairs, contrast_columns
 from discreet.inference.reader_priors import reader_prior
 from discreet.inference.reading import Reading, any_of
 from discreet.inference.seeds import Rng, generator, seed_of, seed_of_outcome
@@ -35,6 +35,7 @@ from discreet.inference.simultaneous import common_tail
 from discreet.inference.true_counts import Outcome, counts_of_same_records
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import BetaRows
+from discreet.model.cells import Groups
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import size_prior_of
 from discreet.progress import Progress
@@ -45,6 +46,7 @@ from discreet.validation import category_index, check_records, check_share, item
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from discreet.inference.frames import Library
     from discreet.inference.records import RecordShares
 
 
@@ -292,7 +294,20 @@ class NoiseAware(FieldsAlone, Reading):
         a, b = self.prior.exact[i], self.prior.exact[j]
         others = self.prior.exact_total - a - b
         names = self.categories[i], self.categories[j]
-        return category_contrast(self.counts.pairs(i, j), (float(a), float(b), float(others)), names, self.omitted)
+        found = category_contrast(self.counts.pairs(i, j), (float(a), float(b), float(others)), names, self.omitted)
+        return replace(found, again=partial(self.contrast, *names))
+
+    def contrasts(self, *, reference: Hashable = None, mass: float = 0.95, library: "Library" = "pandas") -> Any:
+        """Compare the probabilities of categories: all with one, or all pairs, as a frame.
+
+        It has the columns `category` and `against_category`, and those of `TablePosterior.contrasts`.
+        """
+        from discreet.inference.frames import pairs_frame  # Arrow is slow to load
+
+        share, by = check_share(mass, "mass"), Groups(("category",), (self.categories,))
+        pairs = compared_pairs(range(self.prior.k), None if reference is None else self._index(reference))
+        found = [self.contrast(self.categories[i], self.categories[j]) for i, j in pairs]
+        return pairs_frame(by, pairs, contrast_columns(found, share), library)
 
     def given(self, categories: Iterable[Hashable]) -> "NoiseAware":
         """The distribution among some categories: their probabilities, given that it is one of them.

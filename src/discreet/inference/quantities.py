@@ -1,17 +1,18 @@
 """What is known about a number that two probabilities make: their difference, ratio and odds ratio, as distributions."""
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logit, ndtri
 
+from discreet import limits
 from discreet.arrays import Floats
-from discreet.errors import InvalidInputError, RefusedError
-from discreet.inference.draws import shortest_of_draws, standard_error
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
+from discreet.inference.draws import Estimate, shortest_of_draws, standard_error
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.seeds import Rng, generator, seed_of
 from discreet.model.dirichlet import equal_tailed
@@ -248,7 +249,8 @@ class DrawnQuantity(Quantity):
     @classmethod
     def of(cls, name: str, draw: Callable[[], Floats], span: tuple[float, float], **known: Any) -> "DrawnQuantity":
         """The quantity with these draws; `moments` makes its mean and standard deviation where they are computed."""
-        return cls(name, nothing, span, known.pop("moments", nothing), draw=draw, span=span, **known)
+        fields: dict[str, Any] = {"moments": nothing, "logarithmic": False} | known
+        return cls(name, nothing, span, **fields, draw=draw, span=span)
 
     @cached_property
     def samples(self) -> Floats:
@@ -308,11 +310,9 @@ class DrawnQuantity(Quantity):
         """Draws from the draws. `rng` is a seed or generator; if it is left out they are the same every time."""
         return self._table(generator(rng, seed_of(self.name, f"{self.median():.6g}")).random(size))
 
-    def _shown(self) -> tuple[str, str]:
-        low, high = self.interval(0.95)
-        return f"{self.median():.4g}", f"{low:.4g} to {high:.4g}"
-
     def __repr__(self) -> str:
+        if self.alike is not None:
+            return super().__repr__()
         _, ends = self._shown()
         return f"{self.name}: mean {self.mean():.4g}, sd {self.std():.2g}, 95 % from {ends} ({len(self.samples):,} draws)"
 
@@ -337,19 +337,90 @@ class Contrast(FieldsAlone):
     """That the first is larger."""
     error: float
     """About how much probabilities, those of intervals among them, can be off."""
+    again: "Callable[[], Contrast] | None" = None
+    """Computes it again: what copies and pickles hold in place of its law, which is long."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        if self.again is None:
+            return state
+        computed = _ComputedAgain(self.again)
+        return state | {name: computed.later(name, state[name]) for name in ("difference", "ratio", "odds_ratio")}
 
     @property
     def _quantities(self) -> Sequence[Quantity]:
         return self.difference, self.ratio, self.odds_ratio
 
     @property
+    def _larger(self) -> str:
+        """The probability that the first is larger, with its error where it comes from draws."""
+        return repr(Estimate(self.probability, self.error)) if isinstance(self.difference, DrawnQuantity) else chance(self.probability)
+
+    @property
     def _title(self) -> str:
         return f"{plain(self.names[0])} against {plain(self.names[1])}"
 
     def __repr__(self) -> str:
-        return f"Contrast({self._title}; {'; '.join(map(repr, self._quantities))}; the first is larger: {chance(self.probability)})"
+        return f"Contrast({self._title}; {'; '.join(map(repr, self._quantities))}; the first is larger: {self._larger})"
 
     def _repr_html_(self) -> str:
         rows = ((quantity.name, *quantity._shown()) for quantity in self._quantities)
-        caption = f"{self._title}: the first is larger with probability {chance(self.probability)}"
+        caption = f"{self._title}: the first is larger with probability {self._larger}"
         return html_table(caption, ("contrast", "median", "95 % interval"), rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _ComputedAgain(FieldsAlone):
+    """A contrast that is computed again when one of its quantities is first asked for something that its law says."""
+
+    again: Callable[[], Contrast]
+
+    @cached_property
+    def _contrast(self) -> Contrast:
+        return self.again()
+
+    def later(self, name: str, quantity: Quantity) -> Quantity:
+        """A quantity of the contrast, with what is short of it."""
+        if isinstance(quantity, DrawnQuantity):
+            return replace(quantity, draw=partial(self._draw, name))
+        return replace(quantity, below=partial(self._below, name), moments=partial(self._moments, name))
+
+    def _draw(self, name: str) -> Floats:
+        found: Floats = getattr(self._contrast, name).draw()
+        return found
+
+    def _below(self, name: str, x: float) -> float:
+        found: float = getattr(self._contrast, name).below(x)
+        return found
+
+    def _moments(self, name: str) -> tuple[float, float]:
+        found: tuple[float, float] = getattr(self._contrast, name).moments()
+        return found
+
+
+# --- many contrasts ---------------------------------------------------------------------------------------------------
+
+
+def compared_pairs(places: Sequence[int], reference: int | None) -> list[tuple[int, int]]:
+    """The pairs of places that are compared: all others with a reference, or without one all with all.
+
+    Raises TooLargeError where there are more than a frame has.
+    """
+    pairs = [(i, j) for i in places for j in (places if reference is None else [reference]) if (i < j if reference is None else i != j)]
+    if len(pairs) > limits.CONTRASTS:
+        raise TooLargeError(
+            f"a frame has up to {limits.CONTRASTS:,} comparisons, and these would be {len(pairs):,}: name a reference, or compare them one "
+            "by one, those of groups with iter_contrasts(category, reference)"
+        )
+    return pairs
+
+
+def contrast_columns(found: Sequence[Contrast], mass: float) -> dict[str, list[float]]:
+    """The numbers of a frame of contrasts: of each quantity its median and the ends of its interval, and which of the two is larger."""
+    levels = np.array([0.5, 0.5 * (1.0 - mass), 0.5 * (1.0 + mass)])
+    columns: dict[str, list[float]] = {}
+    for name in ("difference", "ratio", "odds_ratio"):
+        figures = [getattr(one, name).ppf(levels).tolist() for one in found]
+        for place, end in enumerate(("", "_low", "_high")):
+            columns[name + end] = [each[place] for each in figures]
+    return columns | {"probability": [one.probability for one in found]}

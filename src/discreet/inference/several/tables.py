@@ -10,11 +10,13 @@ from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.reader_priors import Prior
 from discreet.inference.several.priors import agreed_prior
+from discreet.inference.tables.contrasts import ComparedGroups
 from discreet.inference.tables.one_by_one import OneByOne
 from discreet.inference.true_counts import Outcome
 from discreet.mechanisms import LatticeGeometric
 from discreet.model.cells import Cells
 from discreet.model.dirichlet import Dirichlet
+from discreet.model.tables import TableSpace
 from discreet.record.release import Release
 from discreet.text import listed
 
@@ -81,6 +83,13 @@ class CombinedTable(OneByOne):
         found = self.read(position, agreed_prior(priors, given), outcomes)
         impossible = tuple(category for category, can in zip(self.categories, possible.tolist(), strict=True) if not can)
         return found if not impossible else replace(found, impossible=impossible)
+
+    @property
+    def _compared(self) -> ComparedGroups:
+        """What contrasts of groups are computed from. They are independent: no table whose total alone is public is combined."""
+        space = self.releases[0].mechanism.space
+        assert isinstance(space, TableSpace)  # noqa: S101
+        return ComparedGroups(space, lambda group, some: self[group].marginal(some), lambda i: self[self.by[i]].prior.exact)
 
     def __repr__(self) -> str:
         return f"CombinedTable({len(self):,} groups by {len(self.categories)} categories, {len(self.releases)} releases, {self.by!r})"

@@ -1,4 +1,4 @@
-"""Contrasts of groups of a table: how the probability of one category differs between two of them (docs/howto/reading_tables.md).
+"""Contrasts of groups of a table: how the probability of some categories differs between two of them (docs/howto/reading_tables.md).
 
 Where the sizes of groups are public, or nothing is, groups are independent given what was released. A public total ties their sizes.
 """
@@ -18,12 +18,12 @@ from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError
 from discreet.inference.contrasts import CoupledGroup, coupled_contrast, independent_contrast, size_coupling
 from discreet.inference.quantities import Contrast, Quantity
+from discreet.inference.reading import any_of
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import Block
 from discreet.model.tables import TableSpace
 from discreet.numerics.tails import kept
-from discreet.validation import category_index
 
 _OUTER_SIZES = 1e-14
 """Posterior probability of sizes, and of counts, that are left out at either end."""
@@ -35,26 +35,27 @@ class ComparedGroups:
     """The groups of a table, as far as contrasts of them need their posterior."""
 
     table: TableSpace
-    probability: Callable[[Hashable, Hashable], BetaMixture]
-    """The law of one category's probability, given a group and the category by their labels."""
+    probability: Callable[[Hashable, list[Hashable]], BetaMixture]
+    """The law of the probability of some categories, given a group and the categories by their labels."""
     concentrations: Callable[[int], tuple[Fraction, ...]]
     """The prior's parameters of the categories that can occur in a group, which is given by its position."""
-    tied: Callable[[], tuple[list[int], TiedSizes]]
+    tied: Callable[[], tuple[list[int], TiedSizes]] | None = None
     """Where the total is public: the positions of the groups that it ties together, and the law of their sizes."""
 
 
-def comparable(table: TableSpace, category: Hashable) -> list[int]:
-    """The positions of the groups in which this category, and another one, can occur."""
+def comparable(table: TableSpace, chosen: Sequence[int]) -> list[int]:
+    """The positions of the groups in which some of these categories, given by their positions, and others can occur."""
     possible = table.cells.possible
-    return np.flatnonzero(possible[:, category_index(table.cells.categories, category)] & (possible.sum(axis=1) > 1)).tolist()
+    inside = possible[:, list(chosen)].sum(axis=1)
+    return np.flatnonzero((inside > 0) & (inside < possible.sum(axis=1))).tolist()
 
 
-def group_contrasts(compared: ComparedGroups, groups: Sequence[int], reference: int, category: Hashable) -> Iterator[Contrast]:
-    """Compare each of these groups, given by their positions in ascending order, with a reference group."""
-    other = _side(compared, reference, category)
+def group_contrasts(compared: ComparedGroups, groups: Sequence[int], reference: int, chosen: Sequence[int]) -> Iterator[Contrast]:
+    """Compare each of these groups, given by their positions in ascending order, with a reference group, in some of the categories."""
+    other = _side(compared, reference, chosen)
     if compared.table.published == "total":
-        return _tied_contrasts(compared, groups, other)
-    return (_independent(compared, _side(compared, group, category), other) for group in groups)
+        return _tied_contrasts(compared, groups, other, chosen)
+    return (_independent(compared, _side(compared, group, chosen), other) for group in groups)
 
 
 @dataclass(frozen=True)
@@ -68,17 +69,6 @@ class ContrastSummary:
     """That the category is more likely in this group."""
 
 
-def contrast_columns(found: Sequence[Contrast], mass: float) -> dict[str, list[float]]:
-    """The numbers of a frame of contrasts: of each quantity its median and the ends of its interval, and which of the two is larger."""
-    levels = np.array([0.5, 0.5 * (1.0 - mass), 0.5 * (1.0 + mass)])
-    columns: dict[str, list[float]] = {}
-    for name in ("difference", "ratio", "odds_ratio"):
-        figures = [getattr(one, name).ppf(levels).tolist() for one in found]
-        for place, end in enumerate(("", "_low", "_high")):
-            columns[name + end] = [each[place] for each in figures]
-    return columns | {"probability": [one.probability for one in found]}
-
-
 def summarised(found: Iterable[tuple[Hashable, Contrast]], mass: float) -> list[ContrastSummary]:
     """The figures of contrasts of groups with a reference group, as `TablePosterior.contrasts` gives them."""
 
@@ -90,44 +80,60 @@ def summarised(found: Iterable[tuple[Hashable, Contrast]], mass: float) -> list[
 
 @dataclass(frozen=True)
 class _Side:
-    """A category in a group, with its Beta parameters before the data."""
+    """Some categories in a group, with the Beta parameters of their probability before the data."""
 
     position: int
     group: Hashable
-    category: Hashable
-    place: int
-    """Of the category among those that can occur in the group."""
+    categories: list[Hashable]
+    """Those of the categories that can occur in the group."""
+    places: list[int]
+    """Their positions among all that can occur in the group."""
     a: float
     b: float
 
+    @property
+    def place(self) -> int:
+        """Where `counts_of` has the count of these categories."""
+        return self.places[0] if len(self.places) == 1 else 0
 
-def _side(compared: ComparedGroups, position: int, category: Hashable) -> _Side:
-    possible, group = compared.table.cells.possible[position], compared.table.cells.groups[position]
-    column = category_index(compared.table.cells.categories, category)
-    label = compared.table.cells.categories[column]
-    if not possible[column]:
-        raise InvalidInputError(f"category {label!r} is declared impossible in group {group!r}: its probability is 0")
-    if possible.sum() == 1:
-        raise InvalidInputError(f"in group {group!r} nothing but {label!r} can occur: its probability is 1")
-    place, parameters = int(possible[:column].sum()), compared.concentrations(position)
-    return _Side(position, group, label, place, float(parameters[place]), float(sum(parameters) - parameters[place]))
+    def counts_of(self, counts: TreeCounts) -> TreeCounts:
+        """The law of the group's counts, with several categories as one and all others as another."""
+        if len(self.places) == 1:
+            return counts
+        return counts.merged([self.places, [i for i in range(len(counts.windows)) if i not in self.places]])
+
+
+def _side(compared: ComparedGroups, position: int, chosen: Sequence[int]) -> _Side:
+    cells = compared.table.cells
+    possible, group = cells.possible[position], cells.groups[position]
+    held = [i for i in chosen if possible[i]]
+    name = any_of([cells.categories[i] for i in chosen])
+    if not held:
+        raise InvalidInputError(f"category {name!r} is declared impossible in group {group!r}: its probability is 0")
+    if possible.sum() == len(held):
+        raise InvalidInputError(f"in group {group!r} nothing but {name!r} can occur: its probability is 1")
+    places, parameters = [int(possible[:i].sum()) for i in held], compared.concentrations(position)
+    a = sum(parameters[i] for i in places)
+    return _Side(position, group, [cells.categories[i] for i in held], places, float(a), float(sum(parameters) - a))
 
 
 def _independent(compared: ComparedGroups, first: _Side, second: _Side) -> Contrast:
-    laws = [compared.probability(side.group, side.category) for side in (first, second)]
+    laws = [compared.probability(side.group, side.categories) for side in (first, second)]
     return independent_contrast(*laws, names=(first.group, second.group), priors=((first.a, first.b), (second.a, second.b)))
 
 
 # --- groups that a public total ties together -------------------------------------------------------------------------
 
 
-def _tied_contrasts(compared: ComparedGroups, groups: Sequence[int], second: _Side) -> Iterator[Contrast]:
-    firsts = {group: _side(compared, group, second.category) for group in groups}
+def _tied_contrasts(compared: ComparedGroups, groups: Sequence[int], second: _Side, chosen: Sequence[int]) -> Iterator[Contrast]:
+    firsts = {group: _side(compared, group, chosen) for group in groups}
+    assert compared.tied is not None  # noqa: S101
     held, tied = compared.tied()
     other = held.index(second.position)
-    counts = tied.counts(other)
+    counts = second.counts_of(tied.counts(other))
     for i, rest, dropped in tied.without(other, [held.index(group) for group in groups]):
-        yield _tied(tied, (firsts[held[i]], second), (tied.counts(i), counts), rest, dropped)
+        first = firsts[held[i]]
+        yield _tied(tied, (first, second), (first.counts_of(tied.counts(i)), counts), rest, dropped)
 
 
 def _tied(tied: TiedSizes, sides: tuple[_Side, _Side], counts: tuple[TreeCounts, TreeCounts], rest: Run, dropped: float) -> Contrast:

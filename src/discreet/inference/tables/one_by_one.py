@@ -1,11 +1,12 @@
 """Readings by groups, of which each is made when it is first asked for: of a table, of its margins, and what verbs make of these."""
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from operator import attrgetter, methodcaller
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,14 +14,21 @@ from numpy.typing import ArrayLike
 from discreet import limits
 from discreet.arrays import Counts, Floats, Mask
 from discreet.counts.size_posterior import SizePosterior
-from discreet.errors import RefusedError, TooLargeError
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.pickles import FieldsAlone
+from discreet.inference.quantities import Contrast, compared_pairs, contrast_columns
 from discreet.inference.reading import Reading
 from discreet.inference.records import ShareOfRecords
 from discreet.inference.seeds import Rng
+from discreet.inference.tables.contrasts import ComparedGroups, comparable, group_contrasts
 from discreet.inference.tables.latent import Margin, Positions, check_groups_drawn
+from discreet.inference.tables.shares import SharedProbability, compared
 from discreet.model.cells import Cells, Groups
+from discreet.validation import check_share
+
+if TYPE_CHECKING:
+    from discreet.inference.frames import Library
 
 T = TypeVar("T")
 
@@ -98,6 +106,93 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
     def _distribution(self, chosen: Sequence[int]) -> "EachGroup":
         labels = [self.categories[i] for i in chosen]
         return EachGroup(self, methodcaller("marginal", labels), ())
+
+    # --- two groups ---------------------------------------------------------------------------------------------------
+
+    def contrast(self, first: Hashable, second: Hashable, category: Any) -> Contrast:
+        """How the probability of a category differs between two groups: difference, ratio and odds ratio, the first against the second.
+
+        `post[group].contrast(one, other)` compares two categories in one group. Those of `post.over(...)` come from joint draws.
+
+        Args:
+            first: A group, as `post[first]` takes it.
+            second: The group that it is compared with.
+            category: The label of a category, or a list of labels: the probability is then that of any of them.
+
+        Raises:
+            InvalidInputError: A group or the category is unknown, both groups are the same, or in one of them there is nothing to infer.
+            TooLargeError: The noise leaves more sizes or counts possible than are looked at.
+        """
+        group, reference = self.by.index(first), self.by.index(second)
+        if group == reference:
+            raise InvalidInputError(f"a contrast compares two different groups, got {self.by[group]!r} twice")
+        chosen = self._chosen(category)
+        return self._again(next(iter(self._contrasts([group], reference, chosen))), group, reference, chosen)
+
+    def _again(self, found: Contrast, group: int, reference: int, chosen: Sequence[int]) -> Contrast:
+        """The contrast, whose pickles hold how it is computed."""
+        labels = [self.categories[i] for i in chosen]
+        return replace(found, again=partial(methodcaller("contrast", self.by[group], self.by[reference], labels), self))
+
+    def contrasts(
+        self, category: Any, *former: Hashable, reference: Hashable = None, mass: float = 0.95, library: "Library" = "pandas"
+    ) -> Any:
+        """Compare the probability of a category between groups: all with one, or all pairs, as a frame.
+
+        Args:
+            category: The category that is compared, or a list of categories.
+            former: Nothing. `contrasts(reference, category)`, the call of version 0.2, is answered as it was, with a DeprecationWarning.
+            reference: The group that all others are compared with; without it every pair of groups is compared.
+            mass: How much probability intervals hold.
+            library: "pandas", "polars" or "arrow".
+
+        Returns:
+            A frame with a row for each comparison. It has the columns of the groups for the first group, the same with `against_` before
+            their names for the second, then `difference`, `ratio` and `odds_ratio` of the first against the second, each a median with the
+            columns `_low` and `_high` of its interval, and `probability`, that the category is more likely in the first. Groups in which
+            the category cannot occur, or nothing else, are left out.
+
+        Raises:
+            InvalidInputError: The category or the reference is unknown, or there is nothing to infer about it in the reference.
+            TooLargeError: There are more comparisons than a frame has; `iter_contrasts` computes them one by one.
+        """
+        from discreet.inference.frames import pairs_frame  # Arrow is slow to load
+
+        if former:
+            warnings.warn(
+                "contrasts(reference, category) is contrasts(category, reference=...), which makes a frame; iter_contrasts gives objects",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            return self.iter_contrasts(former[0], category)
+        share, groups = check_share(mass, "mass"), self._comparable(chosen := self._chosen(category))
+        pairs = compared_pairs(groups, None if reference is None else self.by.index(reference))
+        found: dict[tuple[int, int], Contrast] = {}
+        for j in sorted({second for _, second in pairs}):
+            firsts = [i for i, second in pairs if second == j]
+            found |= zip(((i, j) for i in firsts), self._contrasts(firsts, j, chosen), strict=True)
+        numbers = contrast_columns([found[pair] for pair in pairs], share)
+        return pairs_frame(self.by, pairs, numbers, library)
+
+    def iter_contrasts(self, category: Any, reference: Hashable) -> Iterator[tuple[Hashable, Contrast]]:
+        """How the probability of a category in every other group differs from that in a reference group, each with its group.
+
+        They are computed one by one as they are asked for. Groups in which the category cannot occur, or nothing else, are left out.
+        """
+        other, chosen = self.by.index(reference), self._chosen(category)
+        groups = [group for group in self._comparable(chosen) if group != other]
+        found = zip(groups, self._contrasts(groups, other, chosen), strict=True)
+        return ((self.by[group], self._again(contrast, group, other, chosen)) for group, contrast in found)
+
+    def _comparable(self, chosen: Sequence[int]) -> list[int]:  # noqa: ARG002 - all, unless something cannot occur
+        """The positions of the groups in which there is something to infer about these categories."""
+        return list(range(len(self)))
+
+    def _contrasts(self, groups: Sequence[int], reference: int, chosen: Sequence[int]) -> Iterator[Contrast]:  # noqa: ARG002
+        """Compare each of these groups, given by their positions in ascending order, with a reference group."""
+        raise RefusedError("contrasts are asked of a posterior itself, also of sets of categories: contrast(one, other, [...])")
+
+    # --- each group ---------------------------------------------------------------------------------------------------
 
     def _score(self, weights: Floats, draws: int | None, rng: Rng) -> "EachGroup":
         return EachGroup(self, methodcaller("score", dict(zip(self.categories, weights.tolist(), strict=True)), draws, rng), ())
@@ -204,6 +299,17 @@ class OneByOne(ByGroup[NoiseAware]):
         """The posterior of the number of records in one group. A public size has probability 1."""
         return self[group].size
 
+    @property
+    @abstractmethod
+    def _compared(self) -> ComparedGroups:
+        """What contrasts of groups are computed from."""
+
+    def _comparable(self, chosen: Sequence[int]) -> list[int]:
+        return comparable(self._compared.table, chosen)
+
+    def _contrasts(self, groups: Sequence[int], reference: int, chosen: Sequence[int]) -> Iterator[Contrast]:
+        return group_contrasts(self._compared, groups, reference, chosen)
+
     def _whole_row(self, position: int) -> Reading:
         possible = self.cells.possible[position]
         if possible.all() and len(possible) > 1:
@@ -269,6 +375,13 @@ class ByLabels(ByGroup[R]):
 
     def _posterior(self, position: int) -> R:
         return self.of(self.margin.positions(self.by[position]))
+
+    def _contrasts(self, groups: Sequence[int], reference: int, chosen: Sequence[int]) -> Iterator[Contrast]:
+        of: Any = self
+        other = of[self.by[reference]]
+        if not isinstance(other, SharedProbability):
+            raise RefusedError("contrasts compare probabilities, and these are counts: post.over(...) has probabilities")
+        return (compared(of[self.by[i]], other, chosen, (self.by[i], self.by[reference])) for i in groups)
 
     def __repr__(self) -> str:
         return f"Over({self.by!r})"

@@ -4,8 +4,7 @@ What is public decides what a group's true counts are known by: its size, the to
 Whichever it is, a group's posterior is a `NoiseAware`, as one variable has.
 """
 
-import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -29,11 +28,10 @@ from discreet.inference.draws import DRAWS, Estimate, arviz_of
 from discreet.inference.fixed_total_mixtures import probability_law
 from discreet.inference.labelled import TableFigures
 from discreet.inference.noise_aware import NoiseAware
-from discreet.inference.quantities import Contrast
 from discreet.inference.reader_priors import reader_priors
 from discreet.inference.seeds import Rng, generator, seed_of, seed_of_outcome
 from discreet.inference.simultaneous import common_tail
-from discreet.inference.tables.contrasts import ComparedGroups, comparable, contrast_columns, group_contrasts, summarised
+from discreet.inference.tables.contrasts import ComparedGroups, summarised
 from discreet.inference.tables.draws import Ranks, TableDraws
 from discreet.inference.tables.latent import LatentTable, Margin, Positions, check_draws
 from discreet.inference.tables.one_by_one import ByLabels, OneByOne
@@ -54,8 +52,6 @@ from discreet.validation import category_index, check_records, check_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from discreet.inference.frames import Library
 
 
 def table_posterior(release: Release[Counts], prior: Any = None, size_prior: Any = None) -> "TablePosterior":
@@ -161,79 +157,6 @@ class TablePosterior(OneByOne):
         size, a = self.size(group), self._shares[position]
         rest = sum((share for share, row in zip(self._shares, self._possible, strict=True) if row.any()), -a)
         return probability_law(Run(size.low, size.probability), total, float(a), float(rest), self.by[position], size.omitted)
-
-    # --- two groups ---------------------------------------------------------------------------------------------------
-
-    def contrast(self, first: Hashable, second: Hashable, category: Hashable) -> Contrast:
-        """How the probability of a category differs between two groups: difference, ratio and odds ratio, the first against the second.
-
-        `post[group].contrast(one, other)` compares two categories in one group.
-
-        Raises:
-            InvalidInputError: a group or the category is unknown, both groups are the same, or in one of them there is nothing to infer.
-            TooLargeError: the noise leaves more sizes or counts possible than are looked at.
-        """
-        group, reference = self.by.index(first), self.by.index(second)
-        if group == reference:
-            raise InvalidInputError(f"a contrast compares two different groups, got {self.by[group]!r} twice")
-        return next(group_contrasts(self._compared, [group], reference, category))
-
-    def contrasts(
-        self, category: Hashable, *former: Hashable, reference: Hashable = None, mass: float = 0.95, library: "Library" = "pandas"
-    ) -> Any:
-        """Compare the probability of a category between groups: all with one, or all pairs, as a frame.
-
-        Args:
-            category: The category that is compared.
-            former: Nothing. `contrasts(reference, category)`, the call of version 0.2, is answered as it was, with a DeprecationWarning.
-            reference: The group that all others are compared with; without it every pair of groups is compared.
-            mass: How much probability intervals hold.
-            library: "pandas", "polars" or "arrow".
-
-        Returns:
-            A frame with a row for each comparison. It has the columns of the groups for the first group, the same with `against_` before
-            their names for the second, then `difference`, `ratio` and `odds_ratio` of the first against the second, each a median with the
-            columns `_low` and `_high` of its interval, and `probability`, that the category is more likely in the first. Groups in which
-            the category cannot occur, or nothing else, are left out.
-
-        Raises:
-            InvalidInputError: The category or the reference is unknown, or there is nothing to infer about it in the reference.
-            TooLargeError: There are more comparisons than a frame has; `iter_contrasts` computes them one by one.
-        """
-        from discreet.inference.frames import pairs_frame  # Arrow is slow to load
-
-        if former:
-            warnings.warn(
-                "contrasts(reference, category) is contrasts(category, reference=...), which makes a frame; iter_contrasts gives objects",
-                DeprecationWarning,
-                stacklevel=2,
-            )
-            return self.iter_contrasts(former[0], category)
-        share, groups = check_share(mass, "mass"), comparable(self.mechanism.table, category)
-        seconds = groups if reference is None else [self.by.index(reference)]
-        pairs = [(i, j) for i in groups for j in seconds if (i < j if reference is None else i != j)]
-        if len(pairs) > limits.CONTRASTS:
-            raise TooLargeError(
-                f"a frame has up to {limits.CONTRASTS:,} comparisons, and these would be {len(pairs):,}: name a reference group, or go "
-                "through iter_contrasts(category, reference) one by one"
-            )
-        found: dict[tuple[int, int], Contrast] = {}
-        for j in seconds:
-            firsts = [i for i, second in pairs if second == j]
-            if firsts:
-                found |= zip(((i, j) for i in firsts), group_contrasts(self._compared, firsts, j, category), strict=True)
-        numbers = contrast_columns([found[pair] for pair in pairs], share)
-        return pairs_frame(self.by, pairs, numbers, library)
-
-    def iter_contrasts(self, category: Hashable, reference: Hashable) -> Iterator[tuple[Hashable, Contrast]]:
-        """How the probability of a category in every other group differs from that in a reference group, each with its group.
-
-        They are computed one by one as they are asked for. Groups in which the category cannot occur, or nothing else, are left out.
-        """
-        other = self.by.index(reference)
-        groups = [group for group in comparable(self.mechanism.table, category) if group != other]
-        found = group_contrasts(self._compared, groups, other, category)
-        return ((self.by[group], contrast) for group, contrast in zip(groups, found, strict=True))
 
     # --- all groups at once -------------------------------------------------------------------------------------------
 
@@ -464,7 +387,7 @@ class TablePosterior(OneByOne):
         """What contrasts of groups are computed from."""
         return ComparedGroups(
             self.mechanism.table,
-            lambda group, category: self[group].marginal(category),
+            lambda group, categories: self[group].marginal(categories),
             self._concentrations,
             lambda: (self._held, self._tied),
         )

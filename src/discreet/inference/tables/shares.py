@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.errors import InvalidInputError
+from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.draws import shortest_of_draws, standard_error
 from discreet.inference.noise_aware import score_of_probabilities
 from discreet.inference.pickles import FieldsAlone
-from discreet.inference.quantities import DrawnQuantity
+from discreet.inference.quantities import Contrast, DrawnQuantity, nothing
 from discreet.inference.reading import Reading, any_of
-from discreet.inference.seeds import Rng
+from discreet.inference.seeds import Rng, seed_of
 from discreet.inference.tables.latent import LatentTable, Positions, check_groups_drawn
 from discreet.model.cells import Groups
 from discreet.validation import check_share, named_numbers
@@ -111,22 +111,64 @@ class SharedProbability(FieldsAlone, Reading):
     @cached_property
     def samples(self) -> Floats:
         """Draws, one a row, with the categories on the last axis."""
-        rng = np.random.default_rng(self.rng)
-        found, whole = np.zeros((self.draws, len(self.categories))), np.zeros((self.draws, 1))
-        highest = np.full((self.draws, 1), -np.inf)
-        for i, (position, counts) in enumerate(self.table.draws(self.draws, rng, self.positions)):
-            if not self.table.possible[position].any():
-                continue
-            theta = self.table.probabilities(position, counts, rng)
-            if self.weights is not None:
-                found += self.weights[i] * theta
-                continue
-            b = self.prior(position) + counts.sum(axis=1, keepdims=True)
-            logs = np.log(rng.standard_gamma(b + 1.0)) + np.log(1.0 - rng.random(b.shape)) / b  # G_b = G_{b+1} U^{1/b}, small as it may be
-            higher = np.maximum(highest, logs)
-            scale, share = np.exp(highest - higher), np.exp(logs - higher)
-            found, whole, highest = found * scale + share * theta, whole * scale + share, higher
-        return found if self.weights is not None else found / whole
+        return np.asarray(joint_samples([self], self.rng)[0])
+
+
+def joint_samples(parts: Sequence[SharedProbability], rng: Rng) -> Floats:
+    """Joint draws of the probabilities over disjoint parts of a table's groups: by part, draw and category."""
+    first, source = parts[0], np.random.default_rng(rng)
+    table, shape = first.table, (len(parts), first.draws)
+    found, whole, highest = np.zeros((*shape, len(first.categories))), np.zeros((*shape, 1)), np.full((*shape, 1), -np.inf)
+    places = {position: (p, i) for p, part in enumerate(parts) for i, position in enumerate(part.positions.tolist())}
+    for position, counts in table.draws(first.draws, source, np.array(sorted(places))):
+        if not table.possible[position].any():
+            continue
+        p, i = places[position]
+        theta, weights = table.probabilities(position, counts, source), parts[p].weights
+        if weights is not None:
+            found[p] += weights[i] * theta
+            continue
+        b = first.prior(position) + counts.sum(axis=1, keepdims=True)
+        logs = (
+            np.log(source.standard_gamma(b + 1.0)) + np.log(1.0 - source.random(b.shape)) / b
+        )  # G_b = G_{b+1} U^{1/b}, small as it may be
+        higher = np.maximum(highest[p], logs)
+        scale, share = np.exp(highest[p] - higher), np.exp(logs - higher)
+        found[p], whole[p], highest[p] = found[p] * scale + share * theta, whole[p] * scale + share, higher
+    return found if first.weights is not None else found / whole
+
+
+def compared(first: SharedProbability, second: SharedProbability, chosen: Sequence[int], names: tuple[Hashable, Hashable]) -> Contrast:
+    """Compare the probability of some categories over two disjoint parts of a table's groups, by joint draws."""
+    seeds = [part.rng for part in (first, second)]
+    rng = seed_of(*sorted(map(str, seeds))) if all(isinstance(seed, int) for seed in seeds) else seeds[0]
+    drawn = joint_samples([first, second], rng)[:, :, list(chosen)].sum(axis=2)
+    exact = first.weights is not None and first.table.tie is None
+    moments = partial(_difference_moments, *(part._distribution(chosen) for part in (first, second))) if exact else nothing
+    with np.errstate(divide="ignore"):
+        ratio, odds = drawn[0] / drawn[1], drawn[0] / (1.0 - drawn[0]) * ((1.0 - drawn[1]) / drawn[1])
+    made = partial(DrawnQuantity.of, moments=no_mean_of_ratio, logarithmic=True)
+    larger = int((drawn[0] > drawn[1]).sum())
+    return Contrast(
+        names,
+        DrawnQuantity.of(
+            "difference", partial(np.copy, drawn[0] - drawn[1]), (-1.0, 1.0), moments=moments, drawn_moments=not exact, logarithmic=False
+        ),
+        made("ratio", partial(np.copy, ratio), (0.0, np.inf)),
+        made("odds ratio", partial(np.copy, odds), (0.0, np.inf)),
+        larger / first.draws,
+        float(standard_error(larger, first.draws)),
+    )
+
+
+def _difference_moments(first: DrawnQuantity, second: DrawnQuantity) -> tuple[float, float]:
+    """Of two parts that are independent, with fixed weights."""
+    return first.mean() - second.mean(), float(np.hypot(first.std(), second.std()))
+
+
+def no_mean_of_ratio() -> tuple[float, float]:
+    """Refused: the mean of draws of a ratio says nothing where there is none."""
+    raise RefusedError("the mean of a ratio may be infinite, which draws do not show: median() and interval() are known")
 
 
 def check_some_possible(table: LatentTable, positions: Positions) -> None:
