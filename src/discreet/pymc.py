@@ -24,12 +24,9 @@ try:
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(f"{missing.name} is not installed: pip install 'discreet[pymc]'", name=missing.name) from None
 
-from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.errors import InvalidInputError, TooLargeError
-from discreet.inference.likelihoods import Likelihood, likelihood_of
-from discreet.mechanisms import Mechanism
-from discreet.model.tables import TableSpace
+from discreet.errors import InvalidInputError
+from discreet.inference.likelihoods import OutcomeModel, likelihood_of, observed
 from discreet.record.release import Release
 
 __all__ = ["likelihood"]
@@ -65,7 +62,7 @@ def likelihood(name: str, release: Release, theta: Any, *, size: Any = None, sha
         raise InvalidInputError(f"raw is not a possible outcome of {mechanism.title} with these parameters")
     outcomes = Outcomes(mechanism, likelihood_of(mechanism))
     rate = outcomes.rates(theta, size, shares)
-    raw = _observed(release.raw)
+    raw = observed(release.raw)
     outcomes.check(raw)
     return pm.CustomDist(
         name,
@@ -84,71 +81,32 @@ _BY_ROW, _AS_ONE = "(k),(m)->(m)", "(g,k),(g,m)->(g,m)"
 """Core dimensions of the parameter and of an outcome, which may have fewer entries: a second parameter, zeros, tells how many."""
 
 
-def _observed(raw: Any) -> Counts:
-    """The raw outcome as an array."""
-    values = np.array(raw, dtype=object)
-    if max(abs(int(value)) for value in values.flat) > limits.COUNT:
-        raise TooLargeError("a noisy count is beyond 2**53, where no likelihood is computed; less noise (a larger epsilon) avoids that")
-    return values.astype(np.int64)
-
-
 @dataclass(frozen=True, eq=False)
-class Outcomes:
+class Outcomes(OutcomeModel):
     """The distribution of a mechanism's raw outcomes given probabilities, or rates where the number of records is private."""
-
-    mechanism: Mechanism
-    function: Likelihood
-
-    @property
-    def _table(self) -> TableSpace | None:
-        space = self.mechanism.space
-        return space if isinstance(space, TableSpace) else None
-
-    @property
-    def _is_one(self) -> bool:
-        """Whether it is a table whose cells are tied by one total."""
-        return self._table is not None and self._table.published == "total"
 
     @property
     def signature(self) -> str:
         """What is one outcome: the groups of a table are independent, unless a total ties them."""
-        return _AS_ONE if self._is_one else _BY_ROW
+        return _AS_ONE if self.is_one else _BY_ROW
 
     # --- the parameter ------------------------------------------------------------------------------------------------
 
     def rates(self, theta: Any, size: Any, shares: Any) -> Any:
         """What the likelihood is a function of: probabilities, or where the number of records is private, expected counts."""
-        self._check_given(size, shares)
-        probability = self._possible(_shaped(pt.as_tensor_variable(theta), self._shape, "theta"))
+        self.check_given(size, shares)
+        probability = self._possible(_shaped(pt.as_tensor_variable(theta), self.shape, "theta"))
         if self.mechanism.space.n is None:
-            return _by_group(_shaped(pt.as_tensor_variable(size), self._shape[:-1], "size"), probability)
-        if self._is_one:
-            return _by_group(_shaped(pt.as_tensor_variable(shares), self._shape[:-1], "shares"), probability)
+            return _by_group(_shaped(pt.as_tensor_variable(size), self.shape[:-1], "size"), probability)
+        if self.is_one:
+            return _by_group(_shaped(pt.as_tensor_variable(shares), self.shape[:-1], "shares"), probability)
         return probability
-
-    @property
-    def _shape(self) -> tuple[int, ...]:
-        return (self.mechanism.k,) if self._table is None else self._table.cells.shape
-
-    def _check_given(self, size: Any, shares: Any) -> None:
-        if (size is None) != (self.mechanism.space.n is not None):
-            raise InvalidInputError(
-                "the number of records is private in this release: give size=, how many are expected, such as pm.HalfFlat('size')"
-                if size is None
-                else "size is for a release whose number of records is private; this one's is public: leave it out"
-            )
-        if (shares is None) == self._is_one:
-            raise InvalidInputError(
-                "only the total of this table is public: give shares=, the groups' shares of it, such as pm.Dirichlet('shares', ...)"
-                if shares is None
-                else "shares is for a table of which only the total is public: leave it out"
-            )
 
     def _possible(self, theta: Any) -> Any:
         """The probabilities among the categories that are possible in each group."""
-        if self._table is None or not self._table.cells.impossible:
+        if self.table is None or not self.table.cells.impossible:
             return theta
-        possible = self._table.cells.possible
+        possible = self.table.cells.possible
         left = pt.switch(possible, theta, 0.0)
         return left / pt.maximum(left.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
 
@@ -157,52 +115,43 @@ class Outcomes:
     def logp(self, value: Any, rate: Any, _: Any) -> Any:
         """The log likelihood: of each group of a table, unless a total ties them, and otherwise one number."""
         possible = self._even() > 0.0
-        rows = self._rows(rate)
+        rows = self.rows(rate)
         # Where a cell is impossible its rate is 0, whatever the model says: no gradient goes through that logarithm.
         log_rate = pt.switch(possible, pt.log(pt.switch(possible, rows, 1.0)), -np.inf)
-        found = LogLikelihood(self)(self._rows(value), log_rate)[0]
+        found = LogLikelihood(self)(self.rows(value), log_rate)[0]
         if self.mechanism.space.n is None:
-            return check_parameters(found if self._grouped else found[0], rate >= 0.0, msg="size * theta >= 0")
+            return check_parameters(found if self.grouped else found[0], rate >= 0.0, msg="size * theta >= 0")
         full = pt.isclose(rows.sum(axis=-1), 1.0) | ~possible.any(axis=-1)
-        return check_parameters(found if self._grouped else found[0], rate >= 0.0, full, msg="theta >= 0, sum(theta) == 1")
-
-    @property
-    def _grouped(self) -> bool:
-        """Whether it has a log likelihood for each group."""
-        return self._table is not None and not self._is_one
-
-    def _rows(self, array: Any) -> Any:
-        """A row for each group, or one row."""
-        return array if self._grouped else array.reshape((1, -1))
+        return check_parameters(found if self.grouped else found[0], rate >= 0.0, full, msg="theta >= 0, sum(theta) == 1")
 
     def check(self, raw: Counts) -> None:
         """Compute the likelihood once, so that what is too large to compute is refused before anything is sampled."""
         with np.errstate(divide="ignore"):
             log_rate = np.log(self._even())
-        self.function(self._rows(raw), log_rate)
+        self.function(self.rows(raw), log_rate)
 
     def _even(self) -> Floats:
         """Probabilities that are equal for all cells that are possible; rates of 1."""
-        possible = np.ones(self.mechanism.k) if self._table is None else self._table.cells.possible.astype(np.float64)
-        rows: Floats = self._rows(possible)
+        possible = np.ones(self.mechanism.k) if self.table is None else self.table.cells.possible.astype(np.float64)
+        rows: Floats = self.rows(possible)
         return rows if self.mechanism.space.n is None else rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
 
     def random(self, rate: Floats, _: Floats, rng: np.random.Generator, size: Any = None) -> Counts:  # noqa: ARG002  PyMC gives a size
         """One outcome for probabilities or rates of this mechanism's shape; float Monte Carlo, never for release."""
-        if rate.shape != self._shape:
-            raise InvalidInputError(f"outcomes are drawn for parameters of shape {self._shape}, got {rate.shape}")
+        if rate.shape != self.shape:
+            raise InvalidInputError(f"outcomes are drawn for parameters of shape {self.shape}, got {rate.shape}")
         counts = self._counts(np.asarray(rate, dtype=np.float64), rng)
-        if self._table is None:
+        if self.table is None:
             return np.asarray(self.mechanism.simulate_raw(counts, 1, rng)[0])
         assert self.mechanism.noise is not None  # noqa: S101
-        counts[self._table.cells.possible] += self.mechanism.noise.simulate(1, rng)[0]
+        counts[self.table.cells.possible] += self.mechanism.noise.simulate(1, rng)[0]
         return counts
 
     def _counts(self, rate: Floats, rng: np.random.Generator) -> Counts:
         """True counts: Poisson, or multinomial with the public total, of each group or of all cells."""
         if self.mechanism.space.n is None:
             return rng.poisson(rate)
-        sizes = None if self._table is None else self._table.sizes
+        sizes = None if self.table is None else self.table.sizes
         if sizes is None:
             return rng.multinomial(self.mechanism.space.n, (rate / rate.sum()).ravel()).reshape(rate.shape)
         return np.stack([rng.multinomial(n, row / max(row.sum(), 1e-300)) for n, row in zip(sizes, rate, strict=True)])

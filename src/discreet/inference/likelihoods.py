@@ -9,15 +9,16 @@ A multinomial law is that of independent Poisson counts given their total, so no
 """
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol
+from functools import cached_property, lru_cache
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.special import gammaln
 
+from discreet import limits
 from discreet.arrays import Counts, Floats, Mask
 from discreet.counts.batched.sums import fixed_totals
-from discreet.errors import RefusedError
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.rate_windows import RATE_DEPTH, NoisyCells
 from discreet.inference.true_counts import check_listable, noise_of_any_total
 from discreet.mechanisms import Mechanism
@@ -140,6 +141,101 @@ def _of_table(mechanism: Mechanism, space: TableSpace) -> Likelihood:
     cells = possible.sum(axis=1)
     constant = np.array([noise.log_constant(int(k)) for k in cells])
     return PublicTotals(totals, possible & (cells > 1)[:, None], noise, constant)
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomeModel:
+    """A mechanism's raw outcomes given probabilities and, where they are not public, the number of records or the groups' shares."""
+
+    mechanism: Mechanism
+    function: Likelihood
+
+    @property
+    def table(self) -> TableSpace | None:
+        """The groups and what is public about them; None for one variable."""
+        space = self.mechanism.space
+        return space if isinstance(space, TableSpace) else None
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is a table whose cells are tied by one total."""
+        return self.table is not None and self.table.published == "total"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the probabilities."""
+        return (self.mechanism.k,) if self.table is None else self.table.cells.shape
+
+    @property
+    def grouped(self) -> bool:
+        """Whether it has a log likelihood for each group."""
+        return self.table is not None and not self.is_one
+
+    def rows(self, array: Any) -> Any:
+        """A row for each group, or one row."""
+        return array if self.grouped else array.reshape((1, -1))
+
+    def check_given(self, size: Any, shares: Any) -> None:
+        """Refuse a size or shares that the release makes public, and ask for those that it does not."""
+        if (size is None) != (self.mechanism.space.n is not None):
+            raise InvalidInputError(
+                "the number of records is private in this release: give size=, how many are expected, such as pm.HalfFlat('size')"
+                if size is None
+                else "size is for a release whose number of records is private; this one's is public: leave it out"
+            )
+        if (shares is None) == self.is_one:
+            raise InvalidInputError(
+                "only the total of this table is public: give shares=, the groups' shares of it, such as pm.Dirichlet('shares', ...)"
+                if shares is None
+                else "shares is for a table of which only the total is public: leave it out"
+            )
+
+
+def observed(raw: Any) -> Counts:
+    """The raw outcome as an array."""
+    values = np.array(raw, dtype=object)
+    if max(abs(int(value)) for value in values.flat) > limits.COUNT:
+        raise TooLargeError("a noisy count is beyond 2**53, where no likelihood is computed; less noise (a larger epsilon) avoids that")
+    return values.astype(np.int64)
+
+
+@lru_cache(maxsize=4)
+def _model_of(mechanism: Mechanism) -> OutcomeModel:
+    """The model of a mechanism's outcomes, kept for the next call: some likelihoods are sums over long lists."""
+    return OutcomeModel(mechanism, likelihood_of(mechanism))
+
+
+def log_likelihood(mechanism: Mechanism, raw: Any, theta: Any, size: Any = None, shares: Any = None) -> float:
+    """ln P(raw outcome | probabilities), of one variable or of a whole table; see `Release.log_likelihood`."""
+    model = _model_of(mechanism)
+    model.check_given(size, shares)
+    rate = _numbers(theta, model.shape, "theta")
+    if model.table is not None:
+        rate = np.where(model.table.cells.possible, rate, 0.0)
+    whole = rate.sum(axis=-1, keepdims=True)
+    if not np.isclose(whole[whole > 0.0], 1.0).all() and (model.table is None or model.table.cells.possible.all()):
+        raise InvalidInputError("theta must add up to 1 over the categories")
+    rate = rate / np.where(whole > 0.0, whole, 1.0)
+    for name, factor in (("size", size), ("shares", shares)):
+        if factor is not None:
+            rate = rate * np.broadcast_to(_numbers(factor, model.shape[:-1], name), model.shape[:-1])[..., None]
+    if shares is not None and not np.isclose(rate.sum(), 1.0):
+        raise InvalidInputError("shares must add up to 1 over the groups in which anything can occur")
+    with np.errstate(divide="ignore"):
+        return float(model.function(model.rows(observed(raw)), np.log(model.rows(rate)))[0].sum())
+
+
+def _numbers(given: Any, shape: tuple[int, ...], name: str) -> Floats:
+    """An array of this shape of finite numbers, none below 0; a single number does for all groups."""
+    try:
+        found = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"{name} must be numbers; got {type(given).__name__}") from None
+    if found.shape != shape and (found.ndim or name == "theta"):
+        raise InvalidInputError(f"{name} must have the shape {shape or 'of a single number'} for this release, got {found.shape}")
+    if not (np.isfinite(found) & (found >= 0.0)).all():
+        raise InvalidInputError(f"{name} must be finite numbers, none below 0")
+    return found
 
 
 def _padded(raw: Counts, noisy: Mask) -> Counts:

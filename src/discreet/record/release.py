@@ -160,6 +160,24 @@ class Release(Generic[Drawn]):
 
         return noise_aware(self, prior, size_prior, progress=progress)
 
+    def log_likelihood(self, theta: Any, *, size: Any = None, shares: Any = None) -> float:
+        """ln P(raw outcome | theta), a plain function for any sampler, such as emcee or a model of one's own.
+
+        Args:
+            theta: The probabilities of the categories; of a table a row for each group, in their order. The prior plays no part. In a
+                group where categories are impossible, those that are left are scaled to add up to 1.
+            size: The expected number of records, of each group for a table. Needed where that is private, and only there: the true counts
+                are then independent Poisson counts of mean `size · theta`.
+            shares: The groups' shares of the population, which add up to 1. Needed for a table of which only the total is public.
+
+        Raises:
+            InvalidInputError: An argument has another shape, is not a probability, or is missing or not asked for.
+            TooLargeError: The mechanism's likelihood needs longer lists than are made.
+        """
+        from discreet.inference.likelihoods import log_likelihood
+
+        return log_likelihood(self.mechanism, self.raw, theta, size, shares)
+
     # --- JSON ---------------------------------------------------------------------------------------------------------
 
     def to_json(self) -> str:
