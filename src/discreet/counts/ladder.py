@@ -80,6 +80,8 @@ class Parts:
         """
         if self.reference > limits.COUNT:
             raise TooLargeError("the counts that the outcome suggests add up to more than 2**53, where no evidence is computed")
+        if len(self.a) == 1:
+            return 0.0
         return float(Dirichlet(self.a.tolist()).predictive(int(self.reference)).logpmf(self.references))
 
     def log_rises(self, x: Floats) -> Floats:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import betainc
+from scipy.special import betainc, gammaln, logsumexp
 
-from tests.inference.tables.worlds import GRID, Floats, TableWorld, random_world
+from tests.inference.tables.worlds import GRID, Floats, TableWorld, lattice_constant, random_world
 
 CLOSE = 1e-10
 WORLDS = pytest.mark.parametrize("seed", [*range(18), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(18, 60))])
@@ -127,3 +127,31 @@ def test_other_noise_is_told_apart(difference: Callable[[TableWorld, Any], float
     for seed in (0, 1, 3, 4, 5):
         world = random_world(seed)
         assert difference(world, replace(world, epsilon=1.1 * world.epsilon).posterior()) > 1e-6
+
+
+# --- the evidence -----------------------------------------------------------------------------------------------------
+
+
+def listed_evidence(world: TableWorld) -> float:
+    """ln P(outcome), a sum over all tables of their prior probability and that of the noise."""
+    log_prior, cells = world.log_prior, world.possible.sum(axis=1)
+    slope = world.epsilon if world.promise == "nothing" else 0.5 * world.epsilon
+    constant = 0.0
+    if world.promise == "total":
+        whole = world.shares[world.possible.any(axis=1)].sum()
+        log_prior = log_prior + gammaln(world.total + 1.0) + gammaln(whole) - gammaln(whole + world.total)
+        constant = -lattice_constant(int(cells.sum()), world.epsilon)
+    elif world.promise == "sizes":
+        constant = -sum(lattice_constant(int(k), world.epsilon) for k in cells if k > 1)
+    else:
+        log_prior = log_prior - sum(world.log_size[0] for k in cells if k == 0)  # a group in which nothing can occur has no prior
+        constant = float(cells.sum()) * np.log(np.tanh(0.5 * world.epsilon))
+    away = np.abs(world.raw - world.tables).sum(axis=(1, 2))
+    return float(logsumexp(log_prior - slope * away)) + float(constant)
+
+
+@WORLDS
+def test_the_evidence_of_a_table_is_that_of_the_list(seed: int) -> None:
+    world = random_world(seed)
+    assert world.posterior().log_evidence == pytest.approx(listed_evidence(world), abs=1e-9)
+    assert abs(replace(world, epsilon=1.1 * world.epsilon).posterior().log_evidence - listed_evidence(world)) > 1e-4

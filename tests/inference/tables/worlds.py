@@ -242,10 +242,10 @@ def _on_lattice(cut: Ints, total: int, most: int, slope: float) -> tuple[float, 
     weight, one = float(beyond[reach + missing]), cut.copy()
     if weight > 0.0 and missing:
         one[np.flatnonzero(cut == (most if missing > 0 else 0))[0]] += missing
-    return weight / np.exp(_lattice_constant(len(cut), 2.0 * slope)), one
+    return weight / np.exp(lattice_constant(len(cut), 2.0 * slope)), one
 
 
-def _lattice_constant(k: int, epsilon: float) -> float:
+def lattice_constant(k: int, epsilon: float) -> float:
     """ln Σ e^{-ε d} over all noise of k counts that adds up to 0, by listing the sums of k counts of noise."""
     reach = int(160.0 / epsilon)
     one = np.exp(-0.5 * epsilon * np.abs(np.arange(-reach, reach + 1)))

@@ -16,6 +16,7 @@ from math import ceil, inf, log, log2
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaln
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
@@ -138,6 +139,22 @@ def tied_sizes(groups: Sequence[TiedGroup], total: int, noise: CellNoise) -> Tie
     segment = TotalSegment(total, np.zeros(1), [run for run, _ in laws], FLOOR)
     law = TreeCounts([segment], np.zeros((1, len(groups)), dtype=np.int64), log(outside) if outside > 0.0 else -inf)
     return TiedSizes(groups, total, noise, rate, law)
+
+
+def tied_evidence(tied: TiedSizes) -> float:
+    """The logarithm of the probability of all noisy counts, whose total is public.
+
+    Groups are read alone under the tilt and with weights of their sizes relative to a reference, which are taken back. Under the tilt the
+    total has some probability. The noise is one lattice of all cells.
+    """
+    laws = [tied.counts(i) for i in range(len(tied.groups))]
+    shares, references = (np.array([getattr(group, name) for group in tied.groups]) for name in ("share", "reference"))
+    whole = float(shares.sum())
+    found = float(tied.segment.log_weights()[0]) + tied.noise.log_constant(sum(len(group.raw) for group in tied.groups))
+    found += sum(law.log_evidence - tied.noise.log_constant(len(group.raw)) for law, group in zip(laws, tied.groups, strict=True))
+    found += (gammaln(shares + references) - gammaln(references + 1.0) - gammaln(shares)).sum()
+    found += tied.rate * (references.sum() - tied.total)
+    return float(found + gammaln(tied.total + 1.0) + gammaln(whole) - gammaln(whole + tied.total))
 
 
 def check_groups(groups: int, categories: int, total: int, slope: float) -> None:

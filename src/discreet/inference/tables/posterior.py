@@ -33,9 +33,9 @@ from discreet.inference.seeds import Rng, generator, seed_of, seed_of_outcome
 from discreet.inference.simultaneous import common_tail
 from discreet.inference.tables.contrasts import ComparedGroups, summarised
 from discreet.inference.tables.draws import Ranks, TableDraws
-from discreet.inference.tables.latent import LatentTable, Margin, Positions, check_draws
+from discreet.inference.tables.latent import LatentTable, Margin, Positions, check_draws, check_groups_drawn
 from discreet.inference.tables.one_by_one import ByLabels, OneByOne
-from discreet.inference.tables.other_groups import TiedGroup, TiedSizes, check_groups, tied_sizes
+from discreet.inference.tables.other_groups import TiedGroup, TiedSizes, check_groups, tied_evidence, tied_sizes
 from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, weights_of
 from discreet.inference.tables.summaries import check_summaries, check_total, group_summaries, pairs_in_a_group
 from discreet.inference.tables.sums import TableCountsPosterior
@@ -157,6 +157,27 @@ class TablePosterior(OneByOne):
         size, a = self.size(group), self._shares[position]
         rest = sum((share for share, row in zip(self._shares, self._possible, strict=True) if row.any()), -a)
         return probability_law(Run(size.low, size.probability), total, float(a), float(rest), self.by[position], size.omitted)
+
+    @property
+    def log_evidence(self) -> float:
+        """The logarithm of the probability of all noisy counts under the prior.
+
+        Where nothing is public, each group's is the sum over its sizes with the weights that `size_prior` gives them, flat: 1 for each.
+        """
+        check_groups_drawn(len(self))
+        if self._latent.tie is not None:
+            return tied_evidence(self._tied)
+        return sum(self._log_evidence(position) for position in range(len(self)))
+
+    def _log_evidence(self, position: int) -> float:
+        """That of a group that no total ties to others."""
+        row, size = self._row(position), self._known_size(position)
+        if len(row) < 2 and size is not None:
+            return 0.0  # what is known carries no noise
+        noise = self.mechanism.noise
+        if size == 0:
+            return float(noise.log_factor(np.array(row, dtype=np.float64)).sum()) + noise.log_constant(len(row))
+        return self._law(position).log_evidence
 
     # --- all groups at once -------------------------------------------------------------------------------------------
 
