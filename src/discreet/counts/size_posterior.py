@@ -55,6 +55,10 @@ class SizePosterior:
         at = np.searchsorted(np.cumsum(self.probability), check_levels(q), side="left")
         return np.asarray(self.low + np.minimum(at, len(self.probability) - 1))
 
+    def sf(self, n: ArrayLike) -> Floats:
+        """The probability of more than n records."""
+        return 1.0 - self.cdf(n)
+
     def interval(self, mass: float = 0.95) -> tuple[int, int]:
         """The equal-tailed interval of whole numbers: at most (1 - mass)/2 lies below it and as much above, so it holds mass or more."""
         first, last = inner(self.probability, 0.5 * (1.0 - check_share(mass, "mass")))

@@ -27,7 +27,7 @@ from discreet.inference.draws import DRAWS, Estimate, arviz_of, coordinates, dir
 from discreet.inference.fixed_total_mixtures import CategoryLines
 from discreet.inference.labelled import LabelledIntervals
 from discreet.inference.pickles import FieldsAlone
-from discreet.inference.quantities import Contrast, DrawnQuantity, compared_pairs, contrast_columns
+from discreet.inference.quantities import Contrast, DrawnQuantity
 from discreet.inference.reader_priors import reader_prior
 from discreet.inference.reading import Reading, any_of
 from discreet.inference.seeds import Rng, generator, seed_of, seed_of_outcome
@@ -35,7 +35,6 @@ from discreet.inference.simultaneous import common_tail
 from discreet.inference.true_counts import Outcome, counts_of_same_records
 from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.beta_rows import BetaRows
-from discreet.model.cells import Groups
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import size_prior_of
 from discreet.progress import Progress
@@ -46,7 +45,6 @@ from discreet.validation import category_index, check_records, check_share, item
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from discreet.inference.frames import Library
     from discreet.inference.records import RecordShares
 
 
@@ -288,26 +286,12 @@ class NoiseAware(FieldsAlone, Reading):
             InvalidInputError: a label is not one of the categories, or both are the same.
             TooLargeError: the noise leaves more pairs of counts possible than are looked at.
         """
-        i, j = self._index(first), self._index(second)
-        if i == j:
-            raise InvalidInputError(f"a contrast compares two different categories, got {self.categories[i]!r} twice")
+        i, j = self._two(first, second)
         a, b = self.prior.exact[i], self.prior.exact[j]
         others = self.prior.exact_total - a - b
         names = self.categories[i], self.categories[j]
         found = category_contrast(self.counts.pairs(i, j), (float(a), float(b), float(others)), names, self.omitted)
         return replace(found, again=partial(self.contrast, *names))
-
-    def contrasts(self, *, reference: Hashable = None, mass: float = 0.95, library: "Library" = "pandas") -> Any:
-        """Compare the probabilities of categories: all with one, or all pairs, as a frame.
-
-        It has the columns `category` and `against_category`, and those of `TablePosterior.contrasts`.
-        """
-        from discreet.inference.frames import pairs_frame  # Arrow is slow to load
-
-        share, by = check_share(mass, "mass"), Groups(("category",), (self.categories,))
-        pairs = compared_pairs(range(self.prior.k), None if reference is None else self._index(reference))
-        found = [self.contrast(self.categories[i], self.categories[j]) for i, j in pairs]
-        return pairs_frame(by, pairs, contrast_columns(found, share), library)
 
     def given(self, categories: Iterable[Hashable]) -> "NoiseAware":
         """The distribution among some categories: their probabilities, given that it is one of them.

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.pickles import FieldsAlone
+from discreet.inference.quantities import compared_pairs, contrast_columns
 from discreet.inference.seeds import Rng
 from discreet.model.cells import Groups
 from discreet.validation import category_index, check_levels, check_records, check_share, items_of, named_numbers, shown
@@ -157,6 +158,32 @@ class Reading(ABC):
     def _score(self, weights: Floats, draws: int | None, rng: Rng) -> Any:
         """The score with a weight for each category, in their order."""
 
+    # --- contrasts ----------------------------------------------------------------------------------------------------
+
+    def contrast(self, *compared: Any, **_: Any) -> Any:  # noqa: ARG002 - whatever is compared
+        """How two categories differ, `contrast("never", "current")`; of groups, how a category differs between two of them."""
+        raise RefusedError("contrasts are asked of a posterior itself, which compares probabilities that do not overlap")
+
+    def contrasts(self, *, reference: Hashable = None, mass: float = 0.95, library: "Library" = "pandas") -> Any:
+        """Compare categories: all with one, or all pairs, as a frame; of groups, one category between them (`TablePosterior.contrasts`).
+
+        It has the columns `category` and `against_category`, then `difference`, `ratio` and `odds_ratio` of the first against the second,
+        each a median with the columns `_low` and `_high` of its interval, and `probability`, that the first is larger.
+        """
+        from discreet.inference.frames import pairs_frame  # Arrow is slow to load
+
+        share, by = check_share(mass, "mass"), Groups(("category",), (self.categories,))
+        pairs = compared_pairs(range(len(self.categories)), None if reference is None else self._index(reference))
+        found = [self.contrast(self.categories[i], self.categories[j]) for i, j in pairs]
+        return pairs_frame(by, pairs, contrast_columns(found, share), library)
+
+    def _two(self, first: Hashable, second: Hashable) -> tuple[int, int]:
+        """The positions of two different categories."""
+        i, j = self._index(first), self._index(second)
+        if i == j:
+            raise InvalidInputError(f"a contrast compares two different categories, got {self.categories[i]!r} twice")
+        return i, j
+
     # --- other numbers ------------------------------------------------------------------------------------------------
 
     def var(self) -> Floats:
@@ -229,10 +256,19 @@ class SetsOfCategories(FieldsAlone, Reading):
         return category_index(self.labels, names[0] if names else category)
 
     def _distribution(self, chosen: Sequence[int]) -> Any:
+        return self.of._distribution(self._inside(chosen))
+
+    def cumulative(self) -> Reading:
+        """The same of each set or an earlier one; refused for sets that overlap."""
+        self._inside(range(len(self.sets)))
+        return super().cumulative()
+
+    def _inside(self, chosen: Iterable[int]) -> list[int]:
+        """The categories in some of the sets, of which none is in two."""
         inside = [i for place in chosen for i in self.sets[place]]
         if len(set(inside)) < len(inside):
             raise RefusedError("sets that overlap, as those of cumulative answers do, are asked for one at a time")
-        return self.of._distribution(sorted(inside))
+        return sorted(inside)
 
     def _score(self, weights: Floats, draws: int | None, rng: Rng) -> Any:
         whole = np.zeros(len(self.of.categories))

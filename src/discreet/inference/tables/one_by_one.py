@@ -134,7 +134,7 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
         labels = [self.categories[i] for i in chosen]
         return replace(found, again=partial(methodcaller("contrast", self.by[group], self.by[reference], labels), self))
 
-    def contrasts(
+    def contrasts(  # type: ignore[override]
         self, category: Any, *former: Hashable, reference: Hashable = None, mass: float = 0.95, library: "Library" = "pandas"
     ) -> Any:
         """Compare the probability of a category between groups: all with one, or all pairs, as a frame.

@@ -16,7 +16,7 @@ from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.draws import shortest_of_draws, standard_error
 from discreet.inference.noise_aware import score_of_probabilities
 from discreet.inference.pickles import FieldsAlone
-from discreet.inference.quantities import Contrast, DrawnQuantity, nothing
+from discreet.inference.quantities import Contrast, DrawnQuantity
 from discreet.inference.reading import Reading, any_of
 from discreet.inference.seeds import Rng, seed_of
 from discreet.inference.tables.latent import LatentTable, Positions, check_groups_drawn
@@ -108,6 +108,12 @@ class SharedProbability(FieldsAlone, Reading):
                 mean, variance = mean + share * own, variance + (share * std) ** 2
         return mean, float(np.sqrt(variance))
 
+    def contrast(self, first: Hashable, second: Hashable) -> Contrast:
+        """How the probabilities of two categories (named by their labels) differ: difference, ratio and odds ratio, from draws."""
+        i, j = self._two(first, second)
+        found = _drawn_contrast((self.categories[i], self.categories[j]), self.samples[:, i], self.samples[:, j], None)
+        return replace(found, again=partial(self.contrast, *found.names))
+
     @cached_property
     def samples(self) -> Floats:
         """Draws, one a row, with the categories on the last axis."""
@@ -144,20 +150,26 @@ def compared(first: SharedProbability, second: SharedProbability, chosen: Sequen
     rng = seed_of(*sorted(map(str, seeds))) if all(isinstance(seed, int) for seed in seeds) else seeds[0]
     drawn = joint_samples([first, second], rng)[:, :, list(chosen)].sum(axis=2)
     exact = first.weights is not None and first.table.tie is None
-    moments = partial(_difference_moments, *(part._distribution(chosen) for part in (first, second))) if exact else nothing
+    moments = partial(_difference_moments, *(part._distribution(chosen) for part in (first, second))) if exact else None
+    return _drawn_contrast(names, drawn[0], drawn[1], moments)
+
+
+def _drawn_contrast(
+    names: tuple[Hashable, Hashable], first: Floats, second: Floats, moments: Callable[[], tuple[float, float]] | None
+) -> Contrast:
+    """The contrast of two probabilities by joint draws; `moments` are those of the difference, where they are computed."""
+    known: dict[str, Any] = {"drawn_moments": True} if moments is None else {"moments": moments}
     with np.errstate(divide="ignore"):
-        ratio, odds = drawn[0] / drawn[1], drawn[0] / (1.0 - drawn[0]) * ((1.0 - drawn[1]) / drawn[1])
-    made = partial(DrawnQuantity.of, moments=no_mean_of_ratio, logarithmic=True)
-    larger = int((drawn[0] > drawn[1]).sum())
+        ratio, odds = first / second, first / (1.0 - first) * ((1.0 - second) / second)
+    made = partial(DrawnQuantity.of, span=(0.0, np.inf), moments=no_mean_of_ratio, logarithmic=True)
+    larger = int((first > second).sum())
     return Contrast(
         names,
-        DrawnQuantity.of(
-            "difference", partial(np.copy, drawn[0] - drawn[1]), (-1.0, 1.0), moments=moments, drawn_moments=not exact, logarithmic=False
-        ),
-        made("ratio", partial(np.copy, ratio), (0.0, np.inf)),
-        made("odds ratio", partial(np.copy, odds), (0.0, np.inf)),
-        larger / first.draws,
-        float(standard_error(larger, first.draws)),
+        DrawnQuantity.of("difference", partial(np.copy, first - second), (-1.0, 1.0), **known),
+        made("ratio", partial(np.copy, ratio)),
+        made("odds ratio", partial(np.copy, odds)),
+        larger / len(first),
+        float(standard_error(larger, len(first))),
     )
 
 
