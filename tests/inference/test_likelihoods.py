@@ -7,6 +7,7 @@ with SciPy's incomplete gamma functions, and finite differences where there is t
 import sys
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from scipy.stats import poisson
 import discreet as dc
 from discreet.inference.likelihoods import Likelihood, likelihood_of
 from discreet.mechanisms import Mechanism
+from discreet.sampling import SeededBits
 from tests.support import lowered
 
 Floats = NDArray[np.float64]
@@ -174,6 +176,56 @@ def test_groups_of_private_sizes_are_single_releases() -> None:
     assert value[0] == pytest.approx(np.log(closed_form(4, 3.0, 1.0) * closed_form(-1, 2.0, 1.0)), abs=1e-10)
     assert value[1] == pytest.approx(np.log(closed_form(3, 5.0, 1.0)), abs=1e-10)
     assert slope[1, 0] == 0.0
+
+
+# --- of a release -----------------------------------------------------------------------------------------------------
+
+
+def test_a_release_has_its_likelihood_as_a_plain_function() -> None:
+    """Against enumeration for one variable, and against the rows of a table that was compared with it above."""
+    theta = np.array([0.5, 0.2, 0.3])
+    for mechanism in (dc.LatticeGeometric(dc.Dirichlet.uniform(3), 7, 1), dc.HellingerGlobal(dc.Dirichlet.uniform(3), 7, 1)):
+        release = mechanism.release([4, 2, 1], source=SeededBits(1), steady=False)
+        assert release.log_likelihood(theta) == pytest.approx(enumerated(mechanism, np.array(release.raw), theta)[0], abs=1e-10)
+        assert abs(release.log_likelihood(theta[::-1]) - enumerated(mechanism, np.array(release.raw), theta)[0]) > 1e-3
+    for n in ([5, 9], 14, None):
+        table = dc.LatticeGeometric(dc.Dirichlet.uniform(3), n, 1, by={"g": ["a", "b"]}, impossible=[("b", 1)])
+        found = table.release([[2, 2, 1], [4, 0, 5]], source=SeededBits(1), steady=False)
+        rows = np.array([theta, [0.4, 0.0, 0.6]])
+        factor = np.array([1.0, 1.0] if n == [5, 9] else [0.4, 0.6] if n == 14 else [6.0, 8.0])
+        given = {} if n == [5, 9] else {"shares": factor} if n == 14 else {"size": factor}
+        rate = rows * factor[:, None]
+        one = n == 14
+        value = computed(
+            likelihood_of(table), np.array(found.raw).reshape(1, -1) if one else found.raw, rate.reshape(1, -1) if one else rate
+        )[0]
+        assert found.log_likelihood(rows, **given) == pytest.approx(value.sum(), abs=1e-12)
+        assert found.log_likelihood([theta, [0.2, 0.5, 0.3]], **given) == pytest.approx(value.sum(), abs=1e-12), "what is left is scaled"
+
+
+def test_the_evidence_is_the_mean_likelihood() -> None:
+    """A sum over a fine grid of probabilities under a uniform prior of two categories."""
+    release = dc.LatticeGeometric(dc.Beta(1, 1), 9, 1).release([6, 3], source=SeededBits(2), steady=False)
+    nodes, weights = np.polynomial.legendre.leggauss(12)  # the likelihood is a polynomial of degree 9
+    values = [np.exp(release.log_likelihood([p, 1.0 - p])) for p in 0.5 + 0.5 * nodes]
+    assert release.noise_aware().log_evidence == pytest.approx(np.log(0.5 * weights @ values), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("theta", "given", "words"),
+    [
+        ([0.5, 0.5], {}, "theta must have the shape"),
+        ([0.5, 0.2, 0.2], {}, "add up to 1"),
+        ([1.5, -0.5, 0.0], {}, "none below 0"),
+        (["a", "b", "c"], {}, "theta must be numbers"),
+        ([0.5, 0.2, 0.3], {"size": 7}, "leave it out"),
+        ([0.5, 0.2, 0.3], {"shares": [1.0]}, "leave it out"),
+    ],
+)
+def test_what_is_no_probability_is_refused(theta: Any, given: dict[str, Any], words: str) -> None:
+    release = dc.LatticeGeometric(dc.Dirichlet.uniform(3), 7, 1).release([4, 2, 1], source=SeededBits(1), steady=False)
+    with pytest.raises(dc.InvalidInputError, match=words):
+        release.log_likelihood(theta, **given)
 
 
 # --- what is not computed ---------------------------------------------------------------------------------------------

@@ -39,8 +39,8 @@ def whole_numbers(world: TableWorld) -> TableWorld:
     return replace(world, a=np.clip(np.ceil(world.a), 1.0, 4.0))
 
 
-def listed(world: TableWorld, first: int, second: int, category: int, weight: NDArray[np.float64] | None = None) -> Pairs:
-    """The law of a category's probabilities in two groups, a component for each table."""
+def listed(world: TableWorld, first: int, second: int, category: int | list[int], weight: NDArray[np.float64] | None = None) -> Pairs:
+    """The law of the probabilities of a category, or of some, in two groups, a component for each table."""
     betas = (*world.betas(first, category), *world.betas(second, category))
     return Pairs(*merged(world.probability if weight is None else weight, *betas))
 
@@ -74,6 +74,16 @@ def test_random_tables_match_the_definition(seed: int) -> None:
         contrast = posterior.contrast(f"g{i}", f"g{j}", f"c{c}")
         assert off(contrast, listed(world, i, j, c)) < CLOSE
         assert contrast.error < 1e-10
+
+
+@pytest.mark.parametrize("seed", [1, 6, 7, 9, 14, 23])
+def test_sets_of_categories_match_the_definition(seed: int) -> None:
+    """Two of three categories, under each promise."""
+    world = whole_numbers(random_world(seed))
+    i, j = [i for i in world.open_groups() if world.possible[i].all()][:2]
+    found = world.posterior().contrast(f"g{i}", f"g{j}", ["c2", "c0"])
+    assert off(found, listed(world, i, j, [0, 2])) < CLOSE
+    assert off(found, listed(world, i, j, [0])) > 1e-6, "another set is told apart"
 
 
 @pytest.mark.parametrize("seed", [3, 4, 5])

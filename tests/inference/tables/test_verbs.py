@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from scipy.special import betainc, gammaln, logsumexp
 
+import discreet as dc
+from discreet.inference.quantities import DrawnQuantity
+from discreet.sampling import SeededBits
 from tests.inference.tables.worlds import GRID, Floats, TableWorld, lattice_constant, random_world
 
 CLOSE = 1e-10
@@ -49,13 +52,6 @@ def records_difference(world: TableWorld, posterior: Any) -> float:
     return float(max(found))
 
 
-def listed_probabilities(world: TableWorld, group: int, chosen: list[int]) -> tuple[Floats, Floats]:
-    """The Beta parameters that each table gives to the probability of a set of categories."""
-    a, x = np.where(world.possible[group], world.a[group], 0.0), world.tables[:, group]
-    one = a[chosen].sum() + x[:, chosen].sum(axis=1)
-    return one, a.sum() + x.sum(axis=1) - one
-
-
 def sets_difference(world: TableWorld, posterior: Any) -> float:
     """The largest difference of sets' means, standard deviations and distribution functions from the list: one by one and cumulative."""
     k, found = world.a.shape[1], [0.0]
@@ -74,7 +70,7 @@ def sets_difference(world: TableWorld, posterior: Any) -> float:
             if not can or row.sum() == len(can):
                 listed, mean, square = np.full(len(GRID), 1.0 - bool(can)), float(bool(can)), 0.0
             else:
-                one, rest = listed_probabilities(world, i, can)
+                one, rest = world.betas(i, can)
                 mean = float(world.probability @ (one / (one + rest)))
                 square = float(world.probability @ (one * (one + 1.0) / ((one + rest) * (one + rest + 1.0))) - mean**2)
                 listed = world.probability @ betainc(one[:, None], rest[:, None], GRID)
@@ -155,3 +151,59 @@ def test_the_evidence_of_a_table_is_that_of_the_list(seed: int) -> None:
     world = random_world(seed)
     assert world.posterior().log_evidence == pytest.approx(listed_evidence(world), abs=1e-9)
     assert abs(replace(world, epsilon=1.1 * world.epsilon).posterior().log_evidence - listed_evidence(world)) > 1e-4
+
+
+# --- margins ----------------------------------------------------------------------------------------------------------
+
+BY = {"region": ["north", "south"], "sex": ["f", "m"]}
+COUNTS = np.array([[3, 1, 1], [1, 2, 1], [2, 0, 0], [1, 1, 1]])
+CATEGORIES = ("never", "former", "current")
+PUBLIC = ("sizes", "total", "nothing")
+
+
+def table(public: str) -> dc.TablePosterior:
+    n: Any = {"sizes": COUNTS.sum(axis=1), "total": int(COUNTS.sum()), "nothing": None}[public]
+    mechanism = dc.LatticeGeometric(dc.Dirichlet([1, 1, 2], CATEGORIES), n, 2, by=BY)
+    found = mechanism.release(COUNTS, source=SeededBits(5), steady=False)
+    assert isinstance(found, dc.TableRelease)
+    return found.noise_aware()
+
+
+@pytest.mark.parametrize("public", PUBLIC)
+def test_contrasts_of_margins_are_those_of_joint_draws(public: str) -> None:
+    """Oracle: draws of the whole table, put together here; both have 20,000, and a false alarm has a probability below 1e-9."""
+    post, weights = table(public), np.array([1.0, 2.0, 3.0, 4.0])
+    draws = 20_000
+    margins = post.over("sex", weights=weights, draws=draws)
+    theta = post.sample(draws, rng=7)[:, :, 1:].sum(axis=2)
+    sides = [theta[:, [i, i + 2]] @ weights[[i, i + 2]] / weights[[i, i + 2]].sum() for i in (0, 1)]
+    found = margins.contrast("f", "m", ["former", "current"])
+    for quantity, drawn in ((found.difference, sides[0] - sides[1]), (found.ratio, sides[0] / sides[1])):
+        for at in np.quantile(drawn, [0.05, 0.3, 0.5, 0.9]):
+            assert abs(quantity.cdf(at) - (drawn <= at).mean()) < 6.5 * np.sqrt(0.5 / draws)
+    assert abs(found.difference.mean() - (sides[0] - sides[1]).mean()) < 6.5 * found.difference.std() * np.sqrt(2.0 / draws)
+    assert abs(found.difference.std() / (sides[0] - sides[1]).std() - 1.0) < 0.05
+    assert found.difference.interval(0.9) == margins.contrast("f", "m", ["former", "current"]).difference.interval(0.9)
+    back = margins.contrast("m", "f", ["former", "current"])
+    assert back.difference.interval(0.9) == pytest.approx([-end for end in found.difference.interval(0.9)[::-1]], abs=1e-3)
+    assert abs(found.probability - (sides[0] > sides[1]).mean()) < 6.5 * np.sqrt(0.5 / draws)
+
+
+@pytest.mark.parametrize("public", ["sizes", "nothing"])
+def test_scores_of_margins_add_those_of_independent_groups(public: str) -> None:
+    post, weights = table(public), np.array([1.0, 2.0, 3.0, 4.0])
+    named = {"never": 0.0, "former": 1.0, "current": 4.0}
+    each, margins = post.score(named), post.over("sex", weights=weights).score(named)
+    share = weights.reshape(2, 2) / weights.reshape(2, 2).sum(axis=0)
+    np.testing.assert_allclose(margins.mean(), (share * each.mean().reshape(2, 2)).sum(axis=0), atol=CLOSE)
+    np.testing.assert_allclose(margins.std(), np.sqrt((share**2 * each.std().reshape(2, 2) ** 2).sum(axis=0)), atol=CLOSE)
+    assert not np.allclose(margins.std(), (share * each.std().reshape(2, 2)).sum(axis=0), rtol=0.05), "as if groups were one"
+    np.testing.assert_allclose(margins["f"].samples.std(), margins["f"].std(), rtol=0.06)
+
+
+def test_draws_of_a_ratio_have_no_mean() -> None:
+    found = table("total").over("sex", draws=100).contrast("f", "m", "never")
+    assert isinstance(found.difference, DrawnQuantity)
+    assert found.difference.standard_error() > 0.0
+    with pytest.raises(dc.RefusedError, match="median"):
+        found.ratio.mean()

@@ -113,10 +113,11 @@ class TableWorld:
         """Groups in which something is to be inferred."""
         return (i for i, row in enumerate(self.possible) if row.sum() > 1)
 
-    def betas(self, group: int, category: int) -> tuple[Floats, Floats]:
-        """The parameters of the Beta that each table gives to the probability of a category."""
+    def betas(self, group: int, category: int | list[int]) -> tuple[Floats, Floats]:
+        """The parameters of the Beta that each table gives to the probability of a category, or of any of some."""
         a, x = np.where(self.possible[group], self.a[group], 0.0), self.tables[:, group]
-        one = a[category] + x[:, category]
+        chosen = np.atleast_1d(category)
+        one = a[chosen].sum() + x[:, chosen].sum(axis=1)
         return one, a.sum() + x.sum(axis=1) - one
 
     def difference(self, posterior: Any) -> float:
