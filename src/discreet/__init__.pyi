@@ -34,9 +34,9 @@ from .inference.quantities import Contrast as Contrast
 from .inference.several.chains import CombinedDraws as CombinedDraws
 from .inference.several.combine import combine as combine
 from .inference.several.tables import CombinedTable as CombinedTable
+from .inference.several.two_releases import contrast as contrast
 from .inference.tables.pieces import TableSummaries as TableSummaries
 from .inference.tables.pieces import summaries as summaries
-from .inference.several.two_releases import contrast as contrast
 from .inference.tables.posterior import TablePosterior as TablePosterior
 from .ledger.ledger import Ledger as Ledger
 from .mechanisms import Calibrated as Calibrated

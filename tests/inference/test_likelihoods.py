@@ -195,10 +195,8 @@ def test_a_release_has_its_likelihood_as_a_plain_function() -> None:
         factor = np.array([1.0, 1.0] if n == [5, 9] else [0.4, 0.6] if n == 14 else [6.0, 8.0])
         given = {} if n == [5, 9] else {"shares": factor} if n == 14 else {"size": factor}
         rate = rows * factor[:, None]
-        one = n == 14
-        value = computed(
-            likelihood_of(table), np.array(found.raw).reshape(1, -1) if one else found.raw, rate.reshape(1, -1) if one else rate
-        )[0]
+        shape = (1, -1) if n == 14 else rows.shape
+        value = computed(likelihood_of(table), np.array(found.raw).reshape(shape), rate.reshape(shape))[0]
         assert found.log_likelihood(rows, **given) == pytest.approx(value.sum(), abs=1e-12)
         assert found.log_likelihood([theta, [0.2, 0.5, 0.3]], **given) == pytest.approx(value.sum(), abs=1e-12), "what is left is scaled"
 
