@@ -258,6 +258,8 @@ class EachGroup(ByGroup[Any]):
     @property
     def no_records(self) -> Floats:
         """The posterior probability that a group has no records at all, of every group."""
+        if isinstance(self.of, EachGroup):
+            return self.of.no_records
         return np.array([float(self.of.size(group).pmf(0)) for group in self])
 
     def __repr__(self) -> str:
