@@ -91,13 +91,17 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
 
         Raises TooLargeError where there are more cells than are searched one at a time.
         """
-        cells = len(self) * max(len(self.categories), 1)
+        cells = self._cells()
         if cells > limits.DENSITY_INTERVALS:
             raise TooLargeError(
                 f"highest density intervals are found for up to {limits.DENSITY_INTERVALS:,} cells, and there are {cells:,}: "
-                "[group].hdi() has those of one group, and interval() all equal-tailed ones"
+                "post[group].hdi() has those of one group, and interval() all equal-tailed ones"
             )
         return self._each(methodcaller("hdi", mass))
+
+    def _cells(self) -> int:
+        """How many numbers there are that can be anything but 0."""
+        return len(self) * max(len(self.categories), 1)
 
     def _each(self, ask: Callable[[Any], Floats | Counts]) -> Floats:
         check_groups_drawn(len(self))
@@ -296,6 +300,9 @@ class OneByOne(ByGroup[NoiseAware]):
         probability that it has none. A group that is known to have none has NaN.
         """
         return EachGroup(self, attrgetter("records"), self.categories)
+
+    def _cells(self) -> int:
+        return int(self.cells.possible.sum())
 
     def size(self, group: Hashable) -> SizePosterior:
         """The posterior of the number of records in one group. A public size has probability 1."""
