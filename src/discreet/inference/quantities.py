@@ -383,7 +383,7 @@ class _ComputedAgain(FieldsAlone):
         """A quantity of the contrast, with what is short of it."""
         if isinstance(quantity, DrawnQuantity):
             return replace(quantity, draw=partial(self._draw, name))
-        return replace(quantity, below=partial(self._below, name), moments=partial(self._moments, name))
+        return replace(quantity, below=partial(self._below, name), moments=partial(self._moments, name), near=None)
 
     def _draw(self, name: str) -> Floats:
         found: Floats = getattr(self._contrast, name).draw()

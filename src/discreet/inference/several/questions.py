@@ -23,6 +23,7 @@ from discreet.frames import warn_caller
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.seeds import seed_of, seed_of_outcome
+from discreet.inference.tables.contrasts import ComparedGroups
 from discreet.inference.tables.one_by_one import OneByOne
 from discreet.inference.tables.posterior import TablePosterior, check_table_posterior
 from discreet.inference.true_counts import check_posterior, counts_of_outcomes
@@ -234,6 +235,13 @@ class SharedTable(OneByOne):
 
     def _posterior(self, position: int) -> NoiseAware:
         return self.sizes.posterior(self.place, position)
+
+    @property
+    def _compared(self) -> ComparedGroups:
+        """What contrasts of groups are computed from."""
+        if self.sizes.total is not None:
+            raise RefusedError("the public total ties the groups of tables that are read together: compare groups in the table read alone")
+        return self._independent(self.sizes.releases[self.place].mechanism.space)
 
     def __repr__(self) -> str:
         return (

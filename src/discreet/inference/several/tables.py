@@ -16,7 +16,6 @@ from discreet.inference.true_counts import Outcome
 from discreet.mechanisms import LatticeGeometric
 from discreet.model.cells import Cells
 from discreet.model.dirichlet import Dirichlet
-from discreet.model.tables import TableSpace
 from discreet.record.release import Release
 from discreet.text import listed
 
@@ -87,9 +86,7 @@ class CombinedTable(OneByOne):
     @property
     def _compared(self) -> ComparedGroups:
         """What contrasts of groups are computed from. They are independent: no table whose total alone is public is combined."""
-        space = self.releases[0].mechanism.space
-        assert isinstance(space, TableSpace)  # noqa: S101
-        return ComparedGroups(space, lambda group, some: self[group].marginal(some), lambda i: self[self.by[i]].prior.exact)
+        return self._independent(self.releases[0].mechanism.space)
 
     def __repr__(self) -> str:
         return f"CombinedTable({len(self):,} groups by {len(self.categories)} categories, {len(self.releases)} releases, {self.by!r})"

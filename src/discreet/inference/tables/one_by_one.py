@@ -25,6 +25,8 @@ from discreet.inference.tables.contrasts import ComparedGroups, comparable, grou
 from discreet.inference.tables.latent import Margin, Positions, check_groups_drawn
 from discreet.inference.tables.shares import SharedProbability, compared
 from discreet.model.cells import Cells, Groups
+from discreet.model.datasets import Space
+from discreet.model.tables import TableSpace
 from discreet.validation import check_share
 
 if TYPE_CHECKING:
@@ -312,6 +314,11 @@ class OneByOne(ByGroup[NoiseAware]):
     @abstractmethod
     def _compared(self) -> ComparedGroups:
         """What contrasts of groups are computed from."""
+
+    def _independent(self, space: Space) -> ComparedGroups:
+        """The same where the groups are independent."""
+        assert isinstance(space, TableSpace)  # noqa: S101
+        return ComparedGroups(space, lambda group, some: self[group].marginal(some), lambda i: self[self.by[i]].prior.exact)
 
     def _comparable(self, chosen: Sequence[int]) -> list[int]:
         return comparable(self._compared.table, chosen)
