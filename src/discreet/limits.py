@@ -216,6 +216,8 @@ POOLED_PRODUCTS = 1 << 27
 """Pairs of counts of two releases whose sums are weighted, one after the other: some seconds. Beyond, there are draws."""
 CHAIN_STEPS = 1 << 26
 """Steps of all Markov chains by categories and releases, where several releases are read by draws: a minute."""
+NOISE_PLACES = 2_000_000
+"""Values of the noise of several counts together that are gone through on either side: about a second."""
 MIXTURE_CELLS = 1 << 23
 """Pairs of a count and a total in the law of one category's probability where n is private: 64 MB, some ten times."""
 LEAST_PRIOR = 1e-8

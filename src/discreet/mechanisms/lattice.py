@@ -27,7 +27,7 @@ from discreet.arrays import Counts, Drawn, Floats
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.mechanisms.base import Mechanism, Noise, Prior, Sampler
 from discreet.mechanisms.laws import Law, LossAtoms
-from discreet.mechanisms.noise import CellNoise, IndependentNoise
+from discreet.mechanisms.noise import CellNoise, IndependentNoise, symmetric_reach
 from discreet.mechanisms.reports import Cut, NonNegative, Projected, Report
 from discreet.mechanisms.table_noise import NoisyTable, TableReport, log_likelihood
 from discreet.model.cells import Groups, cells_of, groups_of
@@ -35,7 +35,7 @@ from discreet.model.datasets import Relation, Space, box_points, check_outcomes,
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.tables import TableSpace, space_of
 from discreet.numerics.balls import ball, refine
-from discreet.numerics.lattice_sums import log_normaliser, log_squares
+from discreet.numerics.lattice_sums import log_normaliser, log_squares, log_sum_law
 from discreet.record.guarantee import Guarantee
 from discreet.record.table_json import check_header
 from discreet.sampling import BitSource, SeededBits
@@ -92,6 +92,14 @@ class LatticeNoise(CellNoise):
         """One over the sum of the factors of all noise that adds up to 0."""
         return -log_normaliser(cells, 2.0 * self.slope) if cells > 1 else 0.0
 
+    def reach(self, cells: int, block: int, tail: float) -> tuple[int, int]:
+        """Given that all noise of the block adds up to 0, that of some cells is d with P(their sum is d) P(the others' sum is -d)."""
+        if cells in (0, block):
+            return 0, 0
+        parts = [log_sum_law(many, self.slope) for many in (cells, block - cells)]
+        common = min(map(len, parts))
+        return symmetric_reach(parts[0][:common] + parts[1][:common], tail)
+
     def simulate(self, size: int, rng: np.random.Generator) -> Counts:
         """Float draws of all blocks; those of equal size are drawn together."""
         if len(self.sizes) == 1:
@@ -139,6 +147,12 @@ class GeometricNoise(IndependentNoise):
     def log_at_most(self, t: Floats | float) -> Floats:
         """ln P(noise <= t): the noise is symmetric."""
         return self.log_at_least(-np.floor(t))
+
+    def reach(self, cells: int, block: int, tail: float) -> tuple[int, int]:
+        """The law of a sum of independent noise is known for any number of cells."""
+        if cells > 1:
+            return symmetric_reach(log_sum_law(cells, self.slope), tail)
+        return super().reach(cells, block, tail) if cells else (0, 0)
 
     def simulate(self, size: int, rng: np.random.Generator) -> Counts:
         """The difference of two geometrics."""

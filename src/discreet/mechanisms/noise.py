@@ -1,11 +1,17 @@
 """Noise that has one likelihood for each cell: what inference, reports and errors need to know of it."""
 
 from abc import ABC, abstractmethod
+from math import log
 
 import numpy as np
 
 from discreet.arrays import Counts, Floats
 from discreet.counts.factors import Count, Noisy
+from discreet.errors import RefusedError
+from discreet.numerics.roots import last_inside
+
+_ROUNDING = 1e-9
+"""Part of a tail that is held back, so that no rounding makes an interval of noise hold less than it should."""
 
 
 class CellNoise(ABC):
@@ -38,6 +44,10 @@ class CellNoise(ABC):
         """What the factors of a block of so many cells lack together to be a probability, as a logarithm."""
         return 0.0
 
+    @abstractmethod
+    def reach(self, cells: int, block: int, tail: float) -> tuple[int, int]:
+        """The least and the largest noise of the sum of so many cells of a block of cells, but for at most `tail` beyond either."""
+
     def observed(self, raw: Counts, k: int) -> list[Count]:
         """What a raw outcome says about each of k true counts: nothing about one without noise of its own."""
         seen = [Count([Noisy(self, z)]) for z in raw[: self.cells].tolist()]
@@ -47,6 +57,10 @@ class CellNoise(ABC):
         """The log likelihood of a raw outcome for counts, one a row, up to a constant."""
         each = zip(self.observed(raw, points.shape[1]), points.T, strict=True)
         return sum((count.log_likelihood(x.astype(np.float64)) for count, x in each), np.zeros(len(points)))
+
+
+_FAR_OUT = 1 << 62
+"""No noise that is drawn is as large."""
 
 
 class IndependentNoise(CellNoise):
@@ -65,6 +79,15 @@ class IndependentNoise(CellNoise):
     def log_at_most(self, t: Floats | float) -> Floats:
         """ln P(noise <= t)."""
 
+    def reach(self, cells: int, block: int, tail: float) -> tuple[int, int]:  # noqa: ARG002 - independent noise knows no blocks
+        """By the tails of the noise of one cell; RefusedError for several cells, unless a kind of noise has a law for their sum."""
+        if cells != 1:
+            raise RefusedError("the noise of several counts together has no law here that could be summed")
+        least, near, far = log(tail * (1.0 - _ROUNDING)), np.zeros(1, dtype=np.int64), np.array([_FAR_OUT])
+        high = last_inside(lambda t: self.log_at_least(t.astype(np.float64)) > least, near, far)
+        low = last_inside(lambda t: self.log_at_most(t.astype(np.float64)) > least, near, -far)
+        return int(low[0]), int(high[0])
+
     def clamped_below(self, x: int, values: Floats) -> Floats:
         """ln of the probability that the noisy count x, or 0 if that is negative, is each of these values."""
         return np.where(values == 0, self.log_at_most(float(-x)), self.log_factor(values - x))
@@ -74,3 +97,11 @@ class IndependentNoise(CellNoise):
         result = self.log_factor(values - x)
         result = np.where(values == low, self.log_at_most(float(low - x)), result)
         return np.where(values == high, self.log_at_least(float(high - x)), result)
+
+
+def symmetric_reach(log_law: Floats, tail: float) -> tuple[int, int]:
+    """The same from the logarithm of a law that is symmetric around 0, given for 0, 1, ... up to a constant."""
+    law = np.exp(log_law - log_law[0])
+    beyond = np.cumsum(law[::-1])[::-1] / (2.0 * law.sum() - law[0])
+    high = int(np.count_nonzero(beyond[1:] > tail * (1.0 - _ROUNDING)))
+    return -high, high

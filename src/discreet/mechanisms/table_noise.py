@@ -27,7 +27,7 @@ def table_noise(source: BitSource, space: TableSpace, epsilon: Fraction) -> Coun
     elif space.published == "total":
         noise[possible] = lattice_noise(source, space.k, epsilon)
     else:
-        for rows, columns in _alike(possible):
+        for rows, columns in alike(possible):
             noise[np.ix_(rows, columns)] = _lattices(source, len(columns), epsilon, len(rows))
     return noise
 
@@ -54,7 +54,7 @@ def _lattices(source: BitSource, cells: int, epsilon: Fraction, blocks: int) -> 
     return np.stack([lattice_noise(source, cells, epsilon) for _ in range(blocks)])
 
 
-def _alike(possible: Mask) -> Iterator[tuple[Counts, Counts]]:
+def alike(possible: Mask) -> Iterator[tuple[Counts, Counts]]:
     """Groups in which the same categories can occur: their rows, and the columns of those categories."""
     if possible.all():
         yield np.arange(len(possible)), np.arange(possible.shape[1])
@@ -94,7 +94,7 @@ class TableReport(Report):
             result[possible] = project(raw[possible][None, :], space.n)[0]
             return result
         sizes = np.array(space.sizes)
-        for rows, columns in _alike(possible):
+        for rows, columns in alike(possible):
             if len(columns):
                 result[np.ix_(rows, columns)] = project(raw[np.ix_(rows, columns)], sizes[rows][:, None])
         return result

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
     from discreet import Mechanism, NoiseAware, TablePosterior
+    from discreet.arrays import Floats
     from discreet.model.cells import GroupLook
     from discreet.progress import Progress
 
@@ -177,6 +178,18 @@ class Release(Generic[Drawn]):
         from discreet.inference.likelihoods import log_likelihood
 
         return log_likelihood(self.mechanism, self.raw, theta, size, shares)
+
+    def noise_interval(self, level: float = 0.95) -> "Floats":
+        """Intervals for the shares of the records by the noise alone, without a prior: (low, high) on the last axis.
+
+        Whatever the data are, each holds the true share `x/n` with this probability or more. Where n is private, so does the interval
+        of the ratio, which is wider than it need be. A cell that cannot occur has 0 and 0, and a group without records has NaN.
+
+        Raises RefusedError where the noise depends on the data, and TooLargeError where that of several counts together is very wide.
+        """
+        from discreet.mechanisms.noise_intervals import noise_interval
+
+        return noise_interval(self.mechanism, self.raw, level)
 
     # --- JSON ---------------------------------------------------------------------------------------------------------
 
