@@ -263,6 +263,18 @@ def check_public(public: Any, name: str = "public", *, groups: bool = False) -> 
     return cast(Public, public)
 
 
+SharesOf = Literal["population", "records"]
+"""Whose shares are asked for: those of the population that the records were drawn from, or of these very records."""
+
+
+def check_shares_of(about: Any, name: str = "about") -> SharesOf:
+    """Whose shares are asked for, as one of the two words."""
+    if about not in ("population", "records"):
+        allowed = "population (that the records are a sample of) or records (these very ones, as of a register)"
+        raise InvalidInputError(f"{name} must be {allowed}, got {shown(about)!r}")
+    return cast(SharesOf, about)
+
+
 def check_counts(counts: Any, k: int, n: int | None = None, categories: Iterable[Hashable] = (), *, any_total: bool = False) -> Counts:
     """Private counts of k categories, with total n if given. Messages say what is wrong and never how much or where.
 

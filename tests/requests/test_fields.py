@@ -91,7 +91,7 @@ SPEND = {
     "by": ["region"],
     "note": "Elsewhere",
 }
-RECORD = {"record": "a b.json", "mass": "90%", "slow": True, "prior": "1,2"}
+RECORD = {"record": "a b.json", "mass": "90%", "slow": True, "prior": "1,2", "about": "records"}
 PLAN = {
     "width": "4%",
     "price": "1.1",
@@ -104,6 +104,7 @@ PLAN = {
     "expect": "60%,25%,0.15",
     "worst": True,
     "curve": True,
+    "about": "records",
 }
 COMPARE = {"n": 1000, "epsilon": "1/3", "prior": "1/2,2", "public": "nothing", "delta": "1e-6", "errors": False}
 VERIFY = {

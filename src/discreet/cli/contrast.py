@@ -8,18 +8,20 @@ from rich.table import Table
 from discreet.cli.options import JsonOption
 from discreet.cli.questions import asks
 from discreet.errors import InvalidInputError
-from discreet.present.contrasts import QUANTITIES, named, quantity_words, written_name
+from discreet.present.contrasts import larger_words, named, quantities_of, quantity_words, written_name
+from discreet.present.how_read import whose
 from discreet.present.progress import progress_bar
 from discreet.present.record import check_pairs, prior_lines, promise_lines
 from discreet.present.terminal import Lines, cell, notice, print_json, print_lines, print_table
 from discreet.requests.parsing import group_key, parse_list, parse_reader_prior
 from discreet.requests.record_files import check_different, read_record
 from discreet.requests.records import ContrastRequest
-from discreet.text import chance, listed
+from discreet.text import listed
 
 if TYPE_CHECKING:
     from discreet.inference.noise_aware import NoiseAware
     from discreet.inference.quantities import Contrast, Quantity
+    from discreet.inference.record_contrasts import DifferenceOfShares, RecordContrast
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
 
@@ -45,52 +47,56 @@ def contrast(asked: ContrastRequest, as_json: JsonOption = False) -> None:
     reader = parse_reader_prior(asked.prior, found)
     if not asked.slow:
         check_pairs([found], "discreet contrast ... --slow")
-    compared = _contrast(found, asked.first, asked.second, chosen, reader)
+    compared = _contrast(found, asked, chosen, reader)
     if as_json:
-        print_json(_fields(compared, chosen, asked.mass))
+        print_json({**_fields(compared, chosen, asked.mass), "shares_of": asked.about})
     else:
-        _print(compared, chosen, asked.mass, [*prior_lines(reader), *promise_lines(found, computed=False)])
+        lines = [("Shares", whose(found, asked.about)), *prior_lines(reader), *promise_lines(found, computed=False)]
+        _print(compared, chosen, asked.mass, lines)
 
 
-def _contrast(found: "Release", first: str, second: str, category: str | None, reader: "Dirichlet | None") -> "Contrast":
+def _contrast(found: "Release", asked: ContrastRequest, category: str | None, reader: "Dirichlet | None") -> "Contrast | RecordContrast":
+    first, second, of_records = asked.first, asked.second or "", asked.about == "records"
     if found.by.columns:
         if category is None:
             columns = ",".join(found.cells.groups.columns)
             raise InvalidInputError(
                 f"this record has groups by {columns}: name two of them and a category, as in RECORD GROUP GROUP CATEGORY"
             )
+        table = found.noise_aware(reader)
         groups = group_key(first, "the first group"), group_key(second, "the second group")
-        compared: Contrast = found.noise_aware(reader).contrast(*groups, category)
-        return compared
+        return table.records.contrast(*groups, category) if of_records else table.contrast(*groups, category)
     if category is not None:
         raise InvalidInputError("this record has no groups: name two of its categories and nothing more")
-    return _posterior(found, reader, None).contrast(first, second)
+    with progress_bar() as tell:
+        posterior = found.noise_aware(reader, progress=tell)
+        return posterior.records.contrast(first, second) if of_records else posterior.contrast(first, second)
 
 
-def _print(compared: "Contrast", category: str | None, mass: float, lines: Lines) -> None:
+def _print(compared: "Contrast | RecordContrast", category: str | None, mass: float, lines: Lines) -> None:
     names = [named(name) for name in compared.names]
     table = Table(title=cell(f"{'' if category is None else f'{category}: '}{names[0]} against {names[1]}"))
     for heading in ("contrast", "median", f"{100.0 * mass:g} % interval,\nnoise allowed for"):
         table.add_column(heading, justify="left" if heading == "contrast" else "right", no_wrap=True)
-    for name in QUANTITIES:
+    for name in quantities_of(compared):
         table.add_row(*quantity_words(getattr(compared, name), mass))
     print_table(table)
-    larger = f"{names[0]} has the larger probability with probability {chance(compared.probability)}"
-    print_lines([("Larger", larger), *lines])
+    print_lines([("Larger", larger_words(compared)), *lines])
 
 
-def _fields(compared: "Contrast", category: str | None, mass: float) -> dict[str, Any]:
+def _fields(compared: "Contrast | RecordContrast", category: str | None, mass: float) -> dict[str, Any]:
     return {
         **dict(zip(("first", "second"), map(written_name, compared.names), strict=True)),
         "category": category,
         "mass": mass,
         "probability": compared.probability,
+        **({"equal": compared.equal} if hasattr(compared, "equal") else {}),
         "error": compared.error,
-        **{name: _quantity_fields(getattr(compared, name), mass) for name in QUANTITIES},
+        **{name: _quantity_fields(getattr(compared, name), mass) for name in quantities_of(compared)},
     }
 
 
-def _quantity_fields(quantity: "Quantity", mass: float) -> dict[str, float]:
+def _quantity_fields(quantity: "Quantity | DifferenceOfShares", mass: float) -> dict[str, float]:
     low, high = quantity.interval(mass)
     return {"mean": quantity.mean(), "sd": quantity.std(), "median": quantity.median(), "low": low, "high": high}
 
@@ -101,6 +107,7 @@ def _quantity_fields(quantity: "Quantity", mass: float) -> dict[str, float]:
 def _contrast_records(asked: ContrastRequest, category: str | None, *, as_json: bool) -> None:
     """One category in two releases about different records, whose posteriors are independent."""
     from discreet.inference.contrasts import independent_contrast
+    from discreet.inference.record_contrasts import of_different_records
     from discreet.inference.several.combine import drawn_alike
 
     if category is None:
@@ -123,18 +130,25 @@ def _contrast_records(asked: ContrastRequest, category: str | None, *, as_json: 
     names = (Path(paths[0]).name, Path(paths[1]).name)
     names = paths if names[0] == names[1] else names
     posteriors = [_posterior(one, reader, group) for one, reader in zip(found, readers, strict=True)]
-    compared = independent_contrast(
-        *(posterior.marginal(category) for posterior in posteriors),
-        names=names,
-        priors=(_parameters(posteriors[0], category), _parameters(posteriors[1], category)),
-    )
+    compared: Contrast | RecordContrast
+    if asked.about == "records":
+        one, other = (posterior.records.marginal(category) for posterior in posteriors)
+        compared = of_different_records(one, other, names)
+    else:
+        compared = independent_contrast(
+            *(posterior.marginal(category) for posterior in posteriors),
+            names=names,
+            priors=(_parameters(posteriors[0], category), _parameters(posteriors[1], category)),
+        )
     if as_json:
-        print_json({**_fields(compared, category, asked.mass), "group": None if group is None else parse_list(group, "--group")})
+        within = None if group is None else parse_list(group, "--group")
+        print_json({**_fields(compared, category, asked.mass), "shares_of": asked.about, "group": within})
         return
     taken = ("Taken to be", "about different records; two releases about the same records are not compared like this")
     promises = [("Promise", f"{name}: {promise_lines(one, computed=False)[0][1]}") for name, one in zip(names, found, strict=True)]
     title = category if group is None else f"{category} in {group}"
-    _print(compared, title, asked.mass, [taken, *prior_lines(readers[0]), *promises])
+    shares = [("Shares", f"{name}: {whose(one, asked.about)}") for name, one in zip(names, found, strict=True)]
+    _print(compared, title, asked.mass, [taken, *shares, *prior_lines(readers[0]), *promises])
 
 
 def _posterior(found: "Release", reader: "Dirichlet | None", group: str | None) -> "NoiseAware":

@@ -37,11 +37,12 @@ def report(
     check_page(output, taken, "a page may hold the only copy of a record")
     found = read_record(asked.record)
     reader = parse_reader_prior(asked.prior, found)
+    from discreet.present.how_read import HowRead
     from discreet.present.page import page_content, page_json
     from discreet.present.page_rows import shares_of
 
     text = page_json(found)
-    shares = shares_of(found, asked.mass, slow=asked.slow, reader=reader)
+    shares = shares_of(found, HowRead(asked.mass, asked.slow, reader, asked.about))
     if shares.reason is not None:
         _tell_reason(shares.reason, reader)
     words = asked.shell_words()

@@ -15,6 +15,7 @@ from discreet.cli.output_files import check_picture, check_place, save_picture
 from discreet.cli.questions import asks
 from discreet.errors import InvalidInputError
 from discreet.present.contrasts import Compared
+from discreet.present.how_read import HowRead
 from discreet.present.progress import progress_bar
 from discreet.present.record import check_work, print_record, prior_lines, promise_lines, record_fields
 from discreet.present.terminal import notice, print_json, print_lines, print_table
@@ -51,17 +52,21 @@ def show(
     if plot is not None:
         check_picture(plot)
         check_place(plot, "--plot", {"the record": None if record == STANDARD_INPUT else record}, replaces_picture=True)
+    if asked.about == "records" and (plot is not None or asked.reference is not None):
+        option, instead = ("--plot", "--json has the numbers") if asked.reference is None else ("--reference", "contrast compares two")
+        raise InvalidInputError(f"{option} is for shares of the population, and --about records asks for those of the records: {instead}")
     found = read_record(record)
     reader = parse_reader_prior(asked.prior, found)
+    how = HowRead(mass, slow, reader, asked.about)
     if asked.reference is not None and asked.category is not None:
         _show_contrasts(compared_with(found, asked.reference, asked.category, mass, reader, quiet=as_json), plot, reader, as_json=as_json)
         return
     if plot is not None and not slow:
         check_work(found)
     if as_json:
-        print_json(record_fields(found, mass, slow=slow, reader=reader))
+        print_json(record_fields(found, how))
     else:
-        print_record(found, after=[("Check", _check(found, record))], mass=mass, slow=slow, computed=False, reader=reader)
+        print_record(found, [("Check", _check(found, record))], how, computed=False)
     if plot is not None:
         draw = partial(found.draw_on, mass=mass, prior=reader)
         save_picture(found, plot, mass=mass, computed=False, replaces_picture=True, draw=draw)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from discreet import limits
 from discreet.arrays import Floats
 from discreet.counts.law import CountLaw
-from discreet.errors import RefusedError, TooLargeError
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.draws import DRAWS
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.quantities import DrawnQuantity
@@ -28,6 +28,7 @@ from discreet.validation import check_levels, check_share
 
 if TYPE_CHECKING:
     from discreet import NoiseAware
+    from discreet.inference.record_contrasts import RecordContrast
 
 _OUTER_COUNTS = 1e-14
 """Posterior probability of counts and of totals that are left out at either end where n is private."""
@@ -35,7 +36,7 @@ _OUTER_COUNTS = 1e-14
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShareOfRecords:
-    """The law of a share of the records: finitely many values, ascending, with their probabilities."""
+    """The law of a share of the records, or of a difference of two: finitely many values, ascending, with their probabilities."""
 
     value: Floats
     probability: Floats
@@ -69,6 +70,10 @@ class ShareOfRecords:
         """Standard deviation."""
         return float(np.sqrt(self.probability @ (self.value - self.mean()) ** 2))
 
+    def median(self) -> float:
+        """The least value with probability a half or more at or below it."""
+        return float(self.ppf(0.5))
+
     def ppf(self, q: ArrayLike) -> Floats:
         """Quantile: the least share with probability q or more at or below it."""
         at = np.searchsorted(self._cumulative[1:], check_levels(q), side="left")
@@ -90,11 +95,11 @@ class ShareOfRecords:
     def _repr_html_(self) -> str:
         low, high = self.interval(0.95)
         figures = {"mean": f"{self.mean():.6g}", "std": f"{self.std():.3g}", "95 % interval": f"{low:.6g} to {high:.6g}"}
-        return html_fields(f"Share of {self.label} among the records", figures)
+        return html_fields(f"{type(self).__name__}: {self.label}", figures)
 
     def __repr__(self) -> str:
         low, high = self.interval(0.95)
-        return f"ShareOfRecords({self.label!r}: mean={self.mean():.6g}, 95 % from {low:.6g} to {high:.6g})"
+        return f"{type(self).__name__}({self.label!r}: mean={self.mean():.6g}, 95 % from {low:.6g} to {high:.6g})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,14 +141,28 @@ class RecordShares(FieldsAlone, Reading):
             return ShareOfRecords(np.full(1, np.nan), np.ones(1), label)
         if n is not None:
             run = counts.marginal(i)
-            return _law_of(run.x / n, run.value, label, counts.omitted)
+            return law_of(run.x / n, run.value, label, counts.omitted)
         low, high = counts.size.interval(1.0 - 2.0 * _OUTER_COUNTS)
         check_cells(len(counts.marginal(i).value) * (high - low + 1))
         first, least, weights = counts.joint(i, _OUTER_COUNTS)
         x, totals = (low + np.arange(size, dtype=np.float64) for low, size in zip((first, least), weights.shape, strict=True))
         some = totals > 0.0
         omitted = min(1.0, counts.omitted + max(0.0, 1.0 - float(weights.sum())))
-        return _law_of((x[:, None] / totals[some]).ravel(), weights[:, some].ravel(), label, omitted)
+        return law_of((x[:, None] / totals[some]).ravel(), weights[:, some].ravel(), label, omitted)
+
+    def contrast(self, first: Hashable, second: Hashable) -> "RecordContrast":
+        """How the shares of two categories (named by their labels) differ among these records, exactly.
+
+        Raises:
+            InvalidInputError: A label is not one of the categories, or both are the same.
+            TooLargeError: The noise leaves more counts possible than are looked at.
+        """
+        from discreet.inference.record_contrasts import of_same_records  # it is built on this module
+
+        i, j = self._index(first), self._index(second)
+        if i == j:
+            raise InvalidInputError(f"a contrast compares two different categories, got {self.categories[i]!r} twice")
+        return of_same_records(self.posterior.counts.pairs(i, j), (self.categories[i], self.categories[j]), self.posterior.omitted)
 
     def _score(self, weights: Floats, draws: int | None, rng: Rng) -> DrawnQuantity:
         seed = self.posterior._seed_of("records") if rng is None else rng
@@ -181,7 +200,7 @@ def check_cells(cells: int) -> None:
         )
 
 
-def _law_of(value: Floats, weight: Floats, label: Hashable, omitted: float) -> ShareOfRecords:
+def law_of(value: Floats, weight: Floats, label: Hashable, omitted: float) -> ShareOfRecords:
     """The law on values that may stand several times: equal fractions are equal floats, since a division is rounded correctly."""
     held = weight > 0.0
     found, place = np.unique(value[held], return_inverse=True)

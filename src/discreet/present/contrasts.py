@@ -1,6 +1,6 @@
 """Contrasts in words, in tables and in fields: of two probabilities, and of all groups against one."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from discreet import Release
-    from discreet.inference.quantities import Quantity
+    from discreet.inference.quantities import Contrast, Quantity
+    from discreet.inference.record_contrasts import DifferenceOfShares, RecordContrast
     from discreet.inference.tables.contrasts import ContrastSummary
 
 QUANTITIES = ("difference", "ratio", "odds_ratio")
+
+
+def quantities_of(compared: "Contrast | RecordContrast") -> Sequence[str]:
+    """What is known of a contrast: of shares of the records their difference alone."""
+    return [name for name in QUANTITIES if hasattr(compared, name)]
+
+
+def larger_words(compared: "Contrast | RecordContrast") -> str:
+    """Which of two is larger, and with which probability; shares of records may also be the same."""
+    first, probability = named(compared.names[0]), chance(compared.probability)
+    if hasattr(compared, "equal"):
+        return f"{first} has the larger share with probability {probability}; both are the same with probability {chance(compared.equal)}"
+    return f"{first} has the larger probability with probability {probability}"
 
 
 def named(name: Hashable) -> str:
@@ -31,7 +45,7 @@ def written_name(name: Hashable) -> Any:
     return [written_label(part) for part in name] if isinstance(name, tuple) else written_label(name)
 
 
-def quantity_words(quantity: "Quantity", mass: float) -> tuple[str, str, str]:
+def quantity_words(quantity: "Quantity | DifferenceOfShares", mass: float) -> tuple[str, str, str]:
     """The name of a quantity with its unit, its median and its interval: differences in percentage points, ratios as they are."""
     numbers = (quantity.median(), *quantity.interval(mass))
     if quantity.logarithmic:

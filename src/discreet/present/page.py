@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from discreet import __version__, limits
 from discreet.errors import InvalidInputError
 from discreet.present.about import about_lines
+from discreet.present.how_read import whose
 from discreet.present.html import Html, element, escaped, isolated, joined
 from discreet.present.page_figure import figure, percentages_of, together
 from discreet.present.page_rows import Panel, Shares, SizeRow, cut
@@ -28,7 +29,7 @@ def page(found: "Release", shares: Shares, text: str, name: str, options: Sequen
     """
     body = joined(
         heading(found, words(_asked(found))),
-        answered(found, shares, *([] if shares.reader is None else [_reader_note()])),
+        answered(found, shares, *([] if shares.how.reader is None else [_reader_note()])),
         meaning(found, shares),
         promise(found),
         counting(found),
@@ -100,14 +101,15 @@ def _asked(found: "Release") -> "Lines":
 
 def answered(found: "Release", shares: Shares, *notes: Html) -> Html:
     """The figures and the tables, with notes before them."""
-    mass, reported, by = f"{100.0 * shares.mass:g} %", shares.reason is not None, cut(listed(found.by.columns))
+    mass, reported, by = f"{100.0 * shares.how.mass:g} %", shares.reason is not None, cut(listed(found.by.columns))
     parts = [_caveat(shares)] if reported else []
     parts += notes
     if shares.size is not None:
         mean, low, high = shares.size
         about = f"There are about {mean:,.0f} {found.guarantee.unit}s: between {low:,} and {high:,} with probability {mass} or more."
         parts.append(element("p", about))
-    parts.append(element("p", _legend(shares, mass), class_="quiet"))
+    parts += [] if shares.caution is None else [element("p", element("strong", "Caution: "), f"{shares.caution}.", class_="warn")]
+    parts.append(element("p", _legend(found, shares, mass), class_="quiet"))
     for panel in shares.panels:
         if panel.heading is not None:
             parts.append(element("h3", isolated(panel.heading), ", by ", isolated(by)))
@@ -120,8 +122,12 @@ def answered(found: "Release", shares: Shares, *notes: Html) -> Html:
     return section("The answer" if question is None else joined("The answer: ", isolated(cut(question))), *parts)
 
 
-def _legend(shares: Shares, mass: str) -> str:
-    legend = f"A dot is the expected share, and its bar holds the share with probability {mass}."
+def _legend(found: "Release", shares: Shares, mass: str) -> str:
+    legend = f"Shares {whose(found, shares.how.about)}: a dot is the expected share, and its bar holds the share with probability {mass}."
+    if shares.how.of_records:
+        legend += (
+            f" The last column is by the noise alone: without a prior it holds the share with probability {mass} or more for any data."
+        )
     if shares.reason is not None:
         legend = f"Dots and dashed bars are means and {mass} intervals of the reported posterior."
     if len(shares.panels) > 1:
@@ -171,7 +177,8 @@ def _caveat(shares: Shares) -> Html:
 
 
 def _table(panel: Panel, caption: str, mass: str, *, with_groups: bool) -> Html:
-    heads = ("group" if with_groups else "category", "noisy count", "share", f"{mass} interval")
+    alone = [f"{mass}, noise alone"] if any(row.alone for row in panel.rows) else []
+    heads = ("group" if with_groups else "category", "noisy count", "share", f"{mass} interval", *alone)
     head = element("thead", element("tr", *(element("th", name, scope="col") for name in heads)))
     rows = [
         element(
@@ -179,13 +186,13 @@ def _table(panel: Panel, caption: str, mass: str, *, with_groups: bool) -> Html:
             element("th", isolated(row.label), scope="row"),
             element("td", f"{row.count:,}"),
             element("td", share),
-            element("td", interval, class_="interval"),
+            *(element("td", words, class_="interval") for words in (interval, *row.alone)),
         )
         for row, (share, interval) in zip(panel.rows, percentages_of(panel), strict=True)
     ]
     if panel.left_out:
         between = f"{panel.left_out:,} between these are not shown; they are in the record"
-        rows.insert(len(rows) // 2, element("tr", element("td", between, colspan="4", class_="gap")))
+        rows.insert(len(rows) // 2, element("tr", element("td", between, colspan=str(len(heads)), class_="gap")))
     return element("table", element("caption", caption), head, element("tbody", *rows), **together(len(rows)))
 
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from discreet import limits
 from discreet.model.dirichlet import Beta
+from discreet.present.how_read import AS_RELEASED, HowRead, NoiseIntervals
 from discreet.present.record import noise_aware_figures
 from discreet.present.table_record import group_sizes, table_figures
 from discreet.text import plain
 
 if TYPE_CHECKING:
     from discreet.arrays import Floats, Mask
-    from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
 
 _LONGEST_ROW_LABEL = 120
@@ -31,6 +31,8 @@ class ShareRow:
     mean: float
     low: float
     high: float
+    alone: tuple[str, ...] = ()
+    """The interval of the noise alone in words, where the share is that of the records."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Shares:
     """What a page says about shares."""
 
     panels: tuple[Panel, ...]
-    mass: float
+    how: HowRead
     reason: str | None = None
     """Why they do not allow for the noise, if so; then they are those of the reported posterior."""
     size: tuple[float, int, int] | None = None
@@ -67,8 +69,10 @@ class Shares:
     sizes: tuple[SizeRow, ...] = ()
     """The numbers of records of all groups, if they are private and can be shown."""
     categories_left_out: int = 0
-    reader: "Dirichlet | None" = None
-    """The prior that was used in place of the release's own, if so."""
+    none: float | None = None
+    """The probability that there are no records (in a group), where shares are those of the records and their number is private."""
+    caution: str | None = None
+    """What is to be said where the prior moves shares out of the intervals of the noise."""
 
 
 def cut(label: Any) -> str:
@@ -77,51 +81,45 @@ def cut(label: Any) -> str:
     return text if len(text) <= _LONGEST_ROW_LABEL else f"{text[:_LONGEST_ROW_LABEL]}…"
 
 
-def shares_of(
-    found: "Release",
-    mass: float,
-    *,
-    slow: bool,
-    reader: "Dirichlet | None" = None,
-    read: Callable[[], Any] | None = None,
-    group: int | None = None,
-) -> Shares:
+def shares_of(found: "Release", how: HowRead = AS_RELEASED, *, read: Callable[[], Any] | None = None, group: int | None = None) -> Shares:
     """The numbers of a release: with intervals that allow for the noise if these can be computed, and else as reported.
 
-    `reader` is a prior in place of the release's own. `read` gives the posterior of one variable, or the summaries of a table, where these
-    are not to be computed here. With the position of a `group` they are the numbers of this group alone.
+    `read` gives the posterior of one variable, or the numbers of a table's cells, where these are not to be computed here. With the
+    position of a `group` they are the numbers of this group alone.
     """
+    noise = NoiseIntervals.of(found, how)
     if found.by.columns:
-        return _table_shares(found, mass, reader, read, group, slow=slow)
-    known = noise_aware_figures(found, mass, slow=slow, reader=reader, read=read)
+        return _table_shares(found, how, read, group, noise)
+    known = noise_aware_figures(found, how, read)
     counts, labels = np.array([found.counts], dtype=object), [cut(label) for label in found.prior.categories]
     figures = [np.array([column]) for column in zip(*known.rows, strict=True)] if known.reason is None else None
-    numbers = _Numbers(counts, figures, found.prior.concentration[None, :], np.ones(counts.shape, dtype=bool), mass)
+    numbers = _Numbers(counts, figures, found.prior.concentration[None, :], np.ones(counts.shape, dtype=bool), how.mass, noise)
     panel = _panel(None, labels, [(0, c) for c in range(len(labels))], numbers, in_order=True)
-    return Shares((panel,), mass, known.reason, known.size, reader=reader)
+    return Shares((panel,), how, known.reason, known.size, none=known.none, caution=known.caution(found, noise))
 
 
-def _table_shares(
-    found: "Release", mass: float, reader: "Dirichlet | None", read: Callable[[], Any] | None, chosen: int | None, *, slow: bool
-) -> Shares:
-    summaries, reason = table_figures(found, mass, reader, slow=slow, read=read)
-    figures = None if summaries is None else [summaries.mean, summaries.low, summaries.high]
+def _table_shares(found: "Release", how: HowRead, read: Callable[[], Any] | None, chosen: int | None, noise: NoiseIntervals) -> Shares:
+    cell_figures = table_figures(found, how, read)
+    reason, none = cell_figures.reason, cell_figures.none
+    figures = cell_figures.arrays
     cells = found.cells
     prior = np.tile(found.prior.concentration, (len(cells.groups), 1))
     for group, own in found.mechanism.priors:  # type: ignore[attr-defined]
         prior[cells.groups.index(group)] = own.concentration
-    numbers = _Numbers(found.counts, figures, prior, cells.possible, mass)
+    numbers, caution = _Numbers(found.counts, figures, prior, cells.possible, how.mass, noise), cell_figures.caution(found, noise)
     if chosen is not None:
         places = [(chosen, int(c)) for c in np.flatnonzero(cells.possible[chosen])]
-        return Shares((_panel(None, [*map(cut, cells.categories)], places, numbers, in_order=True),), mass, reason)
+        panel = _panel(None, [*map(cut, cells.categories)], places, numbers, in_order=True)
+        return Shares((panel,), how, reason, none=none, caution=caution)
     labels = [cut(" · ".join(map(plain, cells.groups.key(group)))) for group in range(len(cells.groups))]
     panels = [
         _panel(cut(category), labels, [(int(group), c) for group in np.flatnonzero(cells.possible[:, c])], numbers, in_order=False)
         for c, category in enumerate(cells.categories[: limits.PAGE_PANELS])
     ]
-    sizes = group_sizes(found, mass, reader) if reason is None and len(labels) <= limits.PAGE_ROWS else []
+    sizes = group_sizes(found, how.mass, how.reader) if reason is None and len(labels) <= limits.PAGE_ROWS else []
     rows = tuple(SizeRow(label, *size) for label, size in zip(labels, sizes, strict=False))
-    return Shares(tuple(panels), mass, reason, None, rows, max(0, len(cells.categories) - limits.PAGE_PANELS), reader)
+    left_out = max(0, len(cells.categories) - limits.PAGE_PANELS)
+    return Shares(tuple(panels), how, reason, None, rows, left_out, none, caution)
 
 
 @dataclass(frozen=True)
@@ -135,6 +133,7 @@ class _Numbers:
     prior: "Floats"
     possible: "Mask"
     mass: float
+    noise: NoiseIntervals
 
     def mean(self, place: tuple[int, int]) -> float:
         """The mean of one share."""
@@ -175,7 +174,7 @@ def _panel(heading: str | None, labels: Sequence[str], places: list[tuple[int, i
     if len(places) > most:
         shown = [*ranked[: most // 2], *ranked[len(ranked) - most // 2 :]]
     rows = (
-        ShareRow(labels[place[1] if heading is None else place[0]], int(numbers.counts[place]), means[place], *numbers.ends(place))
-        for place in shown
+        ShareRow(labels[place[1] if heading is None else place[0]], int(numbers.counts[place]), means[place], *numbers.ends(place), alone)
+        for place, alone in zip(shown, numbers.noise.words(shown, "\u00a0"), strict=True)
     )
     return Panel(heading, tuple(rows), len(places) - len(shown))

@@ -5,6 +5,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from discreet.present.about import counted_words
+from discreet.present.how_read import counted_once, given_any, whose
 from discreet.present.html import Html, element, isolated, joined
 from discreet.present.odds import odds_factor, surest
 from discreet.present.page_rows import Shares, cut
@@ -43,7 +44,7 @@ def several(labels: Sequence[object]) -> Html:
 
 def meaning(found: "Release", shares: Shares) -> Html:
     """What is known with which probability, and by which prior."""
-    mass, unit = f"{100.0 * shares.mass:g} %", found.guarantee.unit
+    how, mass, unit = shares.how, f"{100.0 * shares.how.mass:g} %", found.guarantee.unit
     mended = "negative ones were put to 0" if found.n is None else "they were made to fit together"
     noisy = (
         f"The noisy counts are not what was counted: random noise was added, and then {mended}. Use the shares and their intervals, and "
@@ -55,14 +56,27 @@ def meaning(found: "Release", shares: Shares) -> Html:
             "is not known."
         )
     else:
+        reasons = (
+            f"They are shares {whose(found, 'population')}. The intervals allow for two reasons to be unsure: random noise was added, and "
+            f"the {unit}s that were counted are a sample of all that could have been."
+        )
         told = (
-            f"With probability {mass} the share lies in its interval. The intervals allow for two reasons to be unsure: random noise was "
-            f"added, and the {unit}s that were counted are a sample of all that could have been. Each interval is about one share by "
-            f"itself: of 100 such intervals about {100.0 * (1.0 - shares.mass):.3g} are expected to miss."
+            f"With probability {mass} the share lies in its interval. {_of_records(found, shares) if how.of_records else reasons} Each "
+            f"interval is about one share by itself: of 100 such intervals about {100.0 * (1.0 - how.mass):.3g} are expected to miss."
         )
     if any(panel.left_out for panel in shares.panels) and shares.reason is None:
         told += " The largest and smallest of many shares are also those that chance has moved furthest."
-    return section("What the intervals mean", element("p", told), element("p", noisy), element("p", _prior_words(found, shares.reader)))
+    return section("What the intervals mean", element("p", told), element("p", noisy), element("p", _prior_words(found, how.reader)))
+
+
+def _of_records(found: "Release", shares: Shares) -> str:
+    """What shares of the records are, what they are given, and what the prior has to do with it."""
+    further = "".join(f" {part[:1].upper()}{part[1:]}." for part in (given_any(found, shares.none), counted_once(found)) if part)
+    return (
+        f"They are shares {whose(found, 'records')}, as of a register or a census, and of nothing larger: the noise that was added is the "
+        f"only reason to be unsure.{further} That probability is an average over the prior, and a strong prior moves it. The interval by "
+        "the noise alone has no prior: it is found from the law of the noise, for any data."
+    )
 
 
 def _prior_words(found: "Release", reader: "Dirichlet | None") -> str:

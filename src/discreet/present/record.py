@@ -10,10 +10,11 @@ from rich.table import Table
 from discreet import limits
 from discreet.errors import DiscreetError, TooLargeError
 from discreet.present.about import about_fields, about_lines
+from discreet.present.how_read import AS_RELEASED, HowRead, NoiseIntervals, moved_by_prior, whose_lines
 from discreet.present.progress import progress_bar
-from discreet.present.table_record import MOST_ROWS, group_fields, group_sizes, laid_out, sizes_laid_out
-from discreet.present.terminal import Lines, cell, print_lines, print_table
-from discreet.text import MASS, in_percent, listed
+from discreet.present.table_record import MOST_ROWS, group_fields, group_sizes, laid_out, sizes_laid_out, table_figures
+from discreet.present.terminal import Lines, cell, notice, print_lines, print_table
+from discreet.text import in_percent, listed
 
 if TYPE_CHECKING:
     from discreet.inference.noise_aware import NoiseAware
@@ -30,25 +31,31 @@ _MOST_PAIRS = 2_000_000_000
 def print_record(
     found: "Release",
     after: Lines = (),
+    how: HowRead = AS_RELEASED,
     *,
-    mass: float = MASS,
-    slow: bool = False,
     computed: bool = True,
     hint: str = "",
     err: bool = False,
-    reader: "Dirichlet | None" = None,
 ) -> None:
     """The posterior as a table, and what is promised about it; with what else a command has to say.
 
     `hint` is put after the words about rows that are records. `computed` says whether a promise by computation was computed here, and is
-    not only what a record says. With `err` all of it is printed on standard error. `reader` is the reader's own prior, if there is one.
+    not only what a record says. With `err` all of it is printed on standard error.
     """
-    aware = NoiseAwareFigures() if found.by.columns else noise_aware_figures(found, mass, slow=slow, reader=reader)
-    print_table(laid_out(found, mass, reader, slow=slow) if found.by.columns else _table(found, aware, mass), err=err)
+    noise, mass = NoiseIntervals.of(found, how), how.mass
     if found.by.columns:
-        _print_sizes(found, mass, reader, err=err)
-    promised = promise_lines(found, computed=computed)
-    print_lines([*about_lines(found, hint), *prior_lines(reader), *_size_line(found, aware, mass), *promised, *after], err=err)
+        aware, cells = NoiseAwareFigures(), table_figures(found, how)
+        print_table(laid_out(found, cells, noise, how), err=err)
+        _print_sizes(found, mass, how.reader, err=err)
+        none, caution = cells.none, cells.caution(found, noise)
+    else:
+        aware = noise_aware_figures(found, how)
+        print_table(_table(found, aware, noise, how), err=err)
+        none, caution = aware.none, aware.caution(found, noise)
+    lines = [*about_lines(found, hint), *whose_lines(found, how, none, noise), *prior_lines(how.reader), *_size_line(found, aware, mass)]
+    print_lines([*lines, *promise_lines(found, computed=computed), *after], err=err)
+    if caution is not None:
+        notice(caution)
 
 
 def _print_sizes(found: "Release", mass: float, reader: "Dirichlet | None", *, err: bool) -> None:
@@ -85,7 +92,7 @@ def guarantee_fields(guarantee: "Guarantee") -> dict[str, Any]:
     }
 
 
-def record_fields(found: "Release", mass: float = MASS, *, slow: bool = False, reader: "Dirichlet | None" = None) -> dict[str, Any]:
+def record_fields(found: "Release", how: HowRead = AS_RELEASED) -> dict[str, Any]:
     """What `show` says as fields, with None for what is not available. docs/reference/release.md describes them."""
     from discreet.record.json import written_label
 
@@ -95,20 +102,26 @@ def record_fields(found: "Release", mass: float = MASS, *, slow: bool = False, r
         "n": found.n,
         "guarantee": guarantee_fields(found.guarantee),
         "verified": {"proof": True, "computation": False, "none": None}[found.guarantee.basis],
-        "mass": mass,
-        "reader_prior": None if reader is None else reader.concentration.tolist(),
+        "mass": how.mass,
+        "reader_prior": None if how.reader is None else how.reader.concentration.tolist(),
+        "shares_of": how.about,
     }
+    noise = NoiseIntervals.of(found, how)
     if found.by.columns:
-        return known | group_fields(found, mass, reader, slow=slow)
-    aware = noise_aware_figures(found, mass, slow=slow, reader=reader)
+        return known | group_fields(found, noise, how)
+    aware = noise_aware_figures(found, how)
     rows: Sequence[Any] = aware.rows or [(None, None, None)] * len(found.counts)
     shares = found.prior.plus(found.counts).concentration
     return known | {
         "size": None if aware.size is None else dict(zip(("mean", "low", "high"), aware.size, strict=True)),
         "not_available": aware.reason,
+        **noise.fields(aware.none),
         "categories": [
             {"category": written_label(c), "reported_count": x, "reported_mean": float(share), "mean": mean, "low": low, "high": high}
-            for c, x, share, (mean, low, high) in zip(found.prior.categories, found.counts, shares / shares.sum(), rows, strict=True)
+            | noise.row((0, i))
+            for i, (c, x, share, (mean, low, high)) in enumerate(
+                zip(found.prior.categories, found.counts, shares / shares.sum(), rows, strict=True)
+            )
         ],
     }
 
@@ -148,29 +161,37 @@ class NoiseAwareFigures:
     """Of the number of records, if that is private."""
     reason: str | None = None
     """Why there is nothing, if so."""
+    none: float | None = None
+    """The probability that there are no records, where shares are those of the records and their number is private."""
+
+    def caution(self, found: "Release", noise: NoiseIntervals) -> str | None:
+        """What is to be said where the prior moves shares out of the intervals of the noise."""
+        if noise.ends is None or self.reason is not None:
+            return None
+        return moved_by_prior(found.prior.categories, [mean for mean, _, _ in self.rows], noise.ends[0].tolist())
 
 
-def noise_aware_figures(
-    found: "Release", mass: float, *, slow: bool, reader: "Dirichlet | None" = None, read: "Callable[[], NoiseAware] | None" = None
-) -> NoiseAwareFigures:
+def noise_aware_figures(found: "Release", how: HowRead, read: "Callable[[], NoiseAware] | None" = None) -> NoiseAwareFigures:
     """Means and intervals, where they can be computed. `read` gives the posterior, where it is not to be computed here."""
     try:
-        if not slow:
+        if not how.slow:
             check_work(found)
         if read is not None:
             posterior = read()
         else:
             with progress_bar() if pairs_of([found]) else nullcontext() as tell:
-                posterior = found.noise_aware(reader, progress=tell)
-        if not slow and posterior.work > _MOST_WORK:
+                posterior = found.noise_aware(how.reader, progress=tell)
+        if not how.slow and posterior.work > _MOST_WORK:
             raise TooLargeError("the intervals of this outcome take a while and much memory: discreet show RECORD --slow computes them")
-        shares = zip(posterior.mean(), posterior.interval(mass), strict=True)
+        asked = posterior.records if how.of_records else posterior
+        shares = zip(asked.mean(), asked.interval(how.mass), strict=True)
         rows = [(float(mean), float(low), float(high)) for mean, (low, high) in shares]
         size = None if found.n is not None else posterior.size
         if size is None:
             return NoiseAwareFigures(rows)
-        fewest, most = size.interval(mass)
-        return NoiseAwareFigures(rows, (float(size.mean()), int(fewest), int(most)))
+        fewest, most = size.interval(how.mass)
+        none = float(size.pmf(0)) if how.of_records else None
+        return NoiseAwareFigures(rows, (float(size.mean()), int(fewest), int(most)), none=none)
     except DiscreetError as error:
         return NoiseAwareFigures(reason=error.in_shell)
 
@@ -226,19 +247,20 @@ def _size_line(found: "Release", aware: NoiseAwareFigures, mass: float) -> Lines
     return [(f"{found.guarantee.unit.title()}s", f"estimated from the noisy counts: {estimate}")]
 
 
-def _table(found: "Release", aware: NoiseAwareFigures, mass: float) -> Table:
+def _table(found: "Release", aware: NoiseAwareFigures, noise: NoiseIntervals, how: HowRead) -> Table:
     """The reported counts and, where the noise can be allowed for, posterior means with intervals that do."""
     table = Table(title="Private posterior")
     table.add_column("category")
-    for name in ("reported\ncount", "mean", f"{100.0 * mass:g} % interval,\nnoise allowed for"):
+    for name in how.headings:
         table.add_column(name, justify="right", no_wrap=True)
     if aware.reason is None:
         figures = in_percent(aware.rows[:MOST_ROWS])
     else:
         figures = [("not available", "not available")] * len(found.counts[:MOST_ROWS])
         table.caption = cell(aware.reason)
-    for category, count, numbers in zip(found.prior.categories, found.counts, figures, strict=False):
-        table.add_row(*map(cell, (category, count, *numbers)))
+    beside = noise.words([(0, i) for i in range(len(figures))])
+    for category, count, numbers, alone in zip(found.prior.categories, found.counts, figures, beside, strict=False):
+        table.add_row(*map(cell, (category, count, *numbers, *alone)))
     if len(found.counts) > MOST_ROWS:
         table.add_row(f"{len(found.counts) - MOST_ROWS:,} more: --json")
     return table

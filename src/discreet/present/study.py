@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from discreet.present.about import about_lines
+from discreet.present.how_read import HowRead
 from discreet.present.html import Html, element, isolated, joined
 from discreet.present.odds import odds_factor
 from discreet.present.page import answered, document
@@ -108,7 +109,7 @@ def study_page(records: "Mapping[str, Release]", title: str | None, mass: float,
 
 
 def _part(name: str, found: "Release", mass: float, *, slow: bool) -> list[Html]:
-    shares = shares_of(found, mass, slow=slow)
+    shares = shares_of(found, HowRead(mass, slow))
     return [
         element("h2", isolated(plain(name))),
         answered(found, shares),

@@ -193,6 +193,12 @@ def _public(text: str, reading: FieldContext) -> str:
     return parse_public(text, reading.name, groups=reading.other("by") is not None)
 
 
+def _shares_of(text: str, reading: FieldContext) -> str:
+    from discreet.validation import check_shares_of
+
+    return check_shares_of(text, reading.name)
+
+
 def public_words(name: str) -> Kind:
     """Words that a record publishes: `name` says which of them."""
 
@@ -276,3 +282,4 @@ SIZED_PRIOR_KIND = Kind(
     lambda text, reading: parse_prior(text, None, reading.name), sized_prior_text, lambda prior: prior_code(prior, labels=False)
 )
 PUBLIC_KIND = Kind(_public)
+SHARES_OF_KIND = Kind(_shares_of)

@@ -18,11 +18,12 @@ from discreet.requests.kinds import (
     prior_code,
     quoted,
 )
+from discreet.requests.records import RecordRequest
 from discreet.requests.release import FOR_PAPERS, MECHANISM_HELP, PUBLIC_HELP, ReleaseRequest
 
 if TYPE_CHECKING:
     from discreet.model.dirichlet import Dirichlet
-    from discreet.validation import Public
+    from discreet.validation import Public, SharesOf
 
 _PRIOR = "Concentrations such as 1,1,1, or uniform:K or jeffreys:K for K categories."
 _PUBLIC = PUBLIC_HELP.format(sizes="")
@@ -51,9 +52,15 @@ class PlanRequest(Request):
     )
     worst: bool = asked(SWITCH_KIND, "The widest category instead of the average; with --error, the worst dataset.", call="options")
     curve: bool = asked(SWITCH_KIND, "Given --n: widths for several epsilons; given --epsilon: for several n.")
+    about: "SharesOf" = changed(RecordRequest, "about", form=None)
 
     def check(self) -> None:
         """Refuse all but one goal and one of n and ε, or both and no goal, or a curve for one of them."""
+        if self.about == "records":
+            raise InvalidInputError(
+                "widths are planned for shares of the population: those of these very records are narrower, and never wider than the noise "
+                "makes them (leave out --about records)"
+            )
         given = [f"--{name}" for name in ("width", "price", "error") if getattr(self, name) is not None]
         one_of_two = (self.n is None) != (self.epsilon is None)
         if self.curve:

@@ -1,12 +1,15 @@
 """What is asked of records that were released: to be shown, reported, contrasted and combined."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from discreet.requests.fields import REQUIRED, Kind, Request, asked
-from discreet.requests.kinds import SWITCH_KIND, TEXT_KIND, TEXTS_KIND, WHOLE_KIND
+from discreet.requests.fields import REQUIRED, Kind, Request, Row, asked
+from discreet.requests.kinds import SHARES_OF_KIND, SWITCH_KIND, TEXT_KIND, TEXTS_KIND, WHOLE_KIND
 from discreet.requests.parsing import parse_mass
 from discreet.text import MASS
+
+if TYPE_CHECKING:
+    from discreet.validation import SharesOf
 
 MASS_KIND = Kind(lambda text, _: parse_mass(text), repr)
 _MASS: dict[str, Any] = {
@@ -29,6 +32,21 @@ class RecordRequest(Request):
     mass: float = asked(**_MASS)
     slow: bool = asked(SWITCH_KIND, "Compute it also where that takes minutes: many categories or possible counts.")
     prior: str | None = asked(TEXT_KIND, "Your own prior in place of the record's: a concentration for each category, uniform or jeffreys.")
+    about: "SharesOf" = asked(
+        SHARES_OF_KIND,
+        "Whose shares: of the population that the records are a sample of, or of these very records, as of a register or a census.",
+        form=Row(
+            "settings",
+            "Whose shares",
+            choices={"population": "Of the population they were drawn from", "records": "Of these very records: a register or a census"},
+        ),
+        default="population",
+    )
+
+    @property
+    def about_code(self) -> str:
+        """What comes after a posterior in Python."""
+        return ".records" if self.about == "records" else ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.quantities import Contrast, compared_pairs, contrast_columns
 from discreet.inference.reading import Reading
+from discreet.inference.record_contrasts import RecordContrast, of_different_records
 from discreet.inference.records import ShareOfRecords
 from discreet.inference.seeds import Rng
 from discreet.inference.tables.contrasts import ComparedGroups, comparable, group_contrasts
@@ -273,6 +274,29 @@ class EachGroup(ByGroup[Any]):
         return f"<{len(self):,} groups of {', '.join(self.by.columns)}{what}>"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class RecordsByGroup(EachGroup):
+    """The shares of the records in each group."""
+
+    def contrast(self, first: Hashable, second: Hashable, category: Hashable) -> RecordContrast:
+        """How the share of a category among the records of one group differs from that in another, exactly.
+
+        Raises RefusedError where a public total ties the sizes of the groups.
+        """
+        group, reference = self.by.index(first), self.by.index(second)
+        if group == reference:
+            raise InvalidInputError(f"a contrast compares two different groups, got {self.by[group]!r} twice")
+        if self.of.tied:
+            raise RefusedError(
+                "a public total ties the sizes of groups, so that the law of this difference is not computed: compare shares of the "
+                "population, or release with public sizes",
+                in_shell="--about records: a public total ties the sizes of groups, so that the law of this difference is not computed; "
+                "--about population compares, and so does a release with --public sizes",
+            )
+        one, other = (self[self.by[place]].marginal(category) for place in (group, reference))
+        return of_different_records(one, other, (self.by[group], self.by[reference]))
+
+
 class OneByOne(ByGroup[NoiseAware]):
     """Posteriors by group: each is computed when it is first asked for, and the last few are kept. Iteration is over the groups.
 
@@ -295,13 +319,18 @@ class OneByOne(ByGroup[NoiseAware]):
         return self.cells.categories
 
     @property
-    def records(self) -> "EachGroup":
+    def records(self) -> RecordsByGroup:
         """The shares of the categories among the very records of each group, for a register or a census.
 
         They have no sampling error. Where the size of a group is private they are given that it has any records; `no_records` is the
         probability that it has none. A group that is known to have none has NaN.
         """
-        return EachGroup(self, attrgetter("records"), self.categories)
+        return RecordsByGroup(self, attrgetter("records"), self.categories)
+
+    @property
+    def tied(self) -> bool:
+        """Whether a public total ties the sizes of the groups, so that what is known about one depends on the others."""
+        return False
 
     def _cells(self) -> int:
         return int(self.cells.possible.sum())

@@ -142,6 +142,11 @@ class TablePosterior(OneByOne):
         known = self._known_size(position)
         return SizePosterior(known, np.ones(1)) if known is not None else self._any_total(position).size
 
+    @property
+    def tied(self) -> bool:
+        """Whether a public total ties the sizes of the groups."""
+        return self._latent.tie is not None
+
     def share(self, group: Hashable) -> BetaMixture:
         """The distribution of one group's share of the population, where the total is public and shares have a prior.
 

@@ -10,7 +10,6 @@ from discreet.planning.expected_widths import Believed
 from discreet.present.html import Html, element, isolated, joined
 from discreet.present.page_figure import figure
 from discreet.present.page_rows import Shares, shares_of
-from discreet.text import MASS
 from discreet.web.code_to_copy import same
 from discreet.web.plan.commands import made_line, prior_line
 from discreet.web.plan.question import WITH_NOISE, PlanQuestion
@@ -50,7 +49,7 @@ def example(question: PlanQuestion) -> Html:
         release = question.whole_mechanism().release(counts[0] if question.groups is None else counts, steady=False)
     except (RefusedError, TooLargeError) as error:
         return element("p", str(error), class_="quiet")
-    shares = shares_of(release, MASS, slow=False)
+    shares = shares_of(release)
     ways = same("plan-example", None, _python(question, counts.tolist()), "It draws another example: noise is never the same twice.")
     return joined(_badge(question), _legend(question, shares), *_figures(shares), ways)
 

@@ -254,7 +254,7 @@ class PlanQuestion(Request):
         """The question of `discreet plan` about what is planned, with a goal."""
         nothing = dict.fromkeys(("width", "price", "error", "n", "epsilon", "worst", "curve"))
         options = {"mechanism": self.mechanism, "public": self.planned_public, "expect": self.expect}
-        return PlanRequest(prior=self.prior, **{**nothing, "worst": False, "curve": False, **options, **goal})
+        return PlanRequest(prior=self.prior, **{**nothing, "worst": False, "curve": False, "about": "population", **options, **goal})
 
     def asks_to_compare(self) -> CompareRequest:
         """The question of `discreet compare` about what is planned."""

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidInputError
 from discreet.present import page
-from discreet.present.contrasts import QUANTITIES, named, quantity_words
+from discreet.present.contrasts import named, quantities_of, quantity_words
 from discreet.present.html import Html, element, isolated, joined
 from discreet.present.page import page_content, page_json
 from discreet.present.page_rows import cut, shares_of
 from discreet.present.record import check_work
+from discreet.present.table_record import CellFigures
 from discreet.present.verification import verification_lines
 from discreet.requests.kinds import list_text
 from discreet.requests.records import ContrastRequest
@@ -25,6 +26,7 @@ from discreet.web.read.question import ReadQuestion, chosen_category, chosen_gro
 
 if TYPE_CHECKING:
     from discreet.inference.quantities import Contrast
+    from discreet.inference.record_contrasts import RecordContrast
     from discreet.model.dirichlet import Beta, Dirichlet
     from discreet.present.page_rows import Shares
     from discreet.progress import Progress
@@ -55,17 +57,23 @@ def posterior_of(asked: ReadQuestion, opened: Opened, tell: "Progress") -> Any:
     return opened.computed((asked.key, asked.prior), lambda: release.noise_aware(asked.reader, progress=tell))
 
 
+def _asked_of(asked: ReadQuestion, opened: Opened, tell: "Progress") -> Any:
+    """The posterior, or that of the shares of the records."""
+    posterior = posterior_of(asked, opened, tell)
+    return posterior.records if asked.how.of_records else posterior
+
+
 def shares(asked: ReadQuestion, opened: Opened, tell: "Progress", group: int | None = None) -> "Shares":
     """Means and intervals of all shares, or of those in one group."""
     release = asked.record.release
     posterior: Callable[[], Any] = partial(posterior_of, asked, opened, tell)
     if not release.by.columns:
-        return shares_of(release, asked.mass, slow=False, reader=asked.reader, read=posterior)
+        return shares_of(release, asked.how, read=posterior)
 
     def figures() -> Any:
-        return opened.computed((asked.key, asked.prior, asked.level), lambda: posterior().figures(asked.mass))
+        return opened.computed((asked.key, asked.prior, asked.level, asked.about), lambda: CellFigures.of(posterior(), asked.how))
 
-    return shares_of(release, asked.mass, slow=False, reader=asked.reader, read=figures, group=group)
+    return shares_of(release, asked.how, read=figures, group=group)
 
 
 def answer(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: "Progress") -> Html:
@@ -117,7 +125,9 @@ def _answer_ways(asked: ReadQuestion, found: "Shares", group: int | None) -> tup
             ]
         return typed, python(record, *lines)
     lines = [f"posterior = release.noise_aware({asked.reader_code})"]
-    if not asked.groups.columns:
+    if asked.about == "records":
+        lines += [f"print(posterior{asked.request.about_code}.summary({mass}))", f"print(release.noise_interval({mass}))"]
+    elif not asked.groups.columns:
         lines += ["print(posterior.mean())", f"print(posterior.interval({mass}))"]
         if found.size is not None:
             lines.append(f"print(posterior.size.mean(), posterior.size.interval({mass}))")
@@ -142,7 +152,7 @@ def _contrast_command(asked: ReadQuestion, first: str | None, second: str | None
 
 def contrast(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: "Progress") -> Html:
     """Two categories of one variable, or one category in two groups: difference, ratio, odds ratio and which is larger."""
-    code = f"contrast = release.noise_aware({asked.reader_code}).contrast"
+    code = f"contrast = release.noise_aware({asked.reader_code}){asked.request.about_code}.contrast"
     if asked.groups.columns:
         first, second = chosen_group(asked, given, "first"), chosen_group(asked, given, "second")
         category = chosen_category(asked, given, "category")
@@ -169,27 +179,29 @@ def contrast(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell
     )
 
 
-def _compared(asked: ReadQuestion, opened: Opened, tell: "Progress", *arguments: Hashable) -> "Contrast":
+def _compared(asked: ReadQuestion, opened: Opened, tell: "Progress", *arguments: Hashable) -> "Contrast | RecordContrast":
     """A contrast, of which intervals of any level can be asked."""
-    found: Contrast = opened.computed(
-        (asked.key, asked.prior, "contrast", *arguments), lambda: posterior_of(asked, opened, tell).contrast(*arguments)
+    found: Contrast | RecordContrast = opened.computed(
+        (asked.key, asked.prior, asked.about, "contrast", *arguments), lambda: _asked_of(asked, opened, tell).contrast(*arguments)
     )
     return found
 
 
-def _more_common(compared: "Contrast", names: list[str]) -> Html:
+def _more_common(compared: "Contrast | RecordContrast", names: list[str]) -> Html:
     said = element("strong", chance(compared.probability))
-    return element("p", isolated(names[0]), " is more common than ", isolated(names[1]), " with probability ", said, ".", class_="finding")
+    equal = f", and just as common with probability {chance(compared.equal)}" if hasattr(compared, "equal") else ""
+    words = isolated(names[0]), " is more common than ", isolated(names[1]), " with probability ", said, f"{equal}."
+    return element("p", *words, class_="finding")
 
 
 _QUANTITY_WORDS = {"difference": "first minus second", "ratio": "first divided by second", "odds ratio": "of their odds"}
 
 
-def _contrast_table(compared: "Contrast", asked: ReadQuestion) -> Html:
+def _contrast_table(compared: "Contrast | RecordContrast", asked: ReadQuestion) -> Html:
     heads = ("contrast", "median", f"{100.0 * asked.mass:g} % interval")
     head = element("thead", element("tr", *(element("th", name, scope="col") for name in heads)))
     rows = []
-    for name in QUANTITIES:
+    for name in quantities_of(compared):
         quantity = getattr(compared, name)
         words, median, interval = quantity_words(quantity, asked.mass)
         title = element("th", words, element("span", f" {_QUANTITY_WORDS[quantity.name]}", class_="quiet"), scope="row")
@@ -204,19 +216,19 @@ def _contrast_table(compared: "Contrast", asked: ReadQuestion) -> Html:
 def above(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: "Progress") -> Html:
     """The probability that the share of one category, in one group where there are any, is above a threshold."""
     category, threshold = chosen_category(asked, given, "of"), chosen_threshold(given, "threshold")
-    posterior, inside, words = posterior_of(asked, opened, tell), "", f"“{cut(category)}”"
+    posterior, inside, words = _asked_of(asked, opened, tell), "", f"“{cut(category)}”"
     if asked.groups.columns:
         group = chosen_group(asked, given, "within")
         key = asked.groups.key(group)
         posterior, inside = posterior[key], f"[{group_code(key)}]"
         words = f"{words} in {group_name(key)}"
-    probability = float(posterior.marginal(category).sf(float(threshold / 100)))
-    said = element("strong", chance(probability))
-    sentence = element(
-        "p", "The share of ", isolated(words), f" is above {float(threshold):g} % with probability ", said, ".", class_="finding"
-    )
-    code = f"posterior = release.noise_aware({asked.reader_code}){inside}"
-    lines = [code, f"print(posterior.marginal({label_code(category)}).sf({float(threshold / 100)!r}))"]
+    law, share = posterior.marginal(category), float(threshold / 100)
+    said = element("strong", chance(float(law.sf(share))))
+    same_share = f", and just that with probability {chance(float(law.pmf(share)))}" if asked.how.of_records else ""
+    told = f" is above {float(threshold):g} % with probability ", said, f"{same_share}."
+    sentence = element("p", "The share of ", isolated(words), *told, class_="finding")
+    code = f"posterior = release.noise_aware({asked.reader_code}){inside}{asked.request.about_code}"
+    lines = [code, f"print(posterior.marginal({label_code(category)}).sf({share!r}))"]
     return joined(sentence, same("read-above", None, python(asked.record, *lines)))
 
 

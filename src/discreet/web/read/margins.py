@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet import limits
+from discreet.errors import InvalidInputError
 from discreet.present import page
 from discreet.present.html import Html, joined
 from discreet.present.page_rows import Panel, ShareRow, Shares, cut
@@ -38,6 +39,8 @@ def margins(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell:
     release = asked.record.release
     if not release.by.columns or (why_not(release) is not None):
         raise FieldError("over", "Groups of this record cannot be put together here")
+    if asked.how.of_records:
+        raise InvalidInputError("groups are put together for shares of the population: choose these above")
     columns = _columns(release, given.get("over", ""))
     posterior, sizes = posterior_of(asked, opened, tell), release.sizes
     over = posterior.over(*columns, weights=sizes, rng=_SEED)
@@ -46,7 +49,7 @@ def margins(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell:
         raise FieldError("over", f"This column has {len(keys):,} labels, and the page shows up to {limits.PAGE_ROWS}")
     found = [_row_of(release, over if key is None else over[key], _positions(over, key), asked.mass) for key in keys]
     panels = _by_label(release, [cut(key) for key in keys], found) if columns else (_whole(release, found[0]),)
-    shares = Shares(panels, asked.mass)
+    shares = Shares(panels, asked.how)
     words = [*map(repr, columns), *([] if sizes is None else ["weights=release.sizes"]), f"rng={_SEED}"]
     lines = [f"over = release.noise_aware({asked.reader_code}).over({', '.join(words)})"]
     if columns:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from discreet import limits
 from discreet.errors import InvalidInputError
+from discreet.present.how_read import HowRead
+from discreet.requests.fields import FieldContext, fields_of
 from discreet.requests.kinds import NAMED_PRIORS, number_words, prior_code
 from discreet.requests.parsing import group_key, parse_list, parse_reader_prior
 from discreet.requests.records import RecordRequest
@@ -17,6 +19,7 @@ from discreet.web.opened_records import Record
 if TYPE_CHECKING:
     from discreet.model.cells import Groups
     from discreet.model.dirichlet import Dirichlet
+    from discreet.validation import SharesOf
 
 LEVEL, LOWEST, HIGHEST = "95", Fraction(50), Fraction(999, 10)
 """Of intervals, in per cent: the one that is shown first, and the ends of the slider."""
@@ -33,6 +36,7 @@ class ReadQuestion:
     """In per cent."""
     prior: str | None
     """The reader's own prior as a command takes it; None for the record's."""
+    about: "SharesOf" = "population"
 
     @property
     def mass(self) -> float:
@@ -42,7 +46,13 @@ class ReadQuestion:
     def request(self) -> RecordRequest:
         """The question of the commands that read the record in the same way."""
         name = self.record.name
-        return RecordRequest(record=f"./{name}" if name.startswith("-") else name, mass=self.mass, slow=False, prior=self.prior)
+        place = f"./{name}" if name.startswith("-") else name
+        return RecordRequest(record=place, mass=self.mass, slow=False, prior=self.prior, about=self.about)
+
+    @property
+    def how(self) -> HowRead:
+        """How the record is read."""
+        return HowRead(self.mass, False, self.reader, self.about)
 
     @property
     def reader(self) -> "Dirichlet | None":
@@ -61,7 +71,10 @@ class ReadQuestion:
 
 def question(key: str, record: Record, given: Mapping[str, str]) -> ReadQuestion:
     """The settings of the page; FieldError where one of them cannot be taken."""
-    return ReadQuestion(key, record, _level(given.get("level", LEVEL)), _prior(record, given))
+    declared = fields_of(RecordRequest)["about"]
+    with field("about"):
+        about = declared.read(given.get("about"), FieldContext("form", declared.called("form"), {}))
+    return ReadQuestion(key, record, _level(given.get("level", LEVEL)), _prior(record, given), about)
 
 
 def _level(text: str) -> Fraction:

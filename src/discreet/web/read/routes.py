@@ -86,7 +86,7 @@ async def _report(request: Request) -> Response:
     return Response(content, media_type="application/octet-stream", headers={"Content-Disposition": "attachment"})
 
 
-_SETTINGS_FIELDS = ("level", "concentrations")
+_SETTINGS_FIELDS = ("level", "concentrations", "about")
 ROUTES = [
     Route("/read", _opening),
     Route("/read/open", _open, methods=["POST"]),

@@ -7,8 +7,11 @@ from discreet.present import page
 from discreet.present.html import Html, element, isolated, joined, void
 from discreet.present.page_rows import cut
 from discreet.present.page_words import counting, promise
+from discreet.requests.fields import fields_of
 from discreet.requests.kinds import list_text
+from discreet.requests.records import RecordRequest
 from discreet.validation import spelling
+from discreet.web.form_fields import row
 from discreet.web.opened_records import Record
 from discreet.web.read.answers import ALL_GROUPS, group_name, parameters, report_name, report_same
 from discreet.web.read.margins import why_not
@@ -138,7 +141,8 @@ def _settings(asked: ReadQuestion) -> Html:
     k = asked.record.release.prior.k
     numbers = void("input", type="text", **_field("concentrations"), placeholder=", ".join(["1"] * min(k, 5)), autocomplete="off")
     own = labelled("concentrations", f"Your {k:,} numbers, one for each category", numbers, class_="field own")
-    fields = [level, prior, own, *_group_field(asked)]
+    about = element("div", row("read", fields_of(RecordRequest)["about"]), class_="field")
+    fields = [level, about, prior, own, *_group_field(asked)]
     trigger = "load, change, submit"
     return _form("answer", trigger, *fields, key=asked.key, id="read-settings", class_="fields", aria_label="How to read it")
 

@@ -18,7 +18,6 @@ from discreet.present.pictures import picture
 from discreet.record.release import Release
 from discreet.requests.fields import WrongError, spoken
 from discreet.requests.release import CheckRequest, ReleaseRequest
-from discreet.text import MASS
 from discreet.web.forms import FieldError, field, messages, name_sent, typed
 from discreet.web.opened_records import Record
 from discreet.web.opened_records import read as read_record
@@ -230,11 +229,11 @@ def _record(asked: KeptRelease, _: Release) -> bytes:
 
 
 def _report(asked: KeptRelease, found: Release) -> bytes:
-    return page_content(found, shares_of(found, MASS, slow=False), asked.record or "", f"discreet-{asked.key[:8]}.html", [])
+    return page_content(found, shares_of(found), asked.record or "", f"discreet-{asked.key[:8]}.html", [])
 
 
 def _answer(_: KeptRelease, found: Release) -> Html:
-    return answered(found, shares_of(found, MASS, slow=False))
+    return answered(found, shares_of(found))
 
 
 def _picture(kind: str) -> Callable[[KeptRelease, Release], bytes]:

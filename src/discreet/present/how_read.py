@@ -1,0 +1,144 @@
+"""How a record is read, and what is said about whose shares are shown: of the population, or of the records themselves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import DiscreetError
+from discreet.text import MASS, chance, in_percent, more, plain
+
+if TYPE_CHECKING:
+    from discreet.arrays import Floats
+    from discreet.model.dirichlet import Dirichlet
+    from discreet.present.terminal import Lines
+    from discreet.record.release import Release
+    from discreet.validation import SharesOf
+
+
+@dataclass(frozen=True)
+class HowRead:
+    """How a record is read."""
+
+    mass: float = MASS
+    """How much probability an interval holds."""
+    slow: bool = False
+    """Whether numbers are computed also where that takes minutes."""
+    reader: "Dirichlet | None" = None
+    """The reader's own prior in place of the record's, if there is one."""
+    about: "SharesOf" = "population"
+
+    @property
+    def of_records(self) -> bool:
+        """Whether the shares are those of the records themselves."""
+        return self.about == "records"
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The columns of a table on a terminal after those of groups and categories."""
+        level = f"{100.0 * self.mass:g} %"
+        if self.of_records:
+            return "noisy\ncount", "mean", f"{level}, noise\nallowed for", f"{level}, noise\nalone"
+        return "reported\ncount", "mean", f"{level} interval,\nnoise allowed for"
+
+
+AS_RELEASED = HowRead()
+"""With 95 % intervals of shares of the population, by the record's own prior."""
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseIntervals:
+    """The intervals of the noise alone, beside shares of the records; none for shares of the population."""
+
+    ends: "Floats | None" = None
+    """By group and category, with one group for one variable; None where there are none."""
+    reason: str | None = None
+    """Why there are none, if they were wanted."""
+    wanted: bool = True
+    """Whether shares are those of the records."""
+
+    @classmethod
+    def of(cls, found: "Release", how: HowRead) -> "NoiseIntervals":
+        """Those of a record, where its shares are those of the records and the law of the noise is known."""
+        if not how.of_records:
+            return cls(wanted=False)
+        try:
+            ends = found.noise_interval(how.mass)
+            return cls(ends.reshape(-1, *ends.shape[-2:]))
+        except DiscreetError as error:
+            return cls(reason=error.in_shell)
+
+    def row(self, place: tuple[int, int]) -> dict[str, Any]:
+        """Both ends of one of them as fields, if they are wanted."""
+        names = ("noise_low", "noise_high") if self.wanted else ()
+        return dict(zip(names, (None, None) if self.ends is None else map(_number, self.ends[place].tolist()), strict=False))
+
+    def fields(self, none: float | None) -> dict[str, Any]:
+        """What is said once about all of them as fields: the probability that there are no records, and why there are no intervals."""
+        return {"no_records": none, "noise_not_available": self.reason} if self.wanted else {}
+
+    def words(self, places: Sequence[tuple[int, int]], blank: str = " ") -> list[tuple[str, ...]]:
+        """These in percent, each as a list with one word, or without any if they are not wanted."""
+        ends = self.ends
+        if ends is None:
+            return [("not available",) if self.wanted else ()] * len(places)
+        return [(interval,) for _, interval in in_percent([(0.0, *ends[place].tolist()) for place in places], blank)]
+
+
+def _number(value: float) -> float | None:
+    """A number as JSON has it."""
+    return None if isnan(value) else value
+
+
+# --- in words ---------------------------------------------------------------------------------------------------------
+
+
+def whose(found: "Release", about: "SharesOf") -> str:
+    """Whose shares are shown: that of a population, or of how many records."""
+    if about == "population":
+        return "of the population they were drawn from"
+    return f"of these {'' if found.n is None else f'{found.n:,} '}{found.guarantee.unit}s"
+
+
+def given_any(found: "Release", none: float | None) -> str:
+    """What shares of the records are given, where their number is private: that there are any; with the probability of none."""
+    if none is None:
+        return ""
+    return f"given that there are any {found.guarantee.unit}s: there are none with probability {chance(none)}"
+
+
+def counted_once(found: "Release") -> str:
+    """What a share is a share of, where several rows may be of one person."""
+    rule = None if found.about is None else found.about.counting
+    if rule is None or isinstance(rule, str) or rule.privacy_id is None:
+        return ""
+    return "each person counts once, by the rule of counting: these are shares of persons, not of visits or rows"
+
+
+def whose_lines(found: "Release", how: HowRead, none: float | None, noise: NoiseIntervals) -> "Lines":
+    """Whose shares a terminal shows, what they are given, and what the prior has to do with it."""
+    if not how.of_records:
+        return [("Shares", f"{whose(found, 'population')}; --about records has those {whose(found, 'records')}")]
+    said = [whose(found, "records"), given_any(found, none), counted_once(found)]
+    beside = f"there is none here: {noise.reason}" if noise.ends is None else "it is the last column"
+    coverage = (
+        "intervals hold a share with their probability on average over the prior, and a strong prior moves that; an interval of the noise "
+        f"alone has no prior and holds for any data: {beside}"
+    )
+    return [("Shares", "; ".join(part for part in said if part)), ("Coverage", coverage)]
+
+
+def moved_by_prior(labels: Sequence[object], means: Sequence[float], ends: Sequence[Sequence[float]]) -> str | None:
+    """What is to be said where the prior moves shares out of what the noise allows; None where it does not.
+
+    An interval that reaches 0 or 1 is left out: there a share cannot follow its noisy count.
+    """
+    triples = zip(labels, means, ends, strict=True)
+    moved = [plain(label) for label, mean, (low, high) in triples if low > 0.0 and high < 1.0 and not low <= mean <= high]
+    if not moved:
+        return None
+    others = f" and {more(len(moved) - 1, 'share', 'shares')}" if len(moved) > 1 else ""
+    return (
+        f"the prior outweighs the noisy counts: it moves the share of {moved[0]!r}{others} out of the interval of the noise. Trust that "
+        "interval, or read with a weaker prior"
+    )
