@@ -9,7 +9,7 @@ from scipy import stats
 
 import discreet as dc
 from discreet.arrays import Floats
-from discreet.errors import InvalidInputError
+from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.noise_aware import NoiseAware
 from discreet.sampling import SeededBits
 from tests.support import lowered
@@ -109,6 +109,49 @@ def test_shares_of_the_records(n: int | None) -> None:
         assert max(chance[share[:, 1] < low].sum(), chance[share[:, 1] > high].sum()) <= 0.5 * (1.0 - mass) + CLOSE
     control = weighted(n, 1.1 * EPSILON)[1][some]
     assert np.abs(found.mean() - control @ share / control.sum()).max() > 1e-4
+
+
+@PUBLIC
+def test_differences_of_shares_of_the_same_records(n: int | None) -> None:
+    """The law of (x_a - x_b)/n, against a sum over all counts; what is larger and what is the same are apart."""
+    found, (points, weight) = posterior(n).records.contrast("current", "former"), weighted(n)
+    assert found.names == ("current", "former")
+    difference = found.difference
+    for epsilon, tells in ((EPSILON, True), (1.1 * EPSILON, False)):
+        points, weight = weighted(n, epsilon)
+        some = points.sum(axis=1) > 0
+        chance, moved, total = weight[some] / weight[some].sum(), points[some, 2] - points[some, 1], points[some].sum(axis=1)
+        exact = [chance @ (moved / total), chance[moved > 0].sum(), chance[moved == 0].sum(), chance[2 * moved <= total].sum()]
+        shown = [difference.mean(), found.probability, found.equal, float(difference.cdf(0.5))]
+        assert np.allclose(shown, exact, atol=CLOSE if tells else 1e-4, rtol=0.0) == tells, "noise that is a tenth off is told"
+    assert difference.median() in (moved / total).tolist()
+    with pytest.raises(InvalidInputError, match="two different categories"):
+        posterior(n).records.contrast("former", "former")
+
+
+@pytest.mark.parametrize("sizes", [[9, 6], None], ids=["sizes public", "nothing public"])
+def test_differences_of_shares_of_the_records_of_two_groups(sizes: list[int] | None) -> None:
+    prior, by = dc.Dirichlet([1, 2], categories=["yes", "no"]), {"region": ["north", "south"]}
+    release = dc.LatticeGeometric(prior, sizes, 2, by=by).release([[6, 3], [2, 4]], source=SeededBits(1), steady=False)
+    records = release.noise_aware(size_prior=np.zeros(16) if sizes is None else None).records
+    found, laws = records.contrast("north", "south", "yes"), [records[group].marginal("yes") for group in ("north", "south")]
+    listed = [list(zip(law.value, law.probability, strict=True)) for law in laws]
+    pairs = [(u, v, p * q) for (u, p), (v, q) in product(*listed)]
+    assert abs(found.probability - sum(p for u, v, p in pairs if u > v)) < CLOSE
+    assert abs(found.equal - sum(p for u, v, p in pairs if u == v)) < CLOSE
+    assert abs(found.difference.mean() - (laws[0].mean() - laws[1].mean())) < CLOSE
+    low, high = found.difference.interval(0.9)
+    assert sum(p for u, v, p in pairs if low - CLOSE <= u - v <= high + CLOSE) >= 0.9
+    assert "north against south" in repr(found)
+    with pytest.raises(InvalidInputError, match="two different groups"):
+        records.contrast("north", "north", "yes")
+
+
+def test_records_of_groups_that_a_total_ties_are_not_compared() -> None:
+    prior = dc.Dirichlet([1, 2], categories=["yes", "no"])
+    release = dc.LatticeGeometric(prior, 15, 2, by={"region": ["north", "south"]}).release([[6, 3], [2, 4]])
+    with pytest.raises(RefusedError, match="a public total ties"):
+        release.noise_aware().records.contrast("north", "south", "yes")
 
 
 def test_what_is_no_set_is_refused() -> None:

@@ -49,6 +49,9 @@ def plan(
 
     _check_plot(plot, has_curve=asked.curve)
     asked.check()
+    if asked.about == "records":
+        _show_noise_width(asked, as_json=as_json)
+        return
     options = asked.arguments("options")
     with progress_bar(not as_json) as progress:
         if asked.curve and asked.n is not None:
@@ -61,6 +64,17 @@ def plan(
         _show_curve(drawn, plot, as_json=as_json)
     else:
         _show_plan(found, asked, as_json=as_json)
+
+
+def _show_noise_width(asked: PlanRequest, *, as_json: bool) -> None:
+    """The widths of intervals of the noise alone, which shares of these very records have."""
+    from discreet.planning.noise_widths import noise_width
+
+    found = noise_width(asked.prior, asked.mechanism, n=asked.n, epsilon=asked.epsilon, width=asked.width)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        Console(highlight=False).print(found.sentence, markup=False, soft_wrap=True)
 
 
 def _check_plot(plot: Path | None, *, has_curve: bool) -> None:

@@ -56,13 +56,10 @@ class PlanRequest(Request):
 
     def check(self) -> None:
         """Refuse all but one goal and one of n and ε, or both and no goal, or a curve for one of them."""
-        if self.about == "records":
-            raise InvalidInputError(
-                "widths are planned for shares of the population: those of these very records are narrower, and never wider than the noise "
-                "makes them (leave out --about records)"
-            )
         given = [f"--{name}" for name in ("width", "price", "error") if getattr(self, name) is not None]
         one_of_two = (self.n is None) != (self.epsilon is None)
+        if self.about == "records":
+            self._check_records()
         if self.curve:
             if not one_of_two or given:
                 raise InvalidInputError("--curve takes either --n, for several epsilons, or --epsilon, for several n, and no goal")
@@ -74,6 +71,16 @@ class PlanRequest(Request):
             raise InvalidInputError(f"give one goal: --width 4%, --price 1.1 or --error 0.05; {many}")
         if not one_of_two:
             raise InvalidInputError("give either --n, to find epsilon, or --epsilon, to find n; or both and no goal, to see what they give")
+
+    def _check_records(self) -> None:
+        """Refuse what has no answer for shares of the records, whose intervals are those of the noise alone."""
+        if self.public != "total":
+            raise InvalidInputError("--about records plans where n is public: without it an interval depends on the counts themselves")
+        refused = [one.option for one, _ in self.given() if one.name in ("price", "error", "expect", "worst", "curve")]
+        if refused:
+            raise InvalidInputError(
+                f"--about records knows widths alone, the same for all data and 0 without privacy: take --width, and leave out {refused[0]}"
+            )
 
     def python(self, shown: str = "print(found)") -> str:
         """Python that asks the same, and prints something of what it finds."""

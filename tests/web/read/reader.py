@@ -64,8 +64,8 @@ class Fragment(HTMLParser):
         """Label, mean and interval of every share, as they are shown."""
         found = []
         for row in self.rows:
-            ends = re.fullmatch(r"([0-9.]+) to ([0-9.]+) %", row[-1])
-            if ends is not None and len(row) == 4:
+            ends = re.fullmatch(r"([0-9.]+) to ([0-9.]+) %", row[3]) if len(row) in (4, 5) else None
+            if ends is not None:
                 found.append((row[0], float(row[2].removesuffix(" %")) / 100, float(ends[1]) / 100, float(ends[2]) / 100))
         return found
 

@@ -58,6 +58,44 @@ def test_a_table_has_the_posteriors_of_the_library(server: Server, public: str) 
     assert reader.ask("answer", group="4").by_id["read-group-error"] == "Choose one of the list"
 
 
+def test_the_page_shows_shares_of_the_records_and_the_interval_of_the_noise(server: Server) -> None:
+    release = SINGLE["public n"]()
+    reader, records = opened(server, release), release.noise_aware().records
+    assert {"population", "records"} <= {found.get("value") for tag, found in reader.view.tags if tag == "option"}
+    answer = reader.ask("answer", level="90", about="records")
+    assert_shown(answer.shares(), expected_of(records, 0.9))
+    assert f"Shares of these {release.n:,} records" in answer.words
+    noise = {row[0]: row[4] for row in answer.rows if len(row) == 5}
+    low, high = 100.0 * release.noise_interval(0.9)[0]
+    shown_low, shown_high = map(float, noise["never"].removesuffix(" %").split(" to "))
+    assert (shown_low, shown_high) == pytest.approx((low, high), abs=0.0501)
+    assert "--about records" in answer.by_id["read-answer-command"]
+    assert "posterior.records.summary(0.9)" in answer.by_id["read-answer-python"]
+    compared = records.contrast("never", "former")
+    shown = reader.ask("contrast", first="0", second="1", about="records")
+    assert quantity_words(compared.difference, 0.95)[2] in shown.words
+    assert chance(compared.equal) in shown.words
+    assert "ratio" not in shown.words
+    law = records.marginal("never")
+    above = reader.ask("above", of="0", threshold="40", about="records")
+    assert f"with probability {chance(float(law.sf(0.4)))}, and just that with probability {chance(float(law.pmf(0.4)))}" in above.words
+    assert "of the population they were drawn from" in reader.ask("answer").words
+    assert "Whose shares must be" in reader.ask("answer", about="both").by_id["read-about-error"]
+
+
+@pytest.mark.parametrize("public", PUBLIC)
+def test_a_table_on_the_page_has_shares_of_its_records(server: Server, public: str) -> None:
+    release = released(public)
+    reader, records = opened(server, release), release.noise_aware().records
+    means, ends = records.mean(), records.interval(0.9)
+    one = reader.ask("answer", level="90", group="2", about="records")
+    exact = dict(zip(CATEGORIES, zip(means[2], ends[2, :, 0], ends[2, :, 1], strict=True), strict=True))
+    assert_shown(one.shares(), exact)
+    assert "noise alone" in one.words
+    if public != "nothing":
+        assert "for shares of the population" in reader.ask("margins", over="", about="records").words
+
+
 @pytest.mark.parametrize(
     ("fields", "prior"), [({"prior": "own", "concentrations": "60, 1/2,20"}, [60, "1/2", 20]), ({"prior": "jeffreys"}, ["1/2"] * 3)]
 )
