@@ -4,6 +4,7 @@ import json
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,8 +23,8 @@ GROUPS = [[400, 200, 100], [300, 150, 90]]
 KINDS = {"sizes": [700, 540], "total": 1240, "nothing": None}
 
 
-def written(path: Path, mechanism: dc.LatticeGeometric, counts: object, about: About | None = None) -> dc.Release:
-    release = mechanism.release(counts, source=SeededBits(5), steady=False, about=about)
+def written(path: Path, mechanism: dc.LatticeGeometric, counts: Any) -> dc.Release:
+    release: dc.Release = mechanism.release(counts, source=SeededBits(5), steady=False)
     path.write_text(release.to_json())
     return release
 
@@ -52,6 +53,7 @@ def test_show_has_the_shares_of_the_records_and_the_interval_of_the_noise(n: int
 def test_a_table_has_the_shares_of_the_records_of_each_group(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     release = written(path, dc.LatticeGeometric(PRIOR, KINDS[kind], "3", by=BY), GROUPS)
+    assert isinstance(release, dc.TableRelease)
     records, noise = release.noise_aware().records, release.noise_interval(0.95)
     found = json.loads(invoke("show", str(path), "--about", "records", "--json").output)
     shown = np.array([[row[name] for name in ("mean", "low", "high", "noise_low", "noise_high")] for row in found["cells"]])

@@ -10,7 +10,7 @@ from discreet.counts.factors import Count, Noisy
 from discreet.errors import RefusedError
 from discreet.numerics.roots import last_inside
 
-_ROUNDING = 1e-9
+_HELD_BACK = 1e-9
 """Part of a tail that is held back, so that no rounding makes an interval of noise hold less than it should."""
 
 
@@ -83,7 +83,7 @@ class IndependentNoise(CellNoise):
         """By the tails of the noise of one cell; RefusedError for several cells, unless a kind of noise has a law for their sum."""
         if cells != 1:
             raise RefusedError("the noise of several counts together has no law here that could be summed")
-        least, near, far = log(tail * (1.0 - _ROUNDING)), np.zeros(1, dtype=np.int64), np.array([_FAR_OUT])
+        least, near, far = log(tail * (1.0 - _HELD_BACK)), np.zeros(1, dtype=np.int64), np.array([_FAR_OUT])
         high = last_inside(lambda t: self.log_at_least(t.astype(np.float64)) > least, near, far)
         low = last_inside(lambda t: self.log_at_most(t.astype(np.float64)) > least, near, -far)
         return int(low[0]), int(high[0])
@@ -103,5 +103,5 @@ def symmetric_reach(log_law: Floats, tail: float) -> tuple[int, int]:
     """The same from the logarithm of a law that is symmetric around 0, given for 0, 1, ... up to a constant."""
     law = np.exp(log_law - log_law[0])
     beyond = np.cumsum(law[::-1])[::-1] / (2.0 * law.sum() - law[0])
-    high = int(np.count_nonzero(beyond[1:] > tail * (1.0 - _ROUNDING)))
+    high = int(np.count_nonzero(beyond[1:] > tail * (1.0 - _HELD_BACK)))
     return -high, high

@@ -14,7 +14,7 @@ from discreet.planning.comparison import Maker, Prior, maker, points
 from discreet.planning.search import narrowed, rounded_up, unit
 from discreet.text import MASS
 
-_DIGITS = 3
+_EPSILON_DIGITS = 3
 """Significant digits of the ε that is found."""
 _LEAST_EPSILON, _EPSILON_FACTOR = Fraction(1, 1000), 4
 """The least ε that is tried, and how many times as large the next one is."""
@@ -75,6 +75,6 @@ def noise_width(prior: Prior, mechanism: str | Maker, *, n: int | None, epsilon:
     ends = (known.epsilon, known.width), (found.epsilon, found.width)
     at = partial(replace, known)
     best, _ = narrowed(
-        lambda e: at(epsilon=e).width, target, *ends, rounded=lambda e: rounded_up(e, _DIGITS), step=lambda e: unit(e, _DIGITS)
+        lambda e: at(epsilon=e).width, target, *ends, rounded=lambda e: rounded_up(e, _EPSILON_DIGITS), step=lambda e: unit(e, _EPSILON_DIGITS)
     )
     return at(epsilon=best)
