@@ -74,7 +74,6 @@ def noise_width(prior: Prior, mechanism: str | Maker, *, n: int | None, epsilon:
         return found
     ends = (known.epsilon, known.width), (found.epsilon, found.width)
     at = partial(replace, known)
-    best, _ = narrowed(
-        lambda e: at(epsilon=e).width, target, *ends, rounded=lambda e: rounded_up(e, _EPSILON_DIGITS), step=lambda e: unit(e, _EPSILON_DIGITS)
-    )
+    step = partial(unit, digits=_EPSILON_DIGITS)
+    best, _ = narrowed(lambda e: at(epsilon=e).width, target, *ends, rounded=partial(rounded_up, digits=_EPSILON_DIGITS), step=step)
     return at(epsilon=best)

@@ -130,11 +130,16 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
             InvalidInputError: A group or the category is unknown, both groups are the same, or in one of them there is nothing to infer.
             TooLargeError: The noise leaves more sizes or counts possible than are looked at.
         """
+        group, reference = self._two_groups(first, second)
+        chosen = self._chosen(category)
+        return self._again(next(iter(self._contrasts([group], reference, chosen))), group, reference, chosen)
+
+    def _two_groups(self, first: Hashable, second: Hashable) -> tuple[int, int]:
+        """The positions of two groups that are compared."""
         group, reference = self.by.index(first), self.by.index(second)
         if group == reference:
             raise InvalidInputError(f"a contrast compares two different groups, got {self.by[group]!r} twice")
-        chosen = self._chosen(category)
-        return self._again(next(iter(self._contrasts([group], reference, chosen))), group, reference, chosen)
+        return group, reference
 
     def _again(self, found: Contrast, group: int, reference: int, chosen: Sequence[int]) -> Contrast:
         """The contrast, whose pickles hold how it is computed."""
@@ -278,14 +283,12 @@ class EachGroup(ByGroup[Any]):
 class RecordsByGroup(EachGroup):
     """The shares of the records in each group."""
 
-    def contrast(self, first: Hashable, second: Hashable, category: Hashable) -> RecordContrast:
+    def contrast(self, first: Hashable, second: Hashable, category: Any) -> RecordContrast:  # type: ignore[override]
         """How the share of a category among the records of one group differs from that in another, exactly.
 
         Raises RefusedError where a public total ties the sizes of the groups.
         """
-        group, reference = self.by.index(first), self.by.index(second)
-        if group == reference:
-            raise InvalidInputError(f"a contrast compares two different groups, got {self.by[group]!r} twice")
+        group, reference = self._two_groups(first, second)
         if self.of.tied:
             raise RefusedError(
                 "a public total ties the sizes of groups, so that the law of this difference is not computed: compare shares of the "
