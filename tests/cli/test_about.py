@@ -75,7 +75,7 @@ def test_what_is_said_without_it_is_whose_shares_they_are(tmp_path: Path) -> Non
     path = tmp_path / "sample.json"
     written(path, dc.LatticeGeometric(PRIOR, 2700, "0.2"), COUNTS)
     text = " ".join(invoke("show", str(path)).output.split())
-    assert "of the population they were drawn from; --about records has those of these 2,700 records" in text
+    assert "of the population they were drawn from; show --about records has those of these 2,700 records" in text
     assert json.loads(invoke("show", str(path), "--json").output)["shares_of"] == "population"
 
 

@@ -167,11 +167,12 @@ def report(asked: PublishedPageRequest) -> None:
 
     Example: discreet report published/ --output study.html
     """
+    from discreet.present.how_read import HowRead
     from discreet.present.study import study_page
     from discreet.requests.study_release import read_folder, read_manifest
 
     check_page(asked.output, {}, "it may be something else")
     records, title = read_folder(asked.folder), read_manifest(asked.folder)["title"]
-    written = write_new(asked.output, study_page(records, title, asked.mass, slow=asked.slow))
+    written = write_new(asked.output, study_page(records, title, HowRead(asked.mass, asked.slow, None, asked.about)))
     tell_name(written, asked.output)
     typer.echo(f"wrote {plain(written)}: a page of {len(records)} tables")

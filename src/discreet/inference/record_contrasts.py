@@ -10,10 +10,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet import limits
 from discreet.arrays import Floats
 from discreet.counts.pairs import PairWeights
-from discreet.errors import InvalidInputError
-from discreet.inference.records import ShareOfRecords, check_cells, law_of
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.inference.records import ShareOfRecords, law_of
 from discreet.text import chance, plain
 
 
@@ -58,7 +59,7 @@ class RecordContrast:
 
 def of_same_records(parts: Sequence[PairWeights], names: tuple[Hashable, Hashable], omitted: float) -> RecordContrast:
     """Compare two categories of the same records, given the joint law of their counts and of all others'."""
-    check_cells(sum(part.split.size * part.rest.shape[1] for part in parts))
+    _check_values(sum(part.split.size * part.rest.shape[1] for part in parts))
     values, weights = zip(*map(_differences, parts), strict=True)
     return _made(names, np.concatenate(values), np.concatenate(weights), omitted)
 
@@ -74,12 +75,21 @@ def _differences(part: PairWeights) -> tuple[Floats, Floats]:
 
 def of_different_records(first: ShareOfRecords, second: ShareOfRecords, names: tuple[Hashable, Hashable]) -> RecordContrast:
     """Compare two shares that are independent."""
-    check_cells(len(first.value) * len(second.value))
+    _check_values(len(first.value) * len(second.value))
     if np.isnan([first.value[0], second.value[0]]).any():
         raise InvalidInputError("there are no records on one side, and so no share of them to compare")
     difference = np.subtract.outer(first.value, second.value)
     weight = np.multiply.outer(first.probability, second.probability)
     return _made(names, difference.ravel(), weight.ravel(), first.omitted + second.omitted)
+
+
+def _check_values(values: int) -> None:
+    """Refuse laws that are too long to be listed."""
+    if values > limits.MIXTURE_CELLS:
+        raise TooLargeError(
+            f"the noise leaves {values:,} differences of these shares of records possible, and up to {limits.MIXTURE_CELLS:,} are listed: "
+            "a larger epsilon leaves fewer, and shares of the population are compared whatever it is"
+        )
 
 
 def _made(names: tuple[Hashable, Hashable], values: Floats, weights: Floats, omitted: float) -> RecordContrast:

@@ -118,13 +118,14 @@ def counted_once(found: "Release") -> str:
 def whose_lines(found: "Release", how: HowRead, none: float | None, noise: NoiseIntervals) -> "Lines":
     """Whose shares a terminal shows, what they are given, and what the prior has to do with it."""
     if not how.of_records:
-        return [("Shares", f"{whose(found, 'population')}; --about records has those {whose(found, 'records')}")]
+        return [("Shares", f"{whose(found, 'population')}; show --about records has those {whose(found, 'records')}")]
     said = [whose(found, "records"), given_any(found, none), counted_once(found)]
-    beside = f"there is none here: {noise.reason}" if noise.ends is None else "it is the last column"
-    coverage = (
-        "intervals hold a share with their probability on average over the prior, and a strong prior moves that; an interval of the noise "
-        f"alone has no prior and holds for any data: {beside}"
+    alone = (
+        "an interval of the noise alone, in the last column, has no prior and holds for any data"
+        if noise.ends is not None
+        else noise.reason
     )
+    coverage = f"intervals hold a share with their probability on average over the prior, and a strong prior moves that; {alone}"
     return [("Shares", "; ".join(part for part in said if part)), ("Coverage", coverage)]
 
 

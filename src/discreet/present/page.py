@@ -124,7 +124,9 @@ def answered(found: "Release", shares: Shares, *notes: Html) -> Html:
 
 def _legend(found: "Release", shares: Shares, mass: str) -> str:
     legend = f"Shares {whose(found, shares.how.about)}: a dot is the expected share, and its bar holds the share with probability {mass}."
-    if shares.how.of_records:
+    if shares.how.of_records and shares.noise_reason is not None:
+        legend += f" There is no interval by the noise alone: {shares.noise_reason}."
+    elif shares.how.of_records:
         legend += (
             f" The last column is by the noise alone: without a prior it holds the share with probability {mass} or more for any data."
         )

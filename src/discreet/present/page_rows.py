@@ -73,6 +73,8 @@ class Shares:
     """The probability that there are no records (in a group), where shares are those of the records and their number is private."""
     caution: str | None = None
     """What is to be said where the prior moves shares out of the intervals of the noise."""
+    noise_reason: str | None = None
+    """Why there are no intervals of the noise alone, where shares are those of the records."""
 
 
 def cut(label: Any) -> str:
@@ -95,7 +97,7 @@ def shares_of(found: "Release", how: HowRead = AS_RELEASED, *, read: Callable[[]
     figures = [np.array([column]) for column in zip(*known.rows, strict=True)] if known.reason is None else None
     numbers = _Numbers(counts, figures, found.prior.concentration[None, :], np.ones(counts.shape, dtype=bool), how.mass, noise)
     panel = _panel(None, labels, [(0, c) for c in range(len(labels))], numbers, in_order=True)
-    return Shares((panel,), how, known.reason, known.size, none=known.none, caution=known.caution(found, noise))
+    return Shares((panel,), how, known.reason, known.size, none=known.none, caution=known.caution(found, noise), noise_reason=noise.reason)
 
 
 def _table_shares(found: "Release", how: HowRead, read: Callable[[], Any] | None, chosen: int | None, noise: NoiseIntervals) -> Shares:
@@ -110,7 +112,7 @@ def _table_shares(found: "Release", how: HowRead, read: Callable[[], Any] | None
     if chosen is not None:
         places = [(chosen, int(c)) for c in np.flatnonzero(cells.possible[chosen])]
         panel = _panel(None, [*map(cut, cells.categories)], places, numbers, in_order=True)
-        return Shares((panel,), how, reason, none=none, caution=caution)
+        return Shares((panel,), how, reason, none=none, caution=caution, noise_reason=noise.reason)
     labels = [cut(" · ".join(map(plain, cells.groups.key(group)))) for group in range(len(cells.groups))]
     panels = [
         _panel(cut(category), labels, [(int(group), c) for group in np.flatnonzero(cells.possible[:, c])], numbers, in_order=False)
@@ -119,7 +121,7 @@ def _table_shares(found: "Release", how: HowRead, read: Callable[[], Any] | None
     sizes = group_sizes(found, how.mass, how.reader) if reason is None and len(labels) <= limits.PAGE_ROWS else []
     rows = tuple(SizeRow(label, *size) for label, size in zip(labels, sizes, strict=False))
     left_out = max(0, len(cells.categories) - limits.PAGE_PANELS)
-    return Shares(tuple(panels), how, reason, None, rows, left_out, none, caution)
+    return Shares(tuple(panels), how, reason, None, rows, left_out, none, caution, noise.reason)
 
 
 @dataclass(frozen=True)

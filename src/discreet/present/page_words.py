@@ -71,11 +71,13 @@ def meaning(found: "Release", shares: Shares) -> Html:
 
 def _of_records(found: "Release", shares: Shares) -> str:
     """What shares of the records are, what they are given, and what the prior has to do with it."""
+    alone = (
+        "" if shares.noise_reason else " The interval by the noise alone has no prior: it follows from the law of the noise, for any data."
+    )
     further = "".join(f" {part[:1].upper()}{part[1:]}." for part in (given_any(found, shares.none), counted_once(found)) if part)
     return (
         f"They are shares {whose(found, 'records')}, as of a register or a census, and of nothing larger: the noise that was added is the "
-        f"only reason to be unsure.{further} That probability is an average over the prior, and a strong prior moves it. The interval by "
-        "the noise alone has no prior: it is found from the law of the noise, for any data."
+        f"only reason to be unsure.{further} That probability is an average over the prior, and a strong prior moves it.{alone}"
     )
 
 

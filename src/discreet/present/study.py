@@ -98,18 +98,18 @@ def plan_fields(declared: Sequence[Any], even: Sequence[Any]) -> dict[str, Any]:
     return {"declared": [row(one) for one in declared], "even": [row(one) for one in even]}
 
 
-def study_page(records: "Mapping[str, Release]", title: str | None, mass: float, *, slow: bool) -> bytes:
+def study_page(records: "Mapping[str, Release]", title: str | None, how: HowRead) -> bytes:
     """One page for all tables of a study, with the record of each inside."""
     heading = "A study" if title is None else title
     lead = f"{len(records)} tables that were released together; what they give away adds up{_together(records.values())}. {ALONE}"
     kicker = element("p", "Results published with differential privacy", class_="kicker")
     top = element("header", kicker, element("h1", isolated(heading)), element("p", lead, class_="lead"))
-    parts = [part for name, found in records.items() for part in _part(name, found, mass, slow=slow)]
+    parts = [part for name, found in records.items() for part in _part(name, found, how)]
     return document(heading, joined(top, *parts), [found.to_json() for found in records.values()]).encode()
 
 
-def _part(name: str, found: "Release", mass: float, *, slow: bool) -> list[Html]:
-    shares = shares_of(found, HowRead(mass, slow))
+def _part(name: str, found: "Release", how: HowRead) -> list[Html]:
+    shares = shares_of(found, how)
     return [
         element("h2", isolated(plain(name))),
         answered(found, shares),

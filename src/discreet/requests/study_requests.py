@@ -12,6 +12,7 @@ from discreet.requests.release import ReleaseRequest
 
 if TYPE_CHECKING:
     from discreet.requests.study import Study
+    from discreet.validation import SharesOf
 
 PATH_KIND = Kind(lambda path, _: Path(path), shell_type=Path)
 
@@ -80,3 +81,4 @@ class PublishedPageRequest(PublishedRequest):
     output: Path = asked(PATH_KIND, "Write the page to this new HTML file.", default=REQUIRED, short=("-o",))
     mass: float = changed(RecordRequest, "mass")
     slow: bool = changed(RecordRequest, "slow")
+    about: "SharesOf" = changed(RecordRequest, "about")
