@@ -14,6 +14,7 @@ from discreet.arrays import Counts
 from discreet.errors import DiscreetError
 from discreet.inference.quantities import DrawnQuantity
 from discreet.inference.reading import Reading
+from discreet.inference.record_contrasts import RecordContrast
 from discreet.sampling import SeededBits
 
 CATEGORIES = ("never", "former", "current")
@@ -22,6 +23,7 @@ BY = {"region": ["north", "south"], "sex": ["f", "m"]}
 COUNTS = np.array([[12, 4, 6], [9, 7, 8], [6, 1, 0], [4, 3, 3]])
 WEIGHTS = {"never": 0.0, "former": 1.0, "current": 2.0}
 NUMBERS = ["mean", "sd", "low", "high"]
+RECORDS = ["difference", "difference_low", "difference_high", "probability", "equal"]
 CONTRASTED = [name + end for name in ("difference", "ratio", "odds_ratio") for end in ("", "_low", "_high")] + ["probability"]
 DISTRIBUTION = ("mean", "std", "median", "interval", "hdi", "cdf", "sf", "ppf")
 """The verbs of a distribution of one number; those of contrasts and scores have more."""
@@ -88,7 +90,8 @@ KINDS = {
     ),
     "combination of the same records": Kind(lambda: combined(same_data=True), None),
     "combination of new records": Kind(lambda: combined(same_data=False), None),
-    "records": Kind(lambda: variable(None).noise_aware().records, None, refuses=("records", "contrast", "contrasts")),
+    "records": Kind(lambda: variable(None).noise_aware().records, None, refuses=("records",)),
+    "records of groups": Kind(lambda: table("sizes").noise_aware().records, 4, BOTH, refuses=("records",)),
     **{f"table, {public}": Kind(lambda public=public: table(public).noise_aware(), 4, BOTH) for public in ("sizes", "total", "nothing")},  # type: ignore[misc]
     "table with impossible cells": Kind(lambda: table("total", 2).noise_aware(), 4, BOTH),
     "tables together": Kind(lambda: dc.combine([table("sizes"), table("sizes", 3)], same_data=True), 4, BOTH),
@@ -162,7 +165,11 @@ def frame(kind: Kind, answer: Any) -> None:
 
 def contrasts(kind: Kind, answer: Any) -> None:
     labels = kind.columns or ("category",)
-    assert list(answer.columns) == [*labels, *(f"against_{name}" for name in labels), *CONTRASTED]
+    assert list(answer.columns) == [
+        *labels,
+        *(f"against_{name}" for name in labels),
+        *(RECORDS if "equal" in answer.columns else CONTRASTED),
+    ]
     assert len(answer) == (len(kind.labels) if kind.groups is None else kind.groups) - 1
 
 
@@ -188,6 +195,12 @@ def array(verb: str, more: tuple[int, ...], *arguments: Any) -> Callable[[Kind, 
 
 def compared(kind: Kind, found: Any) -> None:
     answer = found.contrast(*first_two(kind, found))
+    if isinstance(answer, RecordContrast):  # of shares that may both be 0: no ratio, and a law of finitely many values
+        low, high = answer.difference.interval(0.9)
+        assert low <= answer.difference.median() <= high
+        again = pickle.loads(pickle.dumps(answer))  # noqa: S301
+        assert (again.probability, again.equal) == (answer.probability, answer.equal)
+        return
     assert isinstance(answer, dc.Contrast)
     for quantity in (answer.difference, answer.ratio, answer.odds_ratio):
         low, high = quantity.interval(0.9)

@@ -416,11 +416,16 @@ def compared_pairs(places: Sequence[int], reference: int | None) -> list[tuple[i
 
 
 def contrast_columns(found: Sequence[Contrast], mass: float) -> dict[str, list[float]]:
-    """The numbers of a frame of contrasts: of each quantity its median and the ends of its interval, and which of the two is larger."""
+    """The numbers of a frame of contrasts: of each quantity its median and the ends of its interval, and which of the two is larger.
+
+    Of shares of records there is the difference alone, and the probability that both are the same.
+    """
     levels = np.array([0.5, 0.5 * (1.0 - mass), 0.5 * (1.0 + mass)])
     columns: dict[str, list[float]] = {}
-    for name in ("difference", "ratio", "odds_ratio"):
+    for name in (name for name in ("difference", "ratio", "odds_ratio") if all(hasattr(one, name) for one in found)):
         figures = [getattr(one, name).ppf(levels).tolist() for one in found]
         for place, end in enumerate(("", "_low", "_high")):
             columns[name + end] = [each[place] for each in figures]
-    return columns | {"probability": [one.probability for one in found]}
+    return columns | {
+        name: [getattr(one, name) for one in found] for name in ("probability", "equal") if all(hasattr(one, name) for one in found)
+    }

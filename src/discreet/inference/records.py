@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from discreet import limits
 from discreet.arrays import Floats
 from discreet.counts.law import CountLaw
-from discreet.errors import InvalidInputError, RefusedError, TooLargeError
+from discreet.errors import RefusedError, TooLargeError
 from discreet.inference.draws import DRAWS
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.quantities import DrawnQuantity
@@ -159,9 +159,7 @@ class RecordShares(FieldsAlone, Reading):
         """
         from discreet.inference.record_contrasts import of_same_records  # it is built on this module
 
-        i, j = self._index(first), self._index(second)
-        if i == j:
-            raise InvalidInputError(f"a contrast compares two different categories, got {self.categories[i]!r} twice")
+        i, j = self._two(first, second)
         return of_same_records(self.posterior.counts.pairs(i, j), (self.categories[i], self.categories[j]), self.posterior.omitted)
 
     def _score(self, weights: Floats, draws: int | None, rng: Rng) -> DrawnQuantity:
