@@ -14,7 +14,7 @@ from discreet import limits
 from discreet.arrays import Floats
 from discreet.counts.pairs import PairWeights
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.inference.records import ShareOfRecords, law_of
+from discreet.inference.share_laws import ShareOfRecords, law_of
 from discreet.text import chance, plain
 
 

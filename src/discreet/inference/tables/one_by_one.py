@@ -20,8 +20,8 @@ from discreet.inference.pickles import FieldsAlone
 from discreet.inference.quantities import Contrast, compared_pairs, contrast_columns
 from discreet.inference.reading import Reading
 from discreet.inference.record_contrasts import RecordContrast, of_different_records
-from discreet.inference.records import ShareOfRecords
 from discreet.inference.seeds import Rng
+from discreet.inference.share_laws import ShareOfRecords
 from discreet.inference.tables.contrasts import ComparedGroups, comparable, group_contrasts
 from discreet.inference.tables.latent import Margin, Positions, check_groups_drawn
 from discreet.inference.tables.shares import SharedProbability, compared
