@@ -53,7 +53,6 @@ def test_show_has_the_shares_of_the_records_and_the_interval_of_the_noise(n: int
 def test_a_table_has_the_shares_of_the_records_of_each_group(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     release = written(path, dc.LatticeGeometric(PRIOR, KINDS[kind], "3", by=BY), GROUPS)
-    assert isinstance(release, dc.TableRelease)
     records, noise = release.noise_aware().records, release.noise_interval(0.95)
     found = json.loads(invoke("show", str(path), "--about", "records", "--json").output)
     shown = np.array([[row[name] for name in ("mean", "low", "high", "noise_low", "noise_high")] for row in found["cells"]])

@@ -65,12 +65,14 @@ def _contrast(found: "Release", asked: ContrastRequest, category: str | None, re
             )
         table = found.noise_aware(reader)
         groups = group_key(first, "the first group"), group_key(second, "the second group")
-        return table.records.contrast(*groups, category) if of_records else table.contrast(*groups, category)
+        compared: Contrast | RecordContrast = (table.records if of_records else table).contrast(*groups, category)
+        return compared
     if category is not None:
         raise InvalidInputError("this record has no groups: name two of its categories and nothing more")
     with progress_bar() as tell:
         posterior = found.noise_aware(reader, progress=tell)
-        return posterior.records.contrast(first, second) if of_records else posterior.contrast(first, second)
+        compared = (posterior.records if of_records else posterior).contrast(first, second)
+        return compared  # noqa: RET504 - of a known type
 
 
 def _print(compared: "Contrast | RecordContrast", category: str | None, mass: float, lines: Lines) -> None:

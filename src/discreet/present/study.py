@@ -53,7 +53,7 @@ def print_study(folder: str, title: str | None, records: "Mapping[str, Release]"
         table.add_column(name, justify="left" if name in ("record", "what") else "right", no_wrap=name != "what")
     for name, found in records.items():
         space, words = found.mechanism.space, found.about
-        groups, n = "" if space.groups is None else f"{len(space.groups):,}", "private" if space.n is None else f"{space.n:,}"
+        groups, n = f"{len(found.by):,}" if found.by.columns else "", "private" if space.n is None else f"{space.n:,}"
         what = "" if words is None or words.variable is None else words.variable
         table.add_row(*map(cell, (f"{name}.json", what, found.prior.k, groups, n, f"{float(found.mechanism.epsilon):.4g}")))
     print_table(table)
