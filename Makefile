@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # One worker more than cores, since many tests wait for a browser, a server or another process.
 PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal -q --durations=10
-EXTRAS := accounting,arviz,bench,docs,lint,postgresql,spark,test,web
+EXTRAS := accounting,arviz,bench,docs,files,lint,postgresql,spark,test,web
 # Of its own: `make test` does without PyMC, and `make test-slow` installs it.
 LONG := pymc
 

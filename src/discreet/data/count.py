@@ -172,8 +172,8 @@ def count(
 ) -> CategoryCounts | TableCounts:
     """Count the declared categories of a column, in the engine that holds the data.
 
-    `source` is any table narwhals knows (pandas, polars, pyarrow, DuckDB, Ibis, PySpark; eager or lazy), the path of CSV, JSON or
-    Parquet files, with or without `*`, or a stream of bytes that is a CSV file. With `privacy_id`, the name of the column that says
+    `source` is any table narwhals knows (pandas, polars, pyarrow, DuckDB, Ibis, PySpark; eager or lazy), the path of CSV, JSON, Parquet,
+    Excel, SPSS, Stata or SAS files, with or without `*`, or a stream of bytes that is a CSV file. With `privacy_id`, the column that says
     whose a row is, every person counts once: in the first declared category that any of their rows has; the number of distinct ids is
     then public. `one_row_per_person` declares that every row is another person's, where no column says whose it is: the unit is then the
     person, which nothing checks, and the record says so. A null, or a value outside the categories, is an error unless `nulls` or `other`

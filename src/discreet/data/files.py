@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from discreet.data import scratch
 from discreet.data.engines import within_engine
 from discreet.data.lines import DELIMITERS, LineReading, Opener, TextRows, check_names
+from discreet.data.other_programs import SPREADSHEETS, STATISTICS, sheet_batches, sheet_of, statistics_batches, text_schema
 from discreet.errors import InvalidInputError, SourceError
 from discreet.text import may_hold_password
 
@@ -37,8 +38,10 @@ def opened(source: str | os.PathLike[str] | BinaryIO, reading: LineReading) -> I
     """The files that a path or pattern stands for, or a stream of CSV, as one lazy table that has the columns."""
     if isinstance(source, (str, os.PathLike)):
         files, reader = _files(os.fspath(source))
-        if reader is not _csv and reading.encoding != "utf-8":
-            raise InvalidInputError("encoding is for CSV files: JSON is UTF-8, and Parquet says itself how its text is written")
+        if reader not in (_csv, _statistics) and reading.encoding != "utf-8":
+            raise InvalidInputError(
+                "encoding is for CSV files and for those of SPSS, Stata and SAS: JSON is UTF-8, and others say how their text is written"
+            )
     with ExitStack() as resources:
         connection = _started(resources)
         if isinstance(source, (str, os.PathLike)):
@@ -89,6 +92,8 @@ def _files(path: str) -> tuple[list[str], _Reader]:
         raise SourceError("only local files are read; open a remote one with a library that can, and pass the table")
     try:
         expanded = str(Path(path).expanduser())
+        if sheet_of(expanded)[1] is not None:
+            return [expanded], _sheets
         matches = [expanded] if Path(expanded).exists() else sorted(glob(expanded, recursive=True))  # noqa: PTH207 - absolute patterns
         found = _once([Path(name) for name in matches if Path(name).is_file()])
     except RuntimeError:
@@ -106,8 +111,6 @@ def _files(path: str) -> tuple[list[str], _Reader]:
         where = str(Path(expanded).absolute())
         raise SourceError(f"no file matches {where!r}" if any(c in path for c in "*?[") else f"there is no file {where!r}")
     endings = {_ending(name) for name in found}
-    if endings & _SPREADSHEETS:
-        raise SourceError("spreadsheets are not read: save the sheet as CSV (UTF-8), or read it with pandas or polars and count the table")
     readers = {reader for ending in endings for reader, known in _READERS.items() if ending in known}
     if len(readers) != 1 or not all(any(ending in known for known in _READERS.values()) for ending in endings):
         allowed = " ".join(ending for known in _READERS.values() for ending in known)
@@ -127,7 +130,8 @@ def _once(files: list[Path]) -> list[str]:
 
 def _ending(name: str) -> str:
     path = Path(name)
-    return Path(path.stem).suffix.lower() if path.suffix.lower() in (".gz", ".zst") else path.suffix.lower()
+    inner, outer = Path(path.stem).suffix.lower(), path.suffix.lower()
+    return inner if outer in (".gz", ".zst") and inner in (*_READERS[_csv], *_READERS[_json]) else outer
 
 
 def _parquet(connection: "DuckDBPyConnection", files: list[str], reading: LineReading) -> FileTable:
@@ -297,9 +301,31 @@ def _json(connection: "DuckDBPyConnection", files: list[str], reading: LineReadi
     return FileTable(table)
 
 
-_SPREADSHEETS = {".xlsx", ".xls", ".xlsm", ".ods"}
+def _sheets(connection: "DuckDBPyConnection", files: list[str], reading: LineReading) -> FileTable:
+    return _by_cells(connection, [partial(sheet_batches, file) for file in files], reading)
+
+
+def _statistics(connection: "DuckDBPyConnection", files: list[str], reading: LineReading) -> FileTable:
+    return _by_cells(connection, [partial(statistics_batches, file, encoding=reading.encoding) for file in files], reading)
+
+
+def _by_cells(
+    connection: "DuckDBPyConnection", files: "list[Callable[[pa.Schema], Iterator[pa.RecordBatch]]]", reading: LineReading
+) -> FileTable:
+    """Cells that a library reads, as text. They are read before they are counted, since DuckDB would put an error into its own words."""
+    import pyarrow as pa
+
+    if reading.strict:
+        raise InvalidInputError("files of other programs cannot be read strictly, because a cell may break them: save the table as CSV")
+    schema = text_schema(reading.columns)
+    batches = within_engine("reading the file", lambda: [batch for file in files for batch in file(schema)])
+    return FileTable(connection.from_arrow(pa.Table.from_batches(batches, schema)))
+
+
 _READERS: Mapping[_Reader, tuple[str, ...]] = {
     _csv: (".csv", ".tsv", ".txt"),
     _json: (".json", ".jsonl", ".ndjson"),
     _parquet: (".parquet", ".pq"),
+    _sheets: SPREADSHEETS,
+    _statistics: STATISTICS,
 }

@@ -80,11 +80,11 @@ class ReleaseRequest(Request):
 
     file: str = asked(
         TEXT_KIND,
-        "A CSV, Parquet or JSON file, a pattern such as 'part-*.parquet', or - for CSV on standard input.",
+        "A CSV, Parquet, JSON, Excel, SPSS, Stata or SAS file, a pattern such as 'part-*.parquet', or - for CSV on standard input.",
         Row(
             RECORDS_PART,
             "Path of a file",
-            "CSV, JSON lines or Parquet; a pattern such as part-*.parquet counts several as one.",
+            "CSV, JSON lines, Parquet, Excel (one sheet: survey.xlsx/Answers), SPSS, Stata, SAS; part-*.parquet counts several as one.",
             "survey.csv",
         ),
         default=REQUIRED,

@@ -8,13 +8,15 @@ from secrets import token_hex
 
 from anyio import to_thread
 
+from discreet.data.other_programs import SPREADSHEETS, STATISTICS
 from discreet.errors import InvalidInputError
 from discreet.text import plain
 
 _KEPT_FILES = 8
 """Files that are kept at once: the last ones."""
-_ENDINGS = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet", ".pq")
-_PACKED = (".gz", ".zst")
+ENDINGS = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet", ".pq", *SPREADSHEETS, *STATISTICS)
+"""How the names of files end that are taken; those of text may be packed."""
+PACKED = (".gz", ".zst")
 LONGEST_NAME = 200
 """Characters of a file's name that are shown."""
 _TOLD_APART = 1000
@@ -89,10 +91,10 @@ def file_name(given: str) -> str:
 def _ending(name: str) -> str:
     """How a file's name ends, by which it is read: one of the known endings, perhaps packed."""
     stem, packed = name.lower(), ""
-    for ending in _PACKED:
+    for ending in PACKED:
         if stem.endswith(ending):
             stem, packed = stem.removesuffix(ending), ending
-    found = next((ending for ending in _ENDINGS if stem.endswith(ending)), None)
+    found = next((ending for ending in ENDINGS if stem.endswith(ending)), None)
     if found is None:
-        raise InvalidInputError(f"a file must be one of {' '.join(_ENDINGS)} (text also with .gz or .zst), told by its ending")
+        raise InvalidInputError(f"a file must be one of {' '.join(ENDINGS)} (text also with .gz or .zst), told by its ending")
     return found + packed

@@ -24,6 +24,7 @@ from discreet.web.code_to_copy import note, request_command, same
 from discreet.web.form_fields import folded, part, row, rows
 from discreet.web.release.draw_once import ReleasePreview, State
 from discreet.web.release.store import KeptRelease
+from discreet.web.uploads import ENDINGS, PACKED
 
 _PLACE = "#release-look"
 
@@ -37,7 +38,8 @@ def hidden(**values: str) -> list[Html]:
 
 _PICKER = Html(
     '<label for="release-pick">or a copy of one, sent to this page</label>'
-    '<input id="release-pick" type="file" data-upload="release-sent" accept=".csv,.tsv,.txt,.jsonl,.ndjson,.parquet,.pq,.gz,.zst">'
+    '<input id="release-pick" type="file" data-upload="release-sent" '
+    f'accept="{",".join((*ENDINGS, *PACKED))}">'
     '<div id="release-sent" aria-live="polite"></div>'
 )
 """What stands after the first field, which names a file: another way to choose one."""

@@ -1,0 +1,160 @@
+"""Files of other programs as tables of text: spreadsheets, by calamine, and SPSS, Stata and SAS, by pyreadstat.
+
+Every cell becomes the text that a CSV file of the same table would have: a whole number without a point, a date as 2026-11-18, a value
+with a label as its label.
+"""
+
+import datetime
+import math
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.data.lines import check_names
+from discreet.errors import InvalidInputError, SourceError
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch, Schema
+
+SPREADSHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_READERS = {
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".por": "read_por",
+    ".dta": "read_dta",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+STATISTICS = tuple(_READERS)
+_HEADER_ROWS = 100
+"""Rows of a sheet among which the one is looked for that names the columns."""
+_MOST_ROWS = 1 << 20
+"""Rows of a statistics file that are in memory at once."""
+
+
+def text_schema(columns: Sequence[str]) -> "Schema":
+    """The columns, all of text."""
+    import pyarrow as pa
+
+    return pa.schema([(name, pa.string()) for name in columns])
+
+
+def _batch(columns: Iterable[Iterable[Any]], schema: "Schema") -> "RecordBatch":
+    import pyarrow as pa
+
+    arrays = [pa.array([cell or None if type(cell) is str else _text(cell) for cell in cells], pa.string()) for cells in columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _text(cell: Any) -> str | None:
+    """A cell as a CSV file has it; None for one that is empty."""
+    if cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell)):
+        return None
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() else repr(float(cell))
+    if isinstance(cell, datetime.datetime):
+        return cell.date().isoformat() if cell.time() == datetime.time() else cell.isoformat(" ")
+    return cell.isoformat() if isinstance(cell, (datetime.date, datetime.time)) else str(cell)
+
+
+def _library(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        raise SourceError(f"files of this kind are read by {name}, which is not installed: pip install 'discreet[files]'") from None
+
+
+# --- spreadsheets -----------------------------------------------------------------------------------------------------
+
+
+def sheet_of(path: str) -> tuple[str, str | None]:
+    """The file of a workbook and, where the path goes on into it as in survey.xlsx/Answers, the name of the sheet."""
+    place = Path(path)
+    is_inside = place.parent.suffix.lower() in SPREADSHEETS and place.parent.is_file()
+    return (str(place.parent), place.name) if is_inside else (path, None)
+
+
+def sheet_batches(path: str, schema: "Schema") -> "Iterator[RecordBatch]":
+    """The columns of the sheet that a path names, or of the only one that has them all."""
+    file, wanted = sheet_of(path)
+    if Path(file).suffix.lower() == ".ods":
+        _check_no_spans(file)
+    with _library("python_calamine").CalamineWorkbook.from_path(file) as book:
+        if wanted is not None and wanted not in book.sheet_names:
+            raise InvalidInputError("the workbook has no sheet of the name that the path ends in; capital letters and blanks matter")
+        found = [_Sheet(book.get_sheet_by_name(name)) for name in ([wanted] if wanted is not None else book.sheet_names)]
+        having = [sheet for sheet in found if sheet.header(schema.names) is not None]
+        if len(having) > 1:
+            raise InvalidInputError(
+                "several sheets of the workbook have these columns: name one behind the file, as in survey.xlsx/Answers"
+            )
+        if not having:
+            named = {str(cell) for sheet in found for row in sheet.rows[:_HEADER_ROWS] for cell in row}
+            where = f" in one of the first {_HEADER_ROWS} rows of a sheet"
+            check_names(named, tuple(schema.names), where)
+            raise InvalidInputError(f"the columns do not stand together{where}: one row must name them all")
+        yield _batch(having[0].columns(schema.names), schema)
+
+
+class _Sheet:
+    """The cells of a sheet. All of them are private but the row that names the columns."""
+
+    def __init__(self, sheet: Any) -> None:
+        self.rows: list[list[Any]] = sheet.to_python()
+        self._start: tuple[int, int] = sheet.start or (0, 0)
+        self._merged: list[tuple[tuple[int, int], tuple[int, int]]] = sheet.merged_cell_ranges or []
+
+    def header(self, columns: Sequence[str]) -> int | None:
+        """The first row that names all columns; what stands above it, such as a title, is not read."""
+        return next((i for i, row in enumerate(self.rows[:_HEADER_ROWS]) if set(columns) <= {str(cell) for cell in row}), None)
+
+    def columns(self, names: Sequence[str]) -> list[list[Any]]:
+        """The cells below the header, column by column."""
+        header = self.header(names) or 0
+        found = [str(cell) for cell in self.rows[header]]
+        for name in names:
+            if found.count(name) > 1:
+                raise InvalidInputError(f"the sheet names the column {name!r} more than once: rename one of them")
+            self._check_not_merged(name, header, found.index(name))
+        return [[row[place] for row in self.rows[header + 1 :]] for place in map(found.index, names)]
+
+    def _check_not_merged(self, name: str, header: int, place: int) -> None:
+        """Refuse a column with merged cells: only the first of them has the value, and the others would be read as missing."""
+        row, column = self._start[0] + header, self._start[1] + place
+        if any(last[0] > row and first[1] <= column <= last[1] for first, last in self._merged):
+            raise SourceError(f"cells of column {name!r} are merged, and only the first of them has the value: unmerge and fill them")
+
+
+def _check_no_spans(file: str) -> None:
+    """Refuse a workbook of OpenDocument with merged cells, of which calamine does not tell."""
+    with zipfile.ZipFile(file) as parts, parts.open("content.xml") as stream:
+        last = b""
+        while chunk := stream.read(1 << 20):
+            if _SPAN.search(last + chunk):
+                raise SourceError("the workbook has merged cells, and only the first of them has the value: unmerge and fill them")
+            last = chunk[-_LONGEST_SPAN:]
+
+
+_SPAN = re.compile(rb'number-(rows|columns)-spanned="(?!1")')
+_LONGEST_SPAN = 64
+
+
+# --- statistics -------------------------------------------------------------------------------------------------------
+
+
+def statistics_batches(file: str, schema: "Schema", encoding: str) -> "Iterator[RecordBatch]":
+    """The columns of a file of SPSS, Stata or SAS, in pieces. What its program calls missing is missing."""
+    read = getattr(_library("pyreadstat"), _READERS[Path(file).suffix.lower()])
+    options: dict[str, Any] = {} if encoding == "utf-8" else {"encoding": encoding}
+    check_names(read(file, metadataonly=True, **options)[1].column_names, tuple(schema.names), " in the file")
+    rows = offset = 0
+    while rows == offset:
+        piece, said = read(file, row_offset=offset, row_limit=_MOST_ROWS, usecols=schema.names, output_format="dict", **options)
+        labels = [said.variable_value_labels.get(name, {}) for name in schema.names]
+        yield _batch(([known.get(cell, cell) for cell in piece[name]] for name, known in zip(schema.names, labels, strict=True)), schema)
+        rows, offset = rows + len(piece[schema.names[0]]), offset + _MOST_ROWS
