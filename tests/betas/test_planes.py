@@ -79,6 +79,13 @@ def test_nodes_are_fewer_than_the_rests_and_a_quarter_of_them_is_too_few() -> No
         assert wrong > bound
 
 
+@pytest.mark.parametrize("rests", [1, 2, 15])
+def test_few_rests_have_no_nodes(rests: int) -> None:
+    """Also where a single sum is possible, as with next to no noise."""
+    found = nodes_needed(np.ones((3, 1)), np.ones((3, rests)), np.ones(3), np.ones(3), rests)
+    assert found.many.tolist() == [0, 0, 0]
+
+
 def test_weights_that_jump_have_no_nodes() -> None:
     """All rests are gone through, because the nodes of a smooth weight would be far off."""
     planes = _planes(1, jump=0.5)

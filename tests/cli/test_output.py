@@ -287,6 +287,7 @@ def test_show_as_json(record: Path) -> None:
         "verified": True,
         "mass": 0.9,
         "reader_prior": None,
+        "shares_of": "population",
         "not_available": None,
     }
     aware = found.noise_aware()

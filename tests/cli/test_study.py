@@ -44,7 +44,7 @@ def test_the_whole_walk(folder: Path) -> None:
     assert page.count("discreet-release") == 2
     assert_refused(invoke("show", folder / "study.html"), "records in the study's folder")
     for place in (published, published / "study.json"):
-        shown = invoke("show", place, columns=80)
+        shown = invoke("show", place, columns=300)
         assert shown.exit_code == 0, shown.output
         assert "Health survey 2026" in shown.stdout
         for words in ("smoking.json", "exercise.json", "0.6667", "60", f"discreet report {published} --output study.html"):

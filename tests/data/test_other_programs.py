@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import discreet as dc
+from discreet.data.other_programs import statistics_batches, text_schema
 from discreet.errors import DiscreetError
 from tests.data.test_sources import everything_said
 
@@ -132,12 +133,13 @@ def test_files_of_statistics_programs(tmp_path: Path, ending: str) -> None:
         dc.count(path, "smoking", ["a", "b"])
 
 
-def test_pieces_are_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_are_put_together(tmp_path: Path) -> None:
     """Whether the last piece is full or not."""
-    monkeypatch.setattr("discreet.data.other_programs._MOST_ROWS", 4)
     for rows in (0, 3, 4, 5, 8, 9):
         pyreadstat.write_sav(pd.DataFrame({"a": ["x", "y"] * (rows // 2) + ["x"] * (rows % 2)}), tmp_path / f"{rows}.sav")
-        assert dc.count(tmp_path / f"{rows}.sav", "a", ["x", "y"]).counts.tolist() == [rows - rows // 2, rows // 2]
+        pieces = list(statistics_batches(str(tmp_path / f"{rows}.sav"), text_schema(["a"]), "utf-8", most=4))
+        assert [cell for piece in pieces for cell in piece["a"].to_pylist()] == (["x", "y"] * rows)[:rows]
+        assert max(len(piece) for piece in pieces) <= 4
 
 
 def test_several_files_are_one_table(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ EXAMPLES: dict[type[Request], dict[str, Any]] = {
     StudyReleaseRequest: STUDY_RELEASE,
     StudyPlanRequest: STUDY | {"n": 2700},
     PublishedRequest: PUBLISHED,
-    PublishedPageRequest: PUBLISHED | {"output": "study.html", "mass": "90%", "slow": True},
+    PublishedPageRequest: PUBLISHED | {"output": "study.html", "mass": "90%", "slow": True, "about": "records"},
 }
 """For every question, something other than the default for each of its fields."""
 COMMANDS: dict[type[Request], str] = {

@@ -24,8 +24,8 @@ PRIOR = dc.Dirichlet([1, 0.5, 2], categories=["never", "former", "current"])
 TWO = dc.Beta(1, 2)
 COUNTS = [30, 20, 10]
 PUBLIC = ("sizes", "total", "nothing")
-NOT_VALUES = {"Ledger", "Mechanism", "Release", "CombinedTable"}
-"""A ledger is a file, and `Mechanism` is abstract; the other two have instances below, of several origins."""
+NOT_VALUES = {"Ledger", "Mechanism", "Release", "CombinedTable", "TableSummaries"}
+"""A ledger is a file, and `Mechanism` is abstract; two have instances below, of several origins; the last needs a file, in test_pieces."""
 
 
 def drawn(mechanism: dc.Mechanism, counts: list[int], seed: int = 1) -> dc.Release:
@@ -122,6 +122,7 @@ CASES: dict[str, Case] = {
     "cumulative": (lambda: variable().noise_aware().cumulative(), read),
     "records": (lambda: variable(None).noise_aware().records, read),
     "combined tables": (lambda: dc.combine([released(), released(seed=2)], same_data=True), by_group),
+    "Bands": (lambda: dc.Bands([0, 1, 3], missing="none"), lambda x: x),
     "About": (lambda: dc.About(title="a", variable="b"), lambda x: x),
     "Guarantee": (lambda: variable().guarantee, lambda x: x),
     "CountingRule": (lambda: dc.CountingRule("smoking"), lambda x: x),

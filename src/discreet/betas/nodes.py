@@ -48,14 +48,15 @@ class NodesNeeded:
 
 def nodes_needed(of_count: Floats, of_sum: Floats, a: Floats, b: Floats, rests: int, allowed: float = NODE_ERROR) -> NodesNeeded:
     """The nodes for mixtures of Beta(a + x, b + r) over counts x and so many rests r, where they may change so much in a probability."""
-    counts = of_count.shape[1]
+    counts, most = of_count.shape[1], int(_NODES_PAY * rests)
+    if most < _FEWEST_NODES:
+        return NodesNeeded(np.zeros(len(a), dtype=np.int64), np.zeros((len(a), len(ELLIPSES))), np.zeros(len(a)))
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         whole = np.einsum("ix,ix->i", of_count, of_sum[:, (rests - 1) // 2 :][:, :counts])
         sizes, missed = _sum_sizes(of_sum, _UNNEEDED * allowed / _LEBESGUE * whole)
         log_size = np.log(2.0 * sizes * beta_sizes(of_count, a, b, rests) / (ELLIPSES - 1.0))
         needed = np.ceil(1.0 + (log_size - np.log(allowed / _LEBESGUE * whole)[:, None]) / np.log(ELLIPSES)).min(axis=1)
-        smooth = (whole > 0.0) & (_LEBESGUE * missed <= allowed * whole) & (needed <= int(_NODES_PAY * rests))
-        smooth &= int(_NODES_PAY * rests) >= _FEWEST_NODES
+        smooth = (whole > 0.0) & (_LEBESGUE * missed <= allowed * whole) & (needed <= most)
     return NodesNeeded(np.where(smooth, np.maximum(np.where(smooth, needed, 0.0), 2.0), 0.0).astype(np.int64), log_size, missed)
 
 

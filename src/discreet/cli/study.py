@@ -51,7 +51,9 @@ class StudyGroup(CommandGroup):
 
 def _is_manifest(word: str, name: str) -> bool:
     """Whether `show` is given the list of a study's tables."""
-    return name == "show" and Path(word).name == "study.json" and Path(word).is_file()
+    from discreet.requests.study_release import is_manifest
+
+    return name == "show" and is_manifest(Path(word))
 
 
 _FILE_OPTIONS = ("--corrections", "--output", "-o", "--ledger")

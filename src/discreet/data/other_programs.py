@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema
 
 SPREADSHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
-_READERS = {
+_READ_BY = {
     ".sav": "read_sav",
     ".zsav": "read_sav",
     ".por": "read_por",
@@ -28,10 +28,10 @@ _READERS = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
-STATISTICS = tuple(_READERS)
+STATISTICS = tuple(_READ_BY)
 _HEADER_ROWS = 100
 """Rows of a sheet among which the one is looked for that names the columns."""
-_MOST_ROWS = 1 << 20
+_PIECE_ROWS = 1 << 20
 """Rows of a statistics file that are in memory at once."""
 
 
@@ -147,14 +147,14 @@ _LONGEST_SPAN = 64
 # --- statistics -------------------------------------------------------------------------------------------------------
 
 
-def statistics_batches(file: str, schema: "Schema", encoding: str) -> "Iterator[RecordBatch]":
-    """The columns of a file of SPSS, Stata or SAS, in pieces. What its program calls missing is missing."""
-    read = getattr(_library("pyreadstat"), _READERS[Path(file).suffix.lower()])
+def statistics_batches(file: str, schema: "Schema", encoding: str, most: int = _PIECE_ROWS) -> "Iterator[RecordBatch]":
+    """The columns of a file of SPSS, Stata or SAS, in pieces of at most so many rows. What its program calls missing is missing."""
+    read = getattr(_library("pyreadstat"), _READ_BY[Path(file).suffix.lower()])
     options: dict[str, Any] = {} if encoding == "utf-8" else {"encoding": encoding}
     check_names(read(file, metadataonly=True, **options)[1].column_names, tuple(schema.names), " in the file")
     rows = offset = 0
     while rows == offset:
-        piece, said = read(file, row_offset=offset, row_limit=_MOST_ROWS, usecols=schema.names, output_format="dict", **options)
+        piece, said = read(file, row_offset=offset, row_limit=most, usecols=schema.names, output_format="dict", **options)
         labels = [said.variable_value_labels.get(name, {}) for name in schema.names]
         yield _batch(([known.get(cell, cell) for cell in piece[name]] for name, known in zip(schema.names, labels, strict=True)), schema)
-        rows, offset = rows + len(piece[schema.names[0]]), offset + _MOST_ROWS
+        rows, offset = rows + len(piece[schema.names[0]]), offset + most

@@ -383,7 +383,8 @@ class _ComputedAgain(FieldsAlone):
         """A quantity of the contrast, with what is short of it."""
         if isinstance(quantity, DrawnQuantity):
             return replace(quantity, draw=partial(self._draw, name))
-        return replace(quantity, below=partial(self._below, name), moments=partial(self._moments, name), near=None)
+        near = None if quantity.near is None else partial(self._near, name)
+        return replace(quantity, below=partial(self._below, name), moments=partial(self._moments, name), near=near)
 
     def _draw(self, name: str) -> Floats:
         found: Floats = getattr(self._contrast, name).draw()
@@ -391,6 +392,10 @@ class _ComputedAgain(FieldsAlone):
 
     def _below(self, name: str, x: float) -> float:
         found: float = getattr(self._contrast, name).below(x)
+        return found
+
+    def _near(self, name: str, q: Floats) -> Floats:
+        found: Floats = getattr(self._contrast, name).near(q)
         return found
 
     def _moments(self, name: str) -> tuple[float, float]:

@@ -34,7 +34,7 @@ _SHORT_PLACE = 0.1
 _NARROWEST, _WEAK = 0.5, 4.0
 """The length of a place at most, in parts of the deviation of the count whose law is narrowest without any noise. Under priors whose
 parameters are below the second number on average, all laws are as wide as the noise, or near 0."""
-_DEPTH = 24.0
+_WINDOW_DEPTH = 24.0
 """Windows hold all but e^-24 of a tilted law, nearly."""
 _BEYOND_NOISE = 100.0
 """How far beyond all noisy counts together no count is, in logarithms of the likelihood."""
@@ -113,10 +113,10 @@ class OutcomeReader:
             return np.repeat(self.widths(raw, targets[:, :1], mass), 2, axis=1)
         result, cells = np.empty(targets.shape), self._cells(raw)
         if self.n is not None and raw.shape[1] == len(self.a):
-            for rows, law in laws_of_sizes(cells, np.full(len(raw), self._last), _DEPTH, targets):
+            for rows, law in laws_of_sizes(cells, np.full(len(raw), self._last), _WINDOW_DEPTH, targets):
                 result[rows] = _widths(self._of_counts(law.weight, law.low, targets[rows]), mass)
             return result
-        for rows, rungs in ladders(cells, self._log_weight, _DEPTH, self._last):
+        for rows, rungs in ladders(cells, self._log_weight, _WINDOW_DEPTH, self._last):
             result[rows] = self._of_rungs(rungs, targets[rows], mass)
         return result
 

@@ -139,6 +139,14 @@ def read_folder(folder: Path) -> dict[str, Release]:
     return {name: read_record(str(folder / f"{name}.json")) for name in read_manifest(folder)["tables"]}
 
 
+def is_manifest(place: Path) -> bool:
+    """Whether a file is the list of a study's tables; a single record may have the same name."""
+    try:
+        return place.name == f"{MANIFEST}.json" and json.loads(place.read_bytes()).get("format") == STUDY_FORMAT
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return False
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
     """What a published folder says of itself, checked."""
     place = folder / f"{MANIFEST}.json"
