@@ -138,7 +138,7 @@ def releases() -> dict[str, tuple[Any, dict[str, Any]]]:
 @pytest.mark.parametrize("kind", releases())
 def test_values_gradients_and_draws_of_every_kind(pm: Any, kind: str) -> None:
     release, given = releases()[kind]
-    shape = release.mechanism.prior.k if not hasattr(release, "cells") else release.cells.shape
+    shape = release.cells.shape if release.by.columns else release.mechanism.prior.k
     with pm.Model() as model:
         free = pm.Normal("free", shape=shape)
         theta = pm.math.exp(free) / pm.math.exp(free).sum(axis=-1, keepdims=True)
@@ -162,7 +162,7 @@ def expected_value(release: Any, weight: NDArray[np.float64], given: dict[str, A
     from discreet.inference.likelihoods import likelihood_of
 
     raw, theta = np.asarray(release.raw), weight
-    if hasattr(release, "cells"):
+    if release.by.columns:
         theta = np.where(release.cells.possible, weight, 0.0)
     theta = theta / theta.sum(axis=-1, keepdims=True)
     factor = np.array(given.get("size", given.get("shares", 1.0)))
