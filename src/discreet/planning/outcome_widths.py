@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammainc
 
+from discreet import limits
 from discreet.arrays import Counts, Floats, Mask
 from discreet.counts.batched.rungs import Rung, ladders
 from discreet.counts.batched.sums import Rests, laws_of_sizes
@@ -31,6 +32,8 @@ _PLACES = 300
 """Places at least of all records; where n is private, of what it is guessed to be or of what the noise adds to it, whatever is more."""
 _SHORT_PLACE = 0.1
 """The length of a place at most where n is private, in parts of what a category has of n: most counts must not be in the first place."""
+_SPREADS = 6.5
+"""How far, in standard deviations of its noise, a private total is looked at; all of that is held for every category."""
 _NARROWEST, _WEAK = 0.5, 4.0
 """The length of a place at most, in parts of the deviation of the count whose law is narrowest without any noise. Under priors whose
 parameters are below the second number on average, all laws are as wide as the noise, or near 0."""
@@ -80,14 +83,15 @@ class OutcomeReader:
     def length(self) -> float:
         """How many counts a place stands for, such that all records of a public n fill whole places."""
         share, wide, n = self.a / self.whole, 1.0 / self.noise.slope, float(self.guess)
-        least = n
+        least, held = n, 1.0
         if self.n is None:
             spread = np.sqrt(2.0 * len(self.a)) * wide
+            held = max(held, len(self.a) * _SPREADS * spread / limits.TRANSFORM_CELLS)
             least, n = max(n - 4.0 * spread, 1.0), min(max(n, spread), _PLACES * _SHORT_PLACE * max(n, spread) / len(self.a))
         deviation = np.sqrt(least * share * (1.0 - share) * ((self.whole + least) / (self.whole + 1.0)))
         narrowest = float(deviation.min()) if self.whole > _WEAK * len(self.a) else np.inf
         length = max(
-            1.0, min((_PLACE_LENGTH if len(share) <= _MANY_PLACED else _LONG_PLACE_LENGTH) * wide, n / _PLACES, _NARROWEST * narrowest)
+            held, min((_PLACE_LENGTH if len(share) <= _MANY_PLACED else _LONG_PLACE_LENGTH) * wide, n / _PLACES, _NARROWEST * narrowest)
         )
         return length if self.n is None or length == 1.0 else self.n / round(self.n / length)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet import limits
 from discreet.arrays import Counts, Floats, Mask
 from discreet.counts.batched.sums import FreeTotals
 from discreet.counts.batched.tilts import balanced_tilts, check_transforms, check_widths
@@ -25,6 +26,8 @@ _AHEAD = 2.5
 """How far beyond the last total of a rung the middle of the next one is, in standard deviations."""
 _GENTLY, _STEEPLY = 0.2, 0.9
 """The steepest tilts upwards of first and of other rungs, in parts of the slope of the noise: steeper ones have long windows."""
+_LENGTHENED = 1.5
+"""How long a window is at most, in parts of what its depth takes on the side to which it is tilted."""
 _MOST_RUNGS = 40
 _ARRAYS_HELD = 4
 """Arrays of all counts of a batch that are worked on together."""
@@ -61,7 +64,7 @@ def ladders(cells: GroupCells, log_root: LogRoot, depth: float, most: int) -> It
     """
     noise = np.sqrt(2.0 * cells.z.shape[1]) / cells.slope
     start = np.clip(np.rint(np.maximum(cells.z.sum(axis=1), noise)), 0.0, most)
-    tilt = np.minimum(balanced_tilts(cells, start), _GENTLY * cells.slope)
+    tilt = balanced_tilts(cells, start, _GENTLY * cells.slope)
     low, high = ranges(cells, tilt, depth)
     for rows in batches((high - low).max(axis=1) + 1, _ARRAYS_HELD * low.shape[1]):
         climb = _Climb(cells.rows(rows), log_root, depth, most)
@@ -77,6 +80,13 @@ class _Climb:
     log_root: LogRoot
     depth: float
     most: int
+
+    @property
+    def _steepest(self) -> float:
+        """The steepest tilt of a further rung: under a steeper one windows would be longer than are held."""
+        slope, counts = self.cells.slope, self.cells.z.shape[1]
+        held = slope - _LENGTHENED * self.depth * counts / limits.TRANSFORM_CELLS
+        return float(max(_GENTLY * slope, min(_STEEPLY * slope, held)))
 
     def rungs(self, tilt: Floats) -> Iterator[Rung]:
         """The first rungs of all groups, and then others above and below."""
@@ -98,7 +108,7 @@ class _Climb:
                 else:  # near 0 totals vary less
                     near = _AHEAD * deviation * np.sqrt(edge / np.maximum(rung.found.centre[more], edge))
                     centre, ends = np.maximum(edge - near, 0.1 * edge), (np.zeros_like(edge), edge - 1)
-                tilt = np.minimum(balanced_tilts(self.cells.rows(rows), np.rint(centre)), _STEEPLY * self.cells.slope)
+                tilt = balanced_tilts(self.cells.rows(rows), np.rint(centre), self._steepest)
                 rung = self._rung(rows, tilt, *ends)
                 best[rows] = np.maximum(best[rows], rung.log_weight.max(axis=1))
                 yield rung

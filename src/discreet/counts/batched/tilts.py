@@ -59,14 +59,20 @@ def check_transforms(categories: int, values: int) -> None:
         )
 
 
-def balanced_tilts(cells: GroupCells, sizes: Counts) -> Floats:
-    """The tilts under which the mean totals are these sizes, or nearly."""
+def balanced_tilts(cells: GroupCells, sizes: Counts, highest: float = np.inf) -> Floats:
+    """The tilts, up to a highest one, under which the mean totals are these sizes, or nearly."""
     k = np.maximum((cells.top > 0).sum(axis=1), 1)
     share = sizes / k
     pull = -np.log((np.where(cells.top > 0, cells.a, 0.0).sum(axis=1) / k + share + 0.5) / (share + 1.5))
     tilt = np.where(np.abs(pull) > 0.5 * cells.slope, pull, 0.0)
     steepest = cells.slope + _STEEPEST + float(np.log(max(1.0, cells.a.max(initial=1.0))))
-    return balancing_tilts(lambda rows, at: total_moments(cells.rows(rows), at), sizes, tilt, (-steepest, steepest))
+
+    def moments(rows: Counts, at: Floats) -> tuple[Floats, Floats]:
+        """Those under the highest tilt where one is beyond it; a mean that is still too small there is as good as right."""
+        mean, variance = total_moments(cells.rows(rows), np.minimum(at, highest))
+        return np.where((at >= highest) & (mean < sizes[rows]), sizes[rows], mean), variance
+
+    return np.minimum(balancing_tilts(moments, sizes, tilt, (-steepest, steepest)), highest)
 
 
 def matched_tilts(cells: GroupCells, log_slope: LogSlope, shared: float = 0.0) -> Floats:
