@@ -1,6 +1,7 @@
 """Files of other programs: openpyxl and pyreadstat write them, and they count as a CSV file of the same table does."""
 
 import datetime
+import re
 import sys
 import zipfile
 from collections.abc import Sequence
@@ -106,6 +107,20 @@ def test_merged_cells_are_refused_where_they_hide_answers(tmp_path: Path) -> Non
         smoking(tmp_path / "answers.xlsx")
     since = ["2024-11-01 13:30:00", "2024-11-01", "7", "true", "0.5", "none"]
     assert dc.count(tmp_path / "answers.xlsx", "since", since, nulls="none").counts.tolist() == [1] * 6
+
+
+def test_formulas_that_were_never_computed_are_refused(tmp_path: Path) -> None:
+    """openpyxl writes formulas without their values; a program that computes them writes both."""
+    path = book(tmp_path / "a.xlsx", Answers=[*ROWS, (6, '="never"', None)])
+    with pytest.raises(dc.SourceError, match="formulas without a value"):
+        smoking(path)
+    with zipfile.ZipFile(path) as parts:
+        content = {name: parts.read(name) for name in parts.namelist()}
+    sheet = content["xl/worksheets/sheet1.xml"]
+    with zipfile.ZipFile(tmp_path / "b.xlsx", "w") as parts:
+        for name, part in (content | {"xl/worksheets/sheet1.xml": re.sub(rb"</f><v ?/?>(</v>)?", b"</f><v>7</v>", sheet)}).items():
+            parts.writestr(name, part)
+    assert dc.count(tmp_path / "b.xlsx", "smoking", [*CATEGORIES, "7"], nulls="no answer").counts.tolist() == [1, 2, 2, 1, 1]
 
 
 def test_open_document(tmp_path: Path) -> None:

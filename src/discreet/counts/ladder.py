@@ -212,6 +212,8 @@ def _end(a: float, count: Count, root: SizePrior) -> tuple[float, bool]:
         return min(far, float(limits.RAW_OUTCOME)), root.last is not None
     near = x[low[0]]
     slope = float(-np.diff(count.log_likelihood(np.array([near, near + 1.0])))[0])
+    if slope == 0.0:  # the next float above `near` is more than 1 away
+        raise TooLargeError("the noise is so wide that likely counts are beyond 2**53: a larger epsilon has less noise")
     end = near + 4.0 * a / slope if np.isfinite(slope) else near
     return (far, True) if end >= far else (min(float(np.ceil(end)), float(limits.RAW_OUTCOME)), False)
 

@@ -95,8 +95,13 @@ class TotalSegment:
 
     def merged(self, sets: Sequence[Sequence[int]]) -> "TotalSegment":
         """The same totals, with the counts of each of these sets added up. Every count must be in one of them."""
-        windows = [sum_of([self.windows[i] for i in chosen], self.floor).run for chosen in sets]
-        return TotalSegment(self.low, self.log_factor, windows, self.floor)
+        return TotalSegment(self.low, self.log_factor, [self._added(chosen) for chosen in sets], self.floor)
+
+    def _added(self, chosen: Sequence[int]) -> Run:
+        """The law of a sum of counts on all its values: segments under other tilts have the same ones."""
+        own = [self.windows[i] for i in chosen]
+        low, high = sum(window.low for window in own), sum(window.high for window in own)
+        return Run(low, values_at(sum_of(own, self.floor).run, low, high - low + 1))
 
     def marginal(self, category: int) -> Floats:
         """The weights of all counts in the window, over the totals of the segment, up to a constant."""

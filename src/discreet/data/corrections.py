@@ -23,13 +23,15 @@ def read_corrections(given: "str | PathLike[str] | Corrections", coded: Iterable
     found = given if isinstance(given, Mapping) else read_toml(given, "the corrections")
     known: dict[str, set[Hashable]] = {}
     for name, declared in coded:
-        known.setdefault(name, set()).update(() if declared.bands else declared.labels)
+        known.setdefault(name, set()).update(() if declared.bands else ((type(label), label) for label in declared.labels))
     for column, pairs in found.items():
         if not known.get(column) or not isinstance(pairs, Mapping):
+            able = " and ".join(repr(shown(name)) for name in known if known[name])
             raise InvalidInputError(
-                f"the corrections must be listed by columns with declared categories or groups, each as [column]; got {shown(column)!r}"
+                f"the corrections must be listed by columns, each below a line [column], and {able or 'no column'} can have some; what "
+                "stands there is private, so not shown"
             )
-        if not all(isinstance(label, Hashable) and label in known[column] for label in pairs.values()):
+        if not all(isinstance(label, Hashable) and (type(label), label) in known[column] for label in pairs.values()):
             raise InvalidInputError(
                 f"a correction of {shown(column)!r} must be spelling = value, with a declared value written as it was declared"
             )
@@ -50,4 +52,5 @@ def read_toml(path: "str | PathLike[str]", what: str) -> dict[str, Any]:
         reason = "it is not UTF-8 text"
     except (OSError, ValueError, RecursionError, TypeError, RuntimeError) as error:
         reason = error.strerror or "not a path" if isinstance(error, OSError) else "it is no TOML"
-    raise InvalidInputError(f"{what} {plain(path)} cannot be read: {reason}")
+    name = plain(path) if isinstance(path, (str, PathLike)) else f"({type(path).__name__})"
+    raise InvalidInputError(f"{what} {name} cannot be read: {reason}")

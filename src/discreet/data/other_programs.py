@@ -9,7 +9,9 @@ import math
 import re
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from importlib import import_module
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,8 +84,7 @@ def sheet_of(path: str) -> tuple[str, str | None]:
 def sheet_batches(path: str, schema: "Schema") -> "Iterator[RecordBatch]":
     """The columns of the sheet that a path names, or of the only one that has them all."""
     file, wanted = sheet_of(path)
-    if Path(file).suffix.lower() == ".ods":
-        _check_no_spans(file)
+    _check_parts(file)
     with _library("python_calamine").CalamineWorkbook.from_path(file) as book:
         if wanted is not None and wanted not in book.sheet_names:
             raise InvalidInputError("the workbook has no sheet of the name that the path ends in; capital letters and blanks matter")
@@ -94,7 +95,7 @@ def sheet_batches(path: str, schema: "Schema") -> "Iterator[RecordBatch]":
                 "several sheets of the workbook have these columns: name one behind the file, as in survey.xlsx/Answers"
             )
         if not having:
-            named = {str(cell) for sheet in found for row in sheet.rows[:_HEADER_ROWS] for cell in row}
+            named = {_text(cell) or "" for sheet in found for row in sheet.rows[:_HEADER_ROWS] for cell in row}
             where = f" in one of the first {_HEADER_ROWS} rows of a sheet"
             check_names(named, tuple(schema.names), where)
             raise InvalidInputError(f"the columns do not stand together{where}: one row must name them all")
@@ -111,12 +112,12 @@ class _Sheet:
 
     def header(self, columns: Sequence[str]) -> int | None:
         """The first row that names all columns; what stands above it, such as a title, is not read."""
-        return next((i for i, row in enumerate(self.rows[:_HEADER_ROWS]) if set(columns) <= {str(cell) for cell in row}), None)
+        return next((i for i, row in enumerate(self.rows[:_HEADER_ROWS]) if set(columns) <= set(map(_text, row))), None)
 
     def columns(self, names: Sequence[str]) -> list[list[Any]]:
         """The cells below the header, column by column."""
         header = self.header(names) or 0
-        found = [str(cell) for cell in self.rows[header]]
+        found = list(map(_text, self.rows[header]))
         for name in names:
             if found.count(name) > 1:
                 raise InvalidInputError(f"the sheet names the column {name!r} more than once: rename one of them")
@@ -130,18 +131,32 @@ class _Sheet:
             raise SourceError(f"cells of column {name!r} are merged, and only the first of them has the value: unmerge and fill them")
 
 
-def _check_no_spans(file: str) -> None:
-    """Refuse a workbook of OpenDocument with merged cells, of which calamine does not tell."""
-    with zipfile.ZipFile(file) as parts, parts.open("content.xml") as stream:
-        last = b""
-        while chunk := stream.read(1 << 20):
-            if _SPAN.search(last + chunk):
-                raise SourceError("the workbook has merged cells, and only the first of them has the value: unmerge and fill them")
-            last = chunk[-_LONGEST_SPAN:]
+def _check_parts(file: str) -> None:
+    """Refuse what calamine does not tell of: merged cells of OpenDocument, and formulas of Excel that no program has computed yet."""
+    ending = Path(file).suffix.lower()
+    if ending == ".ods" and any(found[1] != b"1" for found in _found(file, "content.xml", _SPAN)):
+        raise SourceError("the workbook has merged cells, and only the first of them has the value: unmerge and fill them")
+    if ending in (".xlsx", ".xlsm") and any(_found(file, "xl/worksheets/", _VALUELESS)):
+        raise SourceError(
+            "the workbook has formulas without a value, which would be read as missing: open it in Excel or LibreOffice, which computes "
+            "them, and save it"
+        )
 
 
-_SPAN = re.compile(rb'number-(rows|columns)-spanned="(?!1")')
-_LONGEST_SPAN = 64
+def _found(file: str, part: str, pattern: re.Pattern[bytes]) -> Iterator[re.Match[bytes]]:
+    """Where something stands in the parts of a workbook whose names begin like this."""
+    with zipfile.ZipFile(file) as parts:
+        for name in parts.namelist():
+            with parts.open(name) if name.startswith(part) else nullcontext(BytesIO()) as stream:
+                last = b""
+                while chunk := stream.read(1 << 20):
+                    yield from pattern.finditer(last + chunk)
+                    last = chunk[-_LONGEST_MATCH:]
+
+
+_VALUELESS = re.compile(rb"(?:</f>|<f[^>]*/>)(?:<v ?/>|<v></v>)?</c>")
+_SPAN = re.compile(rb'number-(?:rows|columns)-spanned="([^"]*)"')
+_LONGEST_MATCH = 128
 
 
 # --- statistics -------------------------------------------------------------------------------------------------------
@@ -151,6 +166,8 @@ def statistics_batches(file: str, schema: "Schema", encoding: str, most: int = _
     """The columns of a file of SPSS, Stata or SAS, in pieces of at most so many rows. What its program calls missing is missing."""
     read = getattr(_library("pyreadstat"), _READ_BY[Path(file).suffix.lower()])
     options: dict[str, Any] = {} if encoding == "utf-8" else {"encoding": encoding}
+    if options and file.lower().endswith(".por"):
+        raise InvalidInputError("a .por file says itself how its text is written: leave out encoding")
     check_names(read(file, metadataonly=True, **options)[1].column_names, tuple(schema.names), " in the file")
     rows = offset = 0
     while rows == offset:

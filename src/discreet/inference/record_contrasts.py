@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet import limits
 from discreet.arrays import Floats
@@ -17,6 +18,10 @@ from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.share_laws import ShareOfRecords, law_of
 from discreet.text import chance, plain
 
+_DIFFERENCE_DECIMALS = 14
+"""Decimals of a difference of shares: equal ones are rounded to one float, and those of up to a million records are told apart."""
+_NO_RECORDS = "there are no records on one side, and so no share of them to compare"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DifferenceOfShares(ShareOfRecords):
@@ -24,6 +29,14 @@ class DifferenceOfShares(ShareOfRecords):
 
     name: ClassVar[str] = "difference"
     logarithmic: ClassVar[bool] = False
+
+    def pmf(self, share: ArrayLike) -> Floats:
+        """The probability that the difference is just this."""
+        return super().pmf(np.round(np.asarray(share, dtype=np.float64), _DIFFERENCE_DECIMALS))
+
+    def cdf(self, share: ArrayLike) -> Floats:
+        """The probability of at most this difference."""
+        return super().cdf(np.round(np.asarray(share, dtype=np.float64), _DIFFERENCE_DECIMALS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +90,7 @@ def of_different_records(first: ShareOfRecords, second: ShareOfRecords, names: t
     """Compare two shares that are independent."""
     _check_values(len(first.value) * len(second.value))
     if np.isnan([first.value[0], second.value[0]]).any():
-        raise InvalidInputError("there are no records on one side, and so no share of them to compare")
+        raise InvalidInputError(_NO_RECORDS)
     difference = np.subtract.outer(first.value, second.value)
     weight = np.multiply.outer(first.probability, second.probability)
     return _made(names, difference.ravel(), weight.ravel(), first.omitted + second.omitted)
@@ -93,4 +106,7 @@ def _check_values(values: int) -> None:
 
 
 def _made(names: tuple[Hashable, Hashable], values: Floats, weights: Floats, omitted: float) -> RecordContrast:
-    return RecordContrast(names, DifferenceOfShares(**vars(law_of(values, weights, "difference", omitted))))
+    found = law_of(np.round(values, _DIFFERENCE_DECIMALS), weights, "difference", omitted)
+    if np.isnan(found.value[0]):
+        raise InvalidInputError(_NO_RECORDS)
+    return RecordContrast(names, DifferenceOfShares(**vars(found)))

@@ -84,6 +84,8 @@ class ShareOfRecords:
 def law_of(value: Floats, weight: Floats, label: Hashable, omitted: float) -> ShareOfRecords:
     """The law on values that may stand several times: equal fractions are equal floats, since a division is rounded correctly."""
     held = weight > 0.0
+    if not held.any():  # there are no records
+        return ShareOfRecords(np.full(1, np.nan), np.ones(1), label, omitted)
     found, place = np.unique(value[held], return_inverse=True)
     probability = np.bincount(place, weights=weight[held])
     return ShareOfRecords(found, probability / probability.sum(), label, omitted)

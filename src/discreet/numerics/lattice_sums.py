@@ -10,6 +10,8 @@ from discreet import limits
 from discreet.arrays import Floats
 from discreet.errors import TooLargeError
 
+_STEEPEST_NOISE = 600.0
+"""A slope beyond which floats have no probabilities: noise is taken for as large as with this one."""
 _DEPTH = 60.0
 """A sum of noise is followed to where e to this power less than all probability is left."""
 
@@ -39,7 +41,8 @@ def log_sum_law(m: int, slope: float) -> Floats:
             f"the noise of {m:,} counts together is followed to {limits.NOISE_PLACES:,} on either side, and would take {reach:,}: a larger "
             "epsilon has less noise"
         )
-    r, ratio, found = exp(-slope), exp(-slope), np.zeros(reach + 1)
+    r = exp(-min(slope, _STEEPEST_NOISE))
+    ratio, found = r, np.zeros(reach + 1)
     for d in range(reach, 0, -1):
         ratio = r * (d - 1 + m) / ((1.0 + r * r) * d - r * (d + 1 - m) * ratio)
         found[d] = log(ratio)

@@ -97,6 +97,8 @@ def whose(found: "Release", about: "SharesOf") -> str:
     """Whose shares are shown: that of a population, or of how many records."""
     if about == "population":
         return "of the population they were drawn from"
+    if found.by.columns:
+        return f"of the {found.guarantee.unit}s in each group{'' if found.n is None else f', {found.n:,} in all'}"
     return f"of these {'' if found.n is None else f'{found.n:,} '}{found.guarantee.unit}s"
 
 
@@ -104,6 +106,8 @@ def given_any(found: "Release", none: float | None) -> str:
     """What shares of the records are given, where their number is private: that there are any; with the probability of none."""
     if none is None:
         return ""
+    if found.by.columns:
+        return f"given that a group has any {found.guarantee.unit}s; the largest probability that one has none: {chance(none)}"
     return f"given that there are any {found.guarantee.unit}s: there are none with probability {chance(none)}"
 
 

@@ -32,8 +32,10 @@ def read_together(study: "str | PathLike[str] | Mapping[str, Release]") -> "Stud
     from discreet.inference.several.questions import questions_together
     from discreet.requests.study_release import read_folder
 
-    records = study if isinstance(study, Mapping) else read_folder(Path(study).expanduser())
-    if not records or not all(isinstance(release, Release) for release in records.values()):
+    if isinstance(study, (str, PathLike)):
+        return questions_together(read_folder(Path(study).expanduser()))
+    records = study if isinstance(study, Mapping) else {}
+    if not records or not all(isinstance(name, str) and isinstance(release, Release) for name, release in records.items()):
         raise InvalidInputError(
             "read_together takes the folder of a study, or a mapping of names to releases, such as those of Study.release"
         )

@@ -37,6 +37,11 @@ from discreet.record.release import Release, is_table
 from discreet.text import listed
 
 OneReading = NoiseAware | TablePosterior | OneByOne
+_MOST_OMITTED = 1e-5
+"""Bound on the probability that windows leave out; tables of the same records have less by far."""
+_HARDLY_FIT = (
+    "the tables hardly fit together, as those of other records would: no size of a group is likely by all of them; read each alone"
+)
 _TOO_SURE = (
     "the size of a group is read from several questions as if they were independent given the group; where they are not, it is too sure. "
     "Read one table alone for its size"
@@ -136,9 +141,9 @@ class SharedSizes(FieldsAlone):
         """What is known of a group's size but for one question."""
         if self.total is None:
             weight = _GroupWeight([self._message(release, group, 0.0) for release in self.releases], 1.0, 0.0)
-            return weight.prior(place, np.ones(len(weight.law.value)), weight.omitted)
+            return weight.prior(place, np.ones(len(weight.law.value)), _checked(weight.omitted))
         weights, completions, omitted = self._tied
-        return weights[group].prior(place, completions[group].value, omitted)
+        return weights[group].prior(place, completions[group].value, _checked(omitted))
 
     @property
     def total(self) -> int | None:
@@ -175,6 +180,13 @@ class SharedSizes(FieldsAlone):
             return Run(found.sizes.low, np.log(found.sizes.value)), found.omitted
 
 
+def _checked(omitted: float) -> float:
+    """What is left out, if that is little: windows hold next to all of every question alone, and of all together unless they disagree."""
+    if omitted > _MOST_OMITTED:
+        raise TooLargeError(_HARDLY_FIT)
+    return omitted
+
+
 def _row(release: Release, group: int) -> list[int]:
     """The noisy counts of one question in one group."""
     found: list[int] = np.atleast_2d(np.array(release.raw, dtype=object))[group].tolist()
@@ -198,7 +210,7 @@ class _GroupWeight:
     def __init__(self, messages: "Sequence[tuple[Run, float]]", share: float, rate: float) -> None:
         low, high = max(run.low for run, _ in messages), min(run.high for run, _ in messages)
         if low > high:
-            raise TooLargeError("the tables hardly fit together: no size of a group is likely by all of them; read each alone")
+            raise TooLargeError(_HARDLY_FIT)
         self.u = np.arange(low, high + 1.0)
         self.logs = np.stack([run.value[low - run.low : high + 1 - run.low] for run, _ in messages])
         self.share = log_rising(share, self.u, float(max(1, low)))
@@ -206,7 +218,7 @@ class _GroupWeight:
         weight = self.logs.sum(axis=0) + self.share
         largest, most = float(weight.max()), np.array([run.value.max() for run, _ in messages])
         if not np.isfinite(largest):
-            raise TooLargeError("the tables hardly fit together: no size of a group is likely by all of them; read each alone")
+            raise TooLargeError(_HARDLY_FIT)
         scaled = np.exp(weight - largest)
         self.law = Run(low, scaled / scaled.sum())
         # Outside the window of one question, the others weigh at most as much as anywhere.
