@@ -19,13 +19,13 @@ COUNT = 2**53
 NUMBER_DIGITS = 1000
 """Digits, of a numerator and of a denominator: what can be computed with can be written to a record and read back."""
 LABEL_CHARACTERS = 4000
-"""Characters."""
+"""Most characters of a label of a category or a group, and of the name of a column."""
 RECORD_CELLS = 10_000
 """Cells of a table whose record is JSON, a megabyte or less; larger ones are written to Parquet."""
 GROUPS = 10_000_000
-"""Of a table: what is counted, drawn and written together must fit the memory of one machine."""
+"""Most groups of a table: what is counted, drawn and written together must fit the memory of one machine."""
 TABLE_CELLS = 50_000_000
-"""Groups by categories: each array of a table is then at most 400 MB."""
+"""Most cells of a table, groups by categories: each of its arrays then has at most 400 MB."""
 PIECE_CELLS = 1 << 18
 """Cells of a table that are summarised together where its file is read in pieces: some ten megabytes, a few times."""
 RECORD_CHARACTERS = 1 << 26
@@ -44,24 +44,28 @@ LEDGER_SPENDS = 200
 """Spends that it lists, the latest ones; those before are one sum."""
 LEDGER_DATASETS = 100
 """Datasets of a ledger that it lists; of more, one is named."""
+PERIODS = 400
+"""Periods that one release reads and is charged to: more than a year of days."""
 WRAPPERS = 4
+"""Most mechanisms around one another, as in Remapped(Calibrated(...))."""
 FACTOR = 10**100
-"""Of a calibrated exponent, and one over the smallest: floats must be able to follow."""
+"""Largest factor of a calibrated exponent, and one over the smallest: floats must be able to follow."""
 PAGE_ROWS = 60
 """Shares that a figure of a page shows: of more, the largest and the smallest."""
 PAGE_PANELS = 12
 """Categories of a table that a page has a figure for."""
 NOTE_CHARACTERS = 1000
+"""Most characters of the note of a spend."""
 ABOUT_CHARACTERS = 1000
 """Characters of a title, a source or another text about a release."""
 RULE_VALUES = 10_000
-"""Other ways to write an answer that a record says how they were counted, and ..."""
+"""Most spellings of which a record says as which category they were counted."""
 RULE_CHARACTERS = 1 << 18
-"""... the characters of all of these and of the categories they stand for: a few megabytes in a record, however they are written."""
+"""Most characters of all these spellings and their categories together: a few megabytes in a record, however they are written."""
 NAME_CHARACTERS = 200
 """Characters of a dataset's name."""
 AMOUNT_DIGITS = 100
-"""Of an amount's numerator and of its denominator: far beyond any use, and sums stay fast."""
+"""Most digits of the numerator and of the denominator of an amount: far beyond any use, and sums stay fast."""
 
 # --- Sensitivities and draws ------------------------------------------------------------------------------------------
 
@@ -70,12 +74,13 @@ SMOOTH_CATEGORIES = 1024
 SMOOTH_ENDS = 1 << 22
 """Leg ends looked at together, where there are many datasets."""
 SAMPLER_MEGABYTES = 1024
+"""Most memory that the tables of a sampler may take."""
 DRAWN_RECORDS = 2_000
 """Records up to which an exponential mechanism may list its candidates to draw one: further on two categories draw as fast without."""
 DRAWN_CELLS = 1 << 19
-"""Counts in the list of all candidates of three or more categories up to which it does."""
+"""Counts in the list of all candidates of three or more categories up to which an exponential mechanism lists them to draw one."""
 DRAWN_CATEGORIES = 32
-"""Categories up to which it does: docs/proofs/exactness.md adds up the errors of so many."""
+"""Categories up to which an exponential mechanism lists its candidates: docs/proofs/exactness.md adds up the errors of so many."""
 RAW_OUTCOME = 2**62
 """Noisy counts beyond this, which only a tiny epsilon makes likely, do not fit the arrays that likelihoods are computed in."""
 SIMULATED_NOISE = 2.0**55
@@ -90,7 +95,7 @@ SCORE_CANDIDATES = 2048
 REPORT_CANDIDATES = 2048
 """Above this many candidates the table of all pairwise distances is not formed."""
 REPORT_NODES = 1 << 21
-"""Of all categories together: some 200 MB, and seconds."""
+"""Nodes of all categories together that a report is computed on: some 200 MB, and seconds."""
 REPORT_LIKELIHOODS = 1 << 22
 """Pairs of an outcome and a dataset whose likelihoods are held at once."""
 
@@ -119,7 +124,7 @@ AUDITED_CELLS = 20_000_000
 ERROR_PAIRS = 10_000_000
 """Pairs of a dataset and an outcome of two categories that are gone through: a second or two, and a comparison goes through nine tables."""
 ERROR_REPORTS = 2_000_000
-"""The same where every dataset has outcomes of its own, each of which must be reported."""
+"""Pairs of a dataset and an outcome that are gone through where every dataset has outcomes of its own, each of which is reported."""
 ERROR_SEARCHES = 30_000_000
 """Distances that are computed in search of the remapped reports of one mean: some seconds."""
 TABLED_TOTALS = 200_000
@@ -135,18 +140,20 @@ ERROR_VALUES = 2_000_000
 TABLED_RECORDS = 20_000
 """Records up to which tables of gaps are worth building."""
 CONVOLVED_RECORDS = 200_000
+"""Records up to which mean errors are found by convolutions."""
 
 # --- The linear program, comparisons and plans ------------------------------------------------------------------------
 
 PROGRAM_CANDIDATES = 110
-"""The program has this number squared of variables."""
+"""Candidates up to which the linear program is solved: it has this number squared of variables."""
 PROGRAM_CONSTRAINTS = 60_000
-"""One for each pair of neighbouring datasets and each candidate, of which many categories make many: some ten seconds."""
+"""Most constraints of the linear program, one for each pair of neighbouring datasets and each candidate: some ten seconds."""
 PROGRAM_EPSILON = 20
-"""Beyond it the least error is below what the solver tells from 0 (its tolerance is 1e-10, and e^-20 is 2e-9)."""
+"""Largest ε of the linear program: beyond it the least error is below what the solver tells from 0 (its tolerance is 1e-10)."""
 COMPARED_CONSTRAINTS = 25_000
 """Up to here `compare` solves the linear program; it takes a few seconds."""
 PLANNED_RECORDS = 2**40
+"""Most records that a plan proposes."""
 WIDTH_CATEGORIES = 200
 """Categories of a mechanism that leaves one count without noise, where widths of intervals are simulated: seconds, and a gigabyte."""
 WIDTH_CANDIDATES = 1_200
@@ -157,13 +164,13 @@ WIDTH_CANDIDATES = 1_200
 POSTERIOR_CANDIDATES = 4_000
 """Up to this many possible counts the posterior lists them all, whatever the mechanism."""
 POSTERIOR_RECORDS = 10_000
-"""The same for two categories, where a law is short."""
+"""Records of two categories up to which the posterior lists all possible counts: there a law is short."""
 LIKELIHOOD_CANDIDATES = 100_000
 """Up to this many possible counts the likelihoods of exponential mechanisms are added up from tables, for each: a minute at most."""
 LIKELIHOOD_RECORDS = 100_000
-"""The same for two categories, by windows: some ten seconds."""
+"""Records of two categories up to which such likelihoods are added up, by windows: some ten seconds."""
 LIKELIHOOD_CATEGORIES = 64
-"""Categories up to which they are; beyond, the sensitivities of all possible counts would take longer than their likelihoods."""
+"""Categories up to which such likelihoods are added up; beyond, sensitivities of all possible counts would take longer."""
 QUICK_PAIRS = 100_000_000
 """Pairs of a possible dataset and a candidate whose distances take a second or two."""
 DIRECT_CONVOLUTION = 1 << 26
@@ -190,9 +197,9 @@ TRANSFORM_CELLS = 1 << 24
 PLANE_CELLS = 1 << 24
 """Pairs of a count and a rest of one cell where all groups are summarised at once: 128 MB, a few times, and a second."""
 PLANE_PAIRS = 40_000
-"""The same from which on their quantiles need so many sums that one group at a time is faster."""
+"""Pairs of a count and a rest of one cell above which groups are summarised one at a time, which is faster."""
 PLANE_COMPONENTS = 1 << 17
-"""The same where their Betas are added up one by one: seconds."""
+"""Pairs of a count and a rest of one cell whose Betas are added up one by one: seconds."""
 SUMMARY_WORK = 1 << 22
 """Groups by categories by values of a count, where groups are summarised one at a time because the noise is too wide for all at once, or
 because the bound on the error of all at once is too large: a minute or two."""
@@ -201,7 +208,7 @@ GROUPS_ADDED = 10_000
 SUM_CELLS = 1 << 22
 """Values of a sum of counts and of a total that are transformed together, where groups are tied by a public total: 64 MB, a few times."""
 SUM_TRANSFORMS = 1 << 28
-"""The same for all groups and categories that are added up, one after the other: half a minute."""
+"""Such values for all groups and categories that are added up, one after the other: half a minute."""
 TABLE_DRAWS = 1 << 26
 """Cells of all draws of a table: 512 MB of counts."""
 RANKED_GROUPS = 2_000

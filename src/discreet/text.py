@@ -56,10 +56,15 @@ def more(number: int, one: str, many: str) -> str:
     return f"{number:,} more {one if number == 1 else many}"
 
 
-def in_percent(rows: Sequence[tuple[float, float, float]], blank: str = " ") -> list[tuple[str, str]]:
-    """Shares with the ends of their intervals in percent, all with as many decimals as give the narrowest interval two digits."""
-    widths = [high - low for _, low, high in rows if high > low]
-    decimals = min(_MOST_OF_PERCENT, max(1, 1 - floor(log10(100.0 * min(widths))))) if widths else 1
+def percent_decimals(ends: Iterable[Sequence[float]]) -> int:
+    """The decimals of percentages that give the narrowest of some intervals two digits."""
+    widths = [high - low for low, high in ends if high > low]
+    return min(_MOST_OF_PERCENT, max(1, 1 - floor(log10(100.0 * min(widths))))) if widths else 1
+
+
+def in_percent(rows: Sequence[tuple[float, float, float]], blank: str = " ", decimals: int | None = None) -> list[tuple[str, str]]:
+    """Shares with the ends of their intervals in percent, all with these decimals, or with as many as the narrowest interval asks for."""
+    decimals = percent_decimals((low, high) for _, low, high in rows) if decimals is None else decimals
     texts = [[f"{100.0 * share:.{decimals}f}" for share in row] for row in rows]
     return [(f"{share}{blank}%", f"{low}{blank}to{blank}{high}{blank}%") for share, low, high in texts]
 

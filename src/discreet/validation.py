@@ -20,7 +20,7 @@ Number = int | float | Fraction | Decimal | str
 
 
 _SHORT_NUMBER = 1 << 64
-"""Of fewer digits than any limit."""
+"""Whole numbers below this have fewer digits than any limit."""
 _MODERATE = Fraction(1, 10**15), Fraction(10**15)
 _LEAST_CONCENTRATION, _MOST_CONCENTRATION = Fraction(1, 10**100), Fraction(10**100)
 
@@ -82,7 +82,7 @@ def with_point(text: str) -> str:
 
 
 def _spelling_hint(text: str) -> str:
-    """The same for Python, which reads no percentages."""
+    """How to write a decimal with a comma or a percentage for Python, which reads neither; as the end of a message."""
     found = _PERCENTAGE.fullmatch(text.strip())
     if found is None:
         return with_point(text)

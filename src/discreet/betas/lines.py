@@ -8,17 +8,27 @@ and d_x is a function of t times a function of x times a power of the odds t/(1-
 whose coefficients are computed once. From the other end 1 - F is the same with the weights beyond x and the first count.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
 
 from discreet.arrays import Counts, Floats
-from discreet.betas.search import Chosen, MiddleTerms, equal_tailed, matched_logits
-from discreet.model.beta_mixtures import BetaMixture
-from discreet.numerics.incomplete_beta import beta_cdfs
+from discreet.betas.rows import BetaRows
+from discreet.betas.search import Chosen, MiddleTerms, equal_tailed, matched_logits, powers
+from discreet.numerics.incomplete_beta import beta_cdf
+from discreet.numerics.products import batches
 
 _LEAST_FACTOR = 1e-300
+_NEGLIGIBLE_WEIGHT = 1e-17
+"""Counts at the ends of a law with less weight than this, relative to the likeliest, are left out."""
+_LONGEST = 1024
+"""Counts of the longest law that is worked on together with others."""
+_FEW_ROWS = 500
+"""Distributions up to which powers of the odds are multiplied with coefficients faster than polynomials are evaluated count by count."""
 _TERMS = 12
 """How many terms of an incomplete beta function in a tail are tried before it is computed."""
 
@@ -57,10 +67,33 @@ class BetaLines:
         sums = _Polynomials(self, 1e-3 * precision * tail)
         return equal_tailed(sums.beyond, matched_logits(*self.moments(), tail), tail, precision, self.mixture)
 
-    def mixture(self, row: int) -> BetaMixture:
+    def mixture(self, row: int) -> BetaRows:
         """One row as a distribution."""
-        x = np.arange(self.first[row], min(self.first[row] + self.weight.shape[1] - 1, self.n[row]) + 1)
-        return BetaMixture(self.weight[row, : len(x)], self.a[row] + x, self.b[row] + (self.n[row] - x))
+        first, n = int(self.first[row]), int(self.n[row])
+        return BetaRows.of_total(first, self.weight[row, : n - first + 1], n, (float(self.a[row]), float(self.b[row])), row)
+
+
+def short_lines(
+    laws: Sequence[tuple[int, Floats]], n: int, a: Floats, b: Floats
+) -> tuple[list[tuple[NDArray[np.int64], BetaLines]], list[int]]:
+    """The mixtures of Beta(a + x, b + n - x) over laws of counts, each given from its first count on, in batches of similar length.
+
+    Returns the indices of the laws of each batch with their mixtures, and the indices of laws that are too long for batches.
+    """
+    kept = [np.nonzero(law > _NEGLIGIBLE_WEIGHT * float(law.max()))[0] for _, law in laws]
+    width = np.array([int(held[-1] - held[0]) + 1 for held in kept])
+    found = []
+    for rows in batches(width, 1):
+        rows = rows[width[rows] <= _LONGEST]
+        if not rows.size:
+            continue
+        weight = np.zeros((rows.size, int(width[rows].max())))
+        for row, i in zip(weight, rows.tolist(), strict=True):
+            part = laws[i][1][kept[i][0] : kept[i][-1] + 1]
+            row[: len(part)] = part / part.sum()
+        first = np.array([laws[i][0] + int(kept[i][0]) for i in rows.tolist()])
+        found.append((rows, BetaLines(weight, first, np.full(rows.size, n), a[rows], b[rows])))
+    return found, np.nonzero(width > _LONGEST)[0].tolist()
 
 
 class _Polynomials:
@@ -92,17 +125,26 @@ class _Polynomials:
 
     def beyond(self, chosen: Chosen, logit: Floats) -> tuple[Floats, Floats]:
         """F at the first of two logits and 1 - F at the second, and the derivatives of F by the logit."""
-        point, (near, far), log_middle = self.middle.at(chosen, logit)
+        point, (near, far), log_middle = self.middle.at(chosen, np.stack([expit(logit), expit(-logit)]))
         log_middle, step = log_middle - np.log(point[1]), near - far
         (a, b), (c, d) = ([parameter[chosen] for parameter in ends] for ends in (self.last, self.first))
-        sums = _horner(self.lower[:, chosen], self.upper[:, chosen], self.density[:, chosen], np.exp(step))
         with np.errstate(over="ignore", invalid="ignore"):
-            scale = np.exp(log_middle - self.place[chosen] * step)
+            sums = self._sums(chosen, step)
+            scale = np.exp(log_middle)
             last = self.relative_ends[1][chosen] * np.exp(log_middle[0] + (self.end - self.place)[chosen] * step[0])
-            first = self.relative_ends[0][chosen] * scale[1] * np.exp(-logit[1]) * (c / d)
+            first = self.relative_ends[0][chosen] * np.exp(log_middle[1] - self.place[chosen] * step[1] - logit[1]) * (c / d)
             below = self._summed_up(a, b, np.exp(logit[0]), point[0, 0], last)
             above = self._summed_up(d, c, np.exp(-logit[1]), point[1, 1], first)
             return np.stack([below, above]) + scale * sums[0], scale * point[1] * sums[1]
+
+    def _sums(self, chosen: Chosen, step: Floats) -> Floats:
+        """The polynomials at the odds e^step, relative to the power of the place in the middle: of the mass and of the density."""
+        place, both = self.place[chosen], (self.lower[:, chosen], self.upper[:, chosen])
+        if step.shape[1] > _FEW_ROWS:
+            return np.asarray(_horner(*both, self.density[:, chosen], np.exp(step)) * np.exp(-place * step))
+        each = powers(step, place, len(self.density))
+        mass = [np.einsum("rx,xr->r", *terms) for terms in zip(each, both, strict=True)]
+        return np.stack([np.stack(mass), np.einsum("srx,xr->sr", each, self.density[:, chosen])])
 
     def _summed_up(self, a: Floats, b: Floats, odds: Floats, t: Floats, term: Floats) -> Floats:
         """I_t(a, b), whose first term is d: a few terms where what they leave out is negligible, else the incomplete beta function."""
@@ -116,7 +158,7 @@ class _Polynomials:
             result = term * total
             long = np.nonzero(~((b > _TERMS + 1.0) & (ratio < 1.0) & (left <= self.negligible * (1.0 - ratio))))[0]
         if long.size:
-            result[long] = beta_cdfs(a[long], b[long], t[long])
+            result[long] = beta_cdf(a[long], b[long], t[long])
         return result
 
 

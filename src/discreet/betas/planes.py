@@ -16,21 +16,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from scipy.special import expit
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.betas.mixtures import BetaMixture
 from discreet.betas.nodes import NODE_ERROR, nodes_needed
-from discreet.betas.search import Chosen, MiddleTerms, equal_tailed
+from discreet.betas.search import Chosen, MiddleTerms, equal_tailed, powers
 from discreet.errors import TooLargeError
-from discreet.model.beta_mixtures import BetaMixture
-from discreet.numerics.incomplete_beta import beta_cdfs
+from discreet.numerics.incomplete_beta import beta_cdf
 from discreet.numerics.products import batches, rows_times
 from discreet.numerics.sum_rules import whole_chebyshev_rule
 
 _LARGEST = 300.0
 """Logarithms of what is kept apart, or multiplied with each other, stay below this."""
-_POWER_STRIDE = 16
-"""Powers are products of those of every sixteenth exponent and of the exponents below sixteen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,12 +158,12 @@ class PlaneSums:
 
         That of ln e(x, r) is (a + x)(1 - t) - (b + r) t.
         """
-        point, steps, log_middle = self.middle.at(chosen, logit)
+        point, steps, log_middle = self.middle.at(chosen, np.stack([expit(logit), expit(-logit)]))
         alpha, beta = self.alpha[chosen], self.beta[chosen]
         with np.errstate(over="ignore", invalid="ignore"):
             scale = np.exp(log_middle)
             of_count, of_rest = (
-                _powers(step, place[chosen], many.shape[1]) for step, place, many in zip(steps, self.place, (alpha, beta), strict=True)
+                powers(step, place[chosen], many.shape[1]) for step, place, many in zip(steps, self.place, (alpha, beta), strict=True)
             )
             end = scale * np.exp(self.log_end[chosen]) * of_count[:, :, -1] * of_rest[:, :, 0]
             both = np.concatenate([of_count, of_count * alpha])
@@ -174,16 +173,9 @@ class PlaneSums:
             sums, ends = inner.sum(axis=3), last.sum(axis=2)
             by_beta = (inner[0] * beta[:, self.places]).sum(axis=2) + (last * beta).sum(axis=2)
             density = (sums[1] + ends * alpha[:, -1]) * point[1] - by_beta * point[0]
-            mass = beta_cdfs(self.end[0][chosen], self.end[1][chosen], point[0]) + scale * (sums[0] + ends)
+            mass = beta_cdf(self.end[0][chosen], self.end[1][chosen], point[0]) + scale * (sums[0] + ends)
             mass[1] = 1.0 - mass[1]
             return mass, scale * density + end * self.end[0][chosen]
-
-
-def _powers(step: Floats, place: Counts, size: int) -> Floats:
-    """e^{step (j - place)} for j from 0 to size - 1, on a new last axis: products of few exponentials."""
-    coarse = np.exp(step[..., None] * (np.arange(0, size, _POWER_STRIDE) - place[:, None]))
-    fine = np.exp(step[..., None] * np.arange(_POWER_STRIDE))
-    return (coarse[..., None] * fine[..., None, :]).reshape(*step.shape, -1)[..., :size]
 
 
 def _running(planes: BetaPlanes, places: Counts) -> Floats:

@@ -1,31 +1,89 @@
-"""Quantiles of many distributions on (0, 1) at once: Newton's method for whole arrays, on the logit scale, with a check at the end.
+"""Quantiles of distributions on (0, 1), of one or of many at once: Newton's method on the logit scale inside brackets that only shrink.
 
 Where the distribution function F is within reach of its target p the step is Newton's for `Φ^{-1}(F)`, which is nearly a straight line in
 the logit; elsewhere for ln F (ln (1 - F) above the median), which is one in the tails.
 """
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, gammaln, ndtri
 
 from discreet.arrays import Counts, Floats, Mask
-from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.dirichlet import log_density
 from discreet.numerics.divergences import log_ratio_excess
 from discreet.numerics.incomplete_beta import LOGITS
 from discreet.numerics.roots import bracketed
 
+Look = Callable[[Counts, Floats], tuple[Floats, Floats]]
+"""For the quantiles of these indices and a logit for each: what lies beyond it, which is below a lower quantile and above an upper one,
+and the density of the logit there."""
 Chosen = NDArray[np.int64] | slice
 Evaluate = Callable[[Chosen, Floats], tuple[Floats, Floats]]
 """For chosen distributions and two logits for each, the lower ones in the first row: what lies below the lower and above the upper one,
 and the densities of the logit there. Both are asked for together, because both need the same coefficients."""
 
+_LOGIT_PRECISION = 2.0**-51
+"""How closely the logit of a quantile is searched for at most, relative to it where it is above 1."""
+_ROUNDING = 1e-11
+"""Below this part of the tail, steps that no longer shrink follow rounding errors of what lies beyond."""
+_QUADRATIC = 0.125
+"""A step of Newton's that is expected to be shorter than this part of the precision is not made."""
+_COPIED = 2
+"""How many times as long it takes to look at some of many distributions, whose coefficients are copied, as at all of them, by each."""
 _NEAR_PROBITS = 1.5
 _ROOT = float(np.sqrt(2.0 * np.pi))
+_POWER_STRIDE = 16
+"""Powers are products of those of every sixteenth exponent and of the exponents below sixteen."""
 _SHIFT = 4
 """How far arguments of polygamma functions are moved up before their asymptotic series is used."""
+
+
+class ContinuousLaw(Protocol):
+    """What is asked of a distribution on [0, 1]."""
+
+    def pdf(self, x: ArrayLike, /) -> Floats: ...
+    def cdf(self, x: ArrayLike, /) -> Floats: ...
+    def sf(self, x: ArrayLike, /) -> Floats: ...
+    def ppf(self, q: ArrayLike, /) -> Floats: ...
+
+
+def logit_quantiles(look: Look, guess: Floats, tail: Floats, upper: Mask, precision: float = 0.0) -> tuple[Floats, Floats]:
+    """The logits beyond which each of these tails lies, and how far off these probabilities are at the last logits looked at.
+
+    Args:
+        look: what lies beyond logits.
+        guess: where to look first, one for each quantile.
+        tail: the probabilities beyond the quantiles, none above a half.
+        upper: which quantiles are above the median, so that what is beyond them lies above.
+        precision: relative to the tail, how far off a probability may be. With 0 the search ends where floats do.
+
+    Steps of Newton's shrink as s' = c s², so that the one after s' would be s'³/s². If that is a small part of the precision of a float
+    it is not made, unless a precision was asked for, which is looked at. What does not converge has an error that says so.
+    """
+    start = np.clip(np.where(np.isfinite(guess), guess, 0.0), LOGITS[0] + 1.0, LOGITS[1] - 1.0)
+    error, sign = np.full(start.size, np.inf), np.where(upper, -1.0, 1.0)
+    next_, last = np.full((2, start.size), np.nan)  # where the last step of Newton's led, and its length
+
+    def newton(open_: Counts, at: Floats) -> tuple[Floats, Floats, Mask]:
+        mass, density = look(open_, at)
+        target = tail[open_]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            excess = sign[open_] * (mass - target)
+            error[open_] = off = np.where(np.isfinite(excess), np.abs(excess), np.inf)
+            enough = off <= precision * target
+            following = np.where(enough, at, at + sign[open_] * _step(mass, density, target))
+            step, least = np.abs(following - at), _LOGIT_PRECISION * np.maximum(1.0, np.abs(at))
+            before = np.where(at == next_[open_], last[open_], np.nan)
+            at_end = (off <= _ROUNDING * target) & (step > 0.5 * before)
+            unneeded = (step**3 <= _QUADRATIC * least * before**2) & (precision == 0.0)
+            done = enough | (step <= least) | at_end | unneeded
+        next_[open_], last[open_] = following, step
+        return excess, following, done
+
+    return bracketed(newton, start, *LOGITS, _LOGIT_PRECISION), error
 
 
 def quantiles(evaluate: Evaluate, guess: Floats, tail: float, precision: float) -> tuple[Floats, Floats]:
@@ -33,27 +91,24 @@ def quantiles(evaluate: Evaluate, guess: Floats, tail: float, precision: float) 
 
     `tail` is at most ½. What is not within `precision` times the tail after all rounds has an error that says so.
     """
-    latest = np.clip(np.where(np.isfinite(guess), guess, 0.0), LOGITS[0] + 1.0, LOGITS[1] - 1.0)
-    error, sign = np.full(latest.size, np.inf), np.repeat([1.0, -1.0], latest.shape[1])
+    latest = guess.copy()
     found = np.empty((2, *latest.shape))
 
-    def look(open_: Counts, at: Floats) -> tuple[Floats, Floats, Mask]:
+    def look(open_: Counts, at: Floats) -> tuple[Floats, Floats]:
         np.put(latest, open_, at)
         some = np.unique(open_ % latest.shape[1])
-        rows = some if len(some) < latest.shape[1] else slice(None)
+        rows = some if _COPIED * len(some) < latest.shape[1] else slice(None)
         found[:, :, rows] = evaluate(rows, latest[:, rows])
         mass, density = found.reshape(2, -1)[:, open_]
-        with np.errstate(invalid="ignore"):
-            excess = sign[open_] * (mass - tail)
-            error[open_] = np.where(np.isfinite(excess), np.abs(excess), np.inf)
-            done = np.abs(excess) <= precision * tail
-            return excess, np.where(done, at, at + sign[open_] * _step(mass, density, tail)), done
+        return mass, density
 
-    return bracketed(look, latest.ravel(), *LOGITS).reshape(latest.shape), error.reshape(latest.shape)
+    upper = np.repeat([False, True], latest.shape[1])
+    logit, error = logit_quantiles(look, guess.ravel(), np.full(latest.size, tail), upper, precision)
+    return logit.reshape(latest.shape), error.reshape(latest.shape)
 
 
 def equal_tailed(
-    evaluate: Evaluate, guesses: Floats, tail: float, precision: float, exact: Callable[[int], BetaMixture | None]
+    evaluate: Evaluate, guesses: Floats, tail: float, precision: float, exact: Callable[[int], ContinuousLaw | None]
 ) -> tuple[Floats, Floats, Floats]:
     """The points with probability `tail` below and above them, and how far the probability beyond either is from that at most.
 
@@ -82,22 +137,27 @@ class MiddleTerms:
         density = log_density(self.parameters.T, self.means.T, alpha + beta, self.means.T)
         self.known = density + np.log(self.means).sum(axis=0) - np.log(alpha)
 
-    def at(self, chosen: Chosen, logit: Floats) -> tuple[Floats, Floats, Floats]:
-        """The points of these logits and 1 less them; both relative to the means, as logarithms; and the logarithms of the terms."""
-        point, means = np.stack([expit(logit), expit(-logit)]), self.means[:, None, chosen]
+    def at(self, chosen: Chosen, point: Floats) -> tuple[Floats, Floats, Floats]:
+        """Points and 1 less them, as given; both relative to the means, as logarithms; and the logarithms of the terms."""
+        means = self.means[:, None, chosen]
         ratio = point / means
         excess = log_ratio_excess((point - means) / means, ratio)
         return point, np.log(ratio), self.known[chosen] + (self.parameters[:, None, chosen] * excess).sum(axis=0)
 
 
-def _step(mass: Floats, density: Floats, tail: float) -> Floats:
+def powers(step: Floats, place: Counts, size: int) -> Floats:
+    """e^{step (j - place)} for j from 0 to size - 1, on a new last axis: products of few exponentials."""
+    coarse = np.exp(step[..., None] * (np.arange(0, size, _POWER_STRIDE) - place[:, None]))
+    fine = np.exp(step[..., None] * np.arange(_POWER_STRIDE))
+    return (coarse[..., None] * fine[..., None, :]).reshape(*step.shape, -1)[..., :size]
+
+
+def _step(mass: Floats, density: Floats, tail: Floats) -> Floats:
     """How far towards the middle of the distribution the quantile is."""
-    target = float(ndtri(tail))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        probit = ndtri(mass)
-        near = (target - probit) * np.exp(-0.5 * probit * probit) / (_ROOT * density)
-        far = (np.log(tail) - np.log(mass)) * mass / density
-        return np.where(np.abs(target - probit) < _NEAR_PROBITS, near, far)
+    target, probit = ndtri(tail), ndtri(mass)
+    near = (target - probit) * np.exp(-0.5 * probit * probit) / (_ROOT * density)
+    far = (np.log(tail) - np.log(mass)) * mass / density
+    return np.where(np.abs(target - probit) < _NEAR_PROBITS, near, far)
 
 
 def matched_logits(mean: Floats, variance: Floats, tail: float) -> Floats:

@@ -143,7 +143,8 @@ def groups_of(by: Any) -> Groups:
         listed = items_of(labels)
         if listed is None:
             raise InvalidInputError(f"by must list the groups of {shown(name)!r}, such as ['north', 'south']")
-        columns.append((name, tuple(label.item() if isinstance(label, np.generic) else label for label in listed)))
+        plain = tuple(label.item() if isinstance(label, np.generic) else label for label in listed)
+        columns.append((name, labels if isinstance(labels, tuple) and labels == plain else plain))  # a rule that made them is kept
     return groups_in(columns)
 
 
@@ -221,6 +222,6 @@ def cells_of(by: Any, categories: tuple[Hashable, ...], impossible: Iterable[Any
             )
         category = places.get(spelling(cell[-1]))
         if category is None:
-            raise InvalidInputError(f"a cell of impossible must end with a declared category; got {shown(cell)!r}")
+            raise InvalidInputError(f"a cell of impossible must end with a declared category; got {shown(cell[-1])!r}")
         positions.add(groups.index(cell[:-1]) * len(categories) + category)
     return Cells(groups, categories, tuple(sorted(positions)))

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 _SIMPLEX_TOLERANCE = 1e-8
 _MANY = 20
-"""More parameters than this are not all shown."""
+"""Parameters that a repr shows; of more, it shows the first ones."""
 _UNNAMED = ("success", "failure")
-"""What the two categories of a Beta are called when they are not named."""
+"""The names of the two categories of a Beta that were not named."""
 
 
 class _Parameters:
@@ -74,7 +74,7 @@ class _Parameters:
 
 @dataclass(frozen=True, init=False, repr=False)
 class _Conjugate(_Parameters):
-    """What Dirichlet and Beta share: exact parameters, labels, and the conjugate update."""
+    """The base of Dirichlet and Beta: exact parameters, labels, and the conjugate update."""
 
     exact: tuple[Fraction, ...]
     categories: tuple[Hashable, ...]
@@ -359,6 +359,10 @@ class Beta(_Conjugate):
         from discreet.plotting import plot_marginals
 
         return plot_marginals([(self.categories[0], self)], ax)
+
+
+Prior = Dirichlet | Beta
+"""What is believed of the categories' probabilities before there are data."""
 
 
 @dataclass(frozen=True)

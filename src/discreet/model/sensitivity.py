@@ -9,11 +9,11 @@ Three kinds of entry occur in a candidate, as source or target of the last move:
 With two categories what leaves one enters the other, and a path ends at `full` (`F(a + n - 1)`) instead of at a second `low`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import permutations
+from itertools import pairwise, permutations
 from math import sqrt
 from typing import cast
 
@@ -24,14 +24,13 @@ from numpy.typing import ArrayLike, NDArray
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.dirichlet import Prior
 from discreet.numerics.balls import ball
 from discreet.numerics.divergences import gap, to_hellinger
 from discreet.numerics.exponentials import fall_of
 from discreet.numerics.gap_tables import GapTable
 from discreet.validation import Number, check_positive, check_records
 
-Prior = Dirichlet | Beta
 # Candidates closer than this in float cannot be told apart by it (its error is below 1e-12), so all of them go to the enclosure.
 _TIE = 1e-9
 _FEW_CATEGORIES = 3
@@ -203,24 +202,33 @@ def smooth_steps(prior: Prior, counts: Counts, smoothing: Smoothing) -> list[Ste
     """Steps among which the smooth sensitivity of one dataset is reached: the leg ends, without those that floats can rule out if many."""
     exact, records = prior.exact, [int(x) for x in counts]
     if prior.k <= _FEW_CATEGORIES:
-        found = {Step(exact[i] + u, exact[j] + v, distance) for (i, u), (j, v), distance in _few_leg_ends(records)}
-        return sorted(found, key=lambda e: (e.distance, e.s, e.t))
+        return _distinct(Step(exact[i] + u, exact[j] + v, distance) for (i, u), (j, v), distance in _few_leg_ends(records))
     ends = leg_ends(prior.k)
     distance, _ = ends.reach(counts)
     value = _discounted(prior, counts, smoothing, ends)
     close = value >= value.max() * (1.0 - _TIE)
     pairs = list(zip(exact, records, strict=True))
     table = [*exact, *(a + max(x - 1, 0) for a, x in pairs), *(a + x for a, x in pairs), *(a + sum(records) - 1 for a in exact)]
-    return sorted(
-        {Step(table[ends.source[c]], table[ends.target[c]], int(distance[c])) for c in np.nonzero(close)[0]},
-        key=lambda e: (e.distance, e.s, e.t),
-    )
+    return _distinct(Step(table[ends.source[c]], table[ends.target[c]], int(distance[c])) for c in np.nonzero(close)[0])
+
+
+def _distinct(steps: Iterable[Step]) -> list[Step]:
+    """Steps without those that occur again, in order.
+
+    Steps of private counts are compared and never hashed: from Python 3.12 on, `fractions` remembers the last numbers that were hashed.
+    """
+    found = sorted(steps, key=lambda step: (step.distance, step.s, step.t))
+    return found[:1] + [step for last, step in pairwise(found) if step != last]
 
 
 def steps_ball(steps: list[Step], discount: Callable[[arb, int], arb] = lambda h, _: h) -> arb:
     """Enclosure, at the working precision, of the largest sensitivity among the steps after `discount(sensitivity, distance)`."""
-    steepness = {parameter: _steepness_ball(parameter) for step in steps for parameter in (step.s, step.t)}
-    best, *rest = (discount((-(-(steepness[step.s] + steepness[step.t])).expm1()).sqrt(), step.distance) for step in steps)
+    steepness: dict[tuple[int, int], arb] = {}  # by numerator and denominator: a fraction is not hashed, as in `_distinct`
+    for parameter in (parameter for step in steps for parameter in (step.s, step.t)):
+        if (key := parameter.as_integer_ratio()) not in steepness:
+            steepness[key] = _steepness_ball(parameter)
+    falls = ((steepness[step.s.as_integer_ratio()] + steepness[step.t.as_integer_ratio()], step.distance) for step in steps)
+    best, *rest = (discount((-(-fall).expm1()).sqrt(), distance) for fall, distance in falls)
     for other in rest:
         best = best.max(other)
     return best

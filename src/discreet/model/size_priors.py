@@ -85,7 +85,7 @@ def _log_negative_binomial(shape: float, rate: float, reference: float, n: Float
 
 
 def _own_function(function: Callable[[Any], Any], n: Floats) -> Floats:
-    """What a reader's function gives for these n."""
+    """The values of a reader's function for these n."""
     try:
         value = np.asarray(function(n.astype(np.int64)), dtype=np.float64)
     except (TypeError, ValueError) as error:

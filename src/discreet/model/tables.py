@@ -47,12 +47,12 @@ class TableSpace(Space):
 
     @property
     def published(self) -> Published:
-        """What is public about the counts."""
+        """Whether the size of every group, the total or nothing is public about the counts."""
         return "sizes" if self.sizes is not None else "nothing" if self.n is None else "total"
 
     @property
     def relation(self) -> Relation:
-        """What keeps just what is public."""
+        """The relation whose steps keep just what is public."""
         if self.sizes is not None:
             return Relation("replace one", self.cells.groups.columns)
         return super().relation

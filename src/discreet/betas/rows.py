@@ -19,19 +19,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincc, expit
 
-from discreet.arrays import Counts, Floats
-from discreet.model.beta_mixtures import BetaMixture, each_component
-from discreet.model.dirichlet import log_density
-from discreet.model.log_odds import BetaFamily
-from discreet.numerics.divergences import log_ratio_excess
+from discreet.arrays import Counts, Floats, Mask
+from discreet.betas.log_odds import BetaFamily
+from discreet.betas.mixtures import BetaMixture, in_parts
+from discreet.betas.search import MiddleTerms
 from discreet.numerics.incomplete_beta import BELOW_ONE, beta_cdf, beta_survival
+from discreet.numerics.tails import kept
 
 _LARGEST_LOG_RATIO = 650.0
 """Logarithm of how much larger a factor may be than the sum it is part of: others that are too small for a float are then negligible."""
-_UNSEEN_TAIL = 1e-25
-"""Probability that is not looked at further."""
+_UNSEEN_PART = 1e-18
+"""An incomplete beta function that is below this part of the other terms is not computed."""
+_NEGLIGIBLE_ENDS = 1e-17
+"""What counts at either end of a law may weigh together, relative to the likeliest count, that are left out."""
 _LEAST_NORMAL = 2.0**-1022
-"""The floats next to 0 and 1, but for denormal ones."""
+"""The least float above 0, but for denormal ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +82,16 @@ class BetaRows(BetaMixture):
 
     _table: "_BetaTable"
 
+    @classmethod
+    def of_total(cls, low: int, weight: Floats, n: int, prior: tuple[float, float], category: Hashable, omitted: float = 0.0) -> "BetaRows":
+        """The mixture of Beta(a + x, b + n - x) over counts x from `low` on with these weights, of one known total n.
+
+        Counts at the ends that weigh nothing beside the others are left out.
+        """
+        first, last, dropped = kept(weight, _NEGLIGIBLE_ENDS * float(weight.max()))
+        block = Block(low + first, np.array([n]), weight[None, first : last + 1])
+        return cls([block], *prior, category, min(1.0, omitted + dropped / float(weight.sum())))
+
     @cached_property
     def _components(self) -> tuple[Floats, Floats, Floats]:
         """Weights and parameters one by one. Sums over them are slow."""
@@ -113,39 +125,32 @@ class BetaRows(BetaMixture):
 
     def cdf(self, x: ArrayLike) -> Floats:
         """Probability of being at most x."""
-        return self._each_point(x, lambda t: self._table.below(t)[0], 0.0, 1.0)
+        return self._inside(x, lambda t: self._table.beyond(t, np.zeros(t.shape[1], np.bool_))[0], 0.0, 1.0)
 
     def sf(self, x: ArrayLike) -> Floats:
         """Probability of being above x, without subtracting."""
-        return self._each_point(x, lambda t: self._table.above(t)[0], 1.0, 0.0)
+        return self._inside(x, lambda t: self._table.beyond(t, np.ones(t.shape[1], np.bool_))[0], 1.0, 0.0)
 
     def pdf(self, x: ArrayLike) -> Floats:
         """Density; 0 outside [0, 1]."""
         points = np.asarray(x, dtype=np.float64)
-        ends = {end: float(np.exp(self.logpdf(end))) for end in (0.0, 1.0) if (points == end).any()}
-        value = self._each_point(
-            np.where((points < 0.0) | (points > 1.0), 0.0, points),
-            lambda t: self._table.below(t)[1] / t,
-            ends.get(0.0, 0.0),
-            ends.get(1.0, 0.0),
-        )
-        return np.where((points < 0.0) | (points > 1.0), 0.0, value)
+        value = self._inside(points, lambda t: self._table.beyond(t, np.zeros(t.shape[1], np.bool_))[1] / t[0], 0.0, 0.0)
+        ends = (points == 0.0) | (points == 1.0)
+        return np.where(ends, np.exp(self.logpdf(points)), value) if ends.any() else value
 
-    def _each_point(self, x: ArrayLike, function: Callable[[float], float], below: float, above: float) -> Floats:
+    def _inside(self, x: ArrayLike, function: Callable[[Floats], Floats], below: float, above: float) -> Floats:
+        """A function of points strictly between 0 and 1 and of 1 less them, and what it is at the ends and beyond."""
         points = np.asarray(x, dtype=np.float64)
-        values = [below if t <= 0.0 else above if t >= 1.0 else function(t) for t in points.ravel().tolist()]
-        return np.array(values).reshape(points.shape)
+        inside = (points > 0.0) & (points < 1.0)
+        result = np.where(points <= 0.0, below, above)
+        result[inside] = in_parts(lambda t: function(np.stack([t, 1.0 - t])), points[inside], self._table.widest)
+        return result
 
-    def _excess(self, u: Floats, q: Floats) -> tuple[Floats, Floats]:
+    def _beyond(self, u: Floats, upper: Mask) -> tuple[Floats, Floats]:
         """As for any mixture, with the matrices of all blocks computed once."""
-        upper = q > 0.5
-        points = [float(t) for t in np.clip(expit(u), _LEAST_NORMAL, BELOW_ONE)]
-        found = [(self._table.above if high else self._table.below)(t) for t, high in zip(points, upper, strict=True)]
-        mass, density = np.array(found).reshape(-1, 2).T
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            log_mass = np.log(mass)
-            slope = density * expit(-u) / mass
-        return np.where(upper, np.log1p(-q) - log_mass, log_mass - np.log(q)), slope
+        t = np.clip(np.stack([expit(u), expit(-u)]), _LEAST_NORMAL, BELOW_ONE)
+        mass, density = self._table.beyond(t, upper)
+        return mass, density * t[1]
 
 
 class _BetaTable:
@@ -153,9 +158,9 @@ class _BetaTable:
 
     With X, Y and N = X + Y the count, the rest and the total in the middle, and x, y and n what others have beyond them,
 
-        ln d  =  ln d(X, N)  +  g_n(n) - g_x(x) - g_y(y)  +  x ln(t ν/α) + y ln((1-t) ν/β) ,    α = a + 1 + X,  β = b + Y,  ν = a + b + N,
+        ln d  =  ln d(X, N)  +  g_n(n) - g_x(x) - g_y(y)  +  x ln(t ν/α) + y ln((1-t) ν/β) ,    α = a + X,  β = b + Y,  ν = α + β,
 
-    g_x(x) = ln Γ(α + x)/Γ(α) - x ln α, and so on. Nothing here is larger than it has to be.
+    g_x(x) = ln Γ(α + 1 + x)/Γ(α + 1) - x ln α, and so on. Nothing here is larger than it has to be.
     """
 
     def __init__(self, blocks: Sequence[Block], a: float, b: float) -> None:
@@ -166,13 +171,21 @@ class _BetaTable:
         mean_n = sum(float(row @ block.totals) for row, block in zip(rows, blocks, strict=True)) / self.mass
         self.count, self.total = round(mean_x), max(round(mean_n), round(mean_x))
         self.rest = self.total - self.count
-        self.alpha, self.beta, self.nu = a + 1.0 + self.count, b + self.rest, a + b + self.total
-        first, last = min(block.first for block in blocks), max(block.last for block in blocks)
-        low, high = min(int(block.totals.min()) for block in blocks), max(int(block.totals.max()) for block in blocks)
-        self.log_x = _log_rising(a + 1.0, first, last, self.count, self.alpha)
-        self.log_y = _log_rising(b, max(low - last, 0), high - first, self.rest, self.beta)
-        self.log_n = _log_rising(a + b, low, high, self.total, self.nu)
+        self.middle = MiddleTerms(np.array([a + self.count]), np.array([b + self.rest]))
+        self.alpha, self.beta = self.middle.parameters[:, 0].tolist()
+        self.nu = a + b + self.total
+        counts = min(block.first for block in blocks), max(block.last for block in blocks)
+        totals = min(int(block.totals.min()) for block in blocks), max(int(block.totals.max()) for block in blocks)
+        rests = max(totals[0] - counts[1], 0), totals[1] - counts[0]
+        self.log_x = _LogRises(a + 1.0, counts, self.count, self.alpha)
+        self.log_y = _LogRises(b, rests, self.rest, self.beta)
+        self.log_n = _LogRises(a + b, totals, self.total, self.nu)
         self.parts = [_RowPart(block, row, self) for block, row in zip(blocks, rows, strict=True)]
+
+    @property
+    def widest(self) -> int:
+        """The most numbers that a part needs for a point."""
+        return int(max(max(block.weights.shape) for block in self.blocks))
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats, Floats, Floats]:
@@ -191,60 +204,46 @@ class _BetaTable:
     def var(self) -> float:
         """That within the components and that of their means."""
         total, weight, first, second = self._moments
-        mine = (self.a + self.count) / total
+        rest = self.rest + np.concatenate([part.n for part in self.parts])
+        mine, others = (self.a + self.count) / total, (self.b + rest) / total
         away = mine - self.mean
-        others = 1.0 - mine
         within = weight * mine * others + (others - mine) * first - second
         return float((within / (total + 1.0) + weight * away**2 + 2.0 * away * first + second).sum())
 
-    def below(self, t: float) -> tuple[float, float]:
-        """The probability of being at most t, and the density there times t."""
-        whole = 0.0
-        for part in self.parts:
-            a, b = part.parameters(part.last)
-            if betainc(a.min(), b.max(), t) > _UNSEEN_TAIL:
-                whole += float(part.row @ each_component(betainc, beta_cdf, a, b, np.array([[t]]))[0])
-        terms, density = self._summed(t, lambda part: (part.lower, part.density))
-        return (whole + terms) / self.mass, density / self.mass
+    def beyond(self, t: Floats, upper: Mask) -> tuple[Floats, Floats]:
+        """The probability of being at most each of these points, or above it for `upper`, and the density there times the point.
 
-    def above(self, t: float) -> tuple[float, float]:
-        """The probability of being above t, and the density there times t."""
-        whole = 0.0
-        for part in self.parts:
-            a, b = part.parameters(part.first)
-            if betaincc(a.max(), b.min(), t) > _UNSEEN_TAIL:
-                whole += float(part.row @ each_component(betaincc, beta_survival, a, b, np.array([[t]]))[0])
-        terms, density = self._summed(t, lambda part: (part.upper, part.density))
-        return (whole + terms) / self.mass, density / self.mass
+        `t` has the points and 1 less them. Given either, an incomplete beta function of each row stands for its component that is farthest.
+        """
+        mass, density = self._summed(t, upper)
+        for side in (False, True):
+            held = np.flatnonzero(upper == side)
+            for part in self.parts if held.size else []:
+                a, b = part.parameters(part.first if side else part.last)
+                most = betaincc(a.max(), b.min(), t[0, held]) if side else betainc(a.min(), b.max(), t[0, held])
+                seen = held[most > _UNSEEN_PART * mass[held]]
+                if seen.size:
+                    mass[seen] += (beta_survival if side else beta_cdf)(a, b, t[0, seen][:, None]) @ part.row
+        return mass / self.mass, density / self.mass
 
-    def _summed(self, t: float, factors: "Callable[[_RowPart], tuple[_Factors, _Factors]]") -> list[float]:
-        """Σ factor · d(a, b) over all components, for two factors."""
-        known = self._log_middle(t)
-        slopes = float(np.log(t) - np.log(self.alpha / self.nu)), float(np.log1p(-t) - np.log(self.beta / self.nu))
-        each = [(factors(part), *part.vectors(known, *slopes)) for part in self.parts]
-        largest = max(float(rows.max()) for _, rows, _ in each)
-        if largest < _LARGEST_LOG_RATIO:
-            found = np.zeros(2)
-            for pair, rows, columns in each:
-                row, column = np.exp(rows), np.exp(columns)
-                found += [row @ (factor.matrix @ column) for factor in pair]
-            if found.min() > np.exp(largest - _LARGEST_LOG_RATIO):
-                return found.tolist()
-        return [sum(pair[side].summed(rows, columns) for pair, rows, columns in each) for side in (0, 1)]
-
-    @cached_property
-    def _middle(self) -> tuple[Floats, Floats, float]:
-        """The parameters in the middle, their means, and ln d at the means less their logarithms."""
-        parameters = np.array([self.a + self.count, self.b + self.rest])
-        mean = parameters / parameters.sum()
-        density = log_density(parameters[None], mean[None], parameters.sum(keepdims=True), mean)[0]
-        return parameters, mean, float(density + np.log(mean).sum() - np.log(parameters[0]))
-
-    def _log_middle(self, t: float) -> float:
-        """ln d in the middle: the density there, less its value at the mean, is Σ α_i λ(t_i/μ_i - 1) - ln t_i/μ_i (`log_density`)."""
-        parameters, mean, known = self._middle
-        point = np.array([t, 1.0 - t])
-        return known + float(parameters @ log_ratio_excess((point - mean) / mean, point / mean) - np.log1p(-t))
+    def _summed(self, t: Floats, upper: Mask) -> Floats:
+        """Σ factor · d(a, b) over all components, for two factors: the weights beyond, and the weights times a."""
+        _, (x_slope, y_slope), known = (each[..., 0] for each in self.middle.at(slice(None), t[:, :, None]))
+        vectors = [part.vectors(known - np.log(t[1]), x_slope, y_slope) for part in self.parts]
+        largest = np.max([rows.max(axis=0) for rows, _ in vectors], axis=0)
+        found = np.zeros((2, t.shape[1]))
+        for part, (rows, columns) in zip(self.parts, vectors, strict=True):
+            row, column = np.exp(np.minimum(rows, _LARGEST_LOG_RATIO)), np.exp(columns)
+            for sums, factor, held in ((0, part.lower, ~upper), (0, part.upper, upper), (1, part.density, np.ones_like(upper))):
+                if held.any():
+                    found[sums, held] += (row[:, held] * (factor.matrix @ column[:, held])).sum(axis=0)
+        good = (largest < _LARGEST_LOG_RATIO) & (found.min(axis=0) > np.exp(np.minimum(largest - _LARGEST_LOG_RATIO, 0.0)))
+        for j in np.flatnonzero(~good).tolist():
+            found[:, j] = 0.0
+            for part, (rows, columns) in zip(self.parts, vectors, strict=True):
+                for sums, factor in enumerate((part.upper if upper[j] else part.lower, part.density)):
+                    found[sums, j] += factor.summed(rows[:, j], columns[:, j])
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,11 +276,10 @@ class _RowPart:
         y = np.arange(block.lowest, block.highest + 1)
         usual = 0.5 * float(block.totals.min() + block.totals.max()) * table.rest / max(table.total, 1)
         self.slope = float(np.log((table.b + usual) / table.beta))
-        log_y = table.log_y.value[np.maximum(y, table.log_y.low) - table.log_y.low] - self.slope * (y - table.rest)
+        log_y = table.log_y(np.maximum(y, 0)) - self.slope * (y - table.rest)
         self.shift = float(log_y[y >= 0].min())
         self.log_of_difference = np.where(y >= 0, self.shift - log_y, -np.inf)
-        self.log_x = table.log_x.value[block.counts - table.log_x.low]
-        self.log_n = table.log_n.value[block.totals - table.log_n.low]
+        self.log_x, self.log_n = table.log_x(block.counts), table.log_n(block.totals)
 
     @cached_property
     def of_difference(self) -> Floats:
@@ -291,11 +289,12 @@ class _RowPart:
         """Those of the Betas of one count in each row."""
         return np.asarray(self.table.a + x, dtype=np.float64), np.asarray(self.table.b + (self.block.totals - x), dtype=np.float64)
 
-    def vectors(self, known: float, x_slope: float, y_slope: float) -> tuple[Floats, Floats]:
-        """The logarithms of the functions of the row and of the column, the second of which is nowhere above 0."""
-        columns = (x_slope - y_slope + self.slope) * self.x - self.log_x
-        highest = float(columns.max())
-        return self.log_n + (y_slope - self.slope) * self.n + (known - self.shift + highest), columns - highest
+    def vectors(self, known: Floats, x_slope: Floats, y_slope: Floats) -> tuple[Floats, Floats]:
+        """The logarithms of the functions of the row and of the column at points, the second of which is nowhere above 0."""
+        columns = np.multiply.outer(self.x, x_slope - y_slope + self.slope) - self.log_x[:, None]
+        highest = columns.max(axis=0)
+        rows = self.log_n[:, None] + np.multiply.outer(self.n, y_slope - self.slope)
+        return rows + (known - self.shift + highest), columns - highest
 
     @cached_property
     def lower(self) -> _Factors:
@@ -319,16 +318,15 @@ class _RowPart:
         return _Factors(self, self.block.weights * (self.table.a + self.block.counts))
 
 
-@dataclass(frozen=True, eq=False)
-class _Logarithms:
-    """Values for consecutive integers from `low` on."""
+class _LogRises:
+    """ln Γ(start + j)/Γ(start + centre) - (j - centre) ln unit for j between two ends, added up from the centre outwards."""
 
-    low: int
-    value: Floats
+    def __init__(self, start: float, ends: tuple[int, int], centre: int, unit: float) -> None:
+        self.low, place = ends[0], centre - ends[0]
+        steps = np.log((start + np.arange(*ends)) / unit)
+        above, below = np.cumsum(steps[place:]), np.cumsum(steps[:place][::-1])[::-1]
+        self.value = np.concatenate([-below, [0.0], above])
 
-
-def _log_rising(start: float, low: int, high: int, centre: int, unit: float) -> _Logarithms:
-    """ln Γ(start + j)/Γ(start + centre) - (j - centre) ln unit for j from low to high, added up from the centre outwards."""
-    steps = np.log((start + np.arange(low, high)) / unit)
-    above, below = np.cumsum(steps[centre - low :]), np.cumsum(steps[: centre - low][::-1])[::-1]
-    return _Logarithms(low, np.concatenate([-below, [0.0], above]))
+    def __call__(self, j: Counts) -> Floats:
+        """The logarithms; below the lower end, that at the end."""
+        return np.asarray(self.value[np.maximum(j, self.low) - self.low])

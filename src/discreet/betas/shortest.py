@@ -4,13 +4,11 @@ Where the most probable values are one interval, that is the shortest one. Where
 shortest interval is still well defined. Between its ends and beyond them the density is looked at, to say which of the two it is.
 """
 
-from typing import Protocol
-
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
 from discreet.arrays import Floats
+from discreet.betas.search import ContinuousLaw
 from discreet.numerics.incomplete_beta import BELOW_ONE
 from discreet.numerics.roots import crossing
 
@@ -28,14 +26,6 @@ _DENSITY_TOLERANCE = 1e-6
 """How much a density may differ, relative to that at the ends, before it counts as above or below it."""
 _UNSEARCHED_ENDS = 1e-5
 """Probability at 0 and at 1 in which nothing is looked for: densities may grow without bound there and hold next to nothing."""
-
-
-class ContinuousLaw(Protocol):
-    """What is needed of a distribution."""
-
-    def pdf(self, x: ArrayLike) -> Floats: ...
-    def cdf(self, x: ArrayLike) -> Floats: ...
-    def ppf(self, q: ArrayLike) -> Floats: ...
 
 
 def shortest_interval(law: ContinuousLaw, mass: float) -> tuple[float, float, bool]:

@@ -1,7 +1,7 @@
 """Finite mixtures of Beta distributions: what is known of a category's probability once noise is allowed for (docs/proofs/inference.md).
 
 Sums over components are of one sign and every component is evaluated without cancellation, so densities and probabilities keep the
-accuracy of a single Beta. Quantiles are found by Newton's method on the logit scale inside a bracket that only shrinks.
+accuracy of a single Beta.
 """
 
 from collections.abc import Callable, Hashable
@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, betaincc, betaincinv, expit, logit, logsumexp
+from scipy.special import betaincinv, expit, logit, logsumexp
 
-from discreet.arrays import Counts, Floats, Mask
+from discreet.arrays import Floats, Mask
+from discreet.betas.log_odds import BetaFamily, PanelLaws, joined_density, panel_edges
+from discreet.betas.search import logit_quantiles
+from discreet.betas.shortest import shortest_interval
 from discreet.errors import InvalidInputError
 from discreet.frames import warn_caller
 from discreet.model.dirichlet import equal_tailed, log_density
-from discreet.model.highest_density import shortest_interval
-from discreet.model.log_odds import BetaFamily, PanelLaws, joined_density, panel_edges
-from discreet.numerics.incomplete_beta import BELOW_ONE, LOGITS, beta_cdf, beta_survival
-from discreet.numerics.roots import bracketed
+from discreet.numerics.incomplete_beta import BELOW_ONE, beta_cdf, beta_survival
 from discreet.text import html_fields, plain
 from discreet.validation import check_levels, check_share
 
@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 
 _MOST_PAIRS_HELD = 1 << 20
 """Most pairs of a point and a component that are held at once."""
-_LOGIT_PRECISION = 2.0**-51
-"""How closely the logit of a quantile is searched for, relative to it where it is above 1."""
-_BETA_ROUNDING = 1e-11
-"""Below this, steps that no longer shrink follow the rounding errors of the incomplete beta function."""
-_QUADRATIC = 0.125
-"""A step of Newton's that is expected to be shorter than this part of the precision is not made."""
+
+
+def in_parts(function: Callable[[Floats], Floats], x: Floats, per_point: int) -> Floats:
+    """A function of many points, so many at a time that arrays with `per_point` numbers for each stay small."""
+    points, step = x.ravel(), max(1, _MOST_PAIRS_HELD // per_point)
+    parts = [function(points[start : start + step]) for start in range(0, len(points), step)]
+    return np.concatenate(parts).reshape(x.shape) if parts else np.zeros(x.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,18 +108,15 @@ class BetaMixture:
 
     def cdf(self, x: ArrayLike) -> Floats:
         """Probability of being at most x."""
-        return self._over(lambda part: each_component(betainc, beta_cdf, self.a, self.b, part) @ self.weight, np.clip(x, 0.0, 1.0))
+        return self._over(lambda part: beta_cdf(self.a, self.b, part) @ self.weight, np.clip(x, 0.0, 1.0))
 
     def sf(self, x: ArrayLike) -> Floats:
         """Probability of being above x, without subtracting."""
-        return self._over(lambda part: each_component(betaincc, beta_survival, self.a, self.b, part) @ self.weight, np.clip(x, 0.0, 1.0))
+        return self._over(lambda part: beta_survival(self.a, self.b, part) @ self.weight, np.clip(x, 0.0, 1.0))
 
-    def _over(self, function: Callable[[Floats], Floats], x: Floats) -> Floats:
-        """`function` of a column of points against the row of components, a chunk of points at a time."""
-        flat = np.asarray(x, dtype=np.float64).reshape(-1, 1)
-        rows = max(1, _MOST_PAIRS_HELD // self.weight.size)
-        parts = [function(flat[start : start + rows]) for start in range(0, len(flat), rows)]
-        return np.concatenate(parts).reshape(np.shape(x)) if parts else np.zeros(np.shape(x))
+    def _over(self, function: Callable[[Floats], Floats], x: ArrayLike) -> Floats:
+        """`function` of a column of points against the row of components."""
+        return in_parts(lambda part: function(part[:, None]), np.asarray(x, dtype=np.float64), self.weight.size)
 
     # --- quantiles ----------------------------------------------------------------------------------------------------
 
@@ -132,28 +130,9 @@ class BetaMixture:
         return result.reshape(levels.shape)
 
     def _logit_quantile(self, q: Floats) -> Floats:
-        """The root of `_excess` for each level, by Newton's method.
-
-        Its steps shrink as s' = c s², so that the one after s' would be s'³/s². If that is a small part of the precision it is not made.
-        """
-        next_, last = np.full((2, q.size), np.nan)  # where the last step of Newton's led, and its length
-
-        def newton(open_: Counts, at: Floats) -> tuple[Floats, Floats, Mask]:
-            value, slope = self._excess(at, q[open_])
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                newton = at - value / slope
-                step, size = np.abs(newton - at), _LOGIT_PRECISION * np.maximum(1.0, np.abs(at))
-                before = np.where(at == next_[open_], last[open_], np.nan)
-                done = (
-                    (step <= size)
-                    | ((np.abs(value) <= _BETA_ROUNDING) & (step > 0.5 * before))
-                    | (step**3 <= _QUADRATIC * size * before**2)
-                )
-            next_[open_], last[open_] = newton, step
-            return value, newton, done
-
-        start = np.clip(logit(self._guess(q)), LOGITS[0] + 1.0, LOGITS[1] - 1.0)
-        return bracketed(newton, start, *LOGITS, _LOGIT_PRECISION)
+        upper = q > 0.5
+        guess = logit(self._guess(q))
+        return logit_quantiles(lambda open_, at: self._beyond(at, upper[open_]), guess, np.where(upper, 1.0 - q, q), upper)[0]
 
     def _guess(self, q: Floats) -> Floats:
         """The quantile of the one Beta with this mean and variance."""
@@ -163,16 +142,13 @@ class BetaMixture:
             return np.full_like(q, np.clip(mean, 1e-300, BELOW_ONE))
         return np.clip(betaincinv(mean * total, (1.0 - mean) * total, q), 1e-300, BELOW_ONE)
 
-    def _excess(self, u: Floats, q: Floats) -> tuple[Floats, Floats]:
-        """ln F - ln q (or ln (1-q) - ln S above the median) at logits u, and its slope: nearly straight in either tail."""
+    def _beyond(self, u: Floats, upper: Mask) -> tuple[Floats, Floats]:
+        """What lies below logits, or above them for `upper`, and the density of the logit there."""
         x = expit(u)
-        upper = q > 0.5
         mass = np.empty_like(x)
         mass[~upper], mass[upper] = self.cdf(x[~upper]), self.sf(x[upper])
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            log_mass = np.log(mass)
-            slope = np.exp(self.logpdf(x) + np.log(x) + np.log(expit(-u)) - log_mass)
-        return np.where(upper, np.log1p(-q) - log_mass, log_mass - np.log(q)), slope
+        with np.errstate(divide="ignore"):
+            return mass, np.exp(self.logpdf(x) + np.log(x) + np.log(expit(-u)))
 
     def interval(self, mass: float = 0.95) -> tuple[float, float]:
         """The equal-tailed interval that holds this much probability."""
@@ -216,21 +192,11 @@ class BetaMixture:
 
     def to_scipy(self) -> Any:
         """The same distribution with all the methods of a frozen `scipy.stats` one."""
-        from discreet.model.scipy_bridge import ScipyMixture  # SciPy's statistics are slow to load
+        from discreet.betas.scipy_bridge import ScipyMixture  # SciPy's statistics are slow to load
 
-        return ScipyMixture(self)()
+        return ScipyMixture(self, "beta_mixture")()
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         from discreet.plotting import plot_marginals
 
         return plot_marginals([(self.category, self)], ax)
-
-
-def each_component(
-    generic: Callable[..., Floats], symmetric: Callable[[float, float, ArrayLike], Floats], a: Floats, b: Floats, x: Floats
-) -> Floats:
-    """An incomplete beta function of points (rows) and components (columns); `numerics` says why a = b is a case of its own."""
-    result = generic(a, b, x)
-    for j in np.nonzero(a == b)[0]:
-        result[:, j] = symmetric(float(a[j]), float(b[j]), x[:, 0])
-    return result

@@ -341,6 +341,17 @@ class PanelLaws:
         """Every function's integral up to points, by point and function."""
         return self._evaluated(self._integrals, y)
 
+    def below_and_at(self, y: Floats) -> tuple[Floats, Floats]:
+        """What `below` and `at` give at the same points, in one evaluation."""
+        inside, functions = (y >= self.edges[0]) & (y <= self.edges[-1]), self.values.shape[2]
+        found = self._evaluated(self._both, y)
+        return found[:, :functions], np.where(inside[:, None], found[:, functions:], 0.0)
+
+    @cached_property
+    def _both(self) -> Floats:
+        """The coefficients of every function's integral, and of every function."""
+        return np.concatenate([self._integrals, np.pad(self._coefficients, ((0, 0), (0, 1), (0, 0)))], axis=2)
+
     def _evaluated(self, coefficients: Floats, y: Floats) -> Floats:
         """Sums of Legendre polynomials, by point and function: the points of a panel together, as a product of matrices."""
         place = np.clip(y, self.edges[0], self.edges[-1])
@@ -404,16 +415,26 @@ class JointLaw:
             inverse: what the ends of the first law's panels are for y₂; NaN and infinite values are left out.
             kinks: more places for panels to end.
         """
+        return self.probabilities([(boundary, inverse, kinks)])[0]
+
+    def probabilities(self, curves: "Sequence[tuple[Boundary, Boundary, Sequence[float]]]") -> list[float]:
+        """What `probability` gives for each of several curves, whose points are looked at together."""
+        points = [self._points(inverse, kinks) for _, inverse, kinks in curves]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            reached = np.concatenate([boundary(y) for (boundary, _, _), (y, _) in zip(curves, points, strict=True)])
+        density = self.second.at(np.concatenate([y for y, _ in points]))
+        terms = np.concatenate([weights for _, weights in points]) * np.einsum("nr,nr->n", self.first.below(reached), density)
+        parts = np.split(terms, np.cumsum([len(y) for y, _ in points])[:-1])
+        return [float(np.clip(part.sum() / self.mass, 0.0, 1.0)) for part in parts]
+
+    def _points(self, inverse: Boundary, kinks: Sequence[float]) -> tuple[Floats, Floats]:
+        """Where an integral over y₂ looks, and the weights of these places."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ends = np.concatenate([self.second.strides, inverse(self.first.strides), np.array(kinks, dtype=np.float64)])
-        ends = ends[(ends >= self.second.edges[0]) & (ends <= self.second.edges[-1])]
-        edges = np.unique(ends)
+        edges = np.unique(ends[(ends >= self.second.edges[0]) & (ends <= self.second.edges[-1])])
         half = 0.5 * np.diff(edges)
         y = ((0.5 * (edges[1:] + edges[:-1]))[:, None] + half[:, None] * _PANEL_POINTS).ravel()
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            below = self.first.below(boundary(y))
-        terms = (half[:, None] * _PANEL_WEIGHTS).ravel() * np.einsum("nr,nr->n", below, self.second.at(y))
-        return float(np.clip(terms.sum() / self.mass, 0.0, 1.0))
+        return y, (half[:, None] * _PANEL_WEIGHTS).ravel()
 
 
 def single_law(density: Floats, edges: Floats) -> JointLaw:
