@@ -11,6 +11,10 @@ import numpy as np
 
 from discreet.arrays import Floats
 from discreet.counts.ladder import Parts
+from discreet.numerics.roots import crossing
+
+_WIDENED, _TILT_PRECISION = 4.0, (1e-15, 1e-12)
+"""How much further out a tilt is tried that is not far enough, and how closely it is searched for, absolutely and relatively."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +65,17 @@ class CoarseParts:
             x[i], x[i, : len(places)], width[i, : len(places)] = places[-1], places, cells
             log_weight[i, : len(places)] = parts.log_weight(i, places) + np.log(cells)
         return CoarseParts(x, width, log_weight)
+
+    def balanced(self, total: float) -> CoarseLaws:
+        """The laws under the tilt that makes their medians add up to a total."""
+
+        def excess(tilt: float) -> float:
+            return float(self.tilted(tilt).quantiles(0.5).sum()) - total
+
+        reach = -float(np.sign(excess(0.0)))
+        while excess(reach) * reach < 0.0:
+            reach *= _WIDENED
+        return self.tilted(crossing(excess, 0.0, reach, *_TILT_PRECISION) if reach else 0.0)
 
     def tilted(self, rate: float) -> CoarseLaws:
         """The laws with e^{rate x} as another factor."""

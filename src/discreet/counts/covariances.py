@@ -1,4 +1,4 @@
-"""Covariances of the probabilities of categories, from the law of their true counts (docs/howto/reading.md).
+"""Covariances of the probabilities of categories, from the law of their true counts (docs/proofs/inference.md).
 
 Given counts x of total n the probabilities are Dir(a + x), so with y = a + x, N = A + n and m the means,
 

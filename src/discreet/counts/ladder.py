@@ -415,7 +415,7 @@ def _climbed(nodes: _Nodes, root: SizePrior, log_total: LogTotal, *, tail: float
     bottom = -(slope + 60.0 + float(np.log(max(1.0, nodes.parts.a.max()))))
     limit = min(limit, -bottom)
     top = (0.0, 0.5 * limit, 0.9 * limit) if limit > 0.0 else (-0.1 * slope,)
-    tangents = [nodes.tangent(rate) for rate in (bottom, -2.0 * slope, -slope, -0.5 * slope, *top)]
+    tangents = [nodes.tangent(rate) for rate in sorted({bottom, -2.0 * slope, -slope, -0.5 * slope, *top})]
     for _ in range(_CLIMBS):
         ladder = Ladder(tangents, nodes.parts.reference, root.first, root.last)
         bounds, best = _rungs(ladder, root, log_total)

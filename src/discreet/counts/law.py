@@ -6,11 +6,11 @@ from typing import Protocol
 import numpy as np
 
 from discreet.arrays import Counts, Floats
+from discreet.betas.rows import Block
 from discreet.counts.pairs import PairWeights
 from discreet.counts.runs import Run
 from discreet.counts.score_moments import ScoreMoments
 from discreet.counts.size_posterior import SizePosterior
-from discreet.model.beta_rows import Block
 
 OMITTED_AT_MOST = 1e-17
 """Probability left out with which nobody needs to look again."""

@@ -9,12 +9,12 @@ import numpy as np
 from scipy.special import logsumexp
 
 from discreet.arrays import Counts, Floats
+from discreet.betas.rows import Block
 from discreet.counts.covariances import listed_covariance
 from discreet.counts.pairs import PairWeights, check_pairs
 from discreet.counts.runs import Run, inverse
 from discreet.counts.score_moments import ScoreMoments, listed_score
 from discreet.counts.size_posterior import SizePosterior
-from discreet.model.beta_rows import Block
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.betas.rows import Block
 from discreet.counts.runs import Run, values_at
 from discreet.errors import TooLargeError
-from discreet.model.beta_rows import Block
 from discreet.numerics.tails import kept
 
 OUTER_COUNTS = 1e-15

@@ -10,11 +10,11 @@ import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.betas.rows import Block
 from discreet.counts.runs import values_at
 from discreet.counts.segments import LawOfAnyTotal
 from discreet.counts.total_nodes import nodes_of, on_nodes, stretches
 from discreet.errors import TooLargeError
-from discreet.model.beta_rows import Block
 from discreet.numerics.tails import kept
 
 _OUTER_TOTALS = 1e-12

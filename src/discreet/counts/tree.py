@@ -16,6 +16,7 @@ from scipy.special import logsumexp
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.betas.rows import Block
 from discreet.counts.covariances import segment_covariance
 from discreet.counts.factors import Count, Split
 from discreet.counts.ladder import TAIL, Parts, TotalsInReach, reach_of
@@ -27,7 +28,6 @@ from discreet.counts.segments import LawOfAnyTotal, TotalSegment, joined
 from discreet.counts.size_posterior import SizePosterior
 from discreet.counts.total_blocks import total_blocks
 from discreet.errors import TooLargeError
-from discreet.model.beta_rows import Block
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.tails import kept
 

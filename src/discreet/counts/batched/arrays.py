@@ -56,7 +56,7 @@ class GroupSummaries:
         """Mean and interval of every category, as text, for the first groups, which have these names."""
         return [
             (name, *(f"{m:.4g} ({low:.4g} to {high:.4g})" for m, low, high in zip(*each, strict=True)))
-            for name, *each in zip(names, self.mean, self.low, self.high, strict=False)
+            for name, *each in zip(names, *map(np.atleast_2d, (self.mean, self.low, self.high)), strict=False)
         ]
 
     def _repr_html_(self) -> str:

@@ -179,7 +179,8 @@ def completed_parts(parts: Sequence[Run], total: int) -> list[Run] | None:
         return None
     found = transforms.completions(np.array([total]))
     chance = float((found * windows.value).sum(axis=2).min())
-    if not rounding(transforms.length) + np.exp(-_WRAPPED_DEPTH) < _LARGEST_ERROR * chance:
+    norm = float(np.sqrt(np.square(windows.value).sum(axis=2).max()))  # rounding errors are relative to this, as squares are kept
+    if not rounding(transforms.length) * norm + np.exp(-_WRAPPED_DEPTH) < _LARGEST_ERROR * chance:
         return None
     return [Run(part.low, row[: len(part.value)]) for part, row in zip(parts, found[0], strict=True)]
 
