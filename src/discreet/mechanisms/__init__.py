@@ -1,11 +1,11 @@
-"""Every mechanism of the papers, the lattice's own, and `mechanism()`, which finds one by any of its names."""
+"""What mechanisms are, the built-in ones by their names, and `mechanism()`, which finds one by any of its names."""
+
+from typing import Any
 
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.bayes_reports import Remapped
 from discreet.mechanisms.calibrated import Calibrated
-from discreet.mechanisms.hellinger import Exponential, HellingerGlobal, HellingerLocal, HellingerSmooth, HellingerSmoothDelta
-from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram, LaplaceZhang
-from discreet.mechanisms.lattice import LatticeGeometric
+from discreet.mechanisms.hellinger import Exponential
 from discreet.mechanisms.laws import Law, LossAtoms
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.registry import MECHANISMS, mechanism
@@ -17,14 +17,6 @@ __all__ = [
     "Calibrated",
     "CellNoise",
     "Exponential",
-    "HellingerGlobal",
-    "HellingerLocal",
-    "HellingerSmooth",
-    "HellingerSmoothDelta",
-    "LaplaceDimension",
-    "LaplaceHistogram",
-    "LaplaceZhang",
-    "LatticeGeometric",
     "Law",
     "LossAtoms",
     "Mechanism",
@@ -33,3 +25,11 @@ __all__ = [
     "Report",
     "mechanism",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """A built-in mechanism by its name."""
+    for cls in MECHANISMS:
+        if cls.__name__ == name:
+            return cls
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

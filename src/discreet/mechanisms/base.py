@@ -4,16 +4,17 @@ A mechanism draws a *raw* outcome, integers whose law the proof is about, and *r
 likelihoods and later inference are about the raw outcome. `law` and `simulate` are for study; only `release` may be published.
 
 A mechanism holds no data. What can be computed about it follows from its capabilities, which are values: the law it lists
-(`raw_law`), noise that is independent by cell (`noise`), the privacy loss of its worst pair of datasets (`loss_atoms`), and the exact
-sampler for given counts (`sampler`), which owns what is private and is dropped after the draw.
+(`_raw_law`), noise that is independent by cell (`noise`), the privacy loss of its worst pair of datasets (`_loss_atoms`), and the exact
+sampler for given counts (`_sampler`), which owns what is private and is dropped after the draw. As in `scipy.stats`, what a class gives
+and the library asks for begins with an underscore; what a user calls does not.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Generic, Literal, Protocol
+from typing import Any, ClassVar, Generic, Literal
 
 import numpy as np
 from attrs import Attribute, define, field, fields, frozen
@@ -23,55 +24,24 @@ from discreet import __version__, limits
 from discreet.arrays import Counts, Drawn, Floats
 from discreet.errors import InternalError, InvalidInputError, RefusedError, TooLargeError
 from discreet.frames import forgets_variables
+from discreet.mechanisms.former_names import FormerNames, refuse_former_names
 from discreet.mechanisms.laws import Law, ListedLaw, LossAtoms, merge
 from discreet.mechanisms.noise import CellNoise
+from discreet.mechanisms.own_classes import check_free, is_built_in, is_given_nearer, law_names
 from discreet.mechanisms.reports import AsDrawn, Report
+from discreet.mechanisms.samplers import AddedNoise, Noise, Sampler
 from discreet.mechanisms.steady import quantum_above, whole_quanta
 from discreet.model.datasets import Space
-from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.dirichlet import Beta, Dirichlet, Prior
+from discreet.model.periods import PeriodRange
 from discreet.model.tables import TableSpace
 from discreet.progress import Progress
-from discreet.record.about import About, check_about
+from discreet.record.about import About, check_about, check_counts_period
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_up
 from discreet.record.json import written_label
 from discreet.record.release import Release
 from discreet.sampling import BitSource, SystemBits
 from discreet.validation import Number, check_moderate, check_records, check_sizes, check_unit, shown
-
-Prior = Dirichlet | Beta
-Noise = Sequence[int] | Counts
-"""Exact noise for the counts: an array of 64-bit integers, or, from mechanisms of others, any whole numbers."""
-
-
-# --- values -----------------------------------------------------------------------------------------------------------
-
-
-class Sampler(Protocol):
-    """An exact sampler of raw outcomes for one dataset: it holds private counts and is not kept."""
-
-    def draw(self, source: BitSource) -> Any:
-        """One raw outcome, from exactly the law: a tuple of whole numbers, or an array for a table."""
-        ...
-
-
-@frozen(repr=False, eq=False)
-class AddedNoise:
-    """Adds noise that does not depend on the data to the counts, as many of them as there is noise for.
-
-    Noise in an array is added there, and only the sum is made of Python integers: to make one takes time that depends on its value.
-    """
-
-    counts: Counts = field(repr=False)
-    """Kept out of what rich prints, which asks the fields and not the class."""
-    noise: Callable[[BitSource], Noise] = field(repr=False)
-
-    def draw(self, source: BitSource) -> tuple[int, ...]:
-        """The noisy counts."""
-        drawn = self.noise(source)
-        in_array = isinstance(drawn, np.ndarray) and drawn.dtype.kind == "i"
-        noise = drawn if in_array else np.array(drawn, dtype=object)  # Python integers of any size; unsigned ones would become floats
-        return tuple((self.counts[: len(noise)] + noise).tolist())
-
 
 # --- the class --------------------------------------------------------------------------------------------------------
 
@@ -90,48 +60,8 @@ def _epsilon(value: Number | None) -> Fraction:
     return check_moderate(value, "epsilon")
 
 
-def names_of(cls: "type[Mechanism]") -> tuple[str, ...]:
-    """The names that a class is found by: its own, and not those of the class that it inherits from."""
-    return cls.__name__, *cls.__dict__.get("names", ())
-
-
-def is_built_in(cls: type) -> bool:
-    """Whether a class is one of discreet's own."""
-    return cls.__module__.partition(".")[0] == __package__.partition(".")[0]
-
-
-def _check_free(cls: "type[Mechanism]") -> None:
-    """Refuse a class of somebody else's that takes the name of a built-in mechanism, or one that records use for wrappers."""
-    if isinstance(cls.__dict__.get("names", ()), str):
-        raise InvalidInputError(f"names of {cls.__name__} must be a tuple of texts, such as ({cls.__dict__['names']!r},)")
-    own, waiting = {name.casefold() for name in names_of(cls)}, Mechanism.__subclasses__()
-    taken = own & _RESERVED
-    while waiting:
-        known = waiting.pop()
-        waiting += known.__subclasses__()
-        taken |= own & {name.casefold() for name in names_of(known)} if is_built_in(known) else set()
-    if taken:
-        raise InvalidInputError(f"{', '.join(sorted(taken))!r} is taken by discreet; give the class {cls.__name__} another name")
-
-
 _SHOWN_SIZES = 60
 """Sizes of groups that a repr looks at: it shows fewer of them."""
-_RESERVED = frozenset({"remapped", "calibrated"})
-_LAW = frozenset(
-    {"raw_law", "sampler", "draw_noise", "noise", "scale", "noised", "affected", "needs_total", "space", "table"}
-    | {"sensitivity_ball", "near_sensitivity", "rate_ball", "_loss_factor", "_scaled_epsilon"}
-)
-"""What a promise is about, the law and the neighbours: whoever gives one of these anew says anew what is promised."""
-
-
-def _law_is_newer(cls: "type[Mechanism]", promise: str) -> bool:
-    """Whether a class of the user's gives the law anew, itself or by a class beside the mechanism, nearer than the promise is given."""
-    for base in cls.__mro__:
-        if promise in base.__dict__:
-            return False
-        if _LAW & base.__dict__.keys() and not base.__module__.startswith("discreet."):
-            return True
-    return False
 
 
 def _check_prior(_: Any, __: "Attribute[Prior]", value: Any) -> None:
@@ -140,12 +70,12 @@ def _check_prior(_: Any, __: "Attribute[Prior]", value: Any) -> None:
 
 
 @define(frozen=True, slots=False, repr=False)
-class Mechanism(ABC, Generic[Drawn]):
+class Mechanism(FormerNames, ABC, Generic[Drawn]):
     """A way to publish a posterior. `prior`, `n` and `epsilon` are public, like every option; only counts are private.
 
     Without `n` the number of records is private too, and the promise is about adding or removing one; few mechanisms can do that.
 
-    A subclass gives `raw_law`, either `draw_noise` or `sampler`, and `claim`, the promise; everything else has a default. Fields of its
+    A subclass gives `_raw_law`, either `_draw_noise` or `_sampler`, and `_claim`, the promise; everything else has a default. Fields of its
     own are declared with `attrs` (`@define(frozen=True, slots=False)`), and are options: of the class, of `mechanism()`, and of the record.
     """
 
@@ -155,26 +85,28 @@ class Mechanism(ABC, Generic[Drawn]):
     report: Report = field(default=None, kw_only=True)
     """A public function from raw outcomes (rows) to reported counts (rows); by default the mechanism's own."""
 
-    names: ClassVar[tuple[str, ...]] = ()
+    _names: ClassVar[tuple[str, ...]] = ()
     """Other names it is found by: what the papers call it."""
-    layout: ClassVar[tuple[str, ...]] = ()
+    _look: ClassVar[tuple[Any, ...]] = ("#858191", "p", (0, (2, 2)), "**")
+    """How it is drawn in pictures: colour, marker, line and hatch, as `plotting.style.MarkStyle` takes them."""
+    _layout: ClassVar[tuple[str, ...]] = ()
     """Its fields that say how a table is laid out: a record has a place of its own for them."""
-    needs_total: ClassVar[bool] = True
+    _needs_total: ClassVar[bool] = True
     """Whether its promise is about replacing a record among a public number of them, so that it must be given n."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if is_built_in(cls):
             return
-        _check_free(cls)
-        for name in ("claim", "theorem"):
-            if _law_is_newer(cls, name):
+        refuse_former_names(cls)
+        check_free(cls, Mechanism)
+        law = law_names(cls)
+        for name, about in (("_claim", law), ("_theorem", law | {"_claim", "guarantee"}), ("guarantee", frozenset({"_claim"}))):
+            if is_given_nearer(cls, about, name):
                 setattr(cls, name, Mechanism.__dict__[name])
-        if "claim" in cls.__dict__ and "guarantee" not in cls.__dict__:
-            cls.guarantee = Mechanism.guarantee  # type: ignore[method-assign]
 
     def __attrs_post_init__(self) -> None:
-        if self.n is None and self.needs_total:
+        if self.n is None and self._needs_total:
             raise InvalidInputError(
                 f"{type(self).__name__} needs n: its promise is about replacing one among a public number of records; give n=, or, "
                 "if n is private, use LatticeGeometric(prior, epsilon=...), which can do without",
@@ -184,7 +116,7 @@ class Mechanism(ABC, Generic[Drawn]):
         if isinstance(self.n, tuple) and not isinstance(self.space, TableSpace):
             raise InvalidInputError(f"n must be one number of records, got {len(self.n)}; a size for each group goes with by=")
         if self.report is None:
-            object.__setattr__(self, "report", self.own_report())
+            object.__setattr__(self, "report", self._own_report())
 
     @property
     def k(self) -> int:
@@ -196,12 +128,7 @@ class Mechanism(ABC, Generic[Drawn]):
         """The datasets it may be given, and which of them are neighbours."""
         return Space(self.k, self.n if isinstance(self.n, int) else None)
 
-    @property
-    def total(self) -> int:
-        """The public number of records. Raises RefusedError if n is private."""
-        return self.space.total
-
-    def check_single(self) -> None:
+    def _check_single(self) -> None:
         """Refuse a table where something is computed for one variable alone."""
         if isinstance(self.space, TableSpace):
             _ = self.space.total
@@ -209,89 +136,89 @@ class Mechanism(ABC, Generic[Drawn]):
     @property
     def guarantee(self) -> Guarantee:
         """The promise every release of this mechanism keeps. Where it rests on a computation, that is done now."""
-        return self.claim
+        return self._claim
 
     @property
-    def claim(self) -> Guarantee:
+    def _claim(self) -> Guarantee:
         """The promise that its parameters stand for: kept by proof, or if a computation, which is not done here, confirms it.
 
         A class that gives a law or a sampler of its own must give this too; until then it promises nothing, and releases nothing.
         """
         return NO_GUARANTEE
 
-    def by_proof(self) -> Guarantee:
+    def _by_proof(self) -> Guarantee:
         """What a mechanism with a proof for its ε claims."""
-        return Guarantee(rounded_up(self.epsilon), 0.0, "proof", neighbours=self.space.relation, theorem=self.theorem)
+        return Guarantee(rounded_up(self.epsilon), 0.0, "proof", neighbours=self.space.relation, theorem=self._theorem)
 
     @property
-    def theorem(self) -> str:
+    def _theorem(self) -> str:
         """The theorem of docs/proofs/checked.md whose statement covers this configuration; empty if there is none."""
         return ""
 
     @property
-    def options(self) -> dict[str, Any]:
+    def _options(self) -> dict[str, Any]:
         """The values of its fields beyond prior, n and the report, by name."""
-        return {f.name: getattr(self, f.name) for f in fields(type(self)) if f.name not in ("prior", "n", "report", *self.layout)}
+        return {f.name: getattr(self, f.name) for f in fields(type(self)) if f.name not in ("prior", "n", "report", *self._layout)}
 
-    def described(self) -> tuple[str, dict[str, Any]]:
+    def _described(self) -> tuple[str, dict[str, Any]]:
         """The name and the parameters that a record holds, from which the mechanism can be made again with its prior and n.
 
         A mechanism with another report than its own is described as the wrapper that gave it, around the mechanism.
         """
-        plain = self._described()
+        plain = self._own_description()
         return plain if self.report.wrapper is None else (self.report.wrapper, {"mechanism": plain[0], "options": plain[1]})
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters by which it is described."""
-        return self.described()[1]
+        return self._described()[1]
 
-    def _described(self) -> tuple[str, dict[str, Any]]:
-        return type(self).__name__, self.options
+    def _own_description(self) -> tuple[str, dict[str, Any]]:
+        return type(self).__name__, self._options
 
     @property
     def title(self) -> str:
         """What it is called, with its wrappers: a name that `mechanism()` reads."""
-        return _title(*self.described())
+        return _title(*self._described())
 
     def __repr__(self) -> str:
-        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
-        report = "" if self.report == self.own_report() else f", report={self.report!r}"
+        options = ", ".join(f"{name}={value!r}" for name, value in self._options.items())
+        report = "" if self.report == self._own_report() else f", report={self.report!r}"
         records = "" if self.n is None else f"{shown(self.n if isinstance(self.n, int) else self.n[:_SHOWN_SIZES])}, "
         return f"{type(self).__name__}({self.prior!r}, {records}{options}{report})"
 
     # --- what a mechanism says of itself ------------------------------------------------------------------------------
 
     @abstractmethod
-    def raw_law(self, counts: Counts) -> Law:
+    def _raw_law(self, counts: Counts) -> Law:
         """The law of the raw outcome, clamped to where outcomes stop telling datasets apart."""
 
-    def own_report(self) -> Report:
+    def _own_report(self) -> Report:
         """The report it has unless it is given another."""
         return AsDrawn()
 
-    def draw_noise(self, source: BitSource) -> Noise:  # noqa: ARG002
+    def _draw_noise(self, source: BitSource) -> Noise:  # noqa: ARG002
         """Exact noise for the counts, in their order. It must not depend on the data."""
         raise InternalError("a mechanism without an exact sampler was drawn from; nothing was released")
 
-    def sampler(self, counts: Sequence[int]) -> Sampler:
+    def _sampler(self, counts: Sequence[int]) -> Sampler:
         """The exact sampler for one dataset, whose counts it holds: private, and kept nowhere else."""
-        return AddedNoise(np.array(counts, dtype=np.int64), self.draw_noise)
+        return AddedNoise(np.array(counts, dtype=np.int64), self._draw_noise)
 
-    def check_size(self) -> None:
+    def _check_size(self) -> None:
         """Refuse, by public numbers alone, what is too large to draw exactly."""
 
     @property
-    def draw_seconds(self) -> float:
+    def _draw_seconds(self) -> float:
         """More seconds than a draw takes as a rule, whatever the data, without the report's: by public numbers alone."""
         return 0.0
 
     @property
-    def time_quantum(self) -> float:
+    def _time_quantum(self) -> float:
         """Seconds, by public numbers alone, at whose multiples a steady draw ends: long enough for draw and report."""
-        return quantum_above(self.draw_seconds + self.report.seconds)
+        return quantum_above(self._draw_seconds + self.report.seconds)
 
-    def warm_up(self) -> None:
+    def _warm_up(self) -> None:
         """Load and build beforehand what every draw needs and no data decide."""
 
     @property
@@ -299,67 +226,67 @@ class Mechanism(ABC, Generic[Drawn]):
         """The noise, if its likelihood is a product over categories."""
         return None
 
-    def line_law(self, x: int, r: Floats) -> Floats | None:  # noqa: ARG002
+    def _line_law(self, x: int, r: Floats) -> Floats | None:  # noqa: ARG002
         """Two categories: ln of the probability that the first count is reported as r if it is x, up to a constant; None if not known.
 
         Between 0 and n it is a smooth function of real r, but for a kink next to x. It is that of the mechanism's own report.
         """
         return None
 
-    def loss_atoms(self) -> LossAtoms | None:
+    def _loss_atoms(self) -> LossAtoms | None:
         """The privacy loss of the neighbouring pair that dominates all others, where there is one and it has a closed form."""
         return None
 
-    def hellinger_rate(self, counts: Counts) -> float | None:  # noqa: ARG002
+    def _hellinger_rate(self, counts: Counts) -> float | None:  # noqa: ARG002
         """The c of a mechanism whose outcomes are candidates r weighted by exp(-c H(x, r)), for one dataset; None for others."""
         return None
 
     @property
-    def is_symmetric(self) -> bool:
+    def _is_symmetric(self) -> bool:
         """Whether exchanging two categories of the data is known to do the same to the law."""
         return False
 
-    def outcomes(self) -> Counts:
+    def _outcomes(self) -> Counts:
         """The raw outcomes that `listed_laws` gives probabilities of, one a row."""
-        return self.raw_law(self.space.first()).counts
+        return self._raw_law(self.space.first()).counts
 
-    def listed_laws(self, datasets: Counts | None = None) -> Iterator[ListedLaw]:
+    def _listed_laws(self, datasets: Counts | None = None) -> Iterator[ListedLaw]:
         """For every dataset in turn, or these: the log probabilities of all `outcomes`."""
-        outcomes = self.outcomes()
+        outcomes = self._outcomes()
         for counts in self.space.points() if datasets is None else datasets:
-            law = self.raw_law(counts)
+            law = self._raw_law(counts)
             if not np.array_equal(law.counts, outcomes):
                 raise TooLargeError(f"the law of {type(self).__name__} cannot be listed for every dataset")
             yield ListedLaw(counts, law.log_probability, law.log_error)
 
     @property
-    def most_datasets(self) -> int:
+    def _most_datasets(self) -> int:
         """Up to how many datasets `log_likelihoods` goes through, by public numbers alone."""
         return limits.POSTERIOR_RECORDS + 1 if self.k == 2 else limits.POSTERIOR_CANDIDATES
 
-    def log_likelihoods(self, raw: Sequence[int], log_prior: Floats | None = None, progress: Progress | None = None) -> Floats:  # noqa: ARG002
+    def _log_likelihoods(self, raw: Sequence[int], log_prior: Floats | None = None, progress: Progress | None = None) -> Floats:  # noqa: ARG002
         """Log probability of one raw outcome for every dataset, in lexicographic order; the laws are made and dropped one after the other.
 
         Given the log prior of all datasets, it may be -inf for some that have less than `limits.WINDOW_TAIL` of the posterior together.
         """
-        where = int(np.nonzero((self.outcomes() == np.array(raw)).all(axis=-1))[0][0])
-        return np.array([listed.log_probability[where] for listed in self.listed_laws()])
+        where = int(np.nonzero((self._outcomes() == np.array(raw)).all(axis=-1))[0][0])
+        return np.array([listed.log_probability[where] for listed in self._listed_laws()])
 
-    def log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
+    def _log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
         """Log probability of each row of raw outcomes."""
-        law = self.raw_law(counts)
+        law = self._raw_law(counts)
         return np.array([np.logaddexp.reduce(law.log_probability[(law.counts == outcome).all(axis=-1)]) for outcome in raw])
 
-    def simulate_raw(self, counts: Counts, size: int, rng: np.random.Generator) -> Counts:
+    def _simulate_raw(self, counts: Counts, size: int, rng: np.random.Generator) -> Counts:
         """Float Monte Carlo draws of the raw outcome, one a row."""
-        self.check_single()
+        self._check_single()
         if self.noise is not None:
             return counts[: self.noise.cells] + self.noise.simulate(size, rng)
-        law = self.raw_law(counts)
+        law = self._raw_law(counts)
         cumulative = np.cumsum(law.probability)
         return law.counts[np.searchsorted(cumulative / cumulative[-1], rng.random(size), side="right")]
 
-    def is_outcome(self, raw: Sequence[int]) -> bool:
+    def _is_outcome(self, raw: Sequence[int]) -> bool:
         """Whether this is a raw outcome of some dataset."""
         if self.noise is None:
             return len(raw) == self.k and sum(raw) == self.n and min(raw) >= 0
@@ -369,7 +296,7 @@ class Mechanism(ABC, Generic[Drawn]):
 
     def law(self, counts: ArrayLike) -> Law:
         """The exact law of the reported counts. For study: it is a function of the private counts."""
-        raw = self.raw_law(self.checked(counts))
+        raw = self._raw_law(self._checked(counts))
         if self.report == AsDrawn():
             return raw
         rows, log_probability = merge(self.report(raw.counts), raw.log_probability)
@@ -380,15 +307,15 @@ class Mechanism(ABC, Generic[Drawn]):
         outcome = np.asarray(raw)
         if outcome.ndim != 1 or outcome.dtype.kind not in "iu" or (outcome.astype(np.float64) > limits.RAW_OUTCOME).any():
             raise InvalidInputError("raw must be one outcome: a sequence of whole numbers, none beyond 2**62")
-        private, size = self.checked(counts), self.k if self.noise is None else self.noise.cells
+        private, size = self._checked(counts), self.k if self.noise is None else self.noise.cells
         if len(outcome) != size:
             raise InvalidInputError(f"a raw outcome of this mechanism has {size} entries, got {len(outcome)}")
-        return float(self.log_probabilities(private, outcome[None, :].astype(np.int64))[0])
+        return float(self._log_probabilities(private, outcome[None, :].astype(np.int64))[0])
 
     def simulate(self, counts: ArrayLike, size: int, rng: np.random.Generator | int | None = None) -> Counts:
         """Fast float Monte Carlo draws of the reported counts, for experiments. Never publish them: they are not exact."""
-        checked = self.checked(counts)
-        return self.report(self.simulate_raw(checked, check_records(size, "size"), np.random.default_rng(rng)))
+        checked = self._checked(counts)
+        return self.report(self._simulate_raw(checked, check_records(size, "size"), np.random.default_rng(rng)))
 
     @forgets_variables
     def release(
@@ -405,21 +332,14 @@ class Mechanism(ABC, Generic[Drawn]):
 
         `unit` is what one of those counted stands for, a record or a person; counts that come with their own, as `discreet.count` makes
         them, need not be told. A mechanism without a guarantee refuses unless told `allow_nonprivate=True`, and the record says so; it
-        also says so where the bits of another `source` are not secret. The draw ends at a multiple of the mechanism's `time_quantum`, so
-        that nobody learns more from a clock than how many quanta it took: docs/explain/promise.md says what that covers. For simulations,
-        where nobody watches the clock, `steady=False` ends it at once.
+        also says so where the bits of another `source` are not secret. The draw ends at a multiple of a public quantum of time
+        (`prepare(counts).time_quantum`), so that nobody learns more from a clock than how many quanta it took: docs/explain/promise.md says
+        what that covers. For simulations, where nobody watches the clock, `steady=False` ends it at once.
 
         `about` are public words about the release, which the record then holds, as About(title="Smoking in 2024"). How the counts were
         made, if they know it, and the version of discreet are added to them.
         """
         return self.prepare(counts, unit=unit, allow_nonprivate=allow_nonprivate, about=about).draw(source, steady=steady)
-
-    @forgets_variables
-    def check_release(
-        self, counts: ArrayLike, *, unit: Literal["record", "person"] | None = None, allow_nonprivate: bool = False
-    ) -> Guarantee:
-        """Raise whatever `release` would, without drawing: for use before a budget is spent. Returns the guarantee it would have."""
-        return self.prepare(counts, unit=unit, allow_nonprivate=allow_nonprivate).guarantee
 
     @forgets_variables
     def prepare(
@@ -429,19 +349,28 @@ class Mechanism(ABC, Generic[Drawn]):
         unit: Literal["record", "person"] | None = None,
         allow_nonprivate: bool = False,
         about: About | None = None,
+        period: str | None = None,
     ) -> "Prepared[Drawn]":
-        """Everything about a release but the draw: what can be refused is refused here. The result holds the private counts."""
+        """Everything about a release but the draw: whatever `release` would raise is raised here, before a budget is spent.
+
+        The result has the guarantee that the release would have, and holds the private counts.
+
+        `period` names the periods that the counts are of, such as "2026-11" or "2026-01..2026-03": what is promised is then about all
+        records of one person in one of them.
+        """
         words = check_about(about)
-        checked = self.checked(counts)
+        checked = self._checked(counts)
         private = tuple(checked.tolist()) if checked.ndim == 1 else checked
-        if type(self).draw_noise is Mechanism.draw_noise and type(self).sampler is Mechanism.sampler:
+        if type(self)._draw_noise is Mechanism._draw_noise and type(self)._sampler is Mechanism._sampler:
             raise RefusedError(f"{type(self).__name__} has no exact sampler, so it releases nothing; it is for study")
-        if self.report.wrapper is None and self.report != self.own_report():
+        if self.report.wrapper is None and self.report != self._own_report():
             raise RefusedError("a record cannot say which report this is, so nothing is released; leave it out, or use Remapped")
-        self.check_size()
+        self._check_size()
         self.report.check_size()
-        self.check_labels()
-        guarantee = replace(self.guarantee, unit=check_unit(unit, _unit(counts)))
+        self._check_labels()
+        read = None if period is None else PeriodRange.read(period)
+        check_counts_period(getattr(counts, "rule", None), read)
+        guarantee = replace(self.guarantee, unit=check_unit(unit, _unit(counts)), period=read)
         if guarantee.basis == "none" and not allow_nonprivate:
             fault = f"{type(self).__name__} has no privacy guarantee here, so it releases nothing; choose a mechanism with one"
             raise RefusedError(f"{fault}, or pass allow_nonprivate=True for data that need no protection", in_shell=fault)
@@ -449,19 +378,19 @@ class Mechanism(ABC, Generic[Drawn]):
             raise RefusedError(f"{type(self).__name__} claims to hide that someone took part, and its record publishes n; leave out n")
         if words is not None:
             words = words.completed(counts, f"discreet {__version__}")
-            words.check_fits(self.prior.categories, self.space.groups, guarantee.unit)
+            words.check_fits(self.prior.categories, self.space.groups, guarantee)
         return Prepared(self, private, guarantee, words)
 
-    def check_labels(self) -> None:
+    def _check_labels(self) -> None:
         """Refuse labels that a record cannot hold."""
         for category in self.prior.categories:
             written_label(category)
 
-    def checked(self, counts: ArrayLike) -> Counts:
+    def _checked(self, counts: ArrayLike) -> Counts:
         """The counts as whole numbers in the order of the categories, with total n if it is public; refused otherwise."""
         return self.prior._checked(counts, self.space.n, any_total=self.n is None)
 
-    def recorded(self, guarantee: Guarantee, raw: Any, about: About | None = None) -> Release[Drawn]:
+    def _recorded(self, guarantee: Guarantee, raw: Any, about: About | None = None) -> Release[Drawn]:
         """The record of an outcome."""
         return Release(self, guarantee, raw, self.report.one(raw), about)
 
@@ -476,6 +405,11 @@ class Prepared(Generic[Drawn]):
     guarantee: Guarantee
     about: About | None = None
 
+    @property
+    def time_quantum(self) -> float:
+        """Seconds, by public numbers alone, at whose multiples the draw ends."""
+        return self.mechanism._time_quantum
+
     @forgets_variables
     def draw(self, source: BitSource | None = None, *, steady: bool = True) -> Release[Drawn]:
         """The public record of one exact draw, from the operating system's bits unless others are given.
@@ -483,15 +417,16 @@ class Prepared(Generic[Drawn]):
         It takes whole quanta of time; for simulations, `steady=False` takes as long as the draw does.
         """
         bits = SystemBits() if source is None else source
-        guarantee = self.guarantee if bits.secret else replace(NO_GUARANTEE, unit=self.guarantee.unit, neighbours=self.guarantee.neighbours)
+        own = self.guarantee
+        guarantee = own if bits.secret else replace(NO_GUARANTEE, unit=own.unit, neighbours=own.neighbours, period=own.period)
         if steady:
-            self.mechanism.warm_up()
+            self.mechanism._warm_up()
         # Whether numpy raises where floats vanish is the caller's setting, and must not undo what was charged.
-        with whole_quanta(self.mechanism.time_quantum if steady else None), np.errstate(all="ignore"):
-            raw = self.mechanism.sampler(self.counts).draw(bits)
+        with whole_quanta(self.mechanism._time_quantum if steady else None), np.errstate(all="ignore"):
+            raw = self.mechanism._sampler(self.counts).draw(bits)
             if not _is_whole(raw):
                 raise InternalError(f"{type(self.mechanism).__name__} drew something other than whole numbers; nothing was released")
-            return self.mechanism.recorded(guarantee, raw, self.about)
+            return self.mechanism._recorded(guarantee, raw, self.about)
 
 
 def _is_whole(raw: Any) -> bool:

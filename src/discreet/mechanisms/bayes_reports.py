@@ -25,13 +25,13 @@ from discreet.counts.factors import Count
 from discreet.counts.ladder import Parts
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.any_total_reports import BestOfAnyTotal
-from discreet.mechanisms.base import Mechanism, Prior
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.reports import Report, clamp_outcomes, project
 from discreet.model.datasets import check_outcomes, simplex_points
+from discreet.model.dirichlet import Prior
 from discreet.numerics.divergences import count_gap, to_hellinger, two_count_gap
 from discreet.numerics.gap_tables import gap_table
 from discreet.numerics.hellinger_series import series_tail
-from discreet.numerics.roots import crossing
 from discreet.numerics.sum_rules import spreading_nodes
 
 MechanismT = TypeVar("MechanismT", bound=Mechanism)
@@ -43,8 +43,6 @@ _SCANNED_REPORTS = 65
 """Reports that are tried first where there are too many to try all."""
 _STEEPEST_TILT = 200.0
 """Slopes beyond it, either way, are taken as this steep."""
-_WIDENED, _TILT_PRECISION = 4.0, (1e-15, 1e-12)
-"""How much further out a tilt is tried that is not far enough, and how closely it is searched for, absolutely and relatively."""
 
 
 # --- what a search costs, by public numbers alone ---------------------------------------------------------------------
@@ -96,27 +94,27 @@ class BayesOptimal(Report):
     """The mechanism whose outcomes are reported."""
 
     def __call__(self, raw: Counts) -> Counts:
-        rows, owner = np.unique(clamp_outcomes(raw, self.mechanism.total), axis=0, return_inverse=True)
+        rows, owner = np.unique(clamp_outcomes(raw, self.mechanism.space.total), axis=0, return_inverse=True)
         return self._best(rows)[owner.ravel()]
 
     def row(self, raw: tuple[int, ...]) -> Counts:
         """A noisy count below 0 or above n says the same about every dataset, however far out it is."""
-        return clamp_outcomes(raw, self.mechanism.total)
+        return clamp_outcomes(raw, self.mechanism.space.total)
 
     def check_size(self) -> None:
         if not self.mechanism.space.is_few(limits.REPORT_CANDIDATES):
-            check_search(self.mechanism.prior, self.mechanism.total)
+            check_search(self.mechanism.prior, self.mechanism.space.total)
 
     @property
     def search_cost(self) -> float:
         """About how many distances the search for one report computes: all of them, where candidates are few."""
         if self.mechanism.space.is_few(limits.REPORT_CANDIDATES):
             return float(self.mechanism.space.size**2)
-        return search_cost(self.mechanism.prior, self.mechanism.total, float(self.mechanism.epsilon))
+        return search_cost(self.mechanism.prior, self.mechanism.space.total, float(self.mechanism.epsilon))
 
     def _best(self, rows: Counts) -> Counts:
         mechanism, noise = self.mechanism, self.mechanism.noise
-        prior, n, k = mechanism.prior, mechanism.total, mechanism.k
+        prior, n, k = mechanism.prior, mechanism.space.total, mechanism.k
         if noise is None or mechanism.space.is_few(limits.REPORT_CANDIDATES):
             together = max(1, limits.REPORT_LIKELIHOODS // mechanism.space.size)
             parts = [rows[start : start + together] for start in range(0, len(rows), together)]
@@ -129,8 +127,8 @@ class BayesOptimal(Report):
         """Log likelihood of every outcome (rows) under every dataset (columns), up to a constant for each row."""
         noise = self.mechanism.noise
         if noise is None:
-            laws = np.stack([listed.log_probability for listed in self.mechanism.listed_laws(points)], axis=-1)
-            where = {tuple(outcome): i for i, outcome in enumerate(self.mechanism.outcomes().tolist())}
+            laws = np.stack([listed.log_probability for listed in self.mechanism._listed_laws(points)], axis=-1)
+            where = {tuple(outcome): i for i, outcome in enumerate(self.mechanism._outcomes().tolist())}
             return laws[[where[tuple(row)] for row in rows.tolist()]]
         return np.stack([noise.log_likelihoods(row, points) for row in rows])
 
@@ -144,11 +142,11 @@ def Remapped(mechanism: MechanismT) -> MechanismT:  # noqa: N802  named like the
     """
     if not isinstance(mechanism, Mechanism):
         raise InvalidInputError(f"Remapped takes a mechanism, not {type(mechanism).__name__}")
-    mechanism.check_single()
+    mechanism._check_single()
     if mechanism.noise is None:
         size = mechanism.space.size if mechanism.k <= limits.REPORT_CANDIDATES else mechanism.k  # of which there are at least k
         check_outcomes(size, f"Remapped({type(mechanism).__name__})", limits.REPORT_CANDIDATES)
-    plain = evolve(mechanism, report=mechanism.own_report())
+    plain = evolve(mechanism, report=mechanism._own_report())
     return evolve(mechanism, report=BayesOptimal(plain) if mechanism.n is not None else BestOfAnyTotal(plain))
 
 
@@ -266,15 +264,7 @@ def _balanced(prior: Prior, n: int, observed: Sequence[Count], noisy: Counts) ->
     nodes = [spreading_nodes(n, [0.0, float(n), float(z)], _DENSE_NODES, _growth(a, n)) for z, a in places]
     parts = CoarseParts.of(Parts(prior.concentration, observed, np.full(prior.k, float(n))), nodes)
     # A common slope changes nothing but the tilt, which is then near 0, where floats are dense, also if a parameter is huge.
-    parts = replace(parts, log_weight=parts.log_weight - parts.x * np.log1p(prior.concentration.max() / n))
-
-    def excess(tilt: float) -> float:
-        return float(parts.tilted(tilt).quantiles(0.5).sum()) - n
-
-    reach = -float(np.sign(excess(0.0)))
-    while excess(reach) * reach < 0.0:
-        reach *= _WIDENED
-    return parts.tilted(crossing(excess, 0.0, reach, *_TILT_PRECISION) if reach else 0.0)
+    return replace(parts, log_weight=parts.log_weight - parts.x * np.log1p(prior.concentration.max() / n)).balanced(n)
 
 
 # The series of H, summed over brackets of m that are each stood for by one power.

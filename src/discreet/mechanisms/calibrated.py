@@ -32,7 +32,7 @@ def Calibrated(mechanism: ExponentialT) -> ExponentialT:  # noqa: N802  named li
     if not isinstance(mechanism, Exponential) or mechanism.factor != 1:
         kind = "a calibrated " if isinstance(mechanism, Exponential) else ""
         raise InvalidInputError(f"Calibrated takes a Hellinger mechanism, not {kind}{type(mechanism).__name__}")
-    if mechanism.report != mechanism.own_report():  # the best report depends on the factor
+    if mechanism.report != mechanism._own_report():  # the best report depends on the factor
         raise InvalidInputError("Calibrated takes a mechanism with its own report: calibrate first, then remap")
     return evolve(mechanism, factor=_calibration(mechanism))
 
@@ -44,7 +44,7 @@ def _calibration(mechanism: Exponential) -> Fraction:
     The loss is nearly proportional to the factor, so each guess rescales the last, kept between the best that was safe and the
     lowest that was not. It need not be monotone: only the certified loss of the factor that is returned matters.
     """
-    check_paired(mechanism.total, mechanism.k, CALIBRATION_PASSES)
+    check_paired(mechanism.space.total, mechanism.k, CALIBRATION_PASSES)
     target = float(mechanism.epsilon)
     safe: Fraction | None = None
     unsafe: Fraction | None = None

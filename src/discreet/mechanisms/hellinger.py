@@ -18,7 +18,7 @@ from scipy.special import logsumexp
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.mechanisms.base import Mechanism, Prior
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.laws import Law, ListedLaw
 from discreet.mechanisms.likelihoods import Likelihoods
 from discreet.mechanisms.listing import is_listed, listing
@@ -26,6 +26,7 @@ from discreet.mechanisms.losses import Bounded, enumerated_delta, enumerated_los
 from discreet.mechanisms.proposals import good_weights, load
 from discreet.model import sensitivity
 from discreet.model.datasets import candidate_count, check_outcomes, simplex_points
+from discreet.model.dirichlet import Prior
 from discreet.model.sensitivity import Smoothing
 from discreet.numerics.balls import ball, refine
 from discreet.numerics.divergences import RELATIVE_ERROR, count_gap, to_hellinger, two_count_gap
@@ -44,7 +45,7 @@ def certified_loss(mechanism: "Exponential") -> Bounded:
 
 @lru_cache(maxsize=2)  # some ten megabytes each
 def _likelihoods(mechanism: "Exponential") -> Likelihoods:
-    return Likelihoods(mechanism.prior.exact, mechanism.space.points(), mechanism.rate, fair=mechanism.is_fair)
+    return Likelihoods(mechanism.prior.exact, mechanism.space.points(), mechanism._rate, fair=mechanism._is_fair)
 
 
 _SHORTEST_QUANTUM = 1.0 / 16.0
@@ -68,20 +69,20 @@ class Exponential(Mechanism[tuple[int, ...]]):
 
     factor: Fraction = field(default=Fraction(1), converter=_factor, kw_only=True)
 
-    is_fair: ClassVar[bool] = False
+    _is_fair: ClassVar[bool] = False
     """Whether the rate is known to see counts and prior parameters alone, and not which category is which."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "sensitivity_ball" in cls.__dict__ and "near_sensitivity" not in cls.__dict__:
-            cls.near_sensitivity = Exponential.near_sensitivity  # type: ignore[method-assign]  # not that of another sensitivity
+        if "_sensitivity_ball" in cls.__dict__ and "_near_sensitivity" not in cls.__dict__:
+            cls._near_sensitivity = Exponential._near_sensitivity  # type: ignore[method-assign]  # not that of another sensitivity
 
     @abstractmethod
     def _sensitivity(self, counts: Counts) -> Floats:
         """The sensitivity Δ of each dataset (rows) that the rate divides by."""
 
     @abstractmethod
-    def sensitivity_ball(self, counts: Counts) -> arb:
+    def _sensitivity_ball(self, counts: Counts) -> arb:
         """Enclosure of Δ for one dataset at the working precision."""
 
     @property
@@ -93,83 +94,83 @@ class Exponential(Mechanism[tuple[int, ...]]):
     def _scaled_epsilon(self) -> Fraction:
         return self.epsilon * self.factor / self._loss_factor
 
-    def rate(self, counts: Counts) -> Floats:
+    def _rate(self, counts: Counts) -> Floats:
         """The factor of -H in the exponent, for each dataset. Private, except for `HellingerGlobal`."""
         return float(self._scaled_epsilon) / self._sensitivity(counts)
 
-    def hellinger_rate(self, counts: Counts) -> float:
+    def _hellinger_rate(self, counts: Counts) -> float:
         """The rate."""
-        return float(self.rate(counts))
+        return float(self._rate(counts))
 
-    def rate_ball(self, counts: Counts) -> arb:
+    def _rate_ball(self, counts: Counts) -> arb:
         """Enclosure of the rate of one dataset at the working precision."""
-        return ball(self._scaled_epsilon) / self.sensitivity_ball(counts)
+        return ball(self._scaled_epsilon) / self._sensitivity_ball(counts)
 
-    def near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:  # noqa: ARG002
+    def _near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:  # noqa: ARG002
         """Δ for one dataset to a relative error of `sensitivity.TABLED_ERROR`, given fine tables of gaps for the categories."""
-        return float(refine(lambda: self.sensitivity_ball(np.array(counts, dtype=np.int64))))
+        return float(refine(lambda: self._sensitivity_ball(np.array(counts, dtype=np.int64))))
 
     @property
     def guarantee(self) -> Guarantee:
         """The claim, if no computation is needed or the computed loss confirms it; none if it does not or cannot be computed."""
         if self.factor == 1:
-            return self.claim
+            return self._claim
         try:
             confirmed = Fraction(certified_loss(self).bound) <= self.epsilon
         except TooLargeError:
             return NO_GUARANTEE
-        return self.claim if confirmed else NO_GUARANTEE
+        return self._claim if confirmed else NO_GUARANTEE
 
     @property
-    def loss(self) -> Bounded:
+    def _loss(self) -> Bounded:
         """The computed loss, with the bound that a promise by computation rests on."""
         return certified_loss(self)
 
     @property
-    def claim(self) -> Guarantee:
+    def _claim(self) -> Guarantee:
         """ε, by proof or, with a factor, by computation."""
-        return self._claim if self.factor == 1 else Guarantee(rounded_up(self.epsilon), 0.0, "computation")
+        return self._plain_claim if self.factor == 1 else Guarantee(rounded_up(self.epsilon), 0.0, "computation")
 
     @property
-    def _claim(self) -> Guarantee:
+    def _plain_claim(self) -> Guarantee:
         """The promise of the mechanism as the papers have it."""
-        return self.by_proof()
+        return self._by_proof()
 
-    def _described(self) -> tuple[str, dict[str, Any]]:
-        name, options = super()._described()
+    def _own_description(self) -> tuple[str, dict[str, Any]]:
+        name, options = super()._own_description()
         factor = options.pop("factor")
         return (name, options) if factor == 1 else ("Calibrated", {"mechanism": name, "options": options, "factor": factor})
 
     def _distances(self, counts: Counts, candidates: Counts) -> Floats:
         """Hellinger distance of each candidate, of which there are many, added up from one table of gaps for each category."""
-        divergence, every = np.zeros(len(candidates)), np.arange(self.total + 1)
+        divergence, every = np.zeros(len(candidates)), np.arange(self.space.total + 1)
         for a, x, column in zip(self.prior.concentration, counts, candidates.T, strict=True):
             divergence += count_gap(a, x, every)[column]
         return to_hellinger(divergence)
 
-    def line_law(self, x: int, r: Floats) -> Floats:
+    def _line_law(self, x: int, r: Floats) -> Floats:
         """The exponent."""
-        distance = to_hellinger(two_count_gap(self.prior.concentration, self.total, x, r))
-        return np.asarray(-float(self.rate(np.array([x, self.total - x]))) * distance)
+        distance = to_hellinger(two_count_gap(self.prior.concentration, self.space.total, x, r))
+        return np.asarray(-float(self._rate(np.array([x, self.space.total - x]))) * distance)
 
     @property
-    def is_symmetric(self) -> bool:
+    def _is_symmetric(self) -> bool:
         """Whether exchanging two categories of the data does the same to the law: so it does where the rate does not tell them apart."""
-        return self.is_fair and len(set(self.prior.exact)) == 1
+        return self._is_fair and len(set(self.prior.exact)) == 1
 
-    def outcomes(self) -> Counts:
+    def _outcomes(self) -> Counts:
         """The candidates."""
         return self.space.points()
 
-    def listed_laws(self, datasets: Counts | None = None) -> Iterator[ListedLaw]:
+    def _listed_laws(self, datasets: Counts | None = None) -> Iterator[ListedLaw]:
         """For every dataset in turn, or these: the log probabilities of all candidates, in lexicographic order.
 
         Two categories: O(n) memory and O(n²) time in all. More: the candidates are few enough to be listed for each of them.
         """
-        points = self.outcomes()
-        tables = [gap_table(a, self.total) for a in self.prior.exact]
+        points = self._outcomes()
+        tables = [gap_table(a, self.space.total) for a in self.prior.exact]
         chosen = points if datasets is None else datasets
-        for counts, rate in zip(chosen, self.rate(chosen), strict=True):
+        for counts, rate in zip(chosen, self._rate(chosen), strict=True):
             if self.k == 2:
                 divergence = tables[0].row(int(counts[0])) + tables[1].row(int(counts[1]))[::-1]
             else:
@@ -179,57 +180,57 @@ class Exponential(Mechanism[tuple[int, ...]]):
             yield ListedLaw(counts, log_law, _log_error(log_law))
 
     @property
-    def most_datasets(self) -> int:
+    def _most_datasets(self) -> int:
         if self.k > limits.LIKELIHOOD_CATEGORIES:
-            return super().most_datasets
+            return super()._most_datasets
         return limits.LIKELIHOOD_RECORDS + 1 if self.k == 2 else limits.LIKELIHOOD_CANDIDATES
 
-    def log_likelihoods(self, raw: Sequence[int], log_prior: Floats | None = None, progress: Progress | None = None) -> Floats:
+    def _log_likelihoods(self, raw: Sequence[int], log_prior: Floats | None = None, progress: Progress | None = None) -> Floats:
         """From tables, without a law for each dataset."""
         return _likelihoods(self).log(raw, log_prior, progress)
 
-    def mean_errors(self) -> Floats:
+    def _mean_errors(self) -> Floats:
         """The mean Hellinger distance of the candidate, for every dataset in lexicographic order. The exponent is rate · H."""
-        rates = self.rate(self.outcomes())
-        laws = (listed.log_probability for listed in self.listed_laws())
+        rates = self._rate(self._outcomes())
+        laws = (listed.log_probability for listed in self._listed_laws())
         return np.array([np.exp(law) @ (law[i] - law) / rate for i, (law, rate) in enumerate(zip(laws, rates, strict=True))])
 
-    def raw_law(self, counts: Counts) -> Law:
+    def _raw_law(self, counts: Counts) -> Law:
         """All candidates with their probabilities."""
-        candidates = simplex_points(self.total, self.k)
-        log_weight = -float(self.rate(counts)) * self._distances(counts, candidates)
+        candidates = simplex_points(self.space.total, self.k)
+        log_weight = -float(self._rate(counts)) * self._distances(counts, candidates)
         log_law = log_weight - logsumexp(log_weight)
         return Law(candidates, log_law, log_error=_log_error(log_law))
 
-    def check_size(self) -> None:
+    def _check_size(self) -> None:
         """The sampler's tables must fit in memory, whatever the data."""
-        if not is_listed(self.prior.exact, self.total):
-            check_drawable(self.prior.exact, self.total)
+        if not is_listed(self.prior.exact, self.space.total):
+            check_drawable(self.prior.exact, self.space.total)
 
     @property
-    def draw_seconds(self) -> float:
+    def _draw_seconds(self) -> float:
         """Several times as long as a draw takes for any data: by the size of the sampler's tables for the worst of them."""
         exact = self.prior.exact
-        return _SHORTEST_QUANTUM if is_listed(exact, self.total) else max(_SHORTEST_QUANTUM, most_seconds(exact, self.total))
+        return _SHORTEST_QUANTUM if is_listed(exact, self.space.total) else max(_SHORTEST_QUANTUM, most_seconds(exact, self.space.total))
 
-    def warm_up(self) -> None:
+    def _warm_up(self) -> None:
         """The list of candidates, or what chooses the weights of a proposal."""
-        if is_listed(self.prior.exact, self.total):
-            listing(self.prior.exact, self.total)
+        if is_listed(self.prior.exact, self.space.total):
+            listing(self.prior.exact, self.space.total)
         elif self.k > 2:
             load()
 
-    def sampler(self, counts: Sequence[int]) -> CandidateSampler:
+    def _sampler(self, counts: Sequence[int]) -> CandidateSampler:
         """The exact sampler for one dataset. With three or more categories, building it is most of the cost of a draw."""
         private, exact = tuple(int(x) for x in counts), self.prior.exact
 
         def rate() -> arb:
-            return self.rate_ball(np.array(private, dtype=np.int64))
+            return self._rate_ball(np.array(private, dtype=np.int64))
 
-        if not is_listed(exact, self.total):
+        if not is_listed(exact, self.space.total):
             return candidate_sampler(exact, private, rate, good_weights)
-        listed = listing(exact, self.total)
-        near_rate = float(self._scaled_epsilon) / self.near_sensitivity(listed.tables, private)
+        listed = listing(exact, self.space.total)
+        near_rate = float(self._scaled_epsilon) / self._near_sensitivity(listed.tables, private)
         return listed.sampler(Weights(exact, private, rate), near_rate)
 
 
@@ -250,23 +251,24 @@ class HellingerGlobal(Exponential):
     ones it breaks the promise.
     """
 
-    is_fair: ClassVar[bool] = True
+    _is_fair: ClassVar[bool] = True
 
-    names: ClassVar[tuple[str, ...]] = ("EHD", "expMech", "expMech_H^D", "PrivInfer")
+    _names: ClassVar[tuple[str, ...]] = ("EHD", "expMech", "expMech_H^D", "PrivInfer")
+    _look: ClassVar[tuple[Any, ...]] = ("#858191", "X", (0, (1, 2)), "xx")
 
     @property
-    def theorem(self) -> str:
+    def _theorem(self) -> str:
         """That of the exponential mechanism; that the sensitivity is right is not in it."""
         return "exponential_private"
 
     def _sensitivity(self, counts: Counts) -> Floats:
-        return np.full(counts.shape[:-1], sensitivity.global_sensitivity(self.prior, self.total))
+        return np.full(counts.shape[:-1], sensitivity.global_sensitivity(self.prior, self.space.total))
 
-    def sensitivity_ball(self, counts: Counts) -> arb:  # noqa: ARG002
-        return sensitivity.steps_ball(sensitivity.global_steps(self.prior, self.total))
+    def _sensitivity_ball(self, counts: Counts) -> arb:  # noqa: ARG002
+        return sensitivity.steps_ball(sensitivity.global_steps(self.prior, self.space.total))
 
-    def near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:  # noqa: ARG002
-        return _global_sensitivity(self.prior, self.total)
+    def _near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:  # noqa: ARG002
+        return _global_sensitivity(self.prior, self.space.total)
 
 
 @lru_cache(maxsize=64)
@@ -278,22 +280,23 @@ def _global_sensitivity(prior: Prior, n: int) -> float:
 class HellingerLocal(Exponential):
     """**No guarantee**: `∝ exp(-ε H / (2 LS(x)))`. Its loss can exceed ε, under small and large priors, so it refuses to release."""
 
-    is_fair: ClassVar[bool] = True
+    _is_fair: ClassVar[bool] = True
 
-    names: ClassVar[tuple[str, ...]] = ("EHDL", "expMech^local")
+    _names: ClassVar[tuple[str, ...]] = ("EHDL", "expMech^local")
+    _look: ClassVar[tuple[Any, ...]] = ("#c660fc", "v", (0, (4, 1, 1, 1, 1, 1)), "..")
 
     @property
-    def _claim(self) -> Guarantee:
+    def _plain_claim(self) -> Guarantee:
         """None: the rate is read off the private counts without smoothing."""
         return NO_GUARANTEE
 
     def _sensitivity(self, counts: Counts) -> Floats:
         return sensitivity.local_sensitivities(self.prior, counts)
 
-    def sensitivity_ball(self, counts: Counts) -> arb:
+    def _sensitivity_ball(self, counts: Counts) -> arb:
         return sensitivity.steps_ball(sensitivity.local_steps(self.prior, counts))
 
-    def near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:
+    def _near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:
         return sensitivity.tabled_local_sensitivity(tables, counts)
 
 
@@ -312,41 +315,42 @@ class HellingerSmooth(Exponential):
     1/S changes by at most γ between neighbours and H <= 1, so the exponent changes by at most (1 + γ) times what it may.
     """
 
-    is_fair: ClassVar[bool] = True
+    _is_fair: ClassVar[bool] = True
 
     gamma: Fraction = field(default=Fraction(1), converter=_gamma)
     """Any positive number, or "best": the one with the least expected error under the prior predictive, found by computation."""
 
-    names: ClassVar[tuple[str, ...]] = ("EHDS", "expMech^smoo")
+    _names: ClassVar[tuple[str, ...]] = ("EHDS", "expMech^smoo")
+    _look: ClassVar[tuple[Any, ...]] = ("#0b5fa5", "^", (0, (6, 1, 2, 1)), "\\\\")
 
     @property
-    def theorem(self) -> str:
+    def _theorem(self) -> str:
         """Lemma 5.1 of the papers; that the sensitivity is right is not in it."""
         return "smooth_private_one"
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         if self.gamma == _BEST:
-            object.__setattr__(self, "gamma", _best_gamma(self.prior, self.total, self.epsilon))
+            object.__setattr__(self, "gamma", _best_gamma(self.prior, self.space.total, self.epsilon))
 
     @property
     def _loss_factor(self) -> Fraction:
         return 2 * (1 + self.gamma)
 
-    def check_size(self) -> None:
+    def _check_size(self) -> None:
         """The smooth sensitivity must fit in memory as well."""
-        super().check_size()
+        super()._check_size()
         sensitivity.check_smooth(self.k)
 
     def _sensitivity(self, counts: Counts) -> Floats:
         return sensitivity.smooth_sensitivities(self.prior, counts, Smoothing(gamma=self.gamma))
 
-    def sensitivity_ball(self, counts: Counts) -> arb:
+    def _sensitivity_ball(self, counts: Counts) -> arb:
         steps = sensitivity.smooth_steps(self.prior, counts, Smoothing(gamma=self.gamma))
         gamma = ball(self.gamma)
         return sensitivity.steps_ball(steps, lambda h, distance: h / (1 + gamma * distance * h))
 
-    def near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:
+    def _near_sensitivity(self, tables: Sequence[GapTable], counts: tuple[int, ...]) -> float:
         return sensitivity.tabled_smooth_sensitivity(tables, counts, float(self.gamma))
 
 
@@ -361,7 +365,7 @@ def _best_gamma(prior: Prior, n: int, epsilon: Fraction) -> Fraction:
 
     def error(exponent: float) -> float:
         mechanism = HellingerSmooth(prior, n, epsilon, Fraction(f"{10.0**exponent:.3g}"))
-        return float(np.exp(prior.predictive(n).logpmf(simplex_points(n, prior.k))) @ mechanism.mean_errors())
+        return float(np.exp(prior.predictive(n).logpmf(simplex_points(n, prior.k))) @ mechanism._mean_errors())
 
     check_outcomes(candidate_count(n, prior.k), 'the search for gamma="best"', most_tried(prior.k))
     exponents = np.linspace(-4.0, 2.0, 13)
@@ -388,20 +392,21 @@ class HellingerSmoothDelta(Exponential):
     computed before anything is drawn, and a release is refused where it cannot be computed or is above δ.
     """
 
-    is_fair: ClassVar[bool] = True
+    _is_fair: ClassVar[bool] = True
 
     delta: Fraction = field(default=Fraction(1, 10**8), converter=_delta)
 
-    names: ClassVar[tuple[str, ...]] = ("EHDS-delta", "M_H^B")
+    _names: ClassVar[tuple[str, ...]] = ("EHDS-delta", "M_H^B")
+    _look: ClassVar[tuple[Any, ...]] = ("#af9304", "D", (0, (3, 1.5)), "--")
 
     @cached_property
-    def beta(self) -> float:
+    def _beta(self) -> float:
         """How fast the smooth sensitivity may change between neighbours, on the log scale. Public."""
-        return float(refine(self.beta_ball))
+        return float(refine(self._beta_ball))
 
-    def beta_ball(self) -> arb:
+    def _beta_ball(self) -> arb:
         """Enclosure of beta at the working precision."""
-        size = candidate_count(self.total, self.k)
+        size = candidate_count(self.space.total, self.k)
         return (1 - ball(self.epsilon) / (2 * ball(self.delta / (2 * size)).log())).log()
 
     @cached_property
@@ -413,16 +418,16 @@ class HellingerSmoothDelta(Exponential):
             found = enumerated_delta(self, rounded_down(self.epsilon))
         except TooLargeError:
             return NO_GUARANTEE
-        return self._claim if found.bound <= self.delta else NO_GUARANTEE
+        return self._plain_claim if found.bound <= self.delta else NO_GUARANTEE
 
     @property
-    def _claim(self) -> Guarantee:
+    def _plain_claim(self) -> Guarantee:
         return Guarantee(rounded_up(self.epsilon), rounded_up(self.delta), "computation")
 
     def _sensitivity(self, counts: Counts) -> Floats:
-        return sensitivity.smooth_sensitivities(self.prior, counts, Smoothing(beta=self.beta))
+        return sensitivity.smooth_sensitivities(self.prior, counts, Smoothing(beta=self._beta))
 
-    def sensitivity_ball(self, counts: Counts) -> arb:
-        steps = sensitivity.smooth_steps(self.prior, counts, Smoothing(beta=self.beta))
-        beta = self.beta_ball()
+    def _sensitivity_ball(self, counts: Counts) -> arb:
+        steps = sensitivity.smooth_steps(self.prior, counts, Smoothing(beta=self._beta))
+        beta = self._beta_ball()
         return sensitivity.steps_ball(steps, lambda h, distance: h * (-beta * distance).exp())

@@ -7,17 +7,18 @@ Counts are integers, so `⌊x + Lap(b)⌋ = x + ⌊Lap(b)⌋`, and the noise is 
 from abc import abstractmethod
 from fractions import Fraction
 from math import exp, log
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from attrs import define, field, frozen
 
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
-from discreet.mechanisms.base import Mechanism, Noise
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.laws import Law, LossAtoms
 from discreet.mechanisms.noise import IndependentNoise
 from discreet.mechanisms.reports import Clamped, Cut, Report
+from discreet.mechanisms.samplers import Noise
 from discreet.model.datasets import grid_points
 from discreet.record.guarantee import Guarantee
 from discreet.sampling import BitSource, SeededBits
@@ -104,68 +105,68 @@ class _Laplace(Mechanism[tuple[int, ...]]):
 
     @property
     @abstractmethod
-    def scale(self) -> Fraction:
+    def _scale(self) -> Fraction:
         """Scale b of the Laplace noise."""
 
     @property
-    def noised(self) -> int:
+    def _noised(self) -> int:
         """How many of the counts, from the first, are noised."""
         return self.k - 1
 
     @property
-    def affected(self) -> int:
+    def _affected(self) -> int:
         """How many noised counts a replacement can change."""
-        return min(2, self.noised)
+        return min(2, self._noised)
 
     @property
-    def claim(self) -> Guarantee:
+    def _claim(self) -> Guarantee:
         """ε, by proof (docs/explain/mechanisms.md)."""
-        return self.by_proof()
+        return self._by_proof()
 
     @property
-    def theorem(self) -> str:
+    def _theorem(self) -> str:
         """Noise that is rounded down has one, by which counts are noised."""
         if self.rounding != "floor":
             return ""
-        return "laplace_private" if self.noised == self.k else "laplace_two_private" if self.k == 2 else "laplace_but_last_private"
+        return "laplace_private" if self._noised == self.k else "laplace_two_private" if self.k == 2 else "laplace_but_last_private"
 
     @property
     def noise(self) -> LaplaceNoise:
         """The noise of every noised count."""
-        return LaplaceNoise(self.scale, self.rounding, self.noised)
+        return LaplaceNoise(self._scale, self.rounding, self._noised)
 
-    def draw_noise(self, source: BitSource) -> Noise:
+    def _draw_noise(self, source: BitSource) -> Noise:
         """Exact noise for the noised counts."""
         return self.noise.draw(source)
 
-    def check_size(self) -> None:
+    def _check_size(self) -> None:
         """Refuse noise that does not fit arrays."""
-        check_fits(self.scale)
+        check_fits(self._scale)
 
     @property
-    def draw_seconds(self) -> float:
+    def _draw_seconds(self) -> float:
         """By the number of counts that are noised."""
-        return noise_seconds(self.scale, self.noised)
+        return noise_seconds(self._scale, self._noised)
 
-    def warm_up(self) -> None:
+    def _warm_up(self) -> None:
         """Draw noise once from public bits, which makes the tables."""
-        self.draw_noise(SeededBits(0))
+        self._draw_noise(SeededBits(0))
 
-    def raw_law(self, counts: Counts) -> Law:
+    def _raw_law(self, counts: Counts) -> Law:
         """Below 0 and above n the likelihood is the same multiple for every dataset: one outcome stands for each tail."""
-        outcomes, values = grid_points(-1, self.total + 1, self.noised), np.arange(-1.0, self.total + 2.0)
+        outcomes, values = grid_points(-1, self.space.total + 1, self._noised), np.arange(-1.0, self.space.total + 2.0)
         log_probability = np.zeros(len(outcomes))
         for column, x in zip(outcomes.T, counts, strict=False):
-            log_probability += self.noise.clamped(int(x), values, -1, self.total + 1)[column + 1]
+            log_probability += self.noise.clamped(int(x), values, -1, self.space.total + 1)[column + 1]
         return Law(outcomes, log_probability)
 
-    def log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
+    def _log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
         """A sum over the noised counts."""
-        return np.asarray(self.noise.log_factor((raw - counts[: self.noised]).astype(np.float64)).sum(axis=-1))
+        return np.asarray(self.noise.log_factor((raw - counts[: self._noised]).astype(np.float64)).sum(axis=-1))
 
-    def loss_atoms(self) -> LossAtoms:
+    def _loss_atoms(self) -> LossAtoms:
         """That of one count, once for each that a replacement changes."""
-        return self.noise.loss_atoms().repeated(self.affected)
+        return self.noise.loss_atoms().repeated(self._affected)
 
 
 @define(frozen=True, slots=False, repr=False)
@@ -175,21 +176,22 @@ class LaplaceZhang(_Laplace):
     The papers' Algorithm 1 noises k - 1 counts, but their Theorem 4.5 needs all noised, and so do we (docs/research/reproduction.md).
     """
 
-    names: ClassVar[tuple[str, ...]] = ("LSZhang",)
+    _names: ClassVar[tuple[str, ...]] = ("LSZhang",)
+    _look: ClassVar[tuple[Any, ...]] = ("#4e1202", "P", (0, (1, 1)), "++")
 
     @property
-    def scale(self) -> Fraction:
+    def _scale(self) -> Fraction:
         """2/ε: a replacement changes two counts by 1."""
         return 2 / self.epsilon
 
     @property
-    def noised(self) -> int:
+    def _noised(self) -> int:
         """Every count is noised."""
         return self.k
 
-    def own_report(self) -> Report:
+    def _own_report(self) -> Report:
         """Each count clamped to [0, n]."""
-        return Clamped(self.total)
+        return Clamped(self.space.total)
 
 
 @define(frozen=True, slots=False, repr=False)
@@ -198,13 +200,13 @@ class _ConsistentLaplace(_Laplace):
 
     consistent: bool = field(default=True, validator=_check_consistent)
 
-    def line_law(self, x: int, r: Floats) -> Floats:
+    def _line_law(self, x: int, r: Floats) -> Floats:
         """A count that is noised, and clamped to [0, n]."""
-        return self.noise.clamped(x, r, 0, self.total)
+        return self.noise.clamped(x, r, 0, self.space.total)
 
-    def own_report(self) -> Report:
+    def _own_report(self) -> Report:
         """Left to right, each count cut to what is left of n; or, not `consistent`, the papers' literal formula."""
-        return Cut(self.total, self.k, self.consistent)
+        return Cut(self.space.total, self.k, self.consistent)
 
 
 @define(frozen=True, slots=False, repr=False)
@@ -214,10 +216,11 @@ class LaplaceDimension(_ConsistentLaplace):
     A replacement changes at most two noised counts by 1 (one if k = 2), so what it really loses is 2ε/k (ε/2 if k = 2).
     """
 
-    names: ClassVar[tuple[str, ...]] = ("LSDim", "lapMech")
+    _names: ClassVar[tuple[str, ...]] = ("LSDim", "lapMech")
+    _look: ClassVar[tuple[Any, ...]] = ("#51a47e", "s", (0, (6, 2)), "//")
 
     @property
-    def scale(self) -> Fraction:
+    def _scale(self) -> Fraction:
         """k/ε, the papers' sensitivity in proportion to the dimension."""
         return self.k / self.epsilon
 
@@ -226,9 +229,10 @@ class LaplaceDimension(_ConsistentLaplace):
 class LaplaceHistogram(_ConsistentLaplace):
     """ε-DP by proof: noise of scale 1/ε (k = 2) or 2/ε (k > 2) on the first k - 1 counts."""
 
-    names: ClassVar[tuple[str, ...]] = ("LSHist", "ilapMech")
+    _names: ClassVar[tuple[str, ...]] = ("LSHist", "ilapMech")
+    _look: ClassVar[tuple[Any, ...]] = ("#9e5102", "o", (0, (9, 1.5)), "")
 
     @property
-    def scale(self) -> Fraction:
+    def _scale(self) -> Fraction:
         """The number of noised counts that a replacement can change, over ε."""
-        return self.affected / self.epsilon
+        return self._affected / self.epsilon

@@ -25,14 +25,15 @@ from scipy.special import logsumexp
 from discreet import limits
 from discreet.arrays import Counts, Drawn, Floats
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.mechanisms.base import Mechanism, Noise, Prior, Sampler
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.laws import Law, LossAtoms
 from discreet.mechanisms.noise import CellNoise, IndependentNoise, symmetric_reach
 from discreet.mechanisms.reports import Cut, NonNegative, Projected, Report
+from discreet.mechanisms.samplers import Noise, Sampler
 from discreet.mechanisms.table_noise import NoisyTable, TableReport, log_likelihood
 from discreet.model.cells import Groups, cells_of, groups_of
 from discreet.model.datasets import Relation, Space, box_points, check_outcomes, grid_points, simplex_points
-from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.dirichlet import Beta, Dirichlet, Prior
 from discreet.model.tables import TableSpace, space_of
 from discreet.numerics.balls import ball, refine
 from discreet.numerics.lattice_sums import log_normaliser, log_squares, log_sum_law
@@ -244,9 +245,10 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
         InvalidInputError: An argument is not what is said above, or does not go together with the others.
     """
 
-    names: ClassVar[tuple[str, ...]] = ("lattice", "geometric")
-    layout: ClassVar[tuple[str, ...]] = ("by", "impossible", "shares", "priors")
-    needs_total: ClassVar[bool] = False
+    _names: ClassVar[tuple[str, ...]] = ("lattice", "geometric")
+    _look: ClassVar[tuple[Any, ...]] = ("#1b1e23", "h", "-", "||")
+    _layout: ClassVar[tuple[str, ...]] = ("by", "impossible", "shares", "priors")
+    _needs_total: ClassVar[bool] = False
 
     if TYPE_CHECKING:  # attrs makes it: this tells type checkers that groups make a table
 
@@ -283,7 +285,7 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
         if self.n is None and self.projection == "cut":
             raise InvalidInputError("projection='cut' cuts the counts to a public n, and n is private here; leave it out")
         if not self.by.columns:
-            for name in self.layout[1:]:
+            for name in self._layout[1:]:
                 if getattr(self, name):
                     raise InvalidInputError(f"{name} is about the groups of a table: say which there are, with by=")
         else:
@@ -293,7 +295,7 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
     def _check_table(self, by: Groups) -> None:
         if self.projection == "cut":
             raise InvalidInputError("projection='cut' is for one variable, and this is a table; leave it out")
-        if self.shares is not None and self.table.published != "total":
+        if self.shares is not None and self._table.published != "total":
             raise InvalidInputError("shares is the prior of the groups' shares where n is one public total; leave it out")
         if self.shares is not None and len(self.shares) != len(by):
             raise InvalidInputError(f"shares must have a concentration for each of the {len(by):,} groups, got {len(self.shares):,}")
@@ -303,11 +305,11 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
         if any([*map(spelling, prior.categories)] != [*map(spelling, self.prior.categories)] for _, prior in self.priors):
             raise InvalidInputError("the priors of all groups must have the categories of prior, in its order")
         # As declared and in the declared order, however they were spelled, so that one table has one description.
-        object.__setattr__(self, "impossible", tuple(map(self.table.cells.named, self.table.cells.impossible)))
+        object.__setattr__(self, "impossible", tuple(map(self._table.cells.named, self._table.cells.impossible)))
         object.__setattr__(self, "priors", tuple((by[places[i]], self.priors[i][1]) for i in np.argsort(places).tolist()))
 
     @cached_property
-    def table(self) -> TableSpace:
+    def _table(self) -> TableSpace:
         """The tables it may be given. Raises RefusedError for a mechanism of one variable."""
         if not self.by.columns:
             raise RefusedError("this is a mechanism for one variable; a table has groups, which by= declares")
@@ -316,23 +318,23 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
     @cached_property
     def space(self) -> Space:
         """The datasets it may be given: counts of one variable, or tables."""
-        return super().space if not self.by.columns else self.table
+        return super().space if not self.by.columns else self._table
 
-    def own_report(self) -> Report:
+    def _own_report(self) -> Report:
         """The nearest counts, or ("cut") left to right what is left of n."""
         if self.by.columns:
-            return TableReport(self.table)
+            return TableReport(self._table)
         if not isinstance(self.n, int):
             return NonNegative()
         return Projected(self.n) if self.projection == "euclidean" else Cut(self.n, self.k)
 
     @property
-    def claim(self) -> Guarantee:
+    def _claim(self) -> Guarantee:
         """ε, by proof (docs/explain/mechanisms.md)."""
-        return self.by_proof()
+        return self._by_proof()
 
     @property
-    def theorem(self) -> str:
+    def _theorem(self) -> str:
         """One for each of the three promises."""
         relation = self.space.relation
         if relation == Relation.ADD_REMOVE_ONE:
@@ -347,73 +349,73 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
             return GeometricNoise(cells, float(self.epsilon))
         if isinstance(self.n, int):
             return LatticeNoise(cells, 0.5 * float(self.epsilon))
-        return LatticeNoise(cells, 0.5 * float(self.epsilon), tuple(self.table.cells.possible.sum(axis=1).tolist()))
+        return LatticeNoise(cells, 0.5 * float(self.epsilon), tuple(self._table.cells.possible.sum(axis=1).tolist()))
 
-    def sampler(self, counts: Any) -> Sampler:
+    def _sampler(self, counts: Any) -> Sampler:
         """Adds exact noise: to every count of one variable, or to every cell of a table."""
-        return super().sampler(counts) if not self.by.columns else NoisyTable(counts, self.table, self.epsilon)
+        return super()._sampler(counts) if not self.by.columns else NoisyTable(counts, self._table, self.epsilon)
 
-    def check_size(self) -> None:
+    def _check_size(self) -> None:
         """Refuse noise that does not fit arrays."""
         check_fits(2 / self.epsilon, self.space.k)
 
     @property
-    def draw_seconds(self) -> float:
+    def _draw_seconds(self) -> float:
         """By the number of cells, and of those in one block that are attempted together."""
         sizes = self.noise.sizes if isinstance(self.noise, LatticeNoise) else ()
         together = max((size for size in sizes if size <= ATTEMPTED), default=1)
         return noise_seconds(2 / self.epsilon, self.space.k, together)
 
-    def warm_up(self) -> None:
+    def _warm_up(self) -> None:
         """Draw noise once from public bits, which makes the tables."""
         if not self.by.columns:
-            self.draw_noise(SeededBits(0))
+            self._draw_noise(SeededBits(0))
 
-    def check_labels(self) -> None:
+    def _check_labels(self) -> None:
         """Refuse labels that a record cannot hold."""
-        super().check_labels()
+        super()._check_labels()
         if self.by.columns:
             check_header(self, self.by)
 
     def __repr__(self) -> str:
         return super().__repr__() if not self.by.columns else f"{super().__repr__()[:-1]}, by={self.by!r})"
 
-    def checked(self, counts: ArrayLike) -> Counts:
+    def _checked(self, counts: ArrayLike) -> Counts:
         """The counts of one variable, or of a table as an array of a row a group; refused if they are not of its space."""
-        return super().checked(counts) if not self.by.columns else self.table.checked(counts)
+        return super()._checked(counts) if not self.by.columns else self._table.checked(counts)
 
-    def is_outcome(self, raw: Any) -> bool:
+    def _is_outcome(self, raw: Any) -> bool:
         """Whether this is a raw outcome of some dataset."""
-        return super().is_outcome(raw) if not self.by.columns else self.table.holds(np.asarray(raw))
+        return super()._is_outcome(raw) if not self.by.columns else self._table.holds(np.asarray(raw))
 
     def log_prob(self, counts: ArrayLike, raw: ArrayLike) -> float:
         """Log probability of one raw outcome. For study: it is a function of the private counts."""
         if not self.by.columns:
             return super().log_prob(counts, raw)
         outcome = np.asarray(raw)
-        if outcome.shape != self.table.cells.shape or outcome.dtype.kind not in "iu":
-            raise InvalidInputError(f"a raw outcome of this mechanism is a table of whole numbers of shape {self.table.cells.shape}")
-        noise, possible = outcome - self.checked(counts), self.table.cells.possible
-        return log_likelihood(self.table, float(self.epsilon), noise) if not noise[~possible].any() else -inf
+        if outcome.shape != self._table.cells.shape or outcome.dtype.kind not in "iu":
+            raise InvalidInputError(f"a raw outcome of this mechanism is a table of whole numbers of shape {self._table.cells.shape}")
+        noise, possible = outcome - self._checked(counts), self._table.cells.possible
+        return log_likelihood(self._table, float(self.epsilon), noise) if not noise[~possible].any() else -inf
 
     def simulate(self, counts: ArrayLike, size: int, rng: np.random.Generator | int | None = None) -> Counts:
         """Fast float Monte Carlo draws of the reported counts, for experiments. Never publish them: they are not exact."""
         if not self.by.columns:
             return super().simulate(counts, size, rng)
-        private, possible = self.checked(counts), self.table.cells.possible
+        private, possible = self._checked(counts), self._table.cells.possible
         noise = np.zeros((check_records(size, "size"), *private.shape), dtype=np.int64)
         noise[:, possible] = self.noise.simulate(len(noise), np.random.default_rng(rng))
         return np.stack([self.report(private + one) for one in noise])
 
-    def draw_noise(self, source: BitSource) -> Noise:
+    def _draw_noise(self, source: BitSource) -> Noise:
         """Exact noise on the lattice."""
         if self.n is None:
             return discrete_laplace_array(source, 1 / self.epsilon, self.k)
         return lattice_noise(source, self.k, self.epsilon)
 
-    def log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
+    def _log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
         """By distance and the common normaliser; -inf off the lattice."""
-        self.check_single()
+        self._check_single()
         noise = raw - counts
         if isinstance(self.noise, GeometricNoise):
             return np.asarray(self.noise.log_factor(noise.astype(np.float64)).sum(axis=-1))
@@ -421,12 +423,12 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
         on_lattice = noise.sum(axis=-1) == 0
         return np.where(on_lattice, -float(self.epsilon) * distance - log_normaliser(self.k, float(self.epsilon)), -np.inf)
 
-    def raw_law(self, counts: Counts) -> Law:
+    def _raw_law(self, counts: Counts) -> Law:
         """Two categories: all outcomes, the tails added to 0 and n. More: the noise out to where next to no probability is left.
 
         Where n is private, noisy counts below 0 tell datasets apart no better than 0 does: their probability is added there.
         """
-        self.check_single()
+        self._check_single()
         if isinstance(self.noise, GeometricNoise):
             return self._law_of_any_total(self.noise, counts)
         if self.k == 2:
@@ -436,7 +438,7 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
 
     def _two_category_law(self, counts: Counts) -> Law:
         """Outcomes beyond 0 and n tell datasets apart no better than 0 and n do: their tails are added there."""
-        raw = simplex_points(self.total, 2)
+        raw = simplex_points(self.space.total, 2)
         return Law(raw, self._line(int(counts[0]), raw[:, 0].astype(np.float64)))
 
     def _law_of_any_total(self, noise: GeometricNoise, counts: Counts) -> Law:
@@ -448,17 +450,17 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
         logs = [noise.clamped_below(int(x), axis.astype(np.float64)) for x, axis in zip(counts, axes, strict=True)]
         return Law(box_points(axes), np.asarray(reduce(np.add.outer, logs)).ravel(), _UNLISTED)
 
-    def line_law(self, x: int, r: Floats) -> Floats | None:
+    def _line_law(self, x: int, r: Floats) -> Floats | None:
         """By distance from x; what would be reported beyond 0 or n is reported there. One number says nothing of a private n."""
-        self.check_single()
+        self._check_single()
         return None if self.n is None else self._line(x, r)
 
     def _line(self, x: int, r: Floats) -> Floats:
         epsilon = float(self.epsilon)
-        beyond = np.where((r == 0) | (r == self.total), log(-expm1(-epsilon)), 0.0)
+        beyond = np.where((r == 0) | (r == self.space.total), log(-expm1(-epsilon)), 0.0)
         return np.asarray(-epsilon * np.abs(r - x) - log_normaliser(2, epsilon) - beyond)
 
-    def loss_atoms(self) -> LossAtoms:
+    def _loss_atoms(self) -> LossAtoms:
         """All neighbouring pairs of a block are alike. The distance to the outcome changes by 1, 0 or -1.
 
         With a private n it grows with probability P(noise <= 0) = 1/(1 + q) and shrinks otherwise. With a public n it grows with
@@ -474,5 +476,5 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
         epsilon = ball(self.epsilon)
         rest = -(-epsilon).expm1()
         z = (2 - rest) / rest
-        cells = self.k if not self.by.columns else self.table.fewest
+        cells = self.k if not self.by.columns else self._table.fewest
         return z.legendre_p(cells - 2) / (rest * z.legendre_p(cells - 1))

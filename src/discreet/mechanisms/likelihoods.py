@@ -8,7 +8,6 @@ nearly 0: the far candidates count as e^-c each, which changes Z by less than `W
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from math import isqrt, log
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.mechanisms.product_sums import PIECE, SPARE, THREADS, ProductSums, Tell
+from discreet.mechanisms.product_sums import SPARE, ProductSums, Tell, in_pieces
 from discreet.model.datasets import candidate_count
 from discreet.numerics.divergences import to_hellinger
 from discreet.numerics.gap_tables import GapTable, gap_table
@@ -98,17 +97,7 @@ class _WindowSums:
         self._tables = tables
 
     def __call__(self, datasets: Counts, rates: Floats, tell: Tell) -> Floats:
-        pieces = [slice(start, start + PIECE) for start in range(0, len(datasets), PIECE)]
-        total = np.empty(len(datasets))
-        pool = ThreadPoolExecutor(THREADS)
-        try:
-            found = pool.map(lambda piece: self._piece(datasets[piece, 0], rates[piece]), pieces)
-            for done, (piece, part) in enumerate(zip(pieces, found, strict=True)):
-                total[piece] = part
-                tell(done + 1, len(pieces))
-        finally:
-            pool.shutdown(cancel_futures=True)
-        return total
+        return in_pieces(lambda some, rate: self._piece(some[:, 0], rate), datasets, rates, tell)
 
     def _piece(self, x: Counts, rates: Floats) -> Floats:
         low, high = self._window(x, _furthest(rates, self._n + 1))

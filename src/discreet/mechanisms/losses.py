@@ -86,16 +86,16 @@ def neighbouring_laws(mechanism: Mechanism, *, every: bool = False, passes: int 
     Where categories are alike, pairs that differ by their order have the same losses: then, unless `every` is asked for, one dataset
     of each pair has ascending counts.
     """
-    check_paired(mechanism.total, mechanism.k, passes)
-    space, fewer = mechanism.space, mechanism.is_symmetric and not every
+    check_paired(mechanism.space.total, mechanism.k, passes)
+    space, fewer = mechanism.space, mechanism._is_symmetric and not every
     if space.k == 2:
-        yield from starmap(_pair, pairwise(mechanism.listed_laws(space.points()[: (space.total + 1) // 2 + 1] if fewer else None)))
+        yield from starmap(_pair, pairwise(mechanism._listed_laws(space.points()[: (space.total + 1) // 2 + 1] if fewer else None)))
         return
     points = space.points()
     chosen = points[(np.diff(points, axis=-1) >= 0).all(axis=-1)] if fewer else points
     pairs = list(_pairs(space, {tuple(counts) for counts in chosen.tolist()}))
     needed = np.array(sorted({counts for pair in pairs for counts in pair}))
-    listed = {tuple(law.counts.tolist()): law for law in mechanism.listed_laws(needed)}
+    listed = {tuple(law.counts.tolist()): law for law in mechanism._listed_laws(needed)}
     for first, second in pairs:
         yield _pair(listed[first], listed[second])
 
@@ -162,7 +162,7 @@ def composes_by_cell(mechanism: Mechanism) -> bool:
 
 def renyi_divergence(mechanism: Mechanism, order: float) -> Bounded:
     """The largest Rényi divergence of an order between the laws of neighbouring datasets, in either direction."""
-    atoms = mechanism.loss_atoms()
+    atoms = mechanism._loss_atoms()
     if atoms is not None:
         log_law = np.log(np.maximum(atoms.probability, 0.0) + _LEAST_PROBABILITY)
         return _larger_divergence(log_law, log_law - atoms.loss, order, ATOM_ERROR, mechanism.space.pair())

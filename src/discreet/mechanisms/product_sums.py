@@ -40,6 +40,25 @@ _FACTOR_WORK, _TRANSFORM_WORK = 0.15, 1.5
 """What a factor of a frequency takes, compared with a candidate that is gone through, and what a value takes that is transformed."""
 
 
+def in_pieces(sums: Callable[[Counts, Floats], Floats], datasets: Counts, rates: Floats, tell: Tell) -> Floats:
+    """What a function of datasets, one a row, and their rates gives: a piece of them at a time, in threads."""
+    pieces = [slice(start, start + PIECE) for start in range(0, len(datasets), PIECE)]
+    total = np.empty(len(datasets))
+    pool = ThreadPoolExecutor(THREADS)
+    try:
+        found = pool.map(lambda piece: sums(datasets[piece], rates[piece]), pieces)
+        for done, (piece, part) in enumerate(zip(pieces, found, strict=True)):
+            total[piece] = part
+            tell(done + 1, len(pieces))
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return total
+
+
+def _untold(done: int, steps: int) -> None:
+    """Tell nobody."""
+
+
 class ProductSums:
     """Normalisers of any datasets of some n, given a table of gaps for each category."""
 
@@ -54,24 +73,14 @@ class ProductSums:
     def __call__(self, datasets: Counts, rates: Floats, tell: Tell) -> Floats:
         """Z of datasets, one a row, each with its rate c."""
         plan = self._plan(len(datasets), float(rates.min()))
-        pieces = [slice(start, start + PIECE) for start in range(0, len(datasets), PIECE)]
-        steps = len(pieces) + max(plan.terms - 1, 0)
-        near = _Near(self._rows(plan), self._size)
-        total = np.empty(len(datasets))
-        with ThreadPoolExecutor(THREADS) as pool:
-            try:
-                found = pool.map(lambda piece: near(datasets[piece], rates[piece]), pieces)
-                for done, (piece, part) in enumerate(zip(pieces, found, strict=True)):
-                    total[piece] = part
-                    tell(done + 1, steps)
-                factors = np.exp(-rates), 0.5 * rates * np.exp(-rates)
-                for j in range(1, plan.terms):
-                    sums = pool.map(self._far(plan, j), (datasets[piece] for piece in pieces))
-                    total += factors[1] * np.concatenate(list(sums))
-                    factors = factors[1], ((4 * j - 2) * j * factors[1] + rates**2 * factors[0]) / (4 * (j + 1) * j)
-                    tell(len(pieces) + j, steps)
-            finally:
-                pool.shutdown(cancel_futures=True)
+        more = max(plan.terms - 1, 0)
+        total = in_pieces(_Near(self._rows(plan), self._size), datasets, rates, lambda done, pieces: tell(done, pieces + more))
+        pieces = -(-len(datasets) // PIECE)
+        factors = np.exp(-rates), 0.5 * rates * np.exp(-rates)
+        for j in range(1, plan.terms):
+            total += factors[1] * in_pieces(self._far(plan, j), datasets, rates, _untold)
+            factors = factors[1], ((4 * j - 2) * j * factors[1] + rates**2 * factors[0]) / (4 * (j + 1) * j)
+            tell(pieces + j, pieces + more)
         return total
 
     # --- where near ends ----------------------------------------------------------------------------------------------
@@ -127,11 +136,11 @@ class ProductSums:
 
         return rows
 
-    def _far(self, plan: "_Plan", j: int) -> Callable[[Counts], Floats]:
-        """Σ A^j over the far candidates of datasets, one a row."""
+    def _far(self, plan: "_Plan", j: int) -> Callable[[Counts, Floats], Floats]:
+        """Σ A^j over the far candidates of datasets, one a row, whatever their rates."""
         everything = self._power_sums(j, self._reach((SPARE + float(np.log(self._size))) / j), np.inf)
         near = self._power_sums(j, self._reach(plan.level), plan.level)
-        return lambda datasets: everything(datasets) - near(datasets)
+        return lambda datasets, _: everything(datasets) - near(datasets)
 
     def _power_sums(self, j: int, reach: int, level: float) -> Callable[[Counts], Floats]:
         """Σ A^j over candidates whose counts are at most `reach` from those of the dataset and whose gaps are below the level."""

@@ -7,31 +7,24 @@ taken by others, and a class that is defined again, as in a notebook, takes the 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from inspect import isabstract
 from typing import Any
 
 from attrs import NOTHING, evolve, fields
 
 from discreet import limits
+from discreet.catalogue import built_in
 from discreet.errors import InvalidInputError
-from discreet.mechanisms.base import Mechanism, Prior, is_built_in, names_of
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.bayes_reports import Remapped
 from discreet.mechanisms.calibrated import Calibrated
-from discreet.mechanisms.hellinger import Exponential, HellingerGlobal, HellingerLocal, HellingerSmooth, HellingerSmoothDelta
-from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram, LaplaceZhang
-from discreet.mechanisms.lattice import LatticeGeometric
+from discreet.mechanisms.hellinger import Exponential
+from discreet.mechanisms.own_classes import is_built_in, names_of
+from discreet.model.dirichlet import Prior
 from discreet.validation import Number, shown
 
-MECHANISMS: tuple[type[Mechanism], ...] = (
-    LaplaceZhang,
-    LaplaceDimension,
-    LaplaceHistogram,
-    HellingerGlobal,
-    HellingerLocal,
-    HellingerSmooth,
-    HellingerSmoothDelta,
-    LatticeGeometric,
-)
+MECHANISMS: tuple[type[Mechanism], ...] = tuple(getattr(import_module(module), name) for name, module in built_in().items())
 """The built-in mechanisms that release."""
 
 _WRAPPERS: dict[str, Callable[[Any], Mechanism]] = {"remapped": Remapped, "calibrated": Calibrated}
@@ -104,7 +97,8 @@ def _made(cls: type[Mechanism], prior: Prior, n: int | Sequence[int] | None, eps
         if name == "by" and name not in allowed:
             raise InvalidInputError(f"tables are released by LatticeGeometric; {cls.__name__} is for one variable: leave out its groups")
         if name not in allowed:
-            raise InvalidInputError(f"{cls.__name__} has no option {shown(name)!r}; it has {', '.join(allowed) or 'none'}")
+            fault = f"{cls.__name__} has no option {shown(name)!r}"
+            raise InvalidInputError(f"{fault}; it has {', '.join(allowed) or 'none'}", in_shell=f"{fault}: leave out --{name}")
     for name, option in allowed.items():
         if option.default is NOTHING and name not in options:
             raise InvalidInputError(f"{cls.__name__} needs the option {name!r}")
@@ -129,8 +123,8 @@ def rebuilt(
             raise InvalidInputError(f"no mechanism is called {shown(name)!r}")
         if "epsilon" not in options:
             raise InvalidInputError(f"the parameters of {name} must have epsilon")
-        if options.keys() & set(cls.layout):
-            raise InvalidInputError(f"how a table is laid out ({', '.join(cls.layout)}) is not among its parameters")
+        if options.keys() & set(cls._layout):
+            raise InvalidInputError(f"how a table is laid out ({', '.join(cls._layout)}) is not among its parameters")
         return _made(cls, prior, n, options.pop("epsilon"), {**options, **(layout or {})})
     if set(options) != set(wrapped):
         raise InvalidInputError(f"the parameters of {name} must be {', '.join(wrapped)}")

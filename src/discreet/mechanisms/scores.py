@@ -57,15 +57,15 @@ class MetricExponential(Mechanism[tuple[int, ...]]):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        check_outcomes(candidate_count(self.total, self.k), "the table of pairwise distances", limits.SCORE_CANDIDATES)
+        check_outcomes(candidate_count(self.space.total, self.k), "the table of pairwise distances", limits.SCORE_CANDIDATES)
 
     @property
-    def claim(self) -> Guarantee:
+    def _claim(self) -> Guarantee:
         return NO_GUARANTEE
 
     @cached_property
     def _table(self) -> tuple[Counts, Floats]:
-        points = simplex_points(self.total, self.k)
+        points = simplex_points(self.space.total, self.k)
         parameters = self.prior.concentration + points
         distance = np.asarray(self.metric(parameters[:, None, :], parameters[None, :, :]), dtype=np.float64)
         if not (np.isfinite(distance) & (distance >= 0.0) & (distance <= float(self.diameter) * (1.0 + 1e-9))).all():
@@ -85,10 +85,10 @@ class MetricExponential(Mechanism[tuple[int, ...]]):
         smooth = (local / (1.0 + float(self.gamma) * apart * local)).max(axis=-1)
         return np.asarray(2.0 * (1.0 + float(self.gamma * self.diameter)) * smooth)
 
-    def outcomes(self) -> Counts:
+    def _outcomes(self) -> Counts:
         return self._table[0]
 
-    def raw_law(self, counts: Counts) -> Law:
+    def _raw_law(self, counts: Counts) -> Law:
         points, distance = self._table
         here = int(np.nonzero((points == counts).all(axis=-1))[0][0])
         exponent = -float(self.epsilon) / self._scales[here] * distance[here]

@@ -34,7 +34,7 @@ class SystemBits:
         return int.from_bytes(self.octets(size)) >> (8 * size - count)
 
     def octets(self, size: int) -> bytes:
-        """So many random bytes."""
+        """Random bytes, `size` of them; raises EntropyError where the operating system gives none."""
         try:
             data = os.urandom(size)
         except (OSError, NotImplementedError) as error:
@@ -91,7 +91,7 @@ class CountedBits:
 
     @property
     def secret(self) -> bool:
-        """As the source says."""
+        """Whether nobody else can know the bits of the source."""
         return self._source.secret
 
     def bits(self, count: int) -> int:

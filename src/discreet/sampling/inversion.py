@@ -34,9 +34,9 @@ class Inversion:
     bits: int
     """Bits of a word."""
     high: tuple[int, ...]
-    """Of boundary j + 1 in place j: a word that is this or more is at or above it for certain. Padded by what no word reaches."""
+    """In place j, the least word that is at or above boundary j + 1 for certain. It is padded by numbers that no word reaches."""
     low: tuple[int, ...]
-    """Of boundary j + 1 in place j: a word that is less is below it for certain. It has one boundary more than `high`."""
+    """In place j, a number: words that are less are below boundary j + 1 for certain. It has one boundary more than `high`."""
 
     def settle(self, index: int, word: int, source: BitSource) -> int:
         """The integer for a word that the table leaves open, given that boundary `index` is at or below it for certain.

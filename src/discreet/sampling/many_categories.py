@@ -40,7 +40,7 @@ _CUT_BITS = 12
 """Tables end where b^M is below 2^-12/N: beyond, the uniform form takes over, with about 2^-12 of the mass of r = x alone."""
 
 _ENTRY_BYTES = 64
-"""Of an entry, beside its digits: the list's pointer, the Python object and FLINT's header."""
+"""Bytes of an entry beside its digits: the list's pointer, the Python object and FLINT's header."""
 
 _AFFINITY_UNITS = 2
 """An entry of `affinities` is above the true value by at most this many units."""

@@ -1,0 +1,40 @@
+"""Exact samplers of raw outcomes: each holds the private counts of one dataset, and is dropped after its draw."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from attrs import field, frozen
+
+from discreet.arrays import Counts
+from discreet.sampling import BitSource
+
+Noise = Sequence[int] | Counts
+"""Exact noise for the counts: an array of 64-bit integers, or, from mechanisms of others, any whole numbers."""
+
+
+class Sampler(Protocol):
+    """An exact sampler of raw outcomes for one dataset: it holds private counts and is not kept."""
+
+    def draw(self, source: BitSource) -> Any:
+        """One raw outcome, from exactly the law: a tuple of whole numbers, or an array for a table."""
+        ...
+
+
+@frozen(repr=False, eq=False)
+class AddedNoise:
+    """Adds noise that does not depend on the data to the counts, as many of them as there is noise for.
+
+    Noise in an array is added there, and only the sum is made of Python integers: to make one takes time that depends on its value.
+    """
+
+    counts: Counts = field(repr=False)
+    """Kept out of what rich prints, which asks the fields and not the class."""
+    noise: Callable[[BitSource], Noise] = field(repr=False)
+
+    def draw(self, source: BitSource) -> tuple[int, ...]:
+        """The noisy counts."""
+        drawn = self.noise(source)
+        in_array = isinstance(drawn, np.ndarray) and drawn.dtype.kind == "i"
+        noise = drawn if in_array else np.array(drawn, dtype=object)  # Python integers of any size; unsigned ones would become floats
+        return tuple((self.counts[: len(noise)] + noise).tolist())
