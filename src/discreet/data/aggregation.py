@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.data.categories import BLANKS, COMBINING, NUMBER, Declared, accented, kind_of, whole_numbers
+from discreet.data.databases import arrow_list, listed
 from discreet.data.question import CountingQuestion
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _readable(
     table: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dtypes: Types
 ) -> tuple[nw.LazyFrame[Any], Sequence[CountingQuestion], Types]:
     """The table with unsigned 64-bit columns of Arrow that are coded as text: Arrow compares them as signed ones, which not all fit."""
-    coded = {name for question in questions for name, declared in question.coded if not declared.bands}
+    coded = {name for question in questions for name, declared in question.coded if declared.rule is None}
     unsigned = {name: nw.String() for name in sorted(coded) if isinstance(dtypes[name], nw.UInt64)}
     if not unsigned or not table.implementation.is_pyarrow():
         return table, questions, dtypes
@@ -142,7 +143,7 @@ def _records(table: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dt
     they are few.
     """
     values, first = _selected(table, questions, dtypes), questions[0]
-    if len(questions) > 1 or len(first.grouping) > _FEW_GROUPS or any(declared.bands for _, declared in first.coded):
+    if len(questions) > 1 or len(first.grouping) > _FEW_GROUPS or any(declared.rule is not None for _, declared in first.coded):
         return _by_code(_coded(values, questions, dtypes))
     distinct = values.group_by(*_parts(first, 0)).agg(nw.len().alias("records"))
     return _coded(distinct, questions, dtypes).select("records", code=nw.col("code0")).group_by("code").agg(nw.col("records").sum())
@@ -253,15 +254,19 @@ def _selected(table: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], d
         return rows
     from duckdb import ColumnExpression, ConstantExpression, FunctionExpression
 
-    def encoded_text(part: str, declared: Declared) -> Any:
+    def encoded_text(part: str, declared: Declared | None) -> Any:
         text: Any = ColumnExpression(part).cast("VARCHAR")
-        if "ignore accents" in declared.spelling:  # at once, which is many times as fast as letter by letter
+        if declared is not None and "ignore accents" in declared.spelling:  # at once, which is many times as fast as letter by letter
             letters = ["".join(found) for found in zip(*((one, base) for base, many in accented().items() for one in many), strict=True)]
             text = FunctionExpression("translate", text, *map(ConstantExpression, letters))
             text = FunctionExpression("regexp_replace", text, *map(ConstantExpression, (COMBINING, "", "g")))
         return FunctionExpression("encode", text).alias(part)
 
-    texts = {part: declared for part, name, declared in named if kind_of(dtypes[name]) == "text" and not declared.bands}
+    texts: dict[str, Declared | None] = {
+        part: declared for part, name, declared in named if kind_of(dtypes[name]) == "text" and declared.rule is None
+    }
+    if "person" in more and kind_of(dtypes[questions[0].privacy_id or ""]) == "text":
+        texts["person"] = None
     others = [ColumnExpression(name) for name in rows.collect_schema().names() if name not in texts]
     encoded = [encoded_text(*text) for text in texts.items()]
     exact: nw.LazyFrame[Any] = nw.from_native(rows.to_native().select(*others, *encoded)).lazy()
@@ -279,11 +284,15 @@ def _comparable(value: nw.Expr, dtype: nw.dtypes.DType) -> nw.Expr:
 
 
 def _spelt(value: nw.Expr, dtype: nw.dtypes.DType, table: nw.LazyFrame[Any], declared: Declared) -> nw.Expr:
-    """A text as the rules of spelling make it. Ibis takes the same blanks away, and cannot be told which."""
+    """A text as the rules of spelling make it, and without blanks where it is a number or a date.
+
+    Ibis takes the same blanks away, and cannot be told which.
+    """
     rules = declared.spelling
     if kind_of(dtype) != "text":
         return value
-    value = value.str.strip_chars(None if table.implementation.is_ibis() else BLANKS) if "trim" in rules else value
+    if "trim" in rules or declared.rule is not None:
+        value = value.str.strip_chars(None if table.implementation.is_ibis() else BLANKS)
     if "ignore accents" in rules and not table.implementation.is_duckdb():
         for base, letters in accented().items():
             value = value.str.replace_all(f"[{letters}]", base)
@@ -348,8 +357,9 @@ def _translated(
     join in the engines to which an expression with all of them would be a program to be compiled.
     """
     value, (other, missing), is_text = nw.col(part), strangers, kind_of(dtype) == "text"
-    unknown = _band(value, dtype, declared.bands, other) if declared.bands else nw.lit(other)
-    if is_text and not declared.bands and rows.implementation.is_duckdb():
+    written = {text: missing if code == declared.missing else code for text, code in written.items()}
+    unknown = nw.lit(other) if declared.rule is None else declared.rule.position(value, dtype, other)
+    if is_text and declared.rule is None and rows.implementation.is_duckdb():
         written = {text.encode(errors="surrogatepass"): code for text, code in written.items()}
 
     def search(among: list[Any]) -> nw.Expr:
@@ -371,19 +381,6 @@ def _translated(
     return rows.select(*kept, code.cast(nw.Int64).alias(part))
 
 
-def _band(value: nw.Expr, dtype: nw.dtypes.DType, bands: Sequence[float], other: int) -> nw.Expr:
-    """The band that a number is in. Numbers are compared as 64-bit floats; below the first band, and what is no number, are undeclared."""
-    number, is_number = value.cast(nw.Float64), nw.lit(True)
-    if kind_of(dtype) == "text":
-        text = value.str.strip_chars(" ")
-        is_number = text.str.contains(r"^[-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,2})?$")
-        number = nw.when(is_number).then(text).otherwise(nw.lit("0")).cast(nw.Float64)
-    code = nw.lit(other)
-    for position, low in enumerate(bands):
-        code = nw.when(number >= nw.lit(low)).then(nw.lit(position)).otherwise(code)
-    return nw.when(is_number).then(code).otherwise(nw.lit(other))
-
-
 _SPELLED_OUT_CATEGORIES = 32
 """Categories up to which an expression that spells out the bisection is planned in no time."""
 
@@ -400,15 +397,10 @@ def _lookup(rows: nw.LazyFrame[Any], written: Mapping[Any, int]) -> nw.LazyFrame
     texts = [value.hex() if is_bytes else str(int(value)) if isinstance(value, float) else str(value) for value in written]
     if engine.is_duckdb():
         return nw.from_native(_unnested(rows.to_native(), texts, codes, is_bytes=is_bytes)).lazy()
-    import pyarrow as pa
-
-    table = pa.table({"text": pa.array(texts, pa.string()), "found": pa.array(codes, pa.int64())})
-    if engine.is_pyspark():
-        native: Any = rows.to_native().sparkSession.createDataFrame(table)
+    if engine.is_ibis():
+        native: Any = listed(rows.to_native(), texts, codes)
     else:
-        import ibis
-
-        native = ibis.memtable(table)
+        native = rows.to_native().sparkSession.createDataFrame(arrow_list(texts, codes))
     found: nw.LazyFrame[Any] = nw.from_native(native).lazy()
     return found
 

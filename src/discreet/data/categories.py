@@ -3,59 +3,17 @@
 import re
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cache, cached_property
-from itertools import pairwise
 from typing import Any, Literal
 from unicodedata import normalize
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from discreet.data.made_labels import MadeLabels
 from discreet.errors import InvalidInputError
 from discreet.record.about import SPELLING_RULES as SPELLING_RULES
-from discreet.validation import exact, items_of, shown
-
-
-class Bands(tuple[str, ...]):
-    """Bands of numbers, each from one limit to below the next and the last without an end: their labels, in this order.
-
-    `missing` names one more category, for missing numbers.
-
-    >>> Bands([0, 1, 3])
-    ('0 to under 1', '1 to under 3', '3 and more')
-    >>> Bands([0, 1], missing="no answer")
-    ('0 to under 1', '1 and more', 'no answer')
-    """
-
-    lows: tuple[Fraction, ...]
-    """Where each band begins, exactly."""
-    missing: str | None
-    """The category of missing numbers; None if they have none."""
-
-    def __new__(cls, lows: Iterable[Any], missing: str | None = None) -> "Bands":
-        """Make the bands of these limits, which must rise."""
-        given = items_of(lows)
-        if given is None or len(given) < 2:
-            raise InvalidInputError("bands must be the limits from which bands begin, two or more numbers, such as [0, 1, 3, 7]")
-        numbers = tuple(exact(low, "a limit of bands") for low in given)
-        if any(low >= high or float(low) >= float(high) for low, high in pairwise(numbers)):
-            raise InvalidInputError(f"bands must rise from each limit to the next; got {shown(list(map(str, given)))}")
-        texts = [_decimal(number) for number in numbers]
-        labels = [*(f"{low} to under {high}" for low, high in pairwise(texts)), f"{texts[-1]} and more"]
-        if missing is not None and (not isinstance(missing, str) or not missing.strip() or missing in (*labels, "error")):
-            raise InvalidInputError(f"missing must be the name of a category of its own, such as 'no answer'; got {shown(missing)!r}")
-        made = super().__new__(cls, labels if missing is None else [*labels, missing])
-        made.lows, made.missing = numbers, missing
-        return made
-
-    def __getnewargs__(self) -> tuple[tuple[Fraction, ...], str | None]:
-        return self.lows, self.missing
-
-
-def _decimal(number: Fraction) -> str:
-    """A limit as it is written: a whole number, a decimal or, if it is neither, a fraction."""
-    return str(number) if Fraction(repr(float(number))) != number or number.denominator == 1 else repr(float(number))
+from discreet.validation import shown
 
 
 @dataclass(frozen=True)
@@ -72,8 +30,8 @@ class Declared:
     """What the labels are, in the words of a message."""
     spelling: tuple[str, ...] = ()
     """Rules by which texts are compared: some of `SPELLING_RULES`."""
-    bands: tuple[float, ...] = ()
-    """Where the labels begin if they are bands of numbers; no value is then compared with a label."""
+    rule: MadeLabels | None = None
+    """What makes the labels of numbers or dates, if it does; no value is then compared with a label."""
     corrections: tuple[tuple[Hashable, int], ...] = field(default=(), repr=False)
     """Spellings that the curator has corrected, each with the code it stands for. Private: no record and no repr has them."""
 
@@ -113,14 +71,14 @@ class Declared:
     def written(self, dtype: nw.dtypes.DType, column: str) -> dict[Any, int]:
         """For each value of a column of this type that is written like a declared one, its code."""
         codes: dict[Any, int] = {}
-        labels = () if self.bands else zip(self.labels, range(len(self.labels)), strict=True)
+        labels = () if self.rule is not None else zip(self.labels, range(len(self.labels)), strict=True)
         for label, code in (*labels, *self.aliases, *self.corrections):
             for value in _values(label, dtype, self.spelling):
                 if codes.setdefault(value, code) != code:
                     raise InvalidInputError(
                         f"column {column!r} holds truth values, and two of the {self.are} stand for one: declare True and False"
                     )
-        if not self.bands and not set(codes.values()) - {self.missing}:
+        if self.rule is None and not set(codes.values()) - {self.missing}:
             advice = "declare True and False" if kind_of(dtype) == "truth values" else f"check column and {self.are}"
             one = {"categories": "category", "groups": "group"}[self.are]
             raise InvalidInputError(f"column {column!r} holds {kind_of(dtype)}, and no declared {one} is written like one: {advice}")
@@ -130,13 +88,22 @@ class Declared:
 
     def corrected(self, corrections: Mapping[str, Hashable]) -> "Declared":
         """The same with those of a curator's corrections whose label is declared here; a spelling that is declared is left as it is."""
-        known = {alike for label in (*self.labels, *(alias for alias, _ in self.aliases)) for alike in self._alike(label)}
         pairs = [(spelling, self.index(label)) for spelling, label in corrections.items()]
-        found = tuple((spelling, code) for spelling, code in pairs if code is not None and not self._alike(spelling) & known)
+        found = tuple((spelling, code) for spelling, code in pairs if code is not None and not self._alike(spelling) & self._known)
         codes: dict[str, int] = {}
         if any(codes.setdefault(alike, code) != code for spelling, code in found for alike in self._alike(spelling)):
             raise InvalidInputError("two corrections of a column are alike by the rules of spelling and name different values: keep one")
         return replace(self, corrections=found)
+
+    @cached_property
+    def _known(self) -> set[str]:
+        """All spellings of the labels and of their aliases."""
+        return {alike for label in (*self.labels, *(alias for alias, _ in self.aliases)) for alike in self._alike(label)}
+
+    def contradicts(self, spelling: str, label: Hashable) -> bool:
+        """Whether a spelling is declared itself and is not read as this label, so that no correction can make it so."""
+        alike = self._alike(spelling)
+        return bool(alike & self._known) and not alike & self._alike(label)
 
     def _alike(self, label: Hashable) -> set[str]:
         return {alike for text in _spellings(label) for alike in _alike(text, self.spelling)}
@@ -163,7 +130,6 @@ def declare(
     """The categories with the aliases that `mapping` and `na_values` make; nothing may be declared as two things."""
     if isinstance(categories, (str, bytes)) or not isinstance(categories, Iterable):
         raise InvalidInputError("categories must be a sequence of labels, such as ['low', 'mid', 'high']")
-    bands = _lows(categories)
     plain = Declared(_checked(categories, "a category"))
     if len(plain.labels) < 2:
         raise InvalidInputError(f"categories must name at least two categories, got {len(plain.labels)}")
@@ -179,12 +145,11 @@ def declare(
         spelling,
         in_shell="a value is declared as two things: it may be one of --categories, a VALUE of --map or one of --na-values, and only once",
     )
-    return Declared(plain.labels, tuple(aliases), spelling=spelling, bands=bands)
+    return Declared(plain.labels, tuple(aliases), spelling=spelling, rule=_rule(categories))
 
 
-def _lows(labels: Iterable[Hashable]) -> tuple[float, ...]:
-    """Where bands begin, as they are compared; nothing for other labels."""
-    return tuple(map(float, labels.lows)) if isinstance(labels, Bands) else ()
+def _rule(labels: Iterable[Hashable]) -> MadeLabels | None:
+    return labels if isinstance(labels, MadeLabels) else None
 
 
 def declare_groups(column: str, labels: tuple[Hashable, ...], spelling: tuple[str, ...] = ()) -> Declared:
@@ -195,7 +160,7 @@ def declare_groups(column: str, labels: tuple[Hashable, ...], spelling: tuple[st
         f"the groups of {shown(column)!r} must be distinct; 1 and '1' are the same group, and so are True and 'true' or 'True'",
         spelling,
     )
-    return Declared(checked, are="groups", spelling=spelling, bands=_lows(labels))
+    return Declared(checked, are="groups", spelling=spelling, rule=_rule(labels))
 
 
 def _mapped(declared: Declared, mapping: Mapping[Any, Hashable] | None) -> list[tuple[Hashable, int]]:
@@ -310,6 +275,8 @@ def _values(label: Hashable, dtype: nw.dtypes.DType, rules: tuple[str, ...]) -> 
         return sorted({alike for text in spellings for alike in _alike(text, rules)})
     if kind == "truth values":
         return [_TRUTH[spellings[0]]] if spellings[0] in _TRUTH else []
+    if kind is None:
+        return []
     number = _whole_number(label)
     low, high = whole_numbers(dtype)
     if number is None or not low <= number <= high:

@@ -18,12 +18,19 @@ _LARGEST_FILE = 1 << 24
 """Bytes of a study or of corrections."""
 
 
-def read_corrections(given: "str | PathLike[str] | Corrections", coded: Iterable[tuple[str, Declared]]) -> Corrections:
-    """The corrections in a file, or these, if each names a category or group that is declared for its column."""
+def read_corrections(
+    given: "str | PathLike[str] | Corrections", coded: Iterable[tuple[str, Declared]], *, strict: bool = False
+) -> Corrections:
+    """The corrections in a file, or these, if each names a category or group that is declared for its column.
+
+    A correction of a spelling that is declared itself is never applied, and refused: but not by a `strict` service, whose askers would
+    learn from the refusal which spellings the curator has seen.
+    """
+    coded = list(coded)
     found = given if isinstance(given, Mapping) else read_toml(given, "the corrections")
     known: dict[str, set[Hashable]] = {}
     for name, declared in coded:
-        known.setdefault(name, set()).update(() if declared.bands else ((type(label), label) for label in declared.labels))
+        known.setdefault(name, set()).update(() if declared.rule is not None else ((type(label), label) for label in declared.labels))
     for column, pairs in found.items():
         if not known.get(column) or not isinstance(pairs, Mapping):
             able = " and ".join(repr(shown(name)) for name in known if known[name])
@@ -31,11 +38,20 @@ def read_corrections(given: "str | PathLike[str] | Corrections", coded: Iterable
                 f"the corrections must be listed by columns, each below a line [column], and {able or 'no column'} can have some; what "
                 "stands there is private, so not shown"
             )
+        wrong = f"a correction of {shown(column)!r}"
         if not all(isinstance(label, Hashable) and (type(label), label) in known[column] for label in pairs.values()):
+            raise InvalidInputError(f"{wrong} must be spelling = value, with a declared value written as it was declared")
+        every = [declared for name, declared in coded if name == column]
+        if not strict and any(_is_idle(spelling, label, every) for spelling, label in pairs.items()):
             raise InvalidInputError(
-                f"a correction of {shown(column)!r} must be spelling = value, with a declared value written as it was declared"
+                f"{wrong} is about a value that is declared itself, and a declared value is counted as it is: leave that line out"
             )
     return found
+
+
+def _is_idle(spelling: str, label: Hashable, every: list[Declared]) -> bool:
+    """Whether a correction would change nothing that it says, because all tables that have its value declare the spelling itself."""
+    return all(declared.contradicts(spelling, label) for declared in every if declared.index(label) is not None)
 
 
 def read_toml(path: "str | PathLike[str]", what: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import IOBase
-from typing import Any, Literal, overload
+from typing import Any, Literal, Required, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from discreet.arrays import Counts
 from discreet.data.aggregation import Tally, aggregated, holds_numbers, saturated, undeclared
 from discreet.data.categories import SPELLING_RULES, kind_of
-from discreet.data.corrections import Corrections
+from discreet.data.dated import InPeriod
 from discreet.data.engines import within_engine
 from discreet.data.lines import LineReading, check_encoding
-from discreet.data.question import CountingQuestion, question_of
+from discreet.data.question import CountingQuestion, QuestionOptions, question_of
 from discreet.data.sources import opened
 from discreet.errors import SourceError
 from discreet.frames import forgets_variables
@@ -109,6 +109,22 @@ class TableCounts:
         return f"TableCounts({len(self)} groups, {len(self.categories)} categories, unit={self.unit!r})"
 
 
+class CountOptions(QuestionOptions, total=False):
+    """The arguments of `count` that may be left out, for one variable."""
+
+    encoding: str
+    by: None
+
+
+class TableCountOptions(QuestionOptions, total=False):
+    """The arguments of `count` for a table: `by`, and those that may be left out."""
+
+    encoding: str
+    by: Required[Mapping[str, Iterable[Hashable]] | Groups]
+    impossible: Iterable[tuple[Hashable, ...]]
+    other_groups: Mapping[str, Hashable] | None
+
+
 @overload
 def count(
     source: Any,
@@ -117,16 +133,7 @@ def count(
     privacy_id: str | None = ...,
     nulls: Hashable = ...,
     other: Hashable = ...,
-    *,
-    na_values: Iterable[Hashable] = ...,
-    mapping: Mapping[Any, Hashable] | None = ...,
-    encoding: str = ...,
-    weight: str | None = ...,
-    strict: bool = ...,
-    one_row_per_person: bool = ...,
-    spelling: Iterable[str] = ...,
-    corrections: str | os.PathLike[str] | Corrections | None = ...,
-    by: None = ...,
+    **options: Unpack[CountOptions],
 ) -> CategoryCounts: ...
 @overload
 def count(
@@ -136,18 +143,7 @@ def count(
     privacy_id: str | None = ...,
     nulls: Hashable = ...,
     other: Hashable = ...,
-    *,
-    na_values: Iterable[Hashable] = ...,
-    mapping: Mapping[Any, Hashable] | None = ...,
-    encoding: str = ...,
-    weight: str | None = ...,
-    strict: bool = ...,
-    one_row_per_person: bool = ...,
-    spelling: Iterable[str] = ...,
-    corrections: str | os.PathLike[str] | Corrections | None = ...,
-    by: Mapping[str, Iterable[Hashable]] | Groups,
-    impossible: Iterable[tuple[Hashable, ...]] = ...,
-    other_groups: Mapping[str, Hashable] | None = ...,
+    **options: Unpack[TableCountOptions],
 ) -> TableCounts: ...
 @forgets_variables
 def count(
@@ -157,23 +153,13 @@ def count(
     privacy_id: str | None = None,
     nulls: Hashable = "error",
     other: Hashable = "error",
-    *,
-    na_values: Iterable[Hashable] = (),
-    mapping: Mapping[Any, Hashable] | None = None,
-    encoding: str = "utf-8",
-    weight: str | None = None,
-    strict: bool = False,
-    one_row_per_person: bool = False,
-    spelling: Iterable[str] = (),
-    corrections: str | os.PathLike[str] | Corrections | None = None,
-    by: Mapping[str, Iterable[Hashable]] | Groups | None = None,
-    impossible: Iterable[tuple[Hashable, ...]] = (),
-    other_groups: Mapping[str, Hashable] | None = None,
+    **options: Any,
 ) -> CategoryCounts | TableCounts:
     """Count the declared categories of a column, in the engine that holds the data.
 
     `source` is any table narwhals knows (pandas, polars, pyarrow, DuckDB, Ibis, PySpark; eager or lazy), the path of CSV, JSON, Parquet,
-    Excel, SPSS, Stata or SAS files, with or without `*`, or a stream of bytes that is a CSV file. With `privacy_id`, the column that says
+    Excel, SPSS, Stata or SAS files, with or without `*`, a table or query of a database, as in "postgresql://host/database/table", or a
+    stream of bytes that is a CSV file. With `privacy_id`, the column that says
     whose a row is, every person counts once: in the first declared category that any of their rows has; the number of distinct ids is
     then public. `one_row_per_person` declares that every row is another person's, where no column says whose it is: the unit is then the
     person, which nothing checks, and the record says so. A null, or a value outside the categories, is an error unless `nulls` or `other`
@@ -189,6 +175,9 @@ def count(
     the data decides whether counting succeeds: `nulls` and `other` must name categories, and also take the rows without an id and those
     that cannot be read. docs/howto/data.md describes each.
 
+    `dated` names a column of dates and periods, as in ("date", "2026-11"): rows with dates of other periods are left out, and a row without
+    a date is an error. A release of the counts says `period="2026-11"` (docs/howto/months.md).
+
     `by` declares groups, as in {"region": ["north", "south"], "sex": ["f", "m"]}: every combination of the labels is one, and the result
     is a `TableCounts` with a row for each. A person is in the first of the declared groups that any of their rows is in, whatever they
     answered, and counts there in the first category of their rows in that group. A null, or a value outside the groups, is an error
@@ -203,23 +192,8 @@ def count(
     >>> count(survey, "risk", ["low", "high"], by={"region": ["north", "south"]})
     TableCounts(2 groups, 2 categories, unit='record')
     """
-    question = question_of(
-        column,
-        categories,
-        privacy_id,
-        nulls,
-        other,
-        na_values=na_values,
-        mapping=mapping,
-        weight=weight,
-        strict=strict,
-        one_row_per_person=one_row_per_person,
-        spelling=spelling,
-        corrections=corrections,
-        by=by,
-        impossible=impossible,
-        other_groups=other_groups,
-    )
+    encoding = options.pop("encoding", "utf-8")
+    question = question_of(column, categories, privacy_id, nulls, other, **options)
     [found] = tallied(source, [question], encoding)
     return found.settled()
 
@@ -250,10 +224,13 @@ def tallied(source: Any, questions: Sequence[CountingQuestion], encoding: str = 
     strict = questions[0].strict
     names = tuple(dict.fromkeys(name for question in questions for name in question.names))
     numbers = tuple({question.column: None for question in questions if _may_be_refused(question)})
-    with opened(source, LineReading(names, check_encoding(encoding, strict=strict), strict, numbers=numbers)) as (table, rows):
+    encoding = check_encoding(encoding, strict=strict)
+    reading = LineReading(names, encoding, strict, numbers=numbers, privacy_id=questions[0].privacy_id)
+    with opened(source, reading) as (table, rows):
         schema = within_engine("reading the table's schema", table.collect_schema)
         for question in questions:
             question.check_columns(schema)
+        table = within_engine("looking at dates", questions[0].of_period, table, schema)
         tallies = within_engine("counting the table", aggregated, table, questions, schema)
         kinds = {name: kind_of(schema[name]) for name in {question.column for question in questions}}
         for name in {question.column for question, tally in zip(questions, tallies, strict=True) if _is_refused(tally, question)}:
@@ -282,6 +259,7 @@ def undeclared_spellings(
         for position, (name, _) in enumerate(question.coded):
             with opened(source, reading) as (table, rows):
                 schema = within_engine("reading the table's schema", table.collect_schema)
+                table = within_engine("looking at dates", question.of_period, table, schema)
                 spellings = within_engine("looking for undeclared values", undeclared, table, question, position, schema, most)
             if rows is not None and rows.trouble is not None:
                 raise rows.trouble
@@ -292,7 +270,7 @@ def undeclared_spellings(
 def _may_be_refused(question: CountingQuestion) -> bool:
     """Whether undeclared values are in the way if there are some, which is never so in strict counting, and no category is a number."""
     declared = question.declared
-    return question.takes["other"] is None and not question.strict and not declared.has_whole_numbers and not declared.bands
+    return question.takes["other"] is None and not question.strict and not declared.has_whole_numbers and declared.rule is None
 
 
 def _is_refused(tally: Tally, question: CountingQuestion) -> bool:
@@ -382,11 +360,17 @@ def _homeless_groups(question: CountingQuestion, column: int, is_null: bool) -> 
 
     But for the column and the kind, it depends on public things alone.
     """
-    name = question.grouping.columns[column].name
+    name, rule = question.grouping.columns[column].name, question.grouping.columns[column].declared.rule
+    if isinstance(rule, InPeriod):
+        held = "nulls" if is_null else "values that are no dates"
+        fault = f"column {name!r} has {held}; {rule.outside}: give it one; rows are never dropped"
+        return fault, fault
     found = _FOUND["nulls"] if is_null else "values outside the declared groups"
 
     def words(spelling: str, takes: str) -> str:
         look = "" if is_null else f"they are private, so not shown{': ' if spelling else ''}{spelling}; "
+        if rule is not None:
+            look = "" if is_null else f"{rule.outside}; "
         return (
             f"column {name!r} has {found}; {look}declare groups for them, or name the declared group that takes them with {takes}; rows "
             "are never dropped"
@@ -401,12 +385,12 @@ def _complaint(question: CountingQuestion, homeless: list[str], kind: str | None
 
     But for the kind of both, and whether texts are all numbers, it depends on public things alone.
     """
-    found = " and ".join(_FOUND[option] for option in homeless)
+    found, rule = " and ".join(_FOUND[option] for option in homeless), question.declared.rule
 
-    def words(spelling: str, corrections: str, na_values: str, takes: str) -> str:
+    def words(spelling: str, corrections: str, na_values: str, takes: str, missing: str) -> str:
         look = ""
-        if "other" in homeless and question.declared.bands:
-            look = "numbers below the first band have none, and neither has what is no number; "
+        if "other" in homeless and rule is not None:
+            look = f"{rule.outside}; "
         elif "other" in homeless and kind != "text":
             look = f"the column holds {kind}: declare every one that occurs, or make bands of them first; "
         elif "other" in homeless:
@@ -416,8 +400,8 @@ def _complaint(question: CountingQuestion, homeless: list[str], kind: str | None
             )
         if "other" in homeless and kind == "text" and question.declared.has_whole_numbers:
             look += "a number is compared as it is written, so 1.0 is not 1: declare it as it is written; "
-        if "nulls" in homeless and question.declared.bands:
-            look += f"{takes.format('missing')} makes a category of its own for missing numbers; "
+        if "nulls" in homeless and rule is not None:
+            look += f"{missing} makes a category of its own for missing {rule.made_of}; "
         homes = " and ".join(takes.format(option) for option in homeless)
         return (
             f"column {question.column!r} has {found}; {look}declare categories for them, or name "
@@ -425,7 +409,11 @@ def _complaint(question: CountingQuestion, homeless: list[str], kind: str | None
         )
 
     in_python, in_shell = _rules_left(question.declared.spelling)
-    return words(in_python, "corrections=", "na_values=", "{}=..."), words(in_shell, "--corrections FILE", "--na-values", "--{} CATEGORY")
+    missing_in_shell = "" if rule is None else rule.missing_in_shell
+    return (
+        words(in_python, "corrections=", "na_values=", "{}=...", "missing=..."),
+        words(in_shell, "--corrections FILE", "--na-values", "--{} CATEGORY", missing_in_shell),
+    )
 
 
 _FOUND = {"other": "values outside the declared categories", "nulls": "nulls (missing values; a blank line of a CSV file is one)"}

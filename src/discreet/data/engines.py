@@ -39,6 +39,7 @@ _REASONS = {
     "unterminated quote": "a quote in the CSV file is not closed",
     "not utf-8": _NOT_UTF8,
     "codec can't decode": _NOT_UTF8,
+    "parser stack overflow": "SQLite takes no rule as long as ignoring accents: leave it out, or count a copy of the table as a file",
 }
 """What engines say of a broken file, and the same in words that quote none of it."""
 

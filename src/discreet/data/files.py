@@ -88,8 +88,6 @@ _Reader = Callable[["DuckDBPyConnection", list[str], LineReading], FileTable]
 
 
 def _files(path: str) -> tuple[list[str], _Reader]:
-    if "://" in path:
-        raise SourceError("only local files are read; open a remote one with a library that can, and pass the table")
     try:
         expanded = str(Path(path).expanduser())
         if sheet_of(expanded)[1] is not None:

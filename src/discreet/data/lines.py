@@ -46,6 +46,8 @@ class LineReading:
     """JSON means one object a line, and is read strictly only."""
     numbers: tuple[str, ...] = ()
     """The columns of which it is to be known whether they hold `TextRows.numbers` alone."""
+    privacy_id: str | None = None
+    """The column that says whose a row is."""
 
 
 def check_encoding(encoding: Any, *, strict: bool) -> str:

@@ -3,15 +3,18 @@
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import narwhals.stable.v2 as nw
 
-from discreet.data.categories import Bands, Declared, check_spelling, declare, declare_groups, kind_of
+from discreet.data.categories import Declared, check_spelling, declare, declare_groups, kind_of
 from discreet.data.corrections import Corrections, read_corrections
+from discreet.data.dated import InPeriod
 from discreet.data.lines import check_names
+from discreet.data.made_labels import MadeLabels
 from discreet.errors import InvalidInputError
 from discreet.model.cells import Cells, Groups, cells_of
+from discreet.model.periods import PeriodRange
 from discreet.record.about import CountingRule
 from discreet.validation import shown
 
@@ -65,9 +68,8 @@ def grouping_of(by: Any, answers: Declared, impossible: Iterable[Any], other_gro
             raise InvalidInputError(f"other_groups must name columns of by; {shown(name)!r} is not one")
     columns = []
     for name, labels in zip(cells.groups.columns, cells.groups.labels, strict=True):
-        given = by[name] if isinstance(by, Mapping) else labels
-        declared = declare_groups(name, given if isinstance(given, Bands) else labels, answers.spelling)
-        place = homes.get(name, given.missing if isinstance(given, Bands) else None)
+        declared = declare_groups(name, labels, answers.spelling)
+        place = homes.get(name, None if declared.rule is None else declared.rule.missing)
         home = None if place is None else declared.index(place)
         if name in homes and home is None:
             raise InvalidInputError(
@@ -77,35 +79,72 @@ def grouping_of(by: Any, answers: Declared, impossible: Iterable[Any], other_gro
     return Grouping(tuple(columns), cells)
 
 
+class QuestionOptions(TypedDict, total=False):
+    """What `count` may be told beside its first arguments, about a variable and about a table."""
+
+    na_values: Iterable[Hashable]
+    mapping: Mapping[Any, Hashable] | None
+    weight: str | None
+    strict: bool
+    one_row_per_person: bool
+    spelling: Iterable[str]
+    corrections: str | PathLike[str] | Corrections | None
+    dated: tuple[str, str] | None
+
+
+class TableOptions(QuestionOptions, total=False):
+    """What a question may be told about a table."""
+
+    by: Mapping[str, Iterable[Hashable]] | Groups | None
+    impossible: Iterable[tuple[Hashable, ...]]
+    other_groups: Mapping[str, Hashable] | None
+
+
 def question_of(
     column: str,
     categories: Iterable[Hashable],
     privacy_id: str | None = None,
     nulls: Hashable = "error",
     other: Hashable = "error",
-    *,
-    na_values: Iterable[Hashable] = (),
-    mapping: Mapping[Any, Hashable] | None = None,
-    weight: str | None = None,
-    strict: bool = False,
-    one_row_per_person: bool = False,
-    spelling: Iterable[str] = (),
-    by: Any = None,
-    impossible: Iterable[tuple[Hashable, ...]] = (),
-    other_groups: Mapping[str, Hashable] | None = None,
-    corrections: str | PathLike[str] | Corrections | None = None,
+    **options: Unpack[TableOptions],
 ) -> "CountingQuestion":
     """What `discreet.count` is asked, checked."""
-    declared = declare(categories, mapping, na_values, check_spelling(spelling))
-    if isinstance(categories, Bands) and categories.missing is not None:
+    unknown = options.keys() - TableOptions.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"count() got an unexpected keyword argument {min(unknown)!r}")
+    declared = declare(categories, options.get("mapping"), options.get("na_values", ()), check_spelling(options.get("spelling", ())))
+    if isinstance(categories, MadeLabels) and categories.missing is not None:
         if nulls != "error":
-            fault = "do not go together: the bands name the category of missing numbers themselves"
-            raise InvalidInputError(f"nulls and missing {fault}", in_shell=f"--nulls and --missing {fault}")
+            fault = f"do not go together: the rule names the category of missing {categories.made_of} itself"
+            raise InvalidInputError(f"nulls and missing {fault}", in_shell=f"--nulls and {categories.missing_in_shell} {fault}")
         nulls = categories.missing
-    takes = {"other": declared.position(other, "other"), "nulls": declared.position(nulls, "nulls")}
-    grouping = grouping_of(by, declared, impossible, other_groups)
-    found = CountingQuestion(column, privacy_id, weight, declared, takes, strict, grouping, one_row_per_person)
-    return found if corrections is None else found.corrected(read_corrections(corrections, found.coded))
+    strict = options.get("strict", False)
+    grouping = grouping_of(options.get("by"), declared, options.get("impossible", ()), options.get("other_groups"))
+    found = CountingQuestion(
+        column,
+        privacy_id,
+        options.get("weight"),
+        declared,
+        {"other": declared.position(other, "other"), "nulls": declared.position(nulls, "nulls")},
+        strict,
+        _dated(grouping, options.get("dated"), strict=strict),
+        options.get("one_row_per_person", False),
+    )
+    corrections = options.get("corrections")
+    return found if corrections is None else found.corrected(read_corrections(corrections, found.coded, strict=strict))
+
+
+def _dated(grouping: Grouping, dated: Any, *, strict: bool) -> Grouping:
+    """The groups of rows whose dates are of some periods: a first column has one label, and what is no date is refused as a stranger."""
+    if dated is None:
+        return grouping
+    if not isinstance(dated, (tuple, list)) or len(dated) != 2 or not isinstance(dated[0], str):
+        raise InvalidInputError("dated must be a column of dates and the periods whose rows are counted, such as ('date', '2026-11')")
+    if strict:
+        fault = "do not go together: a row without a date is of no period, and can only be refused"
+        raise InvalidInputError(f"strict and dated {fault}", in_shell=f"--strict and --period-column {fault}")
+    rule = InPeriod(PeriodRange.read(dated[1]))
+    return replace(grouping, columns=(GroupColumn(dated[0], Declared(tuple(rule), are="groups", rule=rule), None), *grouping.columns))
 
 
 def _is_empty(listed: Any) -> bool:
@@ -139,7 +178,8 @@ class CountingQuestion:
         if self.column == self.weight:
             raise InvalidInputError("weight must be another column than the one to count")
         if self.privacy_id is not None and self.weight is not None:
-            raise InvalidInputError("privacy_id and weight do not go together: a row that stands for many records is not one person's")
+            why = "do not go together: a row that stands for many records is not one person's"
+            raise InvalidInputError(f"privacy_id and weight {why}", in_shell=f"--privacy-id and --weight {why}")
         if not {column.name for column in self.grouping.columns}.isdisjoint((self.column, self.privacy_id, self.weight)):
             raise InvalidInputError("by must name other columns than the one to count, privacy_id and weight")
         if not isinstance(self.strict, bool) or not isinstance(self.one_row_per_person, bool):
@@ -201,7 +241,18 @@ class CountingQuestion:
             one_row_per_person=self.one_row_per_person,
             spelling=self.declared.spelling,
             corrections=self.may_correct,
+            dated=next(((column.name, str(rule.period)) for column, rule in self._dates), None),
         )
+
+    @property
+    def _dates(self) -> list[tuple[GroupColumn, InPeriod]]:
+        return [(one, one.declared.rule) for one in self.grouping.columns if isinstance(one.declared.rule, InPeriod)]
+
+    def of_period(self, table: nw.LazyFrame[Any], schema: Mapping[str, nw.dtypes.DType]) -> nw.LazyFrame[Any]:
+        """The table without the rows of other periods."""
+        for column, rule in self._dates:
+            table = table.filter(~rule.is_elsewhere(nw.col(column.name), schema[column.name]))
+        return table
 
     def corrected(self, corrections: Corrections) -> "CountingQuestion":
         """The same with a curator's corrections: for a column, spellings and the category or group that each stands for."""
@@ -217,8 +268,8 @@ class CountingQuestion:
         known = ", ".join(repr(known) for known in list(schema)[:_SHOWN_NAMES]) + (", ..." if len(schema) > _SHOWN_NAMES else "")
         check_names(schema, self.names, f"; the columns are {known}")
         for name, declared in self.coded:
-            if declared.bands:
-                _check_numbers(name, schema[name])
+            if declared.rule is not None:
+                declared.rule.check_type(name, schema[name])
             elif kind_of(schema[name]) is None:
                 mixed = isinstance(schema[name], nw.Object)
                 other = f"convert it to text that is written like the {declared.are}"
@@ -245,12 +296,6 @@ class CountingQuestion:
             raise InvalidInputError(
                 f"{said}, which cannot be counted strictly, because an engine may refuse one of its values: make it text"
             )
-
-
-def _check_numbers(name: str, kind: nw.dtypes.DType) -> None:
-    """Refuse a column of which no bands can be made."""
-    if kind_of(kind) in (None, "truth values") and not isinstance(kind, nw.Decimal):
-        raise InvalidInputError(f"column {name!r} has type {type(kind).__name__}; bands are made of numbers, also of those written as text")
 
 
 def _is_grouped_whatever_it_is(kind: nw.dtypes.DType) -> bool:

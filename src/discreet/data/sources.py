@@ -1,4 +1,4 @@
-"""What can be counted, as one lazy table: tables of any library that narwhals knows, files, and streams of CSV."""
+"""What can be counted, as one lazy table: tables of any library that narwhals knows, files, databases, and streams of CSV."""
 
 import os
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from discreet.data import files
+from discreet.data import databases, files
 from discreet.data.engines import within_engine
 from discreet.data.lines import LineReading, TextRows, check_stream
 from discreet.errors import InvalidInputError
@@ -17,6 +17,10 @@ from discreet.errors import InvalidInputError
 @contextmanager
 def opened(source: Any, reading: LineReading) -> Iterator[tuple[nw.LazyFrame[Any], TextRows | None]]:
     """The source as a lazy table and, where Python reads its rows, what to ask about them afterwards."""
+    if databases.is_database(source):
+        with databases.opened(source, reading) as query:
+            yield nw.from_native(query), None
+        return
     if isinstance(source, (str, os.PathLike, IOBase)):
         with files.opened(check_stream(source) if isinstance(source, IOBase) else source, reading) as found:
             yield nw.from_native(found.relation), found.rows
