@@ -85,11 +85,11 @@ def audit(
 
 def with_bits(mechanism: Mechanism, source: BitSource | None = None) -> Callable[[ArrayLike, int], ArrayLike]:
     """For `audit`: exact draws of the raw outcome, each with the number of random bits that it took in the last column."""
-    mechanism.check_single()
+    mechanism._check_single()
     bits = SystemBits() if source is None else source
 
     def draw(counts: ArrayLike, size: int) -> ArrayLike:
-        sampler = mechanism.sampler([int(x) for x in mechanism.checked(counts)])
+        sampler = mechanism._sampler([int(x) for x in mechanism._checked(counts)])
         rows = []
         for _ in range(size):
             counted = CountedBits(bits)

@@ -136,7 +136,7 @@ def _fits_pairs(k: int, pairs: int) -> bool:
 def _law_size(mechanism: Mechanism) -> float:
     """How many raw outcomes a law lists; infinite if too many."""
     try:
-        return len(mechanism.raw_law(mechanism.space.first()).counts)
+        return len(mechanism._raw_law(mechanism.space.first()).counts)
     except TooLargeError:
         return inf
 
@@ -149,15 +149,15 @@ def _clamped_noise(mechanism: Mechanism) -> IndependentNoise | None:
     noise, k = mechanism.noise, mechanism.k
     if not isinstance(noise, IndependentNoise) or noise.cells != k:
         return None
-    alone = mechanism.report == NonNegative() if mechanism.n is None else k == 2 and mechanism.report == Clamped(mechanism.total)
+    alone = mechanism.report == NonNegative() if mechanism.n is None else k == 2 and mechanism.report == Clamped(mechanism.space.total)
     return noise if alone else None
 
 
 def dataset_laws(mechanism: Mechanism, n: int, datasets: Counts | None = None) -> Iterator[DatasetLaw]:
     """The law of the reported counts of every dataset of n records, or of these (rows), in turn."""
     if datasets is None and mechanism.noise is None:
-        reported = mechanism.report(mechanism.outcomes())
-        for listed in mechanism.listed_laws():
+        reported = mechanism.report(mechanism._outcomes())
+        for listed in mechanism._listed_laws():
             yield DatasetLaw(listed.counts, reported, np.exp(listed.log_probability))
         return
     points = simplex_points(n, mechanism.k) if datasets is None else datasets
@@ -175,7 +175,7 @@ def _listed_laws(mechanism: Mechanism, points: Counts) -> Iterator[DatasetLaw]:
     reports = _KnownReports(mechanism)
     raw = reported = np.zeros((0, mechanism.k), dtype=np.int64)
     for counts in points:
-        law = mechanism.raw_law(counts)
+        law = mechanism._raw_law(counts)
         if not np.array_equal(law.counts, raw):
             raw = law.counts
             reported = reports(raw)
@@ -187,14 +187,14 @@ class _KnownReports:
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
-        self.kept = mechanism.n is not None and mechanism.report.is_search and (mechanism.total + 3) ** mechanism.k < 2**62
+        self.kept = mechanism.n is not None and mechanism.report.is_search and (mechanism.space.total + 3) ** mechanism.k < 2**62
         self.keys: Counts = np.zeros(0, dtype=np.int64)
         self.reports: Counts = np.zeros((0, mechanism.k), dtype=np.int64)
 
     def __call__(self, raw: Counts) -> Counts:
         if not self.kept:
             return self.mechanism.report(raw)
-        n = self.mechanism.total
+        n = self.mechanism.space.total
         clamped = np.clip(raw, -1, n + 1)
         key = (clamped + 1) @ ((n + 3) ** np.arange(raw.shape[-1], dtype=np.int64))
         new, first = np.unique(key, return_index=True)

@@ -21,6 +21,7 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise, IndependentNoise
 from discreet.mechanisms.reports import AsDrawn, Cut, Projected
 from discreet.model.datasets import candidate_count, simplex_points
+from discreet.model.dirichlet import Prior
 from discreet.model.distances import hellinger
 from discreet.numerics.divergences import to_hellinger, two_count_gap
 from discreet.numerics.sum_rules import panel_nodes, spreading_steps
@@ -101,31 +102,25 @@ class ErrorLaw:
         return f"ErrorLaw(mean={self.mean:.4g}, std={self.std:.4g}, 95 % quantile={self.quantile(0.95):.4g})"
 
 
-class ExpectedError(float):
-    """A mean error: a float that also says how it was found and how far it may be off."""
+class ComputedFloat(float):
+    """A number that also says how it was found and how far it may be off."""
 
-    method: Method
+    method: str
     standard_error: float
-    """Of a Monte Carlo estimate; otherwise 0."""
+    """Of a simulation; otherwise 0."""
     bound: float
     """How far a sum may be from the truth by what it leaves out (interpolation: an estimate, from half the nodes)."""
     at: tuple[int, ...] | None
     """The dataset where a worst case is reached."""
 
     def __new__(
-        cls, value: float, method: Method, *, standard_error: float = 0.0, bound: float = 0.0, at: tuple[int, ...] | None = None
+        cls, value: float, method: str, *, standard_error: float = 0.0, bound: float = 0.0, at: tuple[int, ...] | None = None
     ) -> Self:
         self = super().__new__(cls, value)
         self.method, self.standard_error, self.bound, self.at = method, standard_error, bound, at
         return self
 
-    def over(self, other: float) -> "ExpectedError":
-        """The ratio to another error that is known exactly."""
-        return ExpectedError(
-            float(self) / other, self.method, standard_error=self.standard_error / other, bound=self.bound / other, at=self.at
-        )
-
-    def __getnewargs_ex__(self) -> tuple[tuple[float, Method], dict[str, Any]]:
+    def __getnewargs_ex__(self) -> tuple[tuple[float, str], dict[str, Any]]:
         return (float(self), self.method), {"standard_error": self.standard_error, "bound": self.bound, "at": self.at}
 
     def __repr__(self) -> str:
@@ -133,9 +128,21 @@ class ExpectedError(float):
         return f"{float(self):.6g}{off} (by {self.method})"
 
 
+class ExpectedError(ComputedFloat):
+    """A mean error."""
+
+    method: Method
+
+    def over(self, other: float) -> "ExpectedError":
+        """The ratio to another error that is known exactly."""
+        return ExpectedError(
+            float(self) / other, self.method, standard_error=self.standard_error / other, bound=self.bound / other, at=self.at
+        )
+
+
 def error_law(mechanism: Mechanism, counts: ArrayLike, distance: Distance = hellinger) -> ErrorLaw:
     """The exact law of the error for these counts. A function of the private counts: for study, never for choosing a mechanism."""
-    checked = mechanism.checked(counts)
+    checked = mechanism._checked(counts)
     n = int(checked.sum())
     [law] = dataset_laws(mechanism, n, checked[None, :])
     errors = Errors(mechanism.prior, n, distance)(checked, law.reported)
@@ -171,23 +178,23 @@ def expected_error(
     if counts is not None:
         if n is not None:
             raise InvalidInputError("n is for errors over datasets; counts have a number of records of their own: leave n out")
-        mechanism.check_single()
-        checked = mechanism.checked(counts)
+        mechanism._check_single()
+        checked = mechanism._checked(counts)
         return _given(mechanism, checked, Errors(mechanism.prior, int(checked.sum()), distance), generator)
-    return _over_datasets(mechanism, _size_of(mechanism, n), over, distance, generator)
+    return _over_datasets(mechanism, size_of(mechanism, n), over, distance, generator)
 
 
-def _size_of(mechanism: Mechanism, n: int | None) -> int:
+def size_of(mechanism: Mechanism, n: int | None) -> int:
     """The number of records of the datasets that an error is averaged over: the public one, or where there is none, the guess."""
     guess = None if n is None else check_records(n)
-    mechanism.check_single()
+    mechanism._check_single()
     if mechanism.space.n is None:
         if guess is None:
             raise InvalidInputError("n is private here: give n=, a guess of the number of records that does not come from the data")
         return guess
-    if guess not in (None, mechanism.total):
-        raise InvalidInputError(f"n = {mechanism.total} is public here, and n = {guess} was given; leave n out")
-    return mechanism.total
+    if guess not in (None, mechanism.space.total):
+        raise InvalidInputError(f"n = {mechanism.space.total} is public here, and n = {guess} was given; leave n out")
+    return mechanism.space.total
 
 
 def planning_error(mechanism: Mechanism, n: int, over: Literal["predictive", "worst"], distance: Distance) -> ExpectedError:
@@ -237,12 +244,12 @@ def _convolution_cost(k: int, n: int) -> int:
 
 def _convolved(mechanism: Mechanism, counts: Counts, rows: list[Floats] | None) -> ExpectedError | None:
     """The mean Hellinger error without enumeration, where there is a way."""
-    noise, report, rate, bound = mechanism.noise, mechanism.report, mechanism.hellinger_rate(counts), 0.0
+    noise, report, rate, bound = mechanism.noise, mechanism.report, mechanism._hellinger_rate(counts), 0.0
     if rate is not None and report == AsDrawn():
         mean = exponential_mean(mechanism.prior, counts, rate, rows)
-    elif isinstance(noise, IndependentNoise) and report == Cut(mechanism.total, mechanism.k):
+    elif isinstance(noise, IndependentNoise) and report == Cut(mechanism.space.total, mechanism.k):
         mean = laplace_mean(mechanism.prior, noise, counts, rows)
-    elif noise is not None and noise.blocks and report == Projected(mechanism.total):
+    elif noise is not None and noise.blocks and report == Projected(mechanism.space.total):
         mean, bound = lattice_mean(mechanism, noise, counts, _NEGLIGIBLE_BOUNDARY, rows)
         if bound > _NEGLIGIBLE_BOUNDARY:
             return None
@@ -253,14 +260,14 @@ def _convolved(mechanism: Mechanism, counts: Counts, rows: list[Floats] | None) 
 
 def _has_line(mechanism: Mechanism) -> bool:
     """Whether the law of a report for two categories has a formula that nodes can stand for."""
-    return mechanism.report == mechanism.own_report() and mechanism.line_law(0, np.zeros(1)) is not None
+    return mechanism.report == mechanism._own_report() and mechanism._line_law(0, np.zeros(1)) is not None
 
 
 def _line_mean(mechanism: Mechanism, counts: Counts, distance: Distance) -> float:
     """The mean error for these counts of two categories, as a sum over nodes: any n."""
-    n, x = mechanism.total, int(counts[0])
+    n, x = mechanism.space.total, int(counts[0])
     r, width = panel_nodes(n, [float(x)])
-    log_report = mechanism.line_law(x, r)
+    log_report = mechanism._line_law(x, r)
     assert log_report is not None  # the caller has asked  # noqa: S101
     log_mass = log_report + np.log(width)
     mass = np.exp(log_mass - log_mass.max())
@@ -269,7 +276,7 @@ def _line_mean(mechanism: Mechanism, counts: Counts, distance: Distance) -> floa
     a = mechanism.prior.concentration
     if distance is not hellinger:
         errors = np.asarray(distance(a + counts, a + np.stack([r, n - r], axis=-1)), dtype=np.float64)
-    elif (rate := mechanism.hellinger_rate(counts)) is not None:  # the exponent is the distance, times the rate
+    elif (rate := mechanism._hellinger_rate(counts)) is not None:  # the exponent is the distance, times the rate
         errors = -log_report[kept] / rate
     else:
         errors = to_hellinger(two_count_gap(a, n, x, r))
@@ -352,7 +359,8 @@ def _between_datasets(mechanism: Mechanism, n: int, distance: Distance) -> dict[
         means = _means(mechanism, n, distance, datasets)
     if not np.isfinite(means).all():
         raise TooLargeError("the mean error is not finite for some datasets, and there are too many to go through all of them")
-    points, weight = _weighted_datasets(mechanism, n)
+    x, weight = two_count_datasets(mechanism.prior, n, limits.ERROR_RECORDS)
+    points, weight = np.stack([x, n - x], axis=-1), weight / weight.sum()
 
     def interpolated(step: int) -> Floats:
         dense = np.nonzero(np.minimum(nodes, n - nodes) < _DENSE_DATASETS)[0]
@@ -367,13 +375,12 @@ def _between_datasets(mechanism: Mechanism, n: int, distance: Distance) -> dict[
     }
 
 
-def _weighted_datasets(mechanism: Mechanism, n: int) -> tuple[Floats, Floats]:
-    """Two categories: all datasets, or nodes that stand for them, and their probabilities under the prior predictive."""
-    predictive = mechanism.prior.predictive(n)
-    first, width = (np.arange(n + 1.0), np.ones(n + 1)) if n <= limits.ERROR_RECORDS else panel_nodes(n, [float(predictive.mean()[0])])
-    points = np.stack([first, n - first], axis=-1)
-    weight = np.exp(predictive._log_mass(points)) * width
-    return points, weight / weight.sum()
+def two_count_datasets(law: Prior, n: int, listed: int, rule: tuple[int, ...] = ()) -> tuple[Floats, Floats]:
+    """The first counts of n records of two categories, all of them up to `listed` records or nodes, and their predictive probabilities."""
+    predictive = law.predictive(n)
+    x, width = (np.arange(n + 1.0), np.ones(n + 1)) if n <= listed else panel_nodes(n, [float(predictive.mean()[0])], *rule)
+    logs = predictive._log_mass(np.stack([x, n - x], axis=-1))
+    return x, np.exp(logs - logs.max()) * width
 
 
 def _sampled_datasets(mechanism: Mechanism, n: int, distance: Distance, rng: np.random.Generator, less: int) -> ExpectedError:
@@ -422,7 +429,7 @@ def error_summary(mechanism: Mechanism, distance: Distance = hellinger, *, n: in
 
     Where n is private they are about datasets of `n` records, a guess.
     """
-    n = _size_of(mechanism, n)
+    n = size_of(mechanism, n)
     if fits(mechanism, n):
         law, means = _law_and_means(mechanism, n, distance)
         return ErrorSummary(**_every_dataset(mechanism, n, means), law=law)

@@ -23,13 +23,12 @@ from discreet.errors import TooLargeError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise, IndependentNoise
 from discreet.model.datasets import candidate_count
-from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.dirichlet import Prior
 from discreet.numerics.divergences import count_gap
 from discreet.numerics.hellinger_series import series_term
 from discreet.numerics.sum_rules import sum_rule
 from discreet.numerics.transforms import convolved
 
-Prior = Dirichlet | Beta
 Factor = tuple[int, Floats]
 """A polynomial for each of several powers m (rows), with their common leading zeros counted instead of stored."""
 
@@ -230,14 +229,14 @@ def lattice_mean(
     A projection ties the categories together, so it does not factor: the mean is between the first and the sum of the two. Where the
     second is above `most_outside`, the first is not computed.
     """
-    gaps, r = _Gaps(mechanism.prior, counts, rows), np.arange(mechanism.total + 1)
+    gaps, r = _Gaps(mechanism.prior, counts, rows), np.arange(mechanism.space.total + 1)
     log_normaliser = -mechanism.log_prob(counts, counts)
     share = log_normaliser / mechanism.k
     log_laws = [noise.log_factor((r - x).astype(np.float64)) - share for x in counts]
 
     def moments(m: Floats) -> Floats:
         factors = [_factor(log_noise, row, m, 2.0 * _NEGLIGIBLE_LOG) for log_noise, row in zip(log_laws, gaps.rows, strict=True)]
-        return _coefficients(factors, mechanism.total)
+        return _coefficients(factors, mechanism.space.total)
 
     inside = float(moments(np.zeros(1))[0])
     if 1.0 - inside > most_outside:

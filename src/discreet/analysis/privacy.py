@@ -51,14 +51,14 @@ def mechanism_of(subject: Subject) -> Mechanism:
 
 def check_loss(mechanism: Mechanism) -> None:
     """Refuse, by public numbers alone, a mechanism whose privacy loss cannot be computed at its size."""
-    if mechanism.loss_atoms() is None:
-        check_paired(mechanism.total, mechanism.k)
+    if mechanism._loss_atoms() is None:
+        check_paired(mechanism.space.total, mechanism.k)
 
 
 def privacy_loss(mechanism: Subject) -> Bounded:
     """The largest `|ln P_x(z)/P_x'(z)|` over all neighbouring datasets and outcomes, and where it is reached."""
     mechanism = mechanism_of(mechanism)
-    atoms = mechanism.loss_atoms()
+    atoms = mechanism._loss_atoms()
     if atoms is None:
         return enumerated_loss(mechanism)
     return Bounded(float(atoms.largest), rounded_up(atoms.largest), mechanism.space.pair())
@@ -67,7 +67,7 @@ def privacy_loss(mechanism: Subject) -> Bounded:
 def delta_at(mechanism: Subject, epsilon: Number) -> Bounded:
     """The least δ for which the mechanism is (ε, δ)-private: the largest hockey-stick divergence, over both directions."""
     mechanism, level = mechanism_of(mechanism), exact(epsilon, "epsilon")
-    atoms = mechanism.loss_atoms()
+    atoms = mechanism._loss_atoms()
     if atoms is None:
         return enumerated_delta(mechanism, float(level))
     if level >= atoms.largest:
@@ -100,13 +100,13 @@ class LossProfile:
 def loss_profile(mechanism: Subject) -> LossProfile:
     """For every dataset the largest loss against a neighbour. Noise mechanisms: the same everywhere, listed for two categories."""
     mechanism = mechanism_of(mechanism)
-    mechanism.check_single()
-    atoms = mechanism.loss_atoms()
+    mechanism._check_single()
+    atoms = mechanism._loss_atoms()
     if atoms is None:
         return LossProfile(*enumerated_profile(mechanism))
     if mechanism.k != 2:
         raise TooLargeError(f"{type(mechanism).__name__} loses {float(atoms.largest):g} at every dataset; there is no profile to list")
-    return LossProfile(simplex_points(mechanism.total, 2), np.full(mechanism.total + 1, float(atoms.largest)))
+    return LossProfile(simplex_points(mechanism.space.total, 2), np.full(mechanism.space.total + 1, float(atoms.largest)))
 
 
 def privacy_profile(mechanism: Subject, epsilons: ArrayLike) -> Floats:
@@ -115,7 +115,7 @@ def privacy_profile(mechanism: Subject, epsilons: ArrayLike) -> Floats:
     That maximum is a valid privacy profile, and no single pair gives it (docs/explain/privacy.md): it is what may be composed.
     """
     mechanism, levels = mechanism_of(mechanism), np.asarray(epsilons, dtype=np.float64)
-    atoms = mechanism.loss_atoms()
+    atoms = mechanism._loss_atoms()
     if atoms is not None:
         return np.minimum(1.0, _atom_deltas(atoms, levels) * (1.0 + ATOM_ERROR) + ATOM_ERROR)
     highest = np.zeros_like(levels)

@@ -1,4 +1,4 @@
-"""Budgets and spends as values: exact amounts, the rule that decides what may be spent, and their rows in the ledger's tables."""
+"""Budgets and spends as values: exact amounts, and the rule that decides what may be spent."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,14 +8,15 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import count
 from math import gcd
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypedDict
 
 from discreet import limits
 from discreet.errors import BudgetError, InvalidInputError, RepeatedError
 from discreet.model.datasets import Relation, check_relation, check_within
+from discreet.model.periods import Every, PeriodRange
 from discreet.record.guarantee import Guarantee
 from discreet.text import html_fields, html_table
-from discreet.validation import Number, check_delta, check_positive, exact
+from discreet.validation import Number, check_delta, check_positive
 
 _MOST_SHOWN_DIGITS = 10 * limits.AMOUNT_DIGITS
 """A number with more digits, which only the sums of a ledger of the first version can have, is shown rounded."""
@@ -34,8 +35,8 @@ class Loss:
     delta: Fraction = Fraction(0)
 
     def __str__(self) -> str:
-        epsilon = f"ε = {_text(self.epsilon)}"
-        return f"{epsilon}, δ = {_text(self.delta)}" if self.delta else epsilon
+        epsilon = f"ε = {amount_text(self.epsilon)}"
+        return f"{epsilon}, δ = {amount_text(self.delta)}" if self.delta else epsilon
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,12 @@ class RenyiFilter:
     limit: Fraction
 
     def __str__(self) -> str:
-        return f"Rényi filter of order {_text(self.order)}"
+        return f"Rényi filter of order {amount_text(self.order)}"
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What may be spent on a dataset in total."""
+    """What may be spent on a dataset in total, or in each period of it."""
 
     dataset: str
     total: Loss
@@ -63,9 +64,21 @@ class Budget:
     """The rule that is kept besides the plain sum, if the dataset was created with one."""
     neighbours: Relation = Relation.REPLACE_ONE
     """What the budget hides: that one record (or person) is replaced by another, perhaps within its group alone, or comes or goes."""
+    every: Every | None = None
+    """The periods that each have this budget, which is then about all rows of one person in one of them. None if it is for all time."""
+
+    @property
+    def step(self) -> str:
+        """What the budget hides as one step, in words."""
+        return self.neighbours.of(self.unit, self.every)
+
+    @property
+    def amount(self) -> str:
+        """The total in words, with the periods that each have it."""
+        return str(self.total) if self.every is None else f"{self.total} each {self.every}"
 
     def _repr_html_(self) -> str:
-        fields = {"total": self.total, "unit": self.unit, "neighbours": self.neighbours, "created": self.created}
+        fields = {"total": self.amount, "unit": self.unit, "neighbours": self.neighbours, "created": self.created}
         return html_fields(f"Budget of {self.dataset}", fields | ({} if self.filter is None else {"filter": self.filter}))
 
 
@@ -76,11 +89,13 @@ class Promise:
     loss: Loss
     unit: Unit | None = None
     neighbours: Relation | None = None
+    period: PeriodRange | None = None
+    """The periods that the release reads, of which it promises the loss for each."""
 
 
 @dataclass(frozen=True)
 class Charge:
-    """What a budget is charged for a release."""
+    """What a budget is charged for a release: each of the periods that it reads, if the budget has periods."""
 
     promise: Promise
     """Of the release, with nothing left open."""
@@ -91,7 +106,8 @@ class Charge:
     """Why the loss is not the promise's own; empty if it is."""
 
     def __str__(self) -> str:
-        return f"{self.loss} (its own {self.promise.loss}, for two steps: {self.why})" if self.why else str(self.loss)
+        where = period_words(self.promise.period)
+        return f"{self.loss}{where} (its own {self.promise.loss}, for two steps: {self.why})" if self.why else f"{self.loss}{where}"
 
 
 @dataclass(frozen=True)
@@ -118,6 +134,13 @@ class Spend:
     """The key of the request that this is for, which is charged once. None if it had none."""
     source: str | None = field(default=None, kw_only=True)
     """What the records were read from, as whoever spent declared it. None if it was not declared."""
+    period: PeriodRange | None = field(default=None, kw_only=True)
+    """The periods that were read, each of which was charged the loss. None if the budget has no periods."""
+
+    @property
+    def step(self) -> str:
+        """What the release hides as one step, in words."""
+        return self.neighbours.of(self.unit, None if self.period is None else self.period.every)
 
     @property
     def mechanism(self) -> str:
@@ -135,9 +158,16 @@ class History(tuple[Spend, ...]):
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        rows = ((line.number, line.day, line.loss, line.mechanism, line.note) for line in self)
+        rows = ((line.number, line.day, f"{line.loss}{period_words(line.period)}", line.mechanism, line.note) for line in self)
         caption = f"Spends on {self[0].dataset}" if self else "No spends"
         return html_table(caption, ("number", "day", "charged", "mechanism", "note"), rows)
+
+
+def period_words(period: PeriodRange | None) -> str:
+    """Where an amount is charged: " in 2026-11", " in each month of 2026-01..2026-03", or nothing if there are no periods."""
+    if period is None:
+        return ""
+    return f" in {period}" if len(period) == 1 else f" in each {period.every} of {period}"
 
 
 # --- the rule ---------------------------------------------------------------------------------------------------------
@@ -176,9 +206,14 @@ def checked_loss(epsilon: Number, delta: Number, whose: str = "") -> Loss:
 
 
 def checked_promise(
-    loss: Guarantee | Loss | Number, delta: Number, neighbours: str | Relation | None = None, within: Iterable[str] = ()
+    loss: Guarantee | Loss | Number,
+    delta: Number,
+    neighbours: str | Relation | None = None,
+    within: Iterable[str] = (),
+    period: str | None = None,
 ) -> Promise:
     """The promise that a guarantee, a loss or a number stands for."""
+    read = None if period is None else PeriodRange.read(period)
     is_own = neighbours is None and isinstance(within, tuple) and not within
     relation = None if is_own else check_within(Relation.REPLACE_ONE if neighbours is None else neighbours, within)
     if isinstance(loss, Guarantee):
@@ -186,9 +221,11 @@ def checked_promise(
             raise BudgetError("a release without a privacy guarantee has no loss that a budget could allow; nothing was spent")
         if relation not in (None, loss.neighbours):
             raise InvalidInputError(f"the guarantee says itself what its neighbours are: {loss.neighbours}; leave neighbours out")
-        return Promise(checked_loss(loss.epsilon, loss.delta), loss.unit, check_relation(loss.neighbours))
+        if loss.period is not None and read not in (None, loss.period):
+            raise InvalidInputError(f"the guarantee says itself which periods it is about: {loss.period}; leave period out")
+        return Promise(checked_loss(loss.epsilon, loss.delta), loss.unit, check_relation(loss.neighbours), loss.period or read)
     amount = (loss.epsilon, loss.delta) if isinstance(loss, Loss) else (loss, delta)
-    return Promise(checked_loss(*amount), None, relation)
+    return Promise(checked_loss(*amount), None, relation, read)
 
 
 def checked_text(value: Any, name: str, longest: int, *, empty: bool = False) -> str:
@@ -203,7 +240,7 @@ def as_json(description: Mapping[str, Any]) -> str:
 
     def plain(value: Any) -> Any:
         if isinstance(value, Fraction):
-            return _text(value)
+            return amount_text(value)
         raise InvalidInputError(f"a description holds text, numbers, lists and mappings of them, not {type(value).__name__}")
 
     try:
@@ -221,43 +258,42 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
-# --- rows: amounts and days as text, which every database keeps exactly -------------------------------------------------
+def amount_text(value: Fraction) -> str:
+    """The number as a decimal if it is one, else as a fraction: either way exactly, unless it is too long for anyone to read."""
+    if max(abs(value.numerator), value.denominator) > 10**_MOST_SHOWN_DIGITS:
+        return f"about {_TWELVE_DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()}"
+    if indecimal(value) != 1:
+        return str(value)
+    places = next(places for places in count() if not 10**places % value.denominator)
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    sign = "-" if value < 0 else ""
+    return f"{sign}{digits[:-places]}.{digits[-places:]}" if places else f"{sign}{digits}"
 
 
-class DamagedRowError(ValueError):
-    """A row holds what no ledger writes there. The message quotes nothing of it."""
+# --- what a spend is for ----------------------------------------------------------------------------------------------------
 
 
-def budget_row(budget: Budget) -> dict[str, Any]:
-    rule = budget.filter
-    return {
-        "dataset": budget.dataset,
-        "epsilon": _text(budget.total.epsilon),
-        "delta": _text(budget.total.delta),
-        "unit": budget.unit,
-        "created": budget.created.isoformat(),
-        "filter_order": None if rule is None else _text(rule.order),
-        "filter_limit": None if rule is None else _text(rule.limit),
-        "neighbours": str(budget.neighbours),
-    }
+class Hides(TypedDict, total=False):
+    """What a budget or a release hides, as a caller says it: see `Ledger.create`."""
+
+    neighbours: str | Relation
+    within: Iterable[str]
 
 
-def budget_of(row: Mapping[str, Any]) -> Budget:
-    """The budget of a row, also of one that an older ledger wrote: its neighbours replace one. DamagedRowError if it is damaged."""
-    total = _loss_of(row)
-    if not total.epsilon:
-        raise DamagedRowError("someone has edited the amounts of a budget")
-    return Budget(_text_of(row, "dataset"), total, _unit_of(row), _day_of(row, "created"), _filter_of(row), _relation_of(row))
+class PurposeWords(TypedDict, total=False):
+    """What a release is for, as a caller says it: see `Ledger.spend`."""
+
+    note: str
+    request: str | None
+    source: str | None
 
 
-def _filter_of(row: Mapping[str, Any]) -> RenyiFilter | None:
-    if row.get("filter_order") is None or row.get("filter_limit") is None:
-        return None
-    rule = RenyiFilter(amount_of(row["filter_order"]), amount_of(row["filter_limit"]))
-    least, most = (1 + Fraction(10) ** exponent for exponent in ORDER_EXPONENTS)
-    if not least <= rule.order <= most or not rule.limit:
-        raise DamagedRowError("someone has edited the filter of a budget")
-    return rule
+class SpendWords(PurposeWords, total=False):
+    """What a spend is for and about, as a caller says it: see `Ledger.spend`."""
+
+    description: Mapping[str, Any] | None
+    neighbours: str | Relation | None
+    within: Iterable[str]
 
 
 @dataclass(frozen=True)
@@ -275,114 +311,3 @@ class Purpose:
         for name, longest in (("request", limits.NAME_CHARACTERS), ("source", limits.NOTE_CHARACTERS)):
             if getattr(self, name) is not None:
                 checked_text(getattr(self, name), name, longest)
-
-
-def spend_row(budget: Budget, charge: Charge, purpose: Purpose) -> dict[str, Any]:
-    """A spend of today as a row of its table; the database numbers it."""
-    own = charge.promise
-    return {
-        "dataset": budget.dataset,
-        **_amounts(charge.loss),
-        "unit": own.unit or budget.unit,
-        "note": purpose.note,
-        "description": as_json(purpose.description),
-        "time": today().isoformat(),
-        "divergence": None if charge.divergence is None else _text(charge.divergence),
-        "neighbours": str(own.neighbours or budget.neighbours),
-        **_amounts(own.loss, "guarantee_"),
-        "request": purpose.request,
-        "source": purpose.source,
-    }
-
-
-def spend_of(row: Mapping[str, Any]) -> Spend:
-    """The spend of a row, also of one that an older ledger wrote: its time is rounded to the day, and it was charged its own ε and δ.
-
-    DamagedRowError if it is damaged.
-    """
-    divergence = row.get("divergence")
-    charged = _loss_of(row)
-    return Spend(
-        row["number"],
-        _text_of(row, "dataset"),
-        charged,
-        _unit_of(row),
-        _text_of(row, "note"),
-        _description_of(row),
-        _day_of(row, "time"),
-        None if divergence is None else amount_of(divergence),
-        guarantee=charged if row.get("guarantee_epsilon") is None else _loss_of(row, "guarantee_"),
-        neighbours=_relation_of(row),
-        **{name: None if row.get(name) is None else _text_of(row, name) for name in ("request", "source")},
-    )
-
-
-def _amounts(loss: Loss, whose: str = "") -> dict[str, str]:
-    return {f"{whose}epsilon": _text(loss.epsilon), f"{whose}delta": _text(loss.delta)}
-
-
-def _loss_of(row: Mapping[str, Any], whose: str = "") -> Loss:
-    return Loss(amount_of(row[f"{whose}epsilon"]), amount_of(row[f"{whose}delta"]))
-
-
-def amount_of(text: Any) -> Fraction:
-    """The amount that a row holds as text; DamagedRowError for one that no ledger writes, before it takes long to read or to add up."""
-    try:
-        amount = exact(text, "an amount")
-    except InvalidInputError:
-        amount = Fraction(-1)
-    if amount < 0 or max(amount.as_integer_ratio()) > 10 ** (limits.AMOUNT_DIGITS + _MORE_DIGITS):
-        raise DamagedRowError("someone has edited an amount")
-    return amount
-
-
-_MORE_DIGITS = 25
-"""That an amount in a row may have, beside those that are taken: twice an ε has one, and a divergence has twenty decimals."""
-
-
-def _text_of(row: Mapping[str, Any], name: str) -> str:
-    if not isinstance(row[name], str):
-        raise DamagedRowError("someone has edited a text")
-    return str(row[name])
-
-
-def _unit_of(row: Mapping[str, Any]) -> Unit:
-    if row["unit"] not in ("record", "person"):
-        raise DamagedRowError("someone has edited a unit")
-    return cast("Unit", row["unit"])
-
-
-def _description_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    try:
-        found = json.loads(_text_of(row, "description"))
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise DamagedRowError("someone has edited a description")
-    return found
-
-
-def _relation_of(row: Mapping[str, Any]) -> Relation:
-    try:
-        return check_relation(row.get("neighbours") or Relation.REPLACE_ONE)
-    except InvalidInputError:  # not the caller's fault, but the ledger's
-        raise DamagedRowError("someone has edited the neighbours of a row") from None
-
-
-def _day_of(row: Mapping[str, Any], name: str) -> date:
-    try:
-        return datetime.fromisoformat(_text_of(row, name)).date()
-    except ValueError:
-        raise DamagedRowError("someone has edited a day") from None
-
-
-def _text(value: Fraction) -> str:
-    """The number as a decimal if it is one, else as a fraction: either way exactly, unless it is too long for anyone to read."""
-    if max(abs(value.numerator), value.denominator) > 10**_MOST_SHOWN_DIGITS:
-        return f"about {_TWELVE_DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()}"
-    if indecimal(value) != 1:
-        return str(value)
-    places = next(places for places in count() if not 10**places % value.denominator)
-    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
-    sign = "-" if value < 0 else ""
-    return f"{sign}{digits[:-places]}.{digits[-places:]}" if places else f"{sign}{digits}"

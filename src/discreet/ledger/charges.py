@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.errors import BudgetError
+from discreet.errors import BudgetError, InvalidInputError
 from discreet.ledger.budgets import Budget, Charge, Loss, Promise, Spend, Unit, checked_promise, composed
 from discreet.model.datasets import Relation
+from discreet.model.periods import PeriodRange
 from discreet.record.group_privacy import group_privacy, steps_between
 from discreet.record.guarantee import rounded_up
 
@@ -16,12 +18,35 @@ if TYPE_CHECKING:
     from discreet.record.release import Release
 
 
-def check_chargeable(budget: Budget, unit: Unit, neighbours: Relation) -> int:
-    """Refuse a release whose unit or neighbours no ε makes up for; otherwise, how many of its steps one step of the budget takes."""
+def check_chargeable(budget: Budget, unit: Unit, neighbours: Relation, period: PeriodRange | None = None) -> int:
+    """Refuse a release whose periods, unit or neighbours no ε makes up for; else, how many of its steps one step of the budget takes."""
+    check_period(budget, period)
     steps = steps_between(neighbours, unit, budget.neighbours, budget.unit)
     if steps is None:
         raise _refusal(budget, unit, neighbours)
     return steps
+
+
+def check_period(budget: Budget, period: PeriodRange | None) -> None:
+    """Refuse a release that does not say which of the budget's periods it reads, names others, or one that has not begun."""
+    every, whose, nothing = budget.every, f"the budget of {budget.dataset!r} is", "nothing was spent"
+    if every is None and period is not None:
+        other = f"leave it out, or charge a dataset that was created with every={period.every!r}"
+        in_shell = f"leave out --period, or charge a dataset that was created with --every {period.every}"
+        raise BudgetError(
+            f"{whose} for all time, and the release is about {period} alone: {other}; {nothing}",
+            in_shell=f"{whose} for all time, and the release is about {period} alone: {in_shell}; {nothing}",
+        )
+    if every is not None and (period is None or period.every != every):
+        said = "the release does not say which it reads" if period is None else f"{period} is not spelt so"
+        fault, such = f"{whose} for each {every}, and {said}", _EXAMPLES[every]
+        raise BudgetError(f"{fault}: give period={such!r}; {nothing}", in_shell=f"{fault}: give --period, such as {such}; {nothing}")
+    if period is not None and not period.has_begun(datetime.now(UTC)):
+        raise BudgetError(f"{period} has not begun, so that nobody can have records of it; {nothing}")
+
+
+_EXAMPLES = {"day": "2026-11-18", "month": "2026-11", "quarter": "2026-Q4", "year": "2026"}
+"""Periods as they are spelt."""
 
 
 def _refusal(budget: Budget, unit: Unit, neighbours: Relation) -> BudgetError:
@@ -33,7 +58,7 @@ def _refusal(budget: Budget, unit: Unit, neighbours: Relation) -> BudgetError:
             f"{fault} privacy_id, {declare} one_row_per_person=True (or unit='person' for counts of your own)",
             in_shell=f"{fault} --privacy-id COLUMN, {declare} --one-row-per-person",
         )
-    own, kept = f"(neighbours: {neighbours.of(unit)})", f"(neighbours: {budget.neighbours.of(budget.unit)})"
+    own, kept = f"(neighbours: {neighbours.of(unit)})", f"(neighbours: {budget.step})"
     uncovered = "no ε covers that, however large; nothing was spent"
     another = " (not a second one for the same people: their losses add up)"
     if budget.neighbours == Relation.ADD_REMOVE_ONE:
@@ -66,10 +91,16 @@ def charge_for(budget: Budget, promise: Promise, mechanism: "Mechanism | None") 
     What the promise does not say of itself, it is taken to have from the budget. With the mechanism, a filter may be charged less.
     """
     unit, neighbours = promise.unit or budget.unit, promise.neighbours or budget.neighbours
-    steps = check_chargeable(budget, unit, neighbours)
+    steps = check_chargeable(budget, unit, neighbours, promise.period)
     loss = Loss(*group_privacy(promise.loss.epsilon, promise.loss.delta, steps))
+    if promise.period is not None and len(promise.period) > 1 and (loss.delta or budget.filter is not None):
+        raise BudgetError(
+            f"a release that reads several {promise.period.every}s must have δ = 0, and a budget without a filter, so that what those lose "
+            "who are there in all of them adds up: release each by itself; nothing was spent"
+        )
     divergence = None if budget.filter is None else _divergence(loss, steps, mechanism, budget.filter.order)
-    return Charge(Promise(promise.loss, unit, neighbours), loss, divergence, _WHY_TWO[budget.neighbours.step] if steps > 1 else "")
+    own = replace(promise, unit=unit, neighbours=neighbours)
+    return Charge(own, loss, divergence, _WHY_TWO[budget.neighbours.step] if steps > 1 else "")
 
 
 def charge_for_all(budget: Budget, parts: Sequence[tuple[Promise, "Mechanism | None"]]) -> Charge:
@@ -80,11 +111,14 @@ def charge_for_all(budget: Budget, parts: Sequence[tuple[Promise, "Mechanism | N
     charges = [charge_for(budget, promise, mechanism) for promise, mechanism in parts]
     if len(charges) == 1:
         return charges[0]
+    period = charges[0].promise.period
+    if any(charge.promise.period != period for charge in charges):
+        raise InvalidInputError("releases that are charged together must be about the same periods; nothing was spent")
     loss = composed(charge.loss for charge in charges)
     kinds = {(charge.promise.unit, charge.promise.neighbours) for charge in charges}
-    own = Promise(loss, budget.unit, budget.neighbours)
+    own = Promise(loss, budget.unit, budget.neighbours, period)
     if len(kinds) == 1:
-        own = Promise(composed(charge.promise.loss for charge in charges), *kinds.pop())
+        own = Promise(composed(charge.promise.loss for charge in charges), *kinds.pop(), period)
     divergence = None if budget.filter is None else sum((charge.divergence or Fraction(0) for charge in charges), Fraction(0))
     return Charge(own, loss, divergence, next((charge.why for charge in charges if charge.why), "") if own.loss != loss else "")
 

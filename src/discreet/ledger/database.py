@@ -13,17 +13,23 @@ from discreet.text import may_hold_password
 if TYPE_CHECKING:
     from sqlalchemy import URL, Column, Connection, Engine, MetaData, Select, Table
 
-HOW_TO_BEGIN = (
-    "make one by creating a dataset in it: Ledger(location).create(dataset, epsilon=...), "
-    "or in the shell, discreet ledger create LOCATION DATASET --epsilon ... "
-    "(if n is to stay private, with neighbours='add or remove one', in the shell --public nothing)"
-)
-_TABLES_VERSION = 6
+
+def no_ledger(where: str) -> LedgerError:
+    """The error where there is no ledger, with how to make one."""
+    fault, private = f"there is no ledger {where}; make one by creating a dataset in it:", "if n is to stay private, with"
+    return LedgerError(
+        f"{fault} Ledger(location).create(dataset, epsilon=...) ({private} neighbours='add or remove one')",
+        in_shell=f"{fault} discreet ledger create LOCATION DATASET --epsilon ... ({private} --public nothing)",
+    )
+
+
+_TABLES_VERSION = 7
 """Of the tables below; a ledger written by a later version of them is refused, not guessed at.
 
 1: the first. 2: times are days, and a dataset may have a Rényi filter. 3: datasets and spends have a neighbour relation, and a spend
 has its release's own ε and δ beside what was charged. 4: a relation may be within groups, and a description may be of a table. 5: a spend
-may carry the key of the request that it is for. 6: a spend may name its source. A column says since when it is there; all but the first
+may carry the key of the request that it is for. 6: a spend may name its source. 7: a dataset may have a budget for
+each period, and a spend names the periods that it was charged to. A column says since when it is there; all but the first
 are nullable. An older ledger is read as it is, and brought up to date by the first transaction that writes to it.
 """
 
@@ -47,6 +53,7 @@ def metadata() -> "MetaData":
         Column("filter_order", Text, info={"since": 2}),
         Column("filter_limit", Text, info={"since": 2}),
         Column("neighbours", Text, info={"since": 3}),
+        Column("every", Text, info={"since": 7}),
     )
     Table(
         "discreet_spend",
@@ -65,6 +72,7 @@ def metadata() -> "MetaData":
         Column("guarantee_delta", Text, info={"since": 3}),
         Column("request", Text, info={"since": 5}),
         Column("source", Text, info={"since": 6}),
+        Column("period", Text, info={"since": 7}),
     )
     return tables
 
@@ -201,7 +209,7 @@ def prepare(connection: "Connection", timeout: float, *, writing: bool, new: boo
     if names and not on_server:
         raise LedgerError(f"{where!r} is a database, but not a ledger")
     if not new:
-        raise LedgerError(f"there is no ledger in {where!r}; {HOW_TO_BEGIN}")
+        raise no_ledger(f"in {where!r}")
     connection.info[_VERSION_FOUND] = _TABLES_VERSION
     if writing:
         metadata().create_all(connection)

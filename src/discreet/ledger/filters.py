@@ -83,7 +83,7 @@ def mechanism_divergence(mechanism: Mechanism, order: Fraction, steps: int = 1) 
     the two counts that change has noise of its own, their divergences add up; elsewhere that of 2ε is given.
     """
     bound = inf
-    listed = mechanism.loss_atoms() is not None or (mechanism.space.n is not None and mechanism.space.n <= limits.FILTER_RECORDS)
+    listed = mechanism._loss_atoms() is not None or (mechanism.space.n is not None and mechanism.space.n <= limits.FILTER_RECORDS)
     if listed and (steps == 1 or composes_by_cell(mechanism)):
         with suppress(TooLargeError):
             bound = renyi_divergence(mechanism, float(order)).bound

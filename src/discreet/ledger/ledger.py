@@ -8,40 +8,46 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from discreet import limits
 from discreet.errors import DiscreetError, InvalidInputError, LedgerError, SecondBudgetWarning
 from discreet.frames import forgets_variables, warn_caller
 from discreet.ledger.budgets import (
     Budget,
-    DamagedRowError,
+    Hides,
     History,
     Loss,
     Promise,
     Purpose,
+    PurposeWords,
     RenyiFilter,
     Spend,
+    SpendWords,
     Unit,
-    budget_of,
-    budget_row,
     check_first,
     checked_loss,
     checked_promise,
     checked_text,
     composed,
-    spend_of,
-    spend_row,
     today,
 )
-from discreet.ledger.charges import charge_for_all, exact_promise, second_budget_words
-from discreet.ledger.database import HOW_TO_BEGIN, budgets, is_made, make_engine, prepare, selected, shown_url, spends
+from discreet.ledger.charges import charge_for_all, check_period, exact_promise, second_budget_words
+from discreet.ledger.database import budgets, is_made, make_engine, no_ledger, prepare, selected, shown_url, spends
+from discreet.ledger.descriptions import described, described_together, part_of
 from discreet.ledger.names import check_new_name, cleaned
-from discreet.ledger.statements import Statement, charged_amounts, check_affordable, statement_of
+from discreet.ledger.rows import DamagedRowError, budget_of, budget_row, spend_of, spend_row
+from discreet.ledger.statements import (
+    Statement,
+    amounts_of,
+    charged_amounts,
+    check_affordable,
+    statements_of,
+)
 from discreet.model.datasets import Relation, check_within
-from discreet.record.guarantee import Guarantee, rounded_up
+from discreet.model.periods import Every, PeriodRange, check_every
+from discreet.record.guarantee import Guarantee
 from discreet.validation import Number, check_positive, shown
 
 if TYPE_CHECKING:
@@ -51,7 +57,6 @@ if TYPE_CHECKING:
     from discreet.analysis.composition import Accountant
     from discreet.arrays import Drawn
     from discreet.mechanisms.base import Mechanism, Prepared
-    from discreet.model.tables import TableSpace
     from discreet.record.about import About
     from discreet.record.release import Release
 
@@ -86,9 +91,9 @@ class Ledger:
         delta: Number = 0,
         *,
         unit: Unit = "record",
-        neighbours: str | Relation = Relation.REPLACE_ONE,
-        within: Iterable[str] = (),
+        every: Every | None = None,
         planned_epsilon: Number | None = None,
+        **hides: Unpack[Hides],
     ) -> Budget:
         """Open a dataset with a total budget; the ledger itself is made with its first dataset. A budget is never changed later.
 
@@ -100,16 +105,24 @@ class Ledger:
         With `planned_epsilon`, the ε of a typical one of many small releases, the dataset is also kept by a Rényi filter, which needs a
         `delta` above 0: releases are then taken beyond the plain sum, however each is chosen in view of the earlier ones, and all of
         them together are (ε, δ)-private (docs/howto/ledger.md). Releases with other ε are taken too.
+
+        With `every`, "day", "month", "quarter" or "year", each such period has this budget, which protects all records of one person in
+        one of them (`unit="person"`). Releases name the periods that they read and are charged to each; someone who is there for m
+        periods is protected by m times the budget in all (docs/howto/months.md).
         """
         name = checked_text(cleaned(checked_text(dataset, "dataset", limits.NAME_CHARACTERS)), "dataset", limits.NAME_CHARACTERS)
         if unit not in ("record", "person"):
             raise InvalidInputError(f"unit must be 'record' or 'person', got {shown(unit)!r}")
-        relation, total, rule = check_within(neighbours, within), checked_loss(epsilon, delta, "the budget's "), None
+        if every is not None and check_every(every) and unit != "person":
+            fault = "a budget for each period is about all that a person has in it"
+            raise InvalidInputError(f"{fault}: give unit='person' with every", in_shell=f"{fault}: give --unit person with --every")
+        relation = _hidden(**hides)
+        total, rule = checked_loss(epsilon, delta, "the budget's "), None
         if planned_epsilon is not None:
             from discreet.ledger.filters import planned_filter
 
             rule = planned_filter(total, planned_epsilon)
-        budget = Budget(name, total, unit, today(), rule, relation)
+        budget = Budget(name, total, unit, today(), rule, relation, every)
         with self._transaction("write", new=True) as connection:
             others = _names(connection)
             if name in others:
@@ -124,12 +137,8 @@ class Ledger:
         loss: Guarantee | Loss | Number,
         delta: Number = 0,
         *,
-        neighbours: str | Relation | None = None,
-        within: Iterable[str] = (),
-        note: str = "",
-        description: Mapping[str, Any] | None = None,
-        request: str | None = None,
-        source: str | None = None,
+        period: str | None = None,
+        **words: Unpack[SpendWords],
     ) -> Spend:
         """Take a release's loss from the dataset's budget, durably, before its randomness is drawn.
 
@@ -138,15 +147,20 @@ class Ledger:
         the disk. When it raises, nothing may be released: a refused spend (`BudgetError`) was not recorded, and one that failed
         (`LedgerError`) may or may not have been.
 
-        `request` is a key that whoever asks makes up, such as `secrets.token_hex(16)`, and sends again if they do not know whether they
-        were heard. A dataset is charged for a key once: the second time raises a `RepeatedError`, and nothing may be drawn.
+        `period` names the periods that the release reads, such as "2026-11" or "2026-01..2026-03", where each has a budget: all of them
+        are charged, by one line, or none.
+
+        `note` says in public what was released, and `description` how, in plain values. `request` is a key that whoever asks makes up,
+        such as `secrets.token_hex(16)`, and sends again if they do not know whether they were heard. A dataset is charged for a key
+        once: the second time raises a `RepeatedError`, and nothing may be drawn.
 
         `source` declares what the records are read from, such as the path of a file. A `SecondBudgetWarning` says before anything is
         spent that the same source was charged to another dataset: two budgets for the same people add up.
         """
-        purpose = Purpose(note, {} if description is None else description, request, source)
-        promise = checked_promise(loss, delta, neighbours, within)
-        warn_of_second_budget(self, dataset, source)
+        promise = checked_promise(loss, delta, words.pop("neighbours", None), words.pop("within", ()), period)
+        described = words.pop("description", None)
+        purpose = Purpose(description={} if described is None else described, **words)  # type: ignore[arg-type, misc] # what is left
+        warn_of_second_budget(self, dataset, purpose.source)
         return self._spend(dataset, [(promise, None)], purpose)
 
     def _spend(self, dataset: str, parts: "Sequence[tuple[Promise, Mechanism | None]]", purpose: Purpose) -> Spend:
@@ -157,7 +171,8 @@ class Ledger:
                 raise LedgerError(f"the ledger {self._where!r} was replaced meanwhile; do not release")
             lines = _history(connection, budget)
             check_first(budget, lines, purpose.request)
-            check_affordable(statement_of(budget, ((line.loss, line.divergence, 1) for line in lines)), charge)
+            for one in statements_of(budget, amounts_of(lines), charge.promise.period):
+                check_affordable(one, charge)
             row = spend_row(budget, charge, purpose)
             number = connection.execute(spends().insert().values(row)).inserted_primary_key
         if number is None:
@@ -172,46 +187,42 @@ class Ledger:
         counts: "ArrayLike",
         *,
         unit: Unit | None = None,
-        note: str = "",
         about: "About | None" = None,
-        request: str | None = None,
-        source: str | None = None,
+        period: str | None = None,
+        **words: Unpack[PurposeWords],
     ) -> "Release[Drawn]":
         """Release counts and charge the dataset's budget for it: everything is checked, then the spend is durable, then it is drawn.
 
-        `note` is kept in the ledger alone; `about` are public words that the record holds. A `request` is charged and drawn once, and a
-        `source` that was charged to another dataset is warned of: see `spend`.
+        `note` is kept in the ledger alone; `about` are public words that the record holds. `period` names the periods that the counts
+        are of, each of which is charged. A `request` is charged and drawn once, and a `source` that was charged to another dataset is
+        warned of: see `spend`.
         """
         if not hasattr(mechanism, "prepare"):
             raise InvalidInputError(
                 f"mechanism must be a mechanism, such as LatticeGeometric(prior, n, epsilon), not {type(mechanism).__name__}"
             )
-        prepared = mechanism.prepare(counts, unit=unit, about=about)
-        warn_of_second_budget(self, dataset, source)
-        return self.draw(dataset, prepared, note=note, request=request, source=source)
+        prepared = mechanism.prepare(counts, unit=unit, about=about, period=period)
+        warn_of_second_budget(self, dataset, words.get("source"))
+        return self.draw(dataset, prepared, **words)
 
     @forgets_variables
-    def draw(
-        self, dataset: str, prepared: "Prepared[Drawn]", *, note: str = "", request: str | None = None, source: str | None = None
-    ) -> "Release[Drawn]":
+    def draw(self, dataset: str, prepared: "Prepared[Drawn]", **words: Unpack[PurposeWords]) -> "Release[Drawn]":
         """Charge the dataset's budget for a release that `Mechanism.prepare` has checked, durably, and draw it in whole quanta of time.
 
         It warns of nothing: ask `charged_elsewhere` about the source first.
         """
         mechanism = prepared.mechanism
-        purpose = Purpose(note, described(mechanism), request, source)
+        purpose = Purpose(description=described(mechanism), **words)
         self._spend(dataset, [(checked_promise(prepared.guarantee, 0), mechanism)], purpose)
         return prepared.draw()
 
-    def charge_together(
-        self, dataset: str, prepared: "Mapping[str, Prepared]", *, note: str = "", request: str | None = None, source: str | None = None
-    ) -> Spend:
+    def charge_together(self, dataset: str, prepared: "Mapping[str, Prepared]", **words: Unpack[PurposeWords]) -> Spend:
         """Charge the dataset's budget for several releases by one line, durably, all or nothing: whoever calls it draws them afterwards.
 
         The line has the exact sum of their losses. It warns of nothing: ask `charged_elsewhere` about the source first.
         """
         parts = [(exact_promise(one), one.mechanism) for one in prepared.values()]
-        return self._spend(dataset, parts, Purpose(note, described_together(prepared), request, source))
+        return self._spend(dataset, parts, Purpose(description=described_together(prepared), **words))
 
     def charged_elsewhere(self, dataset: str, source: str) -> tuple[str, ...]:
         """The other datasets that were charged for releases of this source, by name. No data are read: sources are compared as declared."""
@@ -228,6 +239,7 @@ class Ledger:
 
         Its figures hold for a list of releases that was fixed beforehand. They do not hold where releases were chosen, or stopped, in
         view of earlier outcomes: there the plain sum holds, and the budget of a dataset that is kept by a filter (docs/howto/ledger.md).
+        Where each period has a budget, they are about someone who is there in all periods that were charged.
         """
         from discreet.analysis.composition import Accountant
 
@@ -236,7 +248,7 @@ class Ledger:
             lines = _history(connection, budget)
         found = Accountant(neighbours=budget.neighbours)
         for line in lines:
-            found = found.add(_part(line, budget))
+            found = found.add(part_of(line, budget), 1 if line.period is None else len(line.period))
         return found
 
     def history(self, dataset: str) -> History:
@@ -244,16 +256,22 @@ class Ledger:
         with self._transaction("read") as connection:
             return History(_history(connection, self._known(connection, dataset)))
 
-    def spent(self, dataset: str) -> Loss:
-        """What has been spent on a dataset, by basic composition."""
-        return composed(line.loss for line in self.history(dataset))
+    def spent(self, dataset: str, period: str | None = None) -> Loss:
+        """What has been spent on a dataset, or in one of its periods, by basic composition.
 
-    def remaining(self, dataset: str) -> Loss:
+        Where each period has a budget and none is named, it is what someone may have lost who was there in all that were charged.
+        """
+        if period is None and self.budget(dataset).every is not None:
+            return composed(one.lost for one in self.periods(dataset))
+        return self.statement(dataset, latest=0, period=period).spent
+
+    def remaining(self, dataset: str, period: str | None = None) -> Loss:
         """The most that one more release of a dataset may be charged: what is left of the sum or, if that is more, of its filter.
 
-        It is about the budget's own neighbours: a release about others may be charged more than its ε (see `create`).
+        It is about the budget's own neighbours: a release about others may be charged more than its ε (see `create`). Where each period
+        has a budget, it is what is left in this one, or in each of several.
         """
-        return self.statement(dataset, latest=0).remaining
+        return self.statement(dataset, latest=0, period=period).remaining
 
     def charged(self, dataset: str, request: str) -> Spend | None:
         """The spend that a request was charged with; None if it was not."""
@@ -265,20 +283,34 @@ class Ledger:
             row = connection.execute(found).mappings().one_or_none()
             return None if row is None else spend_of(cast("Mapping[str, Any]", row))
 
-    def statement(self, dataset: str, *, latest: int | None = None) -> Statement:
-        """What has been charged to a dataset in all, what is left, and its latest spends: at most so many, or all of them."""
+    def statement(self, dataset: str, *, latest: int | None = None, period: str | None = None) -> Statement:
+        """What has been charged to a dataset in all, what is left, and its latest spends: at most so many, or all of them.
+
+        Where each period has a budget, it is about the one that is named or, of several, about that with the least left.
+        """
         with self._transaction("read") as connection:
             budget = self._known(connection, dataset)
-            lines = _history(connection, budget, 1 if latest == 0 else latest)
+            asked = None if period is None else PeriodRange.read(period)
+            check_period(budget, asked)
+            lines = _history(connection, budget, 1 if latest == 0 else latest if asked is None else None)
             # Spends on a dataset wait for each other, so that what is committed meanwhile has a higher number.
             amounts = charged_amounts(connection, budget.dataset, lines[-1].number) if lines else {}
-        return statement_of(budget, amounts.get(budget.dataset, ()), () if latest == 0 else lines)
+        found = min(statements_of(budget, amounts.get(budget.dataset, ()), asked), key=lambda one: one.left.epsilon)
+        own = [line for line in lines if found.period is None or (line.period is not None and found.period in line.period)]
+        return replace(found, latest=tuple(own if latest is None else own[max(0, len(own) - latest) :]))
 
     def statements(self) -> tuple[Statement, ...]:
-        """The statement of every dataset, by name, without its spends."""
+        """The statement of every dataset, by name, without its spends; where each period has a budget, of all that were charged."""
         with self._transaction("read") as connection:
             found, amounts = _budgets(connection), charged_amounts(connection)
-        return tuple(statement_of(budget, amounts.get(budget.dataset, ())) for budget in found)
+        return tuple(one for budget in found for one in statements_of(budget, amounts.get(budget.dataset, ())))
+
+    def periods(self, dataset: str) -> tuple[Statement, ...]:
+        """The statements of all periods of a dataset that something was charged to, in their order, without their spends."""
+        with self._transaction("read") as connection:
+            budget = self._known(connection, dataset)
+            amounts = charged_amounts(connection, budget.dataset).get(budget.dataset, ())
+        return tuple(one for one in statements_of(budget, amounts) if one.period is not None)
 
     def budget(self, dataset: str) -> Budget:
         with self._transaction("read") as connection:
@@ -325,7 +357,7 @@ class Ledger:
         from sqlalchemy.exc import SQLAlchemyError
 
         if not (self._is_server or new or Path(self._where).exists()):
-            raise LedgerError(f"there is no ledger {self._where!r}; {HOW_TO_BEGIN}")
+            raise no_ledger(repr(self._where))
         try:
             with self._engine.connect().execution_options(discreet_mode=mode) as connection, connection.begin():
                 prepare(connection, self._timeout, writing=mode == "write", new=new, where=self._where)
@@ -368,70 +400,16 @@ _DATASETS_IN_MESSAGE = 20
 """Datasets that a message names."""
 
 
+def _hidden(neighbours: str | Relation = Relation.REPLACE_ONE, within: Iterable[str] = ()) -> Relation:
+    """The relation of a budget as a caller says it."""
+    return check_within(neighbours, within)
+
+
 def warn_of_second_budget(ledger: Ledger, dataset: str, source: str | None) -> None:
     """Warn whoever asked if a source was charged to another dataset."""
     said = None if source is None else second_budget_words(ledger.charged_elsewhere(dataset, source))
     if said is not None:
         warn_caller(said, SecondBudgetWarning)
-
-
-def described(mechanism: "Mechanism") -> dict[str, Any]:
-    """The public description of a mechanism, from which an accountant can make it again, unless it is of a table."""
-    from discreet.model.tables import TableSpace
-    from discreet.record.json import written_parameters
-
-    name, parameters = mechanism.described()
-    return {
-        "mechanism": name,
-        "parameters": written_parameters(parameters),
-        "prior": [str(a) for a in mechanism.prior.exact],
-        "n": mechanism.space.n,
-        **({_TABLE: _described_table(mechanism.space)} if isinstance(mechanism.space, TableSpace) else {}),
-    }
-
-
-def described_together(prepared: "Mapping[str, Prepared]") -> dict[str, Any]:
-    """The public description of several releases that are charged by one line."""
-    return {"tables": {name: described(one.mechanism) for name, one in prepared.items()}}
-
-
-_TABLE = "table"
-
-
-def _described_table(space: "TableSpace") -> dict[str, Any]:
-    """How large a table is and what is public about it. Sizes, of which there may be a million, are told apart by their digest."""
-    return {
-        "columns": list(space.cells.groups.columns),
-        "groups": len(space.cells.groups),
-        "cells": space.k,
-        "public": space.published,
-        **({} if space.sizes is None else {"sizes": f"sha256:{sha256(','.join(map(str, space.sizes)).encode()).hexdigest()}"}),
-    }
-
-
-def _part(line: Spend, budget: Budget) -> "Mechanism | Guarantee":
-    """The mechanism of a spend, if its description makes one with just its guarantee; else what was charged, as a guarantee.
-
-    A table is taken by its charge, because its description is too short to make its mechanism again. So is a release that protects persons
-    if the budget hides that a record comes or goes: see `charge_for`. A charge is about the budget's unit, and says so no more than a
-    mechanism does: all parts are of one unit.
-    """
-    from discreet.mechanisms.registry import rebuilt
-    from discreet.model.dirichlet import Dirichlet
-    from discreet.record.json import read_parameters
-
-    charged = Guarantee(rounded_up(line.loss.epsilon), rounded_up(line.loss.delta), "proof", neighbours=budget.neighbours)
-    doubled_by_unit = line.loss != line.guarantee and line.neighbours == budget.neighbours
-    if doubled_by_unit or _TABLE in line.description or not {"mechanism", "parameters", "prior", "n"} <= set(line.description):
-        return charged
-    described = line.description
-    try:
-        found = rebuilt(described["mechanism"], read_parameters(described["parameters"]), Dirichlet(described["prior"]), described["n"])
-        own = Guarantee(rounded_up(line.guarantee.epsilon), rounded_up(line.guarantee.delta), "proof", line.unit, line.neighbours)
-        same = replace(found.guarantee, basis=own.basis, unit=own.unit) == own
-    except (DiscreetError, KeyError, TypeError, ValueError):  # a line about something that cannot be made here
-        return charged
-    return found if same else charged
 
 
 def _names(connection: "Connection") -> list[str]:

@@ -16,12 +16,20 @@ from discreet.validation import shown, spelling
 
 if TYPE_CHECKING:
     from discreet.model.cells import Groups
+    from discreet.model.periods import PeriodRange
+    from discreet.record.guarantee import Guarantee
 
 LONG_NUMBER = 10**limits.NUMBER_DIGITS
 """The least whole number with more digits than a record holds."""
-SPELLING_RULES = ("trim", "ignore case", "ignore accents")
-"""The rules by which texts may be compared, in the order in which a record names them."""
-TEXTS = ("title", "variable", "source", "note")
+SPELLING_RULES = {
+    "trim": "blanks around answers and groups left out",
+    "ignore case": "capital and small letters as the same",
+    "ignore accents": "letters with and without accents as the same",
+}
+"""The rules by which texts may be compared, in the order in which a record names them, with its words for each."""
+PUBLIC_WORDS = {"title": "Title", "variable": "Variable", "source": "Source", "date": "Date", "note": "Note"}
+"""What a record may say about itself, and how each of it is headed."""
+TEXTS = tuple(name for name in PUBLIC_WORDS if name != "date")
 """The fields that are free text."""
 
 
@@ -56,6 +64,8 @@ class CountingRule:
     """Rules by which texts were compared: "trim", without the blanks around them, "ignore case" and "ignore accents"."""
     corrections: bool = False
     """Whether it was declared before anyone looked that the curator may correct spellings; whether any was, and which, is private."""
+    dated: tuple[str, str] | None = None
+    """The column of dates by which rows of other periods were left out, and the periods that stayed; None if no row was."""
 
     @property
     def unit(self) -> Literal["record", "person"]:
@@ -85,6 +95,10 @@ class CountingRule:
         for name, values, of in (("na_values", self.na_values, "values"), ("mapping", self.mapping, "pairs")):
             if not isinstance(values, tuple):
                 raise InvalidInputError(f"{name} of a counting rule must be a tuple of {of}, not {type(values).__name__}")
+        if self.dated is not None and not (
+            isinstance(self.dated, tuple) and len(self.dated) == 2 and all(isinstance(text, str) for text in self.dated)
+        ):
+            raise InvalidInputError("dated of a counting rule must be a column and its periods, such as ('date', '2026-11')")
         if not isinstance(self.spelling, tuple) or self.spelling != tuple(rule for rule in SPELLING_RULES if rule in self.spelling):
             known = ", ".join(map(repr, SPELLING_RULES))
             raise InvalidInputError(f"spelling of a counting rule must be a tuple of some of {known}, in this order")
@@ -96,7 +110,8 @@ class CountingRule:
             raise InvalidInputError(f"whole numbers in a counting rule must have at most {limits.NUMBER_DIGITS:,} digits")
 
     def _check_sizes(self) -> None:
-        for name in (self.column, self.privacy_id, self.weight, *(column for column, _ in self.other_groups)):
+        named = (self.column, self.privacy_id, self.weight, *(() if self.dated is None else self.dated[:1]))
+        for name in (*named, *(column for column, _ in self.other_groups)):
             if name is not None and not (isinstance(name, str) and 0 < len(name) <= limits.LABEL_CHARACTERS):
                 raise InvalidInputError(f"a counting rule must name columns by texts of 1 to {limits.LABEL_CHARACTERS:,} characters")
         if sum((self.privacy_id is not None, self.weight is not None, self.one_row_per_person)) > 1:
@@ -152,19 +167,47 @@ class About:
             raise InvalidInputError("counting is known from the counts, which discreet.count made: leave it out of about")
         return replace(self, counting=rule, software=software)
 
-    def check_fits(self, categories: tuple[Hashable, ...], groups: "Groups", unit: str) -> None:
-        """Refuse a counting rule that is about other categories, groups or units than a record's."""
+    def check_fits(self, categories: tuple[Hashable, ...], groups: "Groups", guarantee: "Guarantee") -> None:
+        """Refuse a counting rule that is about other categories, groups, units or periods than a record's."""
         if not isinstance(self.counting, CountingRule):
             return
         self.counting.check(categories, groups)
-        if self.counting.unit != unit:
+        check_rule_period(self.counting, guarantee.period)
+        if self.counting.unit != guarantee.unit:
             raise InvalidInputError(
-                f"a counting rule with a privacy_id or one row per person counts persons, and any other records; the unit is {unit!r}"
+                "a counting rule with a privacy_id or one row per person counts persons, and any other records; the unit is "
+                f"{guarantee.unit!r}"
             )
 
     def __repr__(self) -> str:
         given = ((name, getattr(self, name)) for name in self.__dataclass_fields__)
         return f"About({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
+
+
+def check_rule_period(rule: Any, period: "PeriodRange | None") -> None:
+    """Refuse a counting rule that kept the rows of other periods, or that joins what someone has in several by their id."""
+    if not isinstance(rule, CountingRule):
+        return
+    if rule.dated is not None and rule.dated[1] != str(period):
+        raise InvalidInputError(
+            f"these counts are of {shown(rule.dated[1])}, and the release is about {period or 'no period'}: name theirs"
+        )
+    if rule.privacy_id is not None and period is not None and len(period) > 1:
+        fault = f"someone counts once in {period}, whichever of these {period.every}s their rows are of, which is a rule across periods"
+        raise InvalidInputError(
+            f"{fault}: release each {period.every} by itself",
+            in_shell=f"{fault}: release each {period.every} by itself, or leave out --privacy-id if every row is another person's",
+        )
+
+
+def check_counts_period(rule: Any, period: "PeriodRange | None") -> None:
+    """Refuse counts of other periods than a release is about, and counts of several that do not say how they were made."""
+    check_rule_period(rule, period)
+    if period is not None and len(period) > 1 and not isinstance(rule, CountingRule):
+        raise InvalidInputError(
+            f"counts of several {period.every}s must come from discreet.count, with one_row_per_person=True: others do not say whether "
+            f"someone counts once in all of {period}, which is a rule across periods; release each {period.every} by itself"
+        )
 
 
 def check_about(about: Any) -> About | None:

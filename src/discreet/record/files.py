@@ -8,6 +8,7 @@ from typing import Literal
 from discreet import limits
 from discreet.arrays import Counts
 from discreet.errors import InvalidInputError
+from discreet.record.json import NAME_A_RECORD
 from discreet.record.pages import is_page, record_in
 from discreet.record.release import Release
 from discreet.text import plain
@@ -38,9 +39,20 @@ def read(path: str | PathLike[str]) -> Release[tuple[int, ...]] | Release[Counts
             content = file.read(limits.RECORD_CHARACTERS + 1)
     except (OSError, ValueError, RuntimeError, TypeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a path"
-        wanted = "a record in it" if isinstance(error, IsADirectoryError) else "the JSON file that `discreet release --output` wrote"
-        raise InvalidInputError(f"{plain(path)} cannot be read ({why}): name {wanted}") from None
-    return Release.from_parquet(Path(path)) if record_kind(content) == "parquet" else record_of(content)
+        wanted = "name a record in it" if isinstance(error, IsADirectoryError) else NAME_A_RECORD
+        raise InvalidInputError(f"{plain(path)} cannot be read ({why}): {wanted}") from None
+    kind = record_kind(content)
+    if kind == "json" and len(content) <= limits.RECORD_CHARACTERS and not content.lstrip(_BLANKS).startswith(b"{"):
+        fault = f"this is not a release: {plain(path)} is no JSON, no Parquet file and no page of discreet report"
+        raise InvalidInputError(
+            f"{fault}; dc.read reads what a release wrote, such as release.json, and dc.count counts data",
+            in_shell=f"{fault}; {NAME_A_RECORD}",
+        )
+    return Release.from_parquet(Path(path)) if kind == "parquet" else record_of(content)
+
+
+_BLANKS = b"\xef\xbb\xbf \t\r\n"
+"""What may stand before a JSON text."""
 
 
 def record_kind(content: bytes) -> RecordKind:

@@ -1,12 +1,15 @@
 """A differential privacy promise as a value, and numbers rounded so that no promise is understated."""
 
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from functools import lru_cache
 from math import inf, nextafter
 from typing import Literal
 
+from discreet.errors import InvalidInputError
 from discreet.model.datasets import Relation
+from discreet.model.periods import Every, PeriodRange
 from discreet.text import html_fields
 
 
@@ -17,8 +20,8 @@ class Guarantee:
     `basis` is "proof" (a theorem), "computation" (the exact loss of this very configuration was computed) or "none" (no promise).
     `neighbours` is what the promise hides: that one is replaced by another, or that one comes or goes. Where it is within columns, that
     one is replaced by another of the same group is hidden, and the group is not. `unit` says of what: a record, or all the rows of a
-    person. `theorem` names what a machine checked of a proof (docs/proofs/checked.md); a record does not hold it, and it makes no promise
-    another one.
+    person, or with a `period` all that they have in one such period. `theorem` names what a machine checked of a proof
+    (docs/proofs/checked.md); a record does not hold it, and it makes no promise another one.
     """
 
     epsilon: float
@@ -27,15 +30,28 @@ class Guarantee:
     unit: Literal["record", "person"] = "record"
     neighbours: Relation = Relation.REPLACE_ONE
     theorem: str = field(default="", compare=False)
+    period: PeriodRange | None = None
+    """The periods that were read; None if the promise is about all that a person has, whenever it is from."""
+
+    def __post_init__(self) -> None:
+        if self.period is not None:
+            self.period.check_size()
+        if self.period is not None and self.unit != "person":
+            fault = "a promise about periods is about all records of one person in one of them"
+            raise InvalidInputError(
+                f"{fault}: count persons, by privacy_id, one_row_per_person or unit='person'",
+                in_shell=f"{fault}: say whose a row is, with --privacy-id COLUMN, or that every row is another person's, with "
+                "--one-row-per-person",
+            )
 
     def __str__(self) -> str:
         if self.basis == "none":
             return "no privacy guarantee"
-        return f"{self.level} differential privacy by {self.grounds}; neighbours: {self.neighbours.of(self.unit)}"
+        return f"{self.level} differential privacy by {self.grounds}; neighbours: {self.step}"
 
     def _repr_html_(self) -> str:
         promised = self.basis != "none"
-        fields = {"ε": f"{self.epsilon:g}", "δ": f"{self.delta:g}", "basis": self.grounds, "neighbours": self.neighbours.of(self.unit)}
+        fields = {"ε": f"{self.epsilon:g}", "δ": f"{self.delta:g}", "basis": self.grounds, "neighbours": self.step}
         return html_fields("Guarantee" if promised else str(self), fields if promised else {})
 
     @property
@@ -50,15 +66,42 @@ class Guarantee:
         return f"ε = {epsilon}" if self.delta == 0 else f"(ε, δ) = ({epsilon}, {delta})"
 
     @property
+    def step(self) -> str:
+        """What is hidden as one step, in words: "replace one record", "replace one person in one month"."""
+        return self.neighbours.of(self.unit, None if self.period is None else self.period.every)
+
+    @property
+    def protects(self) -> str:
+        """Who is protected by how much where there are periods, in words; empty if there are none."""
+        return "" if self.period is None else f"{stay_words(self.period.every, self.level)}, with one such release in each"
+
+    @property
+    def everyone(self) -> str:
+        """What protects each of those counted, in a few words."""
+        return f"{self.level} differential privacy" + ("" if self.period is None else f" in one {self.period.every}")
+
+    @property
     def hides_presence(self) -> bool:
         """Whether it is hidden that someone is among the data, and not only what they say."""
         return self.neighbours == Relation.ADD_REMOVE_ONE
 
 
+def stay_words(every: Every, level: object) -> str:
+    """Who is protected by how much where each period has a level of its own."""
+    return f"protects all records of one person in one {every}; someone who is there for m {every}s is protected by m times {level} in all"
+
+
 def _shown_number(value: float) -> str:
-    """Six digits, or all where six would say less than is given away."""
-    short = f"{value:g}"
-    return short if float(short) >= value else repr(value)
+    """Six digits, or all of a short decimal where six would say less than is given away; six that are rounded up of a long one."""
+    short, whole = f"{value:g}", repr(value)
+    if float(short) >= value:
+        return short
+    return whole if len(whole) <= _SHORT_DECIMAL else f"{float(_SIX_DIGITS.create_decimal(whole)):g}"
+
+
+_SIX_DIGITS = Context(prec=6, rounding=ROUND_CEILING)
+_SHORT_DECIMAL = 12
+"""Characters up to which a decimal is shown as somebody may have typed it."""
 
 
 NO_GUARANTEE = Guarantee(inf, 1.0, "none")

@@ -1,4 +1,4 @@
-"""The written form of a release: JSON of five versions (docs/reference/release.md).
+"""The written form of a release: JSON of several versions (docs/reference/release.md).
 
 Numbers that matter are written exactly, as strings of whole numbers or ratios; what is read is checked field by field, and anything
 that is not exactly what the version says is refused.
@@ -19,6 +19,7 @@ from discreet import limits
 from discreet.errors import DiscreetError, InvalidInputError
 from discreet.model.datasets import check_relation
 from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.periods import PeriodRange
 from discreet.record.about import LONG_NUMBER, TEXTS, About, CountingRule
 
 if TYPE_CHECKING:
@@ -30,16 +31,17 @@ FORMAT = "discreet release"
 STUDY_FORMAT = "discreet study"
 """What the file says that lists the tables of a study."""
 TABLE = 3
-_WITH_WORDS, _WITH_STATEMENTS, _WITH_CORRECTIONS = 4, 5, 6
-VERSIONS = (1, 2, TABLE, _WITH_WORDS, _WITH_STATEMENTS, _WITH_CORRECTIONS)
+_WITH_WORDS, _WITH_STATEMENTS, _WITH_CORRECTIONS, _WITH_PERIODS = 4, 5, 6, 7
+VERSIONS = (1, 2, TABLE, _WITH_WORDS, _WITH_STATEMENTS, _WITH_CORRECTIONS, _WITH_PERIODS)
 """The first is for a public n. The second differs in one thing: n is null, because the number of records is private. The third is for
 tables. The fourth is any of these with a field `about`. The fifth is the fourth with a counting rule that has more fields, and is written
-where one of them says something. The sixth is the fifth with corrections, or with the rule "ignore accents". Whoever knows only the first
-refuses all others."""
+where one of them says something. The sixth is the fifth with corrections, or with the rule "ignore accents". The seventh is any of these
+with a guarantee about periods. Whoever knows only the first refuses all others."""
 _RULE = ("column", "privacy_id", "weight", "strict", "nulls", "other", "na_values", "mapping", "other_groups")
 _STATEMENTS = ("one_row_per_person", "spelling")
 """The fields of a counting rule: those of the fourth version, and those that came with the fifth."""
 _CORRECTIONS = (*_STATEMENTS, "corrections")
+_GUARANTEE = ("epsilon", "delta", "basis", "unit", "neighbours")
 
 _RELEASE_FIELDS = ("format", "version", "mechanism", "parameters", "prior", "n", "guarantee", "raw", "counts")
 _EXACT_PARAMETERS = ("epsilon", "gamma", "delta", "factor")
@@ -61,7 +63,7 @@ _UNWRAPPED: dict[str, Callable[[str], Hashable]] = {
 def written(release: "Release") -> str:
     """JSON text of a release of one variable."""
     body = {
-        **written_description(release.mechanism, 1 if release.n is not None else 2, release.about),
+        **written_description(release.mechanism, release.guarantee, release.about, 1 if release.n is not None else 2),
         "n": release.n,
         "guarantee": written_guarantee(release.guarantee),
         "raw": list(release.raw),
@@ -70,13 +72,20 @@ def written(release: "Release") -> str:
     return json.dumps(body, indent=2, allow_nan=False)
 
 
-def written_description(mechanism: "Mechanism", version: int, about: About | None) -> dict[str, Any]:
-    """What a record of any version begins with: words about it, and its mechanism, without n and how a table is laid out."""
-    name, parameters = mechanism.described()
+def written_description(mechanism: "Mechanism", guarantee: "Guarantee", about: About | None, version: int) -> dict[str, Any]:
+    """What a record of any version begins with: words about it, and its mechanism, without n and how a table is laid out.
+
+    `version` is that of a record without words and periods.
+    """
+    name, parameters = mechanism._described()
+    if guarantee.period is not None:
+        version = _WITH_PERIODS
+    elif about is not None:
+        version = _version(about.counting)
     return {
         "format": FORMAT,
-        "version": version if about is None else _version(about.counting),
-        **({} if about is None else {"about": written_about(about)}),
+        "version": version,
+        **({"about": None if about is None else written_about(about, version)} if version >= _WITH_WORDS else {}),
         "mechanism": name,
         "parameters": written_parameters(parameters),
         "prior": written_prior(mechanism.prior),
@@ -97,31 +106,34 @@ def written_guarantee(guarantee: "Guarantee") -> dict[str, str]:
     return {
         **{name: repr(getattr(guarantee, name)) for name in ("epsilon", "delta")},
         **{name: str(getattr(guarantee, name)) for name in ("basis", "unit", "neighbours")},
+        **({} if guarantee.period is None else {"period": str(guarantee.period)}),
     }
 
 
-def written_about(about: About) -> dict[str, Any]:
+def written_about(about: About, version: int | None = None) -> dict[str, Any]:
     """Words about a release, with null for those that were not given, and the counting rule as an object if it is known as one."""
     rule = about.counting
     texts = {name: getattr(about, name) for name in (*TEXTS, "date", "software")}
-    return {**texts, "counting": _written_rule(rule) if isinstance(rule, CountingRule) else rule}
+    return {**texts, "counting": _written_rule(rule, version or _version(rule)) if isinstance(rule, CountingRule) else rule}
 
 
 def _version(rule: Any) -> int:
     """The least version that has a field for everything that a counting rule says."""
     if not isinstance(rule, CountingRule):
         return _WITH_WORDS
+    if rule.dated is not None:
+        return _WITH_PERIODS
     if rule.corrections or "ignore accents" in rule.spelling:
         return _WITH_CORRECTIONS
     return _WITH_STATEMENTS if any(getattr(rule, name) for name in _STATEMENTS) else _WITH_WORDS
 
 
-_STATED = {_WITH_STATEMENTS: _STATEMENTS, _WITH_CORRECTIONS: _CORRECTIONS}
+_STATED = {_WITH_STATEMENTS: _STATEMENTS, _WITH_CORRECTIONS: _CORRECTIONS, _WITH_PERIODS: (*_CORRECTIONS, "dated")}
 """The fields of a counting rule that a version has beside those of the fourth."""
 
 
-def _written_rule(rule: CountingRule) -> dict[str, Any]:
-    stated = _STATED.get(_version(rule), ())
+def _written_rule(rule: CountingRule, version: int) -> dict[str, Any]:
+    stated = _STATED.get(version, ())
     return {
         **{name: getattr(rule, name) for name in ("column", "privacy_id", "weight", "strict", *stated)},
         "nulls": written_label(rule.nulls),
@@ -213,12 +225,12 @@ def read_description(body: Mapping[str, Any]) -> dict[str, Any]:
         "mechanism": _text(body["mechanism"], "mechanism"),
         "parameters": read_parameters(body["parameters"]),
         "prior": read_prior(body["prior"]),
-        "guarantee": _guarantee(body["guarantee"]),
+        "guarantee": _guarantee(body["guarantee"], body["version"]),
     }
 
 
 _FILE = "to read a file, give its text: Release.from_json(Path('release.json').read_text())"
-_SHELL_FILE = "name the JSON file that `discreet release --output` wrote"
+NAME_A_RECORD = "name the JSON file that `discreet release --output` wrote"
 
 
 def parsed(text: str | bytes) -> dict[str, Any]:
@@ -235,7 +247,7 @@ def parsed(text: str | bytes) -> dict[str, Any]:
         raise
     except (ValueError, RecursionError):
         fault = "this is not a release: the text is not JSON"
-        raise InvalidInputError(f"{fault}; {_FILE}", in_shell=f"{fault}; {_SHELL_FILE}") from None
+        raise InvalidInputError(f"{fault}; {_FILE}", in_shell=f"{fault}; {NAME_A_RECORD}") from None
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         if isinstance(body, dict) and body.get("format") == STUDY_FORMAT:
             raise InvalidInputError("this lists the tables of a study, and holds none: name the record of one, which lies beside it")
@@ -367,8 +379,8 @@ def _finite(label: Hashable) -> Hashable:
     return label
 
 
-def _guarantee(value: Any) -> dict[str, Any]:
-    check_fields(value, ("epsilon", "delta", "basis", "unit", "neighbours"), "guarantee")
+def _guarantee(value: Any, version: int) -> dict[str, Any]:
+    check_fields(value, (*_GUARANTEE, "period") if version == _WITH_PERIODS else _GUARANTEE, "guarantee")
     result = {name: _text(item, f"the guarantee's {name}") for name, item in value.items()}
     for name, allowed in (("basis", ("proof", "computation", "none")), ("unit", ("record", "person"))):
         if result[name] not in allowed:
@@ -380,6 +392,7 @@ def _guarantee(value: Any) -> dict[str, Any]:
         **result,
         **{name: _float(result[name], name) for name in ("epsilon", "delta")},
         "neighbours": check_relation(result["neighbours"]),
+        **({"period": PeriodRange.read(result["period"], "the guarantee's period")} if version == _WITH_PERIODS else {}),
     }
 
 
@@ -391,11 +404,13 @@ def _float(text: str, name: str) -> float:
     return found
 
 
-def _about(value: Any, version: int) -> About:
+def _about(value: Any, version: int) -> About | None:
     """Words about a release as `written_about` wrote them, checked."""
+    if version == _WITH_PERIODS and value is None:
+        return None
     check_fields(value, (*TEXTS, "date", "software", "counting"), "about")
     stated, rule = _STATED.get(version, ()), value["counting"]
-    if stated and not isinstance(rule, dict):
+    if stated and version != _WITH_PERIODS and not isinstance(rule, dict):
         raise InvalidInputError(f"counting must be an object in a release of version {version}")
     return About(**{**value, "counting": _rule(rule, stated) if isinstance(rule, dict) else rule})
 

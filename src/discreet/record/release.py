@@ -330,26 +330,26 @@ def _read_release(found: Mapping[str, Any]) -> Release:
 def stated_guarantee(mechanism: "Mechanism", found: Mapping[str, Any]) -> Guarantee:
     """The promise that a record states, with the theorem of its mechanism if it is by proof."""
     stated = Guarantee(**found["guarantee"])
-    return replace(stated, theorem=mechanism.claim.theorem) if stated.basis == "proof" else stated
+    return replace(stated, theorem=mechanism._claim.theorem) if stated.basis == "proof" else stated
 
 
 def _check_consistent(release: Release) -> None:
     """The parts of a record that was read belong together: a mechanism, an outcome of it, and its promise or none."""
     mechanism = release.mechanism
-    if not mechanism.is_outcome(release.raw):
+    if not mechanism._is_outcome(release.raw):
         raise InvalidInputError(f"raw must be an outcome of {mechanism.title} with {_size(release.n)}; this one is not possible")
     if not release._reports_raw():
         raise InvalidInputError(f"counts must be what {mechanism.title} reports for this raw outcome; they are not")
     if release.about is not None:
-        release.about.check_fits(release.prior.categories, release.by, release.guarantee.unit)
+        release.about.check_fits(release.prior.categories, release.by, release.guarantee)
     check_claim(mechanism, release.guarantee)
 
 
 def check_claim(mechanism: "Mechanism", stated: Guarantee) -> None:
     """Refuse the promise of a record that is neither its mechanism's nor none at all."""
-    claim = mechanism.claim
-    nothing = replace(NO_GUARANTEE, unit=stated.unit, neighbours=mechanism.space.relation)
-    if stated not in (replace(claim, unit=stated.unit), nothing):
+    claim = mechanism._claim
+    nothing = replace(NO_GUARANTEE, unit=stated.unit, neighbours=mechanism.space.relation, period=stated.period)
+    if stated not in (replace(claim, unit=stated.unit, period=stated.period), nothing):
         maker = f"{mechanism.title} with ε = {shown(mechanism.epsilon)}"
         raise ClaimError(f"the record claims {_figures(stated)}; {maker} has {_figures(claim)}: do not rely on this record")
 

@@ -62,7 +62,7 @@ _PARQUET_INSTEAD = "write it with release.to_parquet('release.parquet')"
 def header(mechanism: Any, guarantee: Guarantee, n: Any, groups: list[dict[str, Any]], about: About | None = None) -> dict[str, Any]:
     """All fields of a table but its cells; how n and the groups are written depends on where the cells are."""
     table: LatticeGeometric = mechanism
-    described = written_description(table, TABLE, about)
+    described = written_description(table, guarantee, about, TABLE)
     return {
         **described,
         "n": n,
@@ -84,7 +84,7 @@ def check_header(mechanism: "LatticeGeometric", groups: Groups) -> None:
         if set(map(type, labels)) != {str}:
             for label in labels:
                 written_label(label)
-    text = json.dumps(header(mechanism, mechanism.claim, mechanism.space.n, [{"column": name} for name in groups.columns]))
+    text = json.dumps(header(mechanism, mechanism._claim, mechanism.space.n, [{"column": name} for name in groups.columns]))
     if len(text) > limits.RECORD_CHARACTERS // 2:
         raise InvalidInputError(
             "a record cannot hold so many or so long categories, impossible cells, shares and priors of single groups; declare fewer"
