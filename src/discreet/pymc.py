@@ -58,7 +58,7 @@ def likelihood(name: str, release: Release, theta: Any, *, size: Any = None, sha
     if not isinstance(release, Release):
         raise InvalidInputError(f"likelihood takes a Release, as discreet.Release.from_json reads it, not {type(release).__name__}")
     mechanism = release.mechanism
-    if not mechanism.is_outcome(release.raw):
+    if not mechanism._is_outcome(release.raw):
         raise InvalidInputError(f"raw is not a possible outcome of {mechanism.title} with these parameters")
     outcomes = Outcomes(mechanism, likelihood_of(mechanism))
     rate = outcomes.rates(theta, size, shares)
@@ -142,7 +142,7 @@ class Outcomes(OutcomeModel):
             raise InvalidInputError(f"outcomes are drawn for parameters of shape {self.shape}, got {rate.shape}")
         counts = self._counts(np.asarray(rate, dtype=np.float64), rng)
         if self.table is None:
-            return np.asarray(self.mechanism.simulate_raw(counts, 1, rng)[0])
+            return np.asarray(self.mechanism._simulate_raw(counts, 1, rng)[0])
         assert self.mechanism.noise is not None  # noqa: S101
         counts[self.table.cells.possible] += self.mechanism.noise.simulate(1, rng)[0]
         return counts

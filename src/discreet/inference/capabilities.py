@@ -7,11 +7,12 @@ from typing import Any
 from discreet import limits
 from discreet.analysis.privacy import check_loss
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.inference.reader_priors import Prior, reader_prior
+from discreet.inference.reader_priors import reader_prior
 from discreet.inference.tables.posterior import check_table_posterior
 from discreet.inference.true_counts import check_posterior as check_single_posterior
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.likelihoods import most_pairs
+from discreet.model.dirichlet import Prior
 from discreet.model.tables import TableSpace
 from discreet.text import html_fields
 
@@ -60,7 +61,7 @@ def _long_list(mechanism: Mechanism) -> int | None:
     """The pairs that a posterior without independent noise goes through, if they are many."""
     if mechanism.noise is not None or mechanism.n is None:
         return None
-    pairs = most_pairs(mechanism.prior.exact, mechanism.total)
+    pairs = most_pairs(mechanism.prior.exact, mechanism.space.total)
     return pairs if pairs > limits.QUICK_PAIRS else None
 
 

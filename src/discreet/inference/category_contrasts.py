@@ -15,12 +15,13 @@ from scipy.special import expit, log_expit
 
 from discreet import limits
 from discreet.arrays import Floats
+from discreet.betas.log_odds import BetaFamily, JointLaw, check_nodes, joined_density, panel_edges, short_law, single_law
+from discreet.betas.rows import Block
+from discreet.counts.law import CountLaw
 from discreet.counts.pairs import OUTER_COUNTS, PairWeights
 from discreet.errors import TooLargeError
 from discreet.inference.contrasts import raw_moments, resolved
 from discreet.inference.quantities import Contrast, Quantity
-from discreet.model.beta_rows import Block
-from discreet.model.log_odds import BetaFamily, JointLaw, check_nodes, joined_density, panel_edges, short_law, single_law
 from discreet.numerics.incomplete_beta import BELOW_ONE
 
 _NO_WEIGHT = 1e-20
@@ -99,6 +100,14 @@ def _odds_moment(m: int, p: float, q: Floats, rest: Floats) -> Floats:
     third = (total - 1.0) / ((rest - 2.0) * (rest - 3.0) * (q - 1.0))
     second = 1.0 / ((rest - 1.0) * (rest - 2.0))
     return np.asarray(p * (p + 1.0) * (fourth - 2.0 * third + second))
+
+
+def pairs_of(counts: CountLaw, k: int, sides: tuple[list[int], list[int]]) -> list[PairWeights]:
+    """The joint law of the counts of two sets of the k categories, which have none in common, and of all others'."""
+    if max(map(len, sides)) == 1:
+        return counts.pairs(sides[0][0], sides[1][0])
+    others = [i for i in range(k) if i not in (*sides[0], *sides[1])]
+    return counts.merged([*sides, *([others] if others else [])]).pairs(0, 1)
 
 
 def category_contrast(

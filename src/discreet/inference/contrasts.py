@@ -14,13 +14,13 @@ from scipy.special import expit, log_expit, ndtri
 
 from discreet import limits
 from discreet.arrays import Counts, Floats, Mask
+from discreet.betas.log_odds import BetaFamily, JointLaw, tied_law
+from discreet.betas.mixtures import BetaMixture
+from discreet.betas.rows import Block
 from discreet.counts.runs import Run
 from discreet.counts.total_nodes import TotalsStretch, nodes_of, on_nodes, stretches
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.quantities import Contrast, Quantity
-from discreet.model.beta_mixtures import BetaMixture
-from discreet.model.beta_rows import Block
-from discreet.model.log_odds import BetaFamily, JointLaw, tied_law
 from discreet.numerics.roots import bracketed
 
 _SMALL_PANEL_ERROR, _LARGEST_PANEL_ERROR = 1e-12, 1e-10
@@ -191,21 +191,47 @@ def _of_two_groups(
             partial(_difference_moments, law),
             False,
             partial(_near, law, shifted, plain_ends),
+            partial(_all_below, law, shifted),
         ),
-        Quantity("ratio", partial(_below, law, scaled), logs, ratio_moments, near=partial(_near, law, scaled, logs)),
-        Quantity("odds ratio", partial(_below, law, moved), odds, odds_moments, near=partial(_near, law, moved, odds)),
+        _ratio("ratio", law, scaled, logs, ratio_moments),
+        _ratio("odds ratio", law, moved, odds, odds_moments),
         1.0 - _below(law, moved, 0.0),
         error,
     )
 
 
+def _ratio(
+    name: str,
+    law: JointLaw,
+    move: Callable[[Floats, float], Floats],
+    ends: tuple[float, float],
+    moments: Callable[[], tuple[float, float]],
+) -> Quantity:
+    """A ratio of two groups, by its logarithm."""
+    found = partial(_below, law, move)
+    return Quantity(name, found, ends, moments, near=partial(_near, law, move, ends), all_below=partial(_all_below, law, move))
+
+
 def _below(law: JointLaw, move: Callable[[Floats, float], Floats], t: float) -> float:
-    """The probability that y₁ is at most the moved y₂; moving by -t undoes moving by t."""
-    kinks: Sequence[float] = ()
-    if move is shifted and 0.0 < abs(t) < _SUDDEN:  # the boundary bends where θ₂ is about as small as t
-        around = np.log(abs(t)) + np.arange(-40.0, 41.0)
-        kinks = np.concatenate([around, -around]).tolist()
-    return law.probability(lambda y: move(y, t), lambda y: move(y, -t), kinks)
+    """The probability that y₁ is at most the moved y₂."""
+    return _all_below(law, move, [t])[0]
+
+
+def _all_below(law: JointLaw, move: Callable[[Floats, float], Floats], steps: Sequence[float]) -> list[float]:
+    """The probabilities that y₁ is at most y₂, moved by each step; moving by -t undoes moving by t."""
+    return law.probabilities([(partial(_moved_by, move, t), partial(_moved_by, move, -t), _kinks(move, t)) for t in steps])
+
+
+def _moved_by(move: Callable[[Floats, float], Floats], t: float, y: Floats) -> Floats:
+    return move(y, t)
+
+
+def _kinks(move: Callable[[Floats, float], Floats], t: float) -> Sequence[float]:
+    if move is not shifted or not 0.0 < abs(t) < _SUDDEN:
+        return ()
+    around = np.log(abs(t)) + np.arange(-40.0, 41.0)  # the boundary bends where θ₂ is about as small as t
+    found: list[float] = np.concatenate([around, -around]).tolist()
+    return found
 
 
 def moved(y: Floats, log_factor: float) -> Floats:
@@ -257,7 +283,7 @@ def _near(law: JointLaw, move: Callable[[Floats, float], Floats], ends: tuple[fl
     def look(open_: Counts, at: Floats) -> tuple[Floats, Floats, Mask]:
         y = np.concatenate([move(nodes, t) for t in at.tolist()])
         weights = np.tile(weight, (len(at), 1))
-        below, density = (np.einsum("nr,nr->n", part, weights) for part in (wide.below(y), wide.at(y)))
+        below, density = (np.einsum("nr,nr->n", part, weights) for part in wide.below_and_at(y))
         density = np.where(density > 0.0, density * slope(y), 0.0).reshape(len(at), -1).sum(axis=1)
         probit = ndtri(np.clip(below.reshape(len(at), -1).sum(axis=1), 0.0, 1.0))
         excess = probit - target[open_]

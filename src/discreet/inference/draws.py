@@ -9,8 +9,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet import limits
 from discreet.arrays import Floats
-from discreet.errors import InvalidInputError
+from discreet.errors import InvalidInputError, TooLargeError
 from discreet.text import html_fields
 from discreet.validation import check_share
 
@@ -53,6 +54,15 @@ def estimated(event: Callable[[Floats], ArrayLike], draw: Callable[[int], Floats
             raise InvalidInputError("event must give one True or False for each row of draws, as theta[:, 0] > theta[:, 1] does")
         hits += int(holds.sum())
     return Estimate(hits / size, float(standard_error(hits, size)))
+
+
+def check_draws(draws: int, cells: int) -> None:
+    """Refuse more draws than are held."""
+    if draws * cells > limits.TABLE_DRAWS:
+        raise TooLargeError(
+            f"{draws:,} draws of {cells:,} cells are more than the {limits.TABLE_DRAWS:,} numbers that are drawn; "
+            f"ask for at most {limits.TABLE_DRAWS // cells:,}"
+        )
 
 
 def standard_error(hits: ArrayLike, size: int) -> Floats:

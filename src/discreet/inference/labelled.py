@@ -32,55 +32,28 @@ class Framed(ABC):
         return self.to_frame("polars")
 
 
-@dataclass(frozen=True, eq=False)
-class LabelledIntervals(Framed):
-    """Intervals of the categories of one variable that hold together. As an array they have a row (low, high) for each category."""
-
-    categories: tuple[Hashable, ...]
-    ends: Floats
-    level: float
-    """How much probability each interval holds by itself."""
-    together: float
-    """How probable it is, at least, that all hold."""
-
-    @property
-    def low(self) -> Floats:
-        return self.ends[:, 0]
-
-    @property
-    def high(self) -> Floats:
-        return self.ends[:, 1]
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
-        return np.array(self.ends, dtype=dtype, copy=copy)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self.ends[place]
-
-    def __len__(self) -> int:
-        return len(self.ends)
-
-    def to_frame(self, library: "Library" = "pandas") -> Any:
-        """A frame of the library that is asked for: category, low and high."""
-        from discreet.inference.frames import summary_frame  # Arrow is slow to load
-
-        return summary_frame(None, {"category": self.categories}, {"low": self.low, "high": self.high}, library)
-
-    def _repr_html_(self) -> str:
-        rows = ((category, f"{low:.4g} to {high:.4g}") for category, (low, high) in zip(self.categories, self.ends.tolist(), strict=True))
-        return html_table(f"All hold together with {100.0 * self.together:g} %", ("category", "interval"), rows)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class TableFigures(GroupSummaries, Framed):
-    """Means, standard deviations and intervals of all cells of a table, as arrays by group and category."""
+class Figures(GroupSummaries, Framed):
+    """Means, standard deviations and intervals of all cells of a posterior, as arrays with the axes (groups and) categories.
 
-    by: Groups
+    As an array they are the intervals: (low, high) on the last axis.
+    """
+
+    by: Groups | None
     categories: tuple[Hashable, ...]
     level: float
     """How much probability each interval holds by itself."""
     together: float | None = None
     """How probable it is, at least, that all intervals hold; None where they were not made to hold together."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        return np.array(np.stack([self.low, self.high], axis=-1), dtype=dtype, copy=copy)
+
+    def __getitem__(self, place: Any) -> Any:
+        return np.asarray(self)[place]
+
+    def __len__(self) -> int:
+        return len(self.mean)
 
     def to_frame(self, library: "Library" = "pandas") -> Any:
         """A frame of the library that is asked for: the columns of the groups, category, mean, sd, low and high."""
@@ -91,8 +64,10 @@ class TableFigures(GroupSummaries, Framed):
 
     def __repr__(self) -> str:
         what = f"{100.0 * self.level:.6g} % intervals" if self.together is None else f"together {100.0 * self.together:g} %"
-        return f"TableFigures({len(self.by):,} groups by {len(self.categories):,} categories, {what})"
+        groups = "" if self.by is None else f"{len(self.by):,} groups by "
+        return f"Figures({groups}{len(self.categories):,} categories, {what})"
 
     def _repr_html_(self) -> str:
-        names = [", ".join(map(str, self.by.key(i))) for i in range(min(len(self.by), SHOWN_GROUPS))]
-        return html_table(f"{self!r}: mean and interval", (", ".join(self.by.columns), *map(str, self.categories)), self.rows(names))
+        by = self.by or Groups()
+        names = [", ".join(map(str, by.key(i))) for i in range(min(len(by), SHOWN_GROUPS))]
+        return html_table(f"{self!r}: mean and interval", (", ".join(by.columns), *map(str, self.categories)), self.rows(names))

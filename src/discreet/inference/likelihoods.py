@@ -5,7 +5,7 @@ Poisson counts of rates `size · θ_i`. Either way the derivative of the log lik
 `E[x_i | z, rate] - rate_i` by ln rate_i.
 
 A multinomial law is that of independent Poisson counts given their total, so noise that is independent by cell has windows under a tilt
-(`rate_windows`) whose total is n with a probability that is not small; transforms add them up to a relative error of about 1e-12.
+(`counts.batched.rates`) whose total is n with a probability that is not small; transforms add them up to a relative error of about 1e-12.
 """
 
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from scipy.special import gammaln
 
 from discreet import limits
 from discreet.arrays import Counts, Floats, Mask
+from discreet.counts.batched.rates import RATE_DEPTH, NoisyCells
 from discreet.counts.batched.sums import fixed_totals
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.inference.rate_windows import RATE_DEPTH, NoisyCells
 from discreet.inference.true_counts import check_listable, noise_of_any_total
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.noise import CellNoise
@@ -94,8 +94,8 @@ class ListedTotal:
     def _weights(self, raw: tuple[int, ...]) -> tuple[Floats, Floats]:
         if raw not in self._known:
             check_listable(self.mechanism)
-            points, log_likelihood = self.mechanism.space.points(), self.mechanism.log_likelihoods(raw)
-            coefficient = gammaln(self.mechanism.total + 1.0) - gammaln(points + 1.0).sum(axis=1)
+            points, log_likelihood = self.mechanism.space.points(), self.mechanism._log_likelihoods(raw)
+            coefficient = gammaln(self.mechanism.space.total + 1.0) - gammaln(points + 1.0).sum(axis=1)
             self._known.clear()
             self._known[raw] = points.astype(np.float64), log_likelihood + coefficient
         return self._known[raw]
@@ -125,7 +125,7 @@ def likelihood_of(mechanism: Mechanism) -> Likelihood:
     if noise is None:
         return ListedTotal(mechanism)
     noisy = (np.arange(mechanism.k) < noise.cells)[None, :]
-    return PublicTotals(np.array([mechanism.total]), noisy, noise, np.array([noise.log_constant(noise.cells)]))
+    return PublicTotals(np.array([mechanism.space.total]), noisy, noise, np.array([noise.log_constant(noise.cells)]))
 
 
 def _of_table(mechanism: Mechanism, space: TableSpace) -> Likelihood:

@@ -1,4 +1,4 @@
-"""The noise-aware posterior of a release: what its raw outcome says about the categories' probabilities (docs/explain/inference.md).
+"""The noise-aware posterior of a release: what its raw outcome says about the categories' probabilities (docs/howto/reading.md).
 
 The reported posterior takes noisy counts at face value. Here the true counts are unknown, with their own posterior law (`true_counts`), and
 
@@ -7,40 +7,36 @@ The reported posterior takes noisy counts at face value. Here the true counts ar
 so that each category's probability is a finite mixture of Betas. Reading a release costs no privacy.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.betas.lines import BetaLines, short_lines
+from discreet.betas.mixtures import BetaMixture
+from discreet.betas.rows import BetaRows
 from discreet.counts.law import CountLaw
 from discreet.counts.size_posterior import SizePosterior
-from discreet.errors import InvalidInputError, TooLargeError
-from discreet.inference import fixed_total_mixtures
-from discreet.inference.category_contrasts import category_contrast
-from discreet.inference.draws import DRAWS, Estimate, arviz_of, coordinates, dirichlet_draws, estimated, needed
-from discreet.inference.fixed_total_mixtures import CategoryLines
-from discreet.inference.labelled import LabelledIntervals
-from discreet.inference.pickles import FieldsAlone
+from discreet.errors import InvalidInputError
+from discreet.inference.category_contrasts import category_contrast, pairs_of
+from discreet.inference.draws import DRAWS, dirichlet_draws
+from discreet.inference.labelled import Figures
+from discreet.inference.posterior import Posterior
 from discreet.inference.quantities import Contrast, DrawnQuantity
 from discreet.inference.reader_priors import reader_prior
-from discreet.inference.reading import Reading, any_of
-from discreet.inference.seeds import Rng, generator, seed_of, seed_of_outcome
-from discreet.inference.simultaneous import common_tail
+from discreet.inference.reading import any_of
+from discreet.inference.seeds import Rng, seed_of, seed_of_outcome
 from discreet.inference.true_counts import Outcome, counts_of_same_records
-from discreet.model.beta_mixtures import BetaMixture
-from discreet.model.beta_rows import BetaRows
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import size_prior_of
 from discreet.progress import Progress
 from discreet.record.release import Release
 from discreet.text import html_table
-from discreet.validation import category_index, check_records, check_share, items_of, shown, spelling
+from discreet.validation import category_index, items_of, shown, spelling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +50,7 @@ def noise_aware(release: Release, prior: Any = None, size_prior: Any = None, *, 
     `prior` is what a reader believes about the categories before, the record's own if left out; `size_prior` is what is believed about a
     private number of records before. `progress` is told where it takes long.
     """
-    if not release.mechanism.is_outcome(release.raw):
+    if not release.mechanism._is_outcome(release.raw):
         raise InvalidInputError(f"raw is not a possible outcome of {release.mechanism.title} with these parameters")
     if release.n is not None and size_prior is not None:
         raise InvalidInputError(f"size_prior is for a private number of records; this release says that n = {release.n}: leave it out")
@@ -67,7 +63,8 @@ def noise_aware(release: Release, prior: Any = None, size_prior: Any = None, *, 
 def probability_law(counts: CountLaw, category: int, a: float, b: float, label: Hashable) -> BetaMixture:
     """The distribution of one category's probability: Beta(a + x, b + n - x) over the counts x and the totals n."""
     if counts.total is not None:
-        return fixed_total_mixtures.probability_law(counts.marginal(category), counts.total, a, b, label, counts.omitted)
+        run = counts.marginal(category)
+        return BetaRows.of_total(run.low, run.value, counts.total, (a, b), label, counts.omitted)
     blocks, omitted = counts.with_total(category)
     return BetaRows(blocks, a, b, label, omitted)
 
@@ -88,13 +85,15 @@ def _scored(posterior: "NoiseAware", weights: Floats, draws: int, rng: Rng) -> F
     return np.asarray(posterior.sample(draws, rng) @ weights)
 
 
+_TAIL_PRECISION = 1e-12
+"""How exactly the probabilities beyond intervals are found, relative to them, where all categories are computed together."""
 _LEAST_JOINT_PARAMETER = Fraction(1, 100)
 _LARGEST_JOINT_TOTAL = 10**12
 """Prior parameters below the one, or adding up to more than the other, are computed with one category at a time."""
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseAware(FieldsAlone, Reading):
+class NoiseAware(Posterior):
     """The posterior of the categories' probabilities given a raw outcome: a mixture of Dirichlets over the unknown true counts."""
 
     prior: Dirichlet | Beta
@@ -201,30 +200,34 @@ class NoiseAware(FieldsAlone, Reading):
             self._known[i] = probability_law(self.counts, i, a, b, self.categories[i])
         return self._known[i]
 
-    def _marginals(self) -> list[BetaMixture]:
+    def _laws(self) -> list[BetaMixture]:
         return [self._marginal(i) for i in range(self.prior.k)]
 
     @cached_property
-    def _lines(self) -> CategoryLines | None:
-        """The probabilities of all categories as arrays, where n is public and products of the prior's parameters are floats."""
+    def _lines(self) -> tuple[list[tuple[Counts, BetaLines]], list[int]]:
+        """The categories whose probabilities are computed together, with their mixtures, and those that are computed one by one.
+
+        Together they are where n is public and products of the prior's parameters are floats, unless their mixtures are long.
+        """
         if (
             self.n is None
             or self.counts.total is None
             or min(self.prior.exact) < _LEAST_JOINT_PARAMETER
             or self.prior.exact_total > _LARGEST_JOINT_TOTAL
         ):
-            return None
+            return [], list(range(self.prior.k))
         total = self.prior.exact_total
         a, b = (np.array([float(one) for one in exact]) for exact in (self.prior.exact, [total - one for one in self.prior.exact]))
-        return CategoryLines.of([self.counts.marginal(i) for i in range(self.prior.k)], self.n, a, b)
+        return short_lines([(run.low, run.value) for run in map(self.counts.marginal, range(self.prior.k))], self.n, a, b)
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:
         """The means and variances of all categories."""
         mean, variance = np.empty(self.prior.k), np.empty(self.prior.k)
-        if self._lines is not None:
-            self._lines.moments(mean, variance)
-        for i in range(self.prior.k) if self._lines is None else self._lines.others:
+        together, alone = self._lines
+        for rows, lines in together:
+            mean[rows], variance[rows] = lines.moments()
+        for i in alone:
             mean[i], variance[i] = self._marginal(i).mean(), self._marginal(i).var()
         return mean, variance
 
@@ -245,28 +248,20 @@ class NoiseAware(FieldsAlone, Reading):
         if not 0.0 < mass < 1.0:
             raise InvalidInputError(f"mass must lie strictly between 0 and 1, got {mass}")
         ends = np.empty((self.prior.k, 2))
-        if self._lines is not None:
-            self._lines.intervals(ends, mass)
-        for i in range(self.prior.k) if self._lines is None else self._lines.others:
+        together, alone = self._lines
+        for rows, lines in together:
+            ends[rows, 0], ends[rows, 1], _ = lines.interval(0.5 * (1.0 - mass), _TAIL_PRECISION)
+        for i in alone:
             ends[i] = self._marginal(i).interval(mass)
         return ends
 
-    def hdi(self, mass: float = 0.95) -> Floats:
-        """Highest density intervals, the shortest that each hold this much probability: one row (low, high) for each category.
-
-        Where the most probable values of a category are not one interval, its row is the shortest interval, and a warning says so.
-        """
-        if self.prior.k > limits.DENSITY_INTERVALS:
-            raise TooLargeError(
-                f"highest density intervals are found for up to {limits.DENSITY_INTERVALS:,} categories, and there are {self.prior.k:,}: "
-                "marginal(category).hdi() has one of them, and interval() all equal-tailed ones"
-            )
-        return np.array([marginal.hdi(mass) for marginal in self._marginals()])
-
-    def simultaneous(self, mass: float = 0.95) -> LabelledIntervals:
-        """Equal-tailed intervals that hold together, all of them at once, with probability `mass` or more: a row for each category."""
-        level = 1.0 - 2.0 * common_tail(check_share(mass, "mass"), np.array([self.prior.k]), tied=False)
-        return LabelledIntervals(self.categories, self.interval(level), level, mass)
+    def figures(self, mass: float = 0.95) -> Figures:
+        """Means, standard deviations and equal-tailed intervals of all categories, and the moments of their true counts, as arrays."""
+        ends, runs = self.interval(mass), [self.counts.marginal(i) for i in range(self.prior.k)]
+        means = np.array([run.mean for run in runs])
+        squares = [run.value @ (run.x - mean) ** 2 for run, mean in zip(runs, means.tolist(), strict=True)]
+        numbers = self.mean(), self.std(), ends[:, 0], ends[:, 1], np.full(self.prior.k, self.omitted), means, np.sqrt(squares)
+        return Figures(*numbers, by=None, categories=self.categories, level=mass)
 
     def cov(self) -> Floats:
         """The covariance matrix of the categories' probabilities.
@@ -279,19 +274,23 @@ class NoiseAware(FieldsAlone, Reading):
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
-    def contrast(self, first: Hashable, second: Hashable) -> Contrast:
-        """How the probabilities of two categories (named by their labels) differ: difference, ratio and odds ratio, exactly.
+    def contrast(self, first: Any, second: Any) -> Contrast:
+        """How the probabilities of two categories differ: difference, ratio and odds ratio, exactly.
+
+        Args:
+            first: The label of a category, or a list of labels: the probability is then that of any of them.
+            second: That of another one, or a list of others.
 
         Raises:
-            InvalidInputError: a label is not one of the categories, or both are the same.
-            TooLargeError: the noise leaves more pairs of counts possible than are looked at.
+            InvalidInputError: A label is not one of the categories, or on both sides.
+            TooLargeError: The noise leaves more pairs of counts possible than are looked at.
         """
-        i, j = self._two(first, second)
-        a, b = self.prior.exact[i], self.prior.exact[j]
-        others = self.prior.exact_total - a - b
-        names = self.categories[i], self.categories[j]
-        found = category_contrast(self.counts.pairs(i, j), (float(a), float(b), float(others)), names, self.omitted)
-        return replace(found, again=partial(self.contrast, *names))
+        sides = self._two(first, second)
+        names = self._called(sides[0]), self._called(sides[1])
+        a, b = (sum((self.prior.exact[i] for i in side), Fraction(0)) for side in sides)
+        parameters = float(a), float(b), float(self.prior.exact_total - a - b)
+        found = category_contrast(pairs_of(self.counts, self.prior.k, sides), parameters, names, self.omitted)
+        return replace(found, again=partial(self.contrast, first, second))
 
     def given(self, categories: Iterable[Hashable]) -> "NoiseAware":
         """The distribution among some categories: their probabilities, given that it is one of them.
@@ -316,33 +315,18 @@ class NoiseAware(FieldsAlone, Reading):
         """The seed of a part of what is known here, so that its draws are others."""
         return None if self.seed is None else seed_of(self.seed, chosen)
 
-    def probability(self, event: Callable[[Floats], ArrayLike], draws: int = DRAWS, rng: Rng = None) -> Estimate:
-        """The probability of anything that can be asked about the probabilities, from independent draws.
+    @property
+    def _seed(self) -> int | None:
+        return self.seed
 
-        Args:
-            event: takes an array of probabilities, one draw a row and one category a column, and says for each row whether it holds.
-            draws: how many.
-            rng: a seed or generator; the seed of the record if it is left out, so that the answer is the same every time.
+    @property
+    def _records(self) -> int | None:
+        return self.n
 
-        Its standard error is that of a proportion of which one more success and one more failure were seen, so that it is never 0.
-        """
-        size, source = check_records(draws, "draws"), generator(rng, self.seed)
-        return estimated(event, lambda rows: self.sample(rows, source), self.prior.k, size)
+    def _draw_counts(self, draws: int, rng: np.random.Generator) -> Counts:
+        return self.counts.sample(draws, rng)
 
-    # --- draws --------------------------------------------------------------------------------------------------------
-
-    def sample_counts(self, size: int | tuple[int, ...], rng: Rng = None) -> Counts:
-        """Draws of the true counts given the release, categories on the last axis."""
-        shape = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
-        rows = int(np.prod([check_records(s, "size") for s in shape], dtype=np.int64))
-        return self.counts.sample(rows, generator(rng, self.seed)).reshape(*shape, self.prior.k)
-
-    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Floats:
-        """Draws of the probabilities, categories on the last axis: true counts, then the posterior they would give."""
-        source = generator(rng, self.seed)
-        return self._probabilities(self.sample_counts(size, source), source)
-
-    def _probabilities(self, counts: Counts, rng: np.random.Generator) -> Floats:
+    def _draw_probabilities(self, counts: Counts, rng: np.random.Generator) -> Floats:
         return dirichlet_draws(self.prior.concentration + counts, rng)
 
     # --- other libraries ----------------------------------------------------------------------------------------------
@@ -350,28 +334,6 @@ class NoiseAware(FieldsAlone, Reading):
     def to_scipy(self) -> Any:
         """The marginal distributions, by category, with the methods of frozen `scipy.stats` ones."""
         return {category: self.marginal(category).to_scipy() for category in self.categories}
-
-    def to_xarray(self, draws: int = 1000, chains: int = 4, rng: Rng = None) -> Any:
-        """Independent draws as an `xarray.Dataset`: `theta` and `count`, each by chain, draw and category.
-
-        Where n is private there is also `n`, by chain and draw.
-        """
-        xarray = needed("xarray")
-        source = generator(rng, self.seed)
-        counts = self.sample_counts((chains, draws), source)
-        dims = ("chain", "draw", "category")
-        places = {"chain": np.arange(chains), "draw": np.arange(draws), "category": coordinates(self.categories)}
-        data: dict[str, Any] = {"theta": (dims, self._probabilities(counts, source)), "count": (dims, counts)}
-        attributes: dict[str, Any] = {"inference_library": "discreet"}
-        if self.n is None:
-            data["n"] = (dims[:2], counts.sum(axis=-1))
-        else:
-            attributes["n"] = self.n
-        return xarray.Dataset(data, places, attrs=attributes)
-
-    def to_arviz(self, draws: int = 1000, chains: int = 4, rng: Rng = None) -> Any:
-        """The same draws as what the installed ArviZ takes: `InferenceData` before version 1, an `xarray.DataTree` from then on."""
-        return arviz_of(self.to_xarray(draws, chains, rng))
 
     # --- for people ---------------------------------------------------------------------------------------------------
 
@@ -383,13 +345,13 @@ class NoiseAware(FieldsAlone, Reading):
         return plot_marginals([(c, self.marginal(c)) for c in shown], ax)
 
     def __repr__(self) -> str:
-        means = ", ".join(f"{c!r}: {m.mean():.4g} ± {m.std():.2g}" for c, m in zip(self.categories[:8], self._marginals(), strict=False))
+        means = ", ".join(f"{c!r}: {m.mean():.4g} ± {m.std():.2g}" for c, m in zip(self.categories[:8], self._laws(), strict=False))
         return f"NoiseAware({means}{', ...' if self.prior.k > 8 else ''})"
 
     def _repr_html_(self) -> str:
         rows = (
             (category, f"{m.mean():.4g}", f"{m.std():.2g}", "{:.4g} to {:.4g}".format(*m.interval(0.95)))
-            for category, m in zip(self.categories, self._marginals(), strict=True)
+            for category, m in zip(self.categories, self._laws(), strict=True)
         )
         size = f"n = {self.n}" if self.n is not None else "n not known, 95 % interval {} to {}".format(*self.size.interval(0.95))
         return html_table(f"Noise-aware posterior, {size}", ("category", "mean", "std", "95 % interval"), rows)

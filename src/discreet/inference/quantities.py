@@ -1,8 +1,8 @@
 """What is known about a number that two probabilities make: their difference, ratio and odds ratio, as distributions."""
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +55,8 @@ class Quantity(FieldsAlone):
     logarithmic: bool = True
     near: Callable[[Floats], Floats] | None = None
     """Places that are close to the quantiles of some levels, on the scale of `below`: searches begin there."""
+    all_below: Callable[[Sequence[float]], Sequence[float]] | None = None
+    """What `below` gives for several places, looked at together."""
 
     @cached_property
     def _known(self) -> tuple[float, float]:
@@ -128,6 +130,9 @@ class Quantity(FieldsAlone):
         levels = check_levels(q)
         flat = levels.ravel()
         guesses = [None] * len(flat) if self.near is None else self.near(np.clip(flat, _LEAST_BELOW, _MOST_BELOW)).tolist()
+        if self.all_below is not None:
+            inside = [x for x in guesses if x is not None and self.ends[0] < x < self.ends[1]]
+            self._looked_at.update(zip(inside, self.all_below(inside), strict=True) if inside else ())
         inner = np.array([self._quantile(*each) for each in zip(flat.tolist(), guesses, strict=True)]).reshape(levels.shape)
         with np.errstate(over="ignore"):
             return np.exp(inner) if self.logarithmic else inner
@@ -212,9 +217,9 @@ class Quantity(FieldsAlone):
 
     def to_scipy(self) -> Any:
         """The same distribution with the methods of a frozen `scipy.stats` one."""
-        from discreet.inference.scipy_quantity import ScipyQuantity  # SciPy's statistics are slow to load
+        from discreet.betas.scipy_bridge import ScipyLaw  # SciPy's statistics are slow to load
 
-        return ScipyQuantity(self)()
+        return ScipyLaw(self, self.name, self.support)()
 
     def plot(self, ax: "Axes | None" = None, mass: float = 0.95) -> "Axes":
         """Draw the density with its median and interval, and a line where two are alike; ratios on a logarithmic scale."""
@@ -340,67 +345,31 @@ class Contrast(FieldsAlone):
     again: "Callable[[], Contrast] | None" = None
     """Computes it again: what copies and pickles hold in place of its law, which is long."""
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        if self.again is None:
-            return state
-        computed = _ComputedAgain(self.again)
-        return state | {name: computed.later(name, state[name]) for name in ("difference", "ratio", "odds_ratio")}
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Contrast, tuple(self.__getstate__().values())) if self.again is None else (self.again, ())
 
     @property
     def _quantities(self) -> Sequence[Quantity]:
         return self.difference, self.ratio, self.odds_ratio
 
     @property
-    def _larger(self) -> str:
-        """The probability that the first is larger, with its error where it comes from draws."""
-        return repr(Estimate(self.probability, self.error)) if isinstance(self.difference, DrawnQuantity) else chance(self.probability)
+    def larger(self) -> str:
+        """The probability that the first is larger as a text, with its error where it comes from draws."""
+        if isinstance(self.difference, DrawnQuantity):
+            return f"{Estimate(self.probability, self.error)!r} (from draws)"
+        return chance(self.probability)
 
     @property
     def _title(self) -> str:
         return f"{plain(self.names[0])} against {plain(self.names[1])}"
 
     def __repr__(self) -> str:
-        return f"Contrast({self._title}; {'; '.join(map(repr, self._quantities))}; the first is larger: {self._larger})"
+        return f"Contrast({self._title}; {'; '.join(map(repr, self._quantities))}; the first is larger: {self.larger})"
 
     def _repr_html_(self) -> str:
         rows = ((quantity.name, *quantity._shown()) for quantity in self._quantities)
-        caption = f"{self._title}: the first is larger with probability {self._larger}"
+        caption = f"{self._title}: the first is larger with probability {self.larger}"
         return html_table(caption, ("contrast", "median", "95 % interval"), rows)
-
-
-@dataclass(frozen=True, eq=False)
-class _ComputedAgain(FieldsAlone):
-    """A contrast that is computed again when one of its quantities is first asked for something that its law says."""
-
-    again: Callable[[], Contrast]
-
-    @cached_property
-    def _contrast(self) -> Contrast:
-        return self.again()
-
-    def later(self, name: str, quantity: Quantity) -> Quantity:
-        """A quantity of the contrast, with what is short of it."""
-        if isinstance(quantity, DrawnQuantity):
-            return replace(quantity, draw=partial(self._draw, name))
-        near = None if quantity.near is None else partial(self._near, name)
-        return replace(quantity, below=partial(self._below, name), moments=partial(self._moments, name), near=near)
-
-    def _draw(self, name: str) -> Floats:
-        found: Floats = getattr(self._contrast, name).draw()
-        return found
-
-    def _below(self, name: str, x: float) -> float:
-        found: float = getattr(self._contrast, name).below(x)
-        return found
-
-    def _near(self, name: str, q: Floats) -> Floats:
-        found: Floats = getattr(self._contrast, name).near(q)
-        return found
-
-    def _moments(self, name: str) -> tuple[float, float]:
-        found: tuple[float, float] = getattr(self._contrast, name).moments()
-        return found
 
 
 # --- many contrasts ---------------------------------------------------------------------------------------------------

@@ -9,10 +9,8 @@ from typing import Any
 
 from discreet.errors import InvalidInputError
 from discreet.model.cells import Groups
-from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.dirichlet import Beta, Dirichlet, Prior
 from discreet.validation import items_of, shown, spelling
-
-Prior = Dirichlet | Beta
 
 
 def reader_prior(given: Any, recorded: Prior) -> Prior:

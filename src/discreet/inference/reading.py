@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.errors import InvalidInputError, RefusedError
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.quantities import compared_pairs, contrast_columns
 from discreet.inference.seeds import Rng
@@ -61,8 +62,27 @@ class Reading(ABC):
         return np.array([law.interval(mass) for law in self._laws()])
 
     def hdi(self, mass: float = 0.95) -> Floats:
-        """Highest density intervals, the shortest that each hold this much probability: (low, high) on the last axis."""
+        """Highest density intervals, the shortest that each hold this much probability: (low, high) on the last axis.
+
+        Where the most probable values of a number are not one interval, its row is the shortest interval, and a warning says so.
+
+        Raises TooLargeError where there are more numbers than are searched one at a time.
+        """
+        cells = self._cells()
+        if cells > limits.DENSITY_INTERVALS:
+            what, one = ("categories", "marginal(category)") if self.by is None else ("cells", "post[group]")
+            raise TooLargeError(
+                f"highest density intervals are found for up to {limits.DENSITY_INTERVALS:,} {what}, and there are {cells:,}: "
+                f"{one}.hdi() has fewer, and interval() all equal-tailed ones"
+            )
+        return self._hdi(mass)
+
+    def _hdi(self, mass: float) -> Floats:
         return np.array([law.hdi(mass) for law in self._laws()])
+
+    def _cells(self) -> int:
+        """How many numbers there are that can be anything but 0."""
+        return len(self.categories)
 
     # --- categories put together --------------------------------------------------------------------------------------
 
@@ -161,7 +181,7 @@ class Reading(ABC):
     # --- contrasts ----------------------------------------------------------------------------------------------------
 
     def contrast(self, *compared: Any, **_: Any) -> Any:  # noqa: ARG002 - whatever is compared
-        """How two categories differ, `contrast("never", "current")`; of groups, how a category differs between two of them."""
+        """How two categories, or sets of them, differ, `contrast("never", "current")`; of groups, how one differs between two of them."""
         raise RefusedError("contrasts are asked of a posterior itself, which compares probabilities that do not overlap")
 
     def contrasts(self, *, reference: Hashable = None, mass: float = 0.95, library: "Library" = "pandas") -> Any:
@@ -177,12 +197,17 @@ class Reading(ABC):
         found = [self.contrast(self.categories[i], self.categories[j]) for i, j in pairs]
         return pairs_frame(by, pairs, contrast_columns(found, share), library)
 
-    def _two(self, first: Hashable, second: Hashable) -> tuple[int, int]:
-        """The positions of two different categories."""
-        i, j = self._index(first), self._index(second)
-        if i == j:
-            raise InvalidInputError(f"a contrast compares two different categories, got {self.categories[i]!r} twice")
-        return i, j
+    def _two(self, first: Any, second: Any) -> tuple[list[int], list[int]]:
+        """The positions of two categories, or of two sets of them that have none in common."""
+        sides = self._chosen(first), self._chosen(second)
+        both = sorted(set(sides[0]) & set(sides[1]))
+        if both:
+            raise InvalidInputError(f"a contrast compares two different categories, got {self.categories[both[0]]!r} twice")
+        return sides
+
+    def _called(self, chosen: Sequence[int]) -> Hashable:
+        """What some categories are called together."""
+        return any_of([self.categories[i] for i in chosen])
 
     # --- other numbers ------------------------------------------------------------------------------------------------
 
@@ -251,9 +276,7 @@ class SetsOfCategories(FieldsAlone, Reading):
         return self.labels
 
     def _index(self, category: Hashable) -> int:
-        """The place of a set, named by its label or, up to a category, by that category."""
-        names = [label for label in (category, f"up to {category}") if label in self.labels]
-        return category_index(self.labels, names[0] if names else category)
+        return place_of_set(self.labels, category)
 
     def _distribution(self, chosen: Sequence[int]) -> Any:
         return self.of._distribution(self._inside(chosen))
@@ -265,10 +288,12 @@ class SetsOfCategories(FieldsAlone, Reading):
 
     def _inside(self, chosen: Iterable[int]) -> list[int]:
         """The categories in some of the sets, of which none is in two."""
-        inside = [i for place in chosen for i in self.sets[place]]
-        if len(set(inside)) < len(inside):
-            raise RefusedError("sets that overlap, as those of cumulative answers do, are asked for one at a time")
-        return sorted(inside)
+        return inside_of(self.sets, chosen)
+
+    def contrast(self, first: Any, second: Any) -> Any:
+        """How two sets that have no category in common differ (`NoiseAware.contrast`)."""
+        sides = (self._inside(side) for side in self._two(first, second))
+        return self.of.contrast(*([self.of.categories[i] for i in side] for side in sides))
 
     def _score(self, weights: Floats, draws: int | None, rng: Rng) -> Any:
         whole = np.zeros(len(self.of.categories))
@@ -283,6 +308,20 @@ class SetsOfCategories(FieldsAlone, Reading):
 
     def __repr__(self) -> str:
         return f"<sets of categories: {', '.join(map(str, self.labels))}>"
+
+
+def place_of_set(labels: tuple[Hashable, ...], category: Hashable) -> int:
+    """The place of a set, named by its label or, up to a category, by that category."""
+    names = [label for label in (category, f"up to {category}") if label in labels]
+    return category_index(labels, names[0] if names else category)
+
+
+def inside_of(sets: Sequence[tuple[int, ...]], chosen: Iterable[int]) -> list[int]:
+    """The categories, given by their positions, in some sets of them, of which none is in two."""
+    inside = [i for place in chosen for i in sets[place]]
+    if len(set(inside)) < len(inside):
+        raise RefusedError("sets that overlap, as those of cumulative answers do, are asked for one at a time")
+    return sorted(inside)
 
 
 def any_of(labels: Sequence[Hashable]) -> Hashable:

@@ -8,7 +8,7 @@ Where n is private, shares are given that there are any records; where it is kno
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from discreet import limits
 from discreet.arrays import Floats
 from discreet.counts.law import CountLaw
 from discreet.errors import RefusedError, TooLargeError
+from discreet.inference.category_contrasts import pairs_of
 from discreet.inference.draws import DRAWS
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.quantities import DrawnQuantity
@@ -79,15 +80,16 @@ class RecordShares(FieldsAlone, Reading):
         omitted = min(1.0, counts.omitted + max(0.0, 1.0 - float(weights.sum())))
         return law_of((x[:, None] / totals[some]).ravel(), weights[:, some].ravel(), label, omitted)
 
-    def contrast(self, first: Hashable, second: Hashable) -> RecordContrast:
-        """How the shares of two categories (named by their labels) differ among these records, exactly.
+    def contrast(self, first: Any, second: Any) -> RecordContrast:
+        """How the shares of two categories, or of two sets of them, differ among these records, exactly.
 
         Raises:
-            InvalidInputError: A label is not one of the categories, or both are the same.
+            InvalidInputError: A label is not one of the categories, or on both sides.
             TooLargeError: The noise leaves more counts possible than are looked at.
         """
-        i, j = self._two(first, second)
-        return of_same_records(self.posterior.counts.pairs(i, j), (self.categories[i], self.categories[j]), self.posterior.omitted)
+        sides = self._two(first, second)
+        names = self._called(sides[0]), self._called(sides[1])
+        return of_same_records(pairs_of(self.posterior.counts, len(self.categories), sides), names, self.posterior.omitted)
 
     def _score(self, weights: Floats, draws: int | None, rng: Rng) -> DrawnQuantity:
         seed = self.posterior._seed_of("records") if rng is None else rng

@@ -23,7 +23,7 @@ def seed_of(*public: object) -> int:
 def seed_of_outcome(mechanism: "Mechanism", raw: Any) -> int:
     """The seed of what one mechanism drew."""
     outcome = raw.tolist() if isinstance(raw, np.ndarray) else list(raw)
-    return seed_of(mechanism.described(), mechanism.prior.exact, mechanism.space.n, outcome)
+    return seed_of(mechanism._described(), mechanism.prior.exact, mechanism.space.n, outcome)
 
 
 def generator(rng: Rng, seed: int | None) -> np.random.Generator:

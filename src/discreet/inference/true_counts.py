@@ -22,10 +22,11 @@ from discreet.counts.law import CountLaw
 from discreet.counts.listed import ListedCounts
 from discreet.counts.tree import TreeCounts, counts_of_split
 from discreet.errors import TooLargeError
-from discreet.mechanisms.base import Mechanism, Prior
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import clamp_outcomes
 from discreet.model.datasets import is_few, simplex_points
+from discreet.model.dirichlet import Prior
 from discreet.model.size_priors import SizePrior, known_size
 from discreet.progress import Progress
 
@@ -56,7 +57,7 @@ class Outcome:
         """
         noise = self.mechanism.noise
         if noise is None:
-            return self.mechanism.log_likelihoods(self.raw, log_prior, progress)
+            return self.mechanism._log_likelihoods(self.raw, log_prior, progress)
         return noise.log_likelihoods(self.clamped(n), points)
 
     def log_constant(self, n: int) -> float:
@@ -149,12 +150,12 @@ def check_posterior(mechanism: Mechanism, reader: Prior | None = None) -> None:
         check_listable(mechanism)
     elif not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
         noise = mechanism.noise
-        _check_windows(mechanism.total, np.where(np.arange(mechanism.k) < noise.cells, noise.slope, 0.0))
+        _check_windows(mechanism.space.total, np.where(np.arange(mechanism.k) < noise.cells, noise.slope, 0.0))
 
 
 def check_listable(mechanism: Mechanism) -> None:
     """Refuse a mechanism whose laws are too long to be listed for every dataset."""
-    limit = mechanism.most_datasets
+    limit = mechanism._most_datasets
     if not mechanism.space.is_few(limit):
         size = mechanism.space.size if mechanism.k <= limit else 10**15
         shown = f"{size:,}" if size < 10**15 else "more than 10^15"

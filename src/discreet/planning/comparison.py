@@ -18,7 +18,7 @@ from discreet.analysis.optimum import TOLERANCE, constraint_count, optimal
 from discreet.errors import InternalError, RefusedError, TooLargeError
 from discreet.mechanisms import MECHANISMS, Mechanism, mechanism
 from discreet.model.datasets import Relation, Space
-from discreet.model.dirichlet import Beta, Dirichlet
+from discreet.model.dirichlet import Prior
 from discreet.model.distances import hellinger
 from discreet.planning.expected_widths import Believed, ExpectedWidth, plain_width, width_of
 from discreet.progress import Progress
@@ -38,7 +38,6 @@ PUBLIC_GUESS = (
     "replaced is protected by 2ε, so do not compare these errors with those of a public n at the same ε."
 )
 
-Prior = Dirichlet | Beta
 Maker = Callable[[Prior, int | None, Fraction], Mechanism]
 """Of the prior, n (None if it is private) and ε."""
 
@@ -231,7 +230,7 @@ def _optional(name: str) -> Any:
 def _makers(delta: Number, public: Public) -> dict[str, Maker]:
     """Every mechanism that is compared, by the name it is shown under."""
     if public == "nothing":
-        alone = [cls.__name__ for cls in MECHANISMS if not cls.needs_total]
+        alone = [cls.__name__ for cls in MECHANISMS if not cls._needs_total]
         return {name: partial(mechanism, name) for inside in alone for name in (inside, f"Remapped({inside})")}
     names = [*(cls.__name__ for cls in MECHANISMS), "Calibrated(HellingerSmooth)", "Remapped(LatticeGeometric)"]
     makers: dict[str, Maker] = {name: partial(mechanism, name) for name in names}

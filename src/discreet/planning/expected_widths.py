@@ -14,6 +14,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from discreet import limits
+from discreet.analysis.error_laws import ComputedFloat, size_of, two_count_datasets
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.true_counts import noise_of_any_total
@@ -24,7 +25,7 @@ from discreet.numerics.sum_rules import panel_nodes, stretched_rule
 from discreet.planning.mixture_widths import interval_widths
 from discreet.planning.outcome_widths import OutcomeReader
 from discreet.text import MASS
-from discreet.validation import Number, check_records, exact, shown
+from discreet.validation import Number, exact, shown
 
 Method = Literal["exact sum", "quadrature", "simulation"]
 
@@ -58,24 +59,10 @@ _MANY_TARGETS = 40
 """Categories of each outcome that are looked at where few outcomes with many categories are simulated."""
 
 
-class ExpectedWidth(float):
-    """An expected width, in probability: a float that also says how it was found and how far it may be off."""
+class ExpectedWidth(ComputedFloat):
+    """An expected width, in probability."""
 
     method: Method
-    standard_error: float
-    """Of a simulation; otherwise 0."""
-
-    def __new__(cls, value: float, method: Method, standard_error: float = 0.0) -> Self:
-        self = super().__new__(cls, value)
-        self.method, self.standard_error = method, standard_error
-        return self
-
-    def __getnewargs_ex__(self) -> tuple[tuple[float, Method, float], dict[str, Any]]:
-        return (float(self), self.method, self.standard_error), {}
-
-    def __repr__(self) -> str:
-        off = f" ± {self.standard_error:.2g}" if self.standard_error else ""
-        return f"{float(self):.6g}{off} (by {self.method})"
 
 
 @dataclass(frozen=True)
@@ -163,12 +150,8 @@ def _plain(a: float | Floats, b: float | Floats, n: int, x: Floats, *, exact: bo
 
 def _counts(n: int, law: Dirichlet, *, few: bool = False) -> tuple[Floats, Floats]:
     """All first counts of n records, or nodes that stand for them, and their probabilities."""
-    predictive = law.predictive(n)
-    every, rule = n <= limits.TABLED_RECORDS and not few, _FEW_COUNTS if few else ()
-    x, width = (np.arange(n + 1.0), np.ones(n + 1)) if every else panel_nodes(n, [float(predictive.mean()[0])], *rule)
-    logs = predictive._log_mass(np.stack([x, n - x], axis=-1)) + np.log(width)
-    weight = np.exp(logs - logs.max())
-    kept = weight > (1e-8 if few else 1e-12)
+    x, weight = two_count_datasets(law, n, -1 if few else limits.TABLED_RECORDS, _FEW_COUNTS if few else ())
+    kept = weight > (1e-8 if few else 1e-12) * weight.max()
     return x[kept], weight[kept] / weight[kept].sum()
 
 
@@ -192,11 +175,7 @@ def expected_width(
     outcomes are simulated, with the width without privacy as a control; the standard error is that of the simulation. A `TooLargeError`
     says what is not computed at this size.
     """
-    if mechanism.n is None and n is None:
-        raise InvalidInputError("n is private here: give n=, a guess of the number of records that does not come from the data")
-    records = check_records(n) if n is not None else mechanism.total
-    if mechanism.n not in (None, records):
-        raise InvalidInputError(f"n = {mechanism.n} is public here, and n = {records} was given; leave n out")
+    records = size_of(mechanism, n)
     return width_of(mechanism, Believed.of(mechanism.prior, records, expect), worst=worst, rng=np.random.default_rng(rng))
 
 
@@ -333,8 +312,8 @@ def _listed_width(mechanism: Mechanism, believed: Believed, *, worst: bool) -> E
             f"where noise depends on the data, the width of the intervals is found from all outcomes and datasets, done up to "
             f"{limits.WIDTH_CANDIDATES:,} of each; LatticeGeometric and the Laplace family have one at any size"
         )
-    points, n = mechanism.space.points(), mechanism.total
-    table = np.array([listed.log_probability for listed in mechanism.listed_laws()])
+    points, n = mechanism.space.points(), mechanism.space.total
+    table = np.array([listed.log_probability for listed in mechanism._listed_laws()])
     chance = np.exp(table + believed.law.predictive(n).logpmf(points)[:, None]).sum(axis=0)
     logs = table + mechanism.prior.predictive(n).logpmf(points)[:, None]
     weight = np.exp(logs - logs.max(axis=0))
@@ -390,4 +369,4 @@ def _controlled(values: Floats, controls: Floats) -> ExpectedWidth:
     found: Any = np.linalg.lstsq(design, values, rcond=None)[0]
     left = values - design @ found
     spread = float(np.sqrt(left @ left / max(1, len(values) - design.shape[1]) / len(values)))
-    return ExpectedWidth(float(found[0]), "simulation", spread)
+    return ExpectedWidth(float(found[0]), "simulation", standard_error=spread)

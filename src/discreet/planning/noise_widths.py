@@ -10,8 +10,9 @@ from math import ceil
 from typing import Any
 
 from discreet.errors import RefusedError
-from discreet.planning.comparison import Maker, Prior, maker, points
-from discreet.planning.search import narrowed, rounded_up, unit
+from discreet.model.dirichlet import Prior
+from discreet.numerics.least_values import bracket, narrowed, rounded_up, unit
+from discreet.planning.comparison import Maker, maker, points
 from discreet.text import MASS
 
 _EPSILON_DIGITS = 3
@@ -67,13 +68,11 @@ def noise_width(prior: Prior, mechanism: str | Maker, *, n: int | None, epsilon:
         return known
     if n is None:
         return replace(known, n=max(1, ceil(known.reach / width)))
-    target, level = float(width), known.epsilon
-    while (found := replace(known, epsilon=level)).width > target:
-        known, level = found, level * _EPSILON_FACTOR
-    if found.epsilon == _LEAST_EPSILON:
-        return found
-    ends = (known.epsilon, known.width), (found.epsilon, found.width)
-    at = partial(replace, known)
-    step = partial(unit, digits=_EPSILON_DIGITS)
-    best, _ = narrowed(lambda e: at(epsilon=e).width, target, *ends, rounded=partial(rounded_up, digits=_EPSILON_DIGITS), step=step)
-    return at(epsilon=best)
+
+    def width_at(level: Fraction) -> float:
+        return replace(known, epsilon=level).width
+
+    low, high = bracket(width_at, float(width), known.epsilon, lambda level, _: level * _EPSILON_FACTOR, lambda _: None)
+    rounded, step = partial(rounded_up, digits=_EPSILON_DIGITS), partial(unit, digits=_EPSILON_DIGITS)
+    best = high if low is None else narrowed(width_at, float(width), low, high, rounded, step)
+    return replace(known, epsilon=best[0])

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import partial
 from math import ceil, inf
 from typing import Any, Literal
 
@@ -11,9 +12,10 @@ from discreet.analysis.dataset_errors import Distance
 from discreet.analysis.error_laws import ExpectedError, planning_error
 from discreet.errors import InvalidInputError
 from discreet.mechanisms import Mechanism
+from discreet.model.dirichlet import Prior
 from discreet.model.distances import hellinger
-from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior, maker
-from discreet.planning.search import narrowed, rounded_up, unit
+from discreet.numerics.least_values import bracket, narrowed, rounded_up, unit
+from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, maker
 from discreet.planning.width_plans import WidthPlan, WidthQuestion, plan_width, width_given
 from discreet.progress import Progress
 from discreet.text import html_fields
@@ -121,7 +123,8 @@ def plan(
         return plan_width(ask, goal, target, records, level)
     if expect is not None:
         raise InvalidInputError("expect is for a width or a price; an error is averaged over the prior predictive: leave expect out")
-    return _plan_error(chosen, prior, target, records, level, "worst" if worst else "predictive", known, distance, progress)
+    asked = _ErrorQuestion(*chosen, prior, known, "worst" if worst else "predictive", distance, progress)
+    return asked.plan(target, records, level)
 
 
 def _goal(goals: dict[Literal["width", "price", "error"], Number | None]) -> tuple[Literal["width", "price", "error"], float]:
@@ -143,71 +146,61 @@ def _goal(goals: dict[Literal["width", "price", "error"], Number | None]) -> tup
     return goal, target
 
 
-def _plan_error(
-    chosen: tuple[str, Maker],
-    prior: Prior,
-    target: float,
-    n: int | None,
-    epsilon: Fraction | None,
-    over: Literal["predictive", "worst"],
-    public: Public,
-    distance: Distance,
-    progress: Progress | None,
-) -> Plan:
-    """The ε or the n at which the mean error reaches the target.
+@dataclass(frozen=True)
+class _ErrorQuestion:
+    """The mean error of a mechanism as a function of n and ε."""
 
-    ε is the least to three significant digits; n is the least from which the error falls below the target and, at every n tried on the
-    way up, stays there (it can rise first while the prior outweighs the data). By bracketing computed mean errors; where those are
-    simulated, the answer is as exact as they are.
-    """
-    if distance is hellinger and target >= 1.0:
-        raise InvalidInputError(f"error must be below 1, the largest Hellinger distance, got {target:g}; 0.05 is hard to see in a plot")
-    name, make = chosen
-    tried = 0
+    name: str
+    make: Maker
+    prior: Prior
+    public: Public
+    over: Literal["predictive", "worst"]
+    distance: Distance
+    progress: Progress | None
 
-    def made(records: int, level: Fraction) -> Mechanism:
-        return make(prior, records if public == "total" else None, level)
+    def made(self, records: int, level: Fraction) -> Mechanism:
+        return self.make(self.prior, records if self.public == "total" else None, level)
 
-    def error_at(records: int, level: Fraction) -> ExpectedError:
-        nonlocal tried
-        tried += 1
-        if progress is not None:
-            progress(tried, 0, f"n = {records}, ε = {float(level):g}")
-        return planning_error(made(records, level), records, over, distance)
+    def error(self, records: int, level: Fraction) -> ExpectedError:
+        if self.progress is not None:
+            self.progress(0, 0, f"n = {records}, ε = {float(level):g}")
+        return planning_error(self.made(records, level), records, self.over, self.distance)
 
-    if n is not None:
-        level, error = _least_epsilon(lambda candidate: error_at(n, candidate), target)
-        return Plan(name, target, n, level, error, over, "epsilon", public)
-    level = epsilon or Fraction(1)
-    # Averaged over the predictive, the error of noise that does not depend on the data falls to 0 in the end, however late that begins.
-    falls = over == "predictive" and made(1, level).noise is not None
-    level_from = inf if falls else _LEVEL_FROM * max(1.0, float(level) ** -2)
-    doubled_to = 1 if falls and prior.k > _MANY_CATEGORIES else _DOUBLED_TO
-    records, error = _least_records(lambda candidate: error_at(candidate, level), target, level_from, doubled_to)
-    return Plan(name, target, records, level, error, over, "n", public)
+    def plan(self, target: float, n: int | None, epsilon: Fraction | None) -> Plan:
+        """The ε or the n at which the mean error reaches the target.
+
+        ε is the least to three significant digits; n is the least from which the error falls below the target and, at every n tried on
+        the way up, stays there (it can rise first while the prior outweighs the data). By bracketing computed mean errors; where those
+        are simulated, the answer is as exact as they are.
+        """
+        if self.distance is hellinger and target >= 1.0:
+            raise InvalidInputError(f"error must be below 1, the largest Hellinger distance, got {target:g}; 0.05 is hard to see in a plot")
+        if n is not None:
+            level, error = _least_epsilon(lambda candidate: self.error(n, candidate), target)
+            return Plan(self.name, target, n, level, error, self.over, "epsilon", self.public)
+        level = epsilon or Fraction(1)
+        # Averaged over the predictive, the error of noise that does not depend on the data falls to 0 in the end, however late that begins.
+        falls = self.over == "predictive" and self.made(1, level).noise is not None
+        level_from = inf if falls else _LEVEL_FROM * max(1.0, float(level) ** -2)
+        doubled_to = 1 if falls and self.prior.k > _MANY_CATEGORIES else _DOUBLED_TO
+        records, error = _least_records(lambda candidate: self.error(candidate, level), target, level_from, doubled_to)
+        return Plan(self.name, target, records, level, error, self.over, "n", self.public)
 
 
 def _least_epsilon(error_at: Callable[[Fraction], ExpectedError], target: float) -> tuple[Fraction, ExpectedError]:
-    low: tuple[Fraction, ExpectedError] | None = None
-    high = (Fraction(1), error_at(Fraction(1)))
-    while high[1] > target:
-        if high[0] * _ERROR_EPSILON_STEP > _LARGEST_ERROR_EPSILON:
+    def larger(level: Fraction, error: ExpectedError) -> Fraction:
+        if level * _ERROR_EPSILON_STEP > _LARGEST_ERROR_EPSILON:
             raise InvalidInputError(
-                f"the error stays at {float(high[1]):.4g} however large epsilon is; aim for a larger error, or use more records"
+                f"the error stays at {float(error):.4g} however large epsilon is; aim for a larger error, or use more records"
             )
-        low, high = high, (high[0] * _ERROR_EPSILON_STEP, error_at(high[0] * _ERROR_EPSILON_STEP))
-    while low is None and high[0] / _ERROR_EPSILON_STEP >= _SMALLEST_ERROR_EPSILON:
-        smaller = rounded_up(high[0] / _ERROR_EPSILON_STEP, _DIGITS)
-        found = error_at(smaller)
-        if found > target:
-            low = (smaller, found)
-        else:
-            high = (smaller, found)
-    return (
-        high
-        if low is None
-        else narrowed(error_at, target, low, high, lambda value: rounded_up(value, _DIGITS), lambda value: unit(value, _DIGITS))
-    )
+        return level * _ERROR_EPSILON_STEP
+
+    def smaller(level: Fraction) -> Fraction | None:
+        return rounded_up(level / _ERROR_EPSILON_STEP, _DIGITS) if level / _ERROR_EPSILON_STEP >= _SMALLEST_ERROR_EPSILON else None
+
+    low, high = bracket(error_at, target, Fraction(1), larger, smaller)
+    rounded, step = partial(rounded_up, digits=_DIGITS), partial(unit, digits=_DIGITS)
+    return high if low is None else narrowed(error_at, target, low, high, rounded, step)
 
 
 def _least_records(

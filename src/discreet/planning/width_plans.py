@@ -1,24 +1,21 @@
 """The ε or the n with which the published intervals are as narrow as wanted: functions of public numbers (docs/howto/planning.md)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, log, sqrt
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.mechanisms import Mechanism
-from discreet.model.dirichlet import Beta, Dirichlet
-from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, Prior, maker, points
+from discreet.model.dirichlet import Beta, Dirichlet, Prior
+from discreet.numerics.least_values import bracket, narrowed, rounded_up, unit
+from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, points
 from discreet.planning.expected_widths import Believed, ExpectedWidth, plain_width, width_of
-from discreet.planning.search import narrowed, rounded_up, unit
 from discreet.progress import Progress
-from discreet.text import html_fields, html_table
-from discreet.validation import Number, Public, check_positive, check_public, check_records
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from discreet.text import html_fields
+from discreet.validation import Number, Public
 
 _EXACT_DIGITS, _SIMULATED_DIGITS = 3, 2
 """Significant digits of what is found: as many as the method knows."""
@@ -35,7 +32,6 @@ _SURE = 2.0
 """Standard errors on either side that a bracket allows for."""
 _RESOLVED = 1e-4
 """Widths nearer to that without privacy than this part of it are not told apart."""
-CURVE_LEVELS = tuple(Fraction(level) for level in ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10"))
 
 
 @dataclass(frozen=True)
@@ -117,45 +113,6 @@ class WidthPlan:
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.precision} {self.choice}"
-
-
-@dataclass(frozen=True)
-class WidthCurve:
-    """The expected width against ε, with privacy and without."""
-
-    mechanism: str
-    n: int
-    epsilons: tuple[Fraction, ...]
-    widths: tuple[ExpectedWidth, ...]
-    plain: ExpectedWidth
-    public: Public = "total"
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """A row for each ε."""
-        return [
-            {"epsilon": float(e), "width": float(w), "width_without_privacy": float(self.plain), "price": w / self.plain}
-            | {"method": w.method, "standard_error": w.standard_error}
-            for e, w in zip(self.epsilons, self.widths, strict=True)
-        ]
-
-    def __str__(self) -> str:
-        lines = [f"{float(e):<8g}{points(w):>8}{w / self.plain:>8.2f}" for e, w in zip(self.epsilons, self.widths, strict=True)]
-        head = f"{self.mechanism}, n = {self.n:,}: width of the 95 % intervals in points; without privacy {points(self.plain)}"
-        return "\n".join([head, f"{'ε':<8}{'width':>8}{'times':>8}", *lines])
-
-    def _repr_html_(self) -> str:
-        rows = [(f"{float(e):g}", points(w), f"{w / self.plain:.2f}") for e, w in zip(self.epsilons, self.widths, strict=True)]
-        caption = f"{self.mechanism}, n = {self.n:,}: width of the 95 % intervals in points; without privacy {points(self.plain)}"
-        return html_table(caption, ("ε", "width", "times"), rows)
-
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """The width with and without privacy against ε."""
-        from discreet.plotting import plot_widths
-
-        known = "" if self.public == "total" else " (a guess)"
-        title = f"How wide intervals will be: {self.mechanism}, n = {self.n:,}{known}"
-        epsilons = [float(e) for e in self.epsilons]
-        return plot_widths(epsilons, self.widths, [self.plain] * len(epsilons), ax, across="privacy parameter, ε", title=title)
 
 
 @dataclass(frozen=True)
@@ -252,7 +209,18 @@ def _least_epsilon(
 
     aim = wanted**2 - float(plain) ** 2
     level = rounded_up(Fraction(min(max(8.0 / (n * aim**0.5), float(_SMALLEST_EPSILON)), float(_LARGEST_EPSILON))), _SIMULATED_DIGITS)
-    low, high = _bracket(excess, level, aim, _SMALLEST_EPSILON, _LARGEST_EPSILON)
+
+    def larger(value: Fraction, _: float) -> Fraction:
+        if value * _EPSILON_STEP > _LARGEST_EPSILON:
+            raise InvalidInputError("no ε up to 50 gives intervals that narrow; aim for wider ones, or use more records")
+        return rounded_up(value * _EPSILON_STEP, _SIMULATED_DIGITS)
+
+    def smaller(value: Fraction) -> Fraction | None:
+        return rounded_up(value / _EPSILON_STEP, _SIMULATED_DIGITS) if value / _EPSILON_STEP >= _SMALLEST_EPSILON else None
+
+    low, high = bracket(excess, aim, level, larger, smaller)
+    if low is None:
+        raise InvalidInputError("an ε below 1e-9 gives intervals that narrow; aim for narrower ones, or use fewer records")
     digits = _SIMULATED_DIGITS if known[level].method == "simulation" else _EXACT_DIGITS
     best = narrowed(excess, aim, low, high, lambda value: rounded_up(value, digits), lambda value: unit(value, digits))
     final = ask.width(n, best[0])
@@ -260,27 +228,6 @@ def _least_epsilon(
     if final.method != "simulation" and off * wanted**2 < _NOT_SEEN * aim:
         return n, best[0], None
     return n, *_allowing(best[0], final, wanted, float(plain))
-
-
-def _bracket(
-    value_at: Callable[[Fraction], float], level: Fraction, aim: float, smallest: Fraction, largest: Fraction
-) -> tuple[tuple[Fraction, float], tuple[Fraction, float]]:
-    """An ε that misses the aim and a larger one that meets it."""
-    here = (level, value_at(level))
-    while here[1] > aim:
-        if here[0] * _EPSILON_STEP > largest:
-            raise InvalidInputError("no ε up to 50 gives intervals that narrow; aim for wider ones, or use more records")
-        following = rounded_up(here[0] * _EPSILON_STEP, _SIMULATED_DIGITS)
-        below, here = here, (following, value_at(following))
-        if here[1] <= aim:
-            return below, here
-    while here[0] / _EPSILON_STEP >= smallest:
-        following = rounded_up(here[0] / _EPSILON_STEP, _SIMULATED_DIGITS)
-        below = (following, value_at(following))
-        if below[1] > aim:
-            return below, here
-        here = below
-    raise InvalidInputError("an ε below 1e-9 gives intervals that narrow; aim for narrower ones, or use fewer records")
 
 
 def _allowing(level: Fraction, width: ExpectedWidth, wanted: float, plain: float) -> tuple[Fraction, tuple[float, float]]:
@@ -322,17 +269,15 @@ def _least_records(
         raise InvalidInputError(f"the prior alone gives intervals {points(ask.prior_width())} points wide; aim for narrower ones")
     n = rounded_up(Fraction(1.0 / target**2 if goal == "width" else 8.0 / (float(epsilon) ** 2 * aim)), 2).__ceil__()
     n = min(max(n, 1), limits.PLANNED_RECORDS)
-    here = (n, value(n))
-    while here[1] > aim:
-        if here[0] * _RECORDS_STEP > limits.PLANNED_RECORDS:
-            raise InvalidInputError(f"the intervals are still {points(known[here[0]])} points wide at n = {here[0]:,}; aim for wider ones")
-        here = (here[0] * _RECORDS_STEP, value(here[0] * _RECORDS_STEP))
-    below = here
-    while below[1] <= aim and below[0] > 1:
-        here = below
-        below = (max(1, below[0] // _RECORDS_STEP), value(max(1, below[0] // _RECORDS_STEP)))
-    if below[1] <= aim:
-        return below[0], epsilon, None
+
+    def larger(number: int, _: float) -> int:
+        if number * _RECORDS_STEP > limits.PLANNED_RECORDS:
+            raise InvalidInputError(f"the intervals are still {points(known[number])} points wide at n = {number:,}; aim for wider ones")
+        return number * _RECORDS_STEP
+
+    below, here = bracket(value, aim, n, larger, lambda number: max(1, number // _RECORDS_STEP) if number > 1 else None)
+    if below is None:
+        return here[0], epsilon, None
     digits = _SIMULATED_DIGITS if known[here[0]].method == "simulation" else _EXACT_DIGITS
 
     def whole(number: Fraction | int) -> int:
@@ -349,22 +294,3 @@ def _least_records(
     factor = exp(min(_SURE * off / aim / max(steep, 0.1), 1.0))
     ends = min(nearest / factor, float(best[0])), nearest * factor
     return max(whole(Fraction(ends[1])), 1), epsilon, ends
-
-
-def width_curve(
-    prior: Prior,
-    n: int,
-    *,
-    epsilons: Sequence[Number] = CURVE_LEVELS,
-    mechanism: str | Maker = "LatticeGeometric",
-    expect: Sequence[Number] | None = None,
-    worst: bool = False,
-    public: Public = "total",
-    progress: Progress | None = None,
-) -> WidthCurve:
-    """The expected width of the published 95 % intervals for several ε, and without privacy. Public: no data are looked at."""
-    records, name_and_maker = check_records(n), maker(mechanism)
-    levels = tuple(check_positive(level, "epsilon") for level in epsilons)
-    ask = WidthQuestion(*name_and_maker, prior, check_public(public), expect, worst, progress)
-    widths = tuple(ask.width(records, level, SEARCHED) for level in levels)
-    return WidthCurve(name_and_maker[0], records, levels, widths, ask.plain(records), ask.public)

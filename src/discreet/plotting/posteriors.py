@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from discreet.arrays import Floats
+    from discreet.betas.mixtures import BetaMixture
     from discreet.inference.quantities import Quantity
-    from discreet.model.beta_mixtures import BetaMixture
     from discreet.model.dirichlet import Beta
     from discreet.record.release import Release
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.registry import MECHANISMS as BUILT_IN
 from discreet.text import POWERS_FROM
 
 if TYPE_CHECKING:
@@ -92,18 +94,10 @@ class MarkStyle:
         }
 
 
-MECHANISMS: Mapping[str, MarkStyle] = {
-    "LaplaceZhang": MarkStyle("#4e1202", "P", (0, (1, 1)), "++"),
-    "LaplaceDimension": MarkStyle("#51a47e", "s", (0, (6, 2)), "//"),
-    "LaplaceHistogram": MarkStyle("#9e5102", "o", (0, (9, 1.5)), ""),
-    "HellingerGlobal": MarkStyle("#858191", "X", (0, (1, 2)), "xx"),
-    "HellingerLocal": MarkStyle("#c660fc", "v", (0, (4, 1, 1, 1, 1, 1)), ".."),
-    "HellingerSmooth": MarkStyle(ESTIMATE, "^", (0, (6, 1, 2, 1)), "\\\\"),
-    "HellingerSmoothDelta": MarkStyle("#af9304", "D", (0, (3, 1.5)), "--"),
+MECHANISMS: Mapping[str, MarkStyle] = {cls.__name__: MarkStyle(*cls._look) for cls in BUILT_IN} | {
     "Calibrated(HellingerSmooth)": MarkStyle("#a0395b", "*", (0, (5, 1, 1, 1)), "oo"),
-    "LatticeGeometric": MarkStyle(INK, "h", "-", "||"),
 }
-"""By the name of the class; tests/plotting/test_style.py measures how far apart the colours are."""
+"""By the name of the class, which says how it looks; tests/plotting/test_style.py measures how far apart the colours are."""
 
 SERIES: tuple[MarkStyle, ...] = (
     MarkStyle(ESTIMATE, "o", "-"),
@@ -128,7 +122,7 @@ ON_DARK: Mapping[str, str] = {
 }
 """What the colours become on a dark page, where `INK` becomes the page's own light one."""
 
-_OTHER = MarkStyle("#858191", "p", (0, (2, 2)), "**")
+_OTHER = MarkStyle(*Mechanism._look)
 _REMAPPED = "Remapped("
 
 

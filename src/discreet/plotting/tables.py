@@ -1,8 +1,9 @@
 """Pictures of tables: a row a group, with the mean and the intervals of a share, or of a contrast with another group."""
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from math import floor, log10
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from discreet.arrays import Counts, Floats
     from discreet.inference.tables.contrasts import ContrastSummary
     from discreet.inference.tables.draws import Ranks
-    from discreet.inference.tables.posterior import TablePosterior
-    from discreet.model.cells import Sort
+    from discreet.inference.tables.table import TablePosterior
+    from discreet.model.cells import GroupLook, Sort
 
 __all__ = ["draw_contrasts", "draw_table", "plot_contrasts", "plot_groups", "plot_ranks", "plot_table"]
 
@@ -59,34 +60,34 @@ _FARTHEST_RATIO = 1e6
 """Odds ratios beyond this, or below its inverse, are drawn at the edge."""
 
 
-def plot_groups(
-    labels: Sequence[str],
-    mean: "Floats",
-    low: "Floats",
-    high: "Floats",
-    ax: "Axes | None" = None,
-    *,
-    inner: "tuple[Floats, Floats] | None" = None,
-    reference: float | None = None,
-    color: str | None = None,
-    label: str | None = None,
-) -> "Axes":
-    """A dot plot: a row a group with its mean and interval, and a line at a value to compare them with.
+@dataclass(frozen=True, eq=False)
+class GroupRows:
+    """What a dot plot shows: a row for each group, with its mean, or its median, and its interval."""
 
-    `inner` are the ends of a shorter interval, drawn thick. `label` stands in a legend.
-    """
+    labels: Sequence[str]
+    mean: "Floats"
+    low: "Floats"
+    high: "Floats"
+    inner: "tuple[Floats, Floats] | None" = None
+    """The ends of a shorter interval, drawn thick."""
+
+
+def plot_groups(
+    groups: GroupRows, ax: "Axes | None" = None, *, reference: float | None = None, color: str | None = None, label: str | None = None
+) -> "Axes":
+    """Draw a dot plot: a row a group, and a line at a value to compare them with. `label` stands in a legend."""
     colour = ESTIMATE if color is None else color
-    names, own = [row_label(text) for text in labels], ax is None
+    names, own = [row_label(text) for text in groups.labels], ax is None
     if ax is None:
         ax = new_axes(PICTURE_WIDTH, _height(names), grid="x", rows=True)
     rows = np.arange(len(names))
     with drawing(own=own):
         if reference is not None:
             ax.axvline(reference, color=QUIET, linewidth=1.0, linestyle=(0, (1, 1.5)), zorder=1)
-        ax.hlines(rows, low, high, color=colour, linewidth=1.6 if inner is None else 1.0)
-        if inner is not None:
-            ax.hlines(rows, *inner, color=colour, linewidth=3.4)
-        ax.plot(mean, rows, "o", color=colour, markersize=5.5, markeredgecolor="white", markeredgewidth=0.7, label=label)
+        ax.hlines(rows, groups.low, groups.high, color=colour, linewidth=1.6 if groups.inner is None else 1.0)
+        if groups.inner is not None:
+            ax.hlines(rows, *groups.inner, color=colour, linewidth=3.4)
+        ax.plot(groups.mean, rows, "o", color=colour, markersize=5.5, markeredgecolor="white", markeredgewidth=0.7, label=label)
         if label is not None and own:
             legend_below(ax)
         elif label is not None:
@@ -132,11 +133,13 @@ class _Shares:
     def draw(self, order: "Counts", column: int, ax: "Axes | None", color: str | None = None, label: str | None = None) -> "Axes":
         """The rows of these groups; nothing in those where the category cannot occur."""
         occurs = self.cells.possible[order, column]
-        mean, low, high = (np.where(occurs, each[order, column], np.nan) for each in (self.found.mean, self.found.low, self.found.high))
-        inner = None if self.inner is None else (self.inner.low[order, column], self.inner.high[order, column])
-        if inner is not None:
-            inner = (np.where(occurs, inner[0], np.nan), np.where(occurs, inner[1], np.nan))
-        return plot_groups(self.labels(order), mean, low, high, ax, inner=inner, color=color, label=label)
+
+        def drawn(each: "Floats") -> "Floats":
+            return np.where(occurs, each[order, column], np.nan)
+
+        inner = None if self.inner is None else (drawn(self.inner.low), drawn(self.inner.high))
+        rows = GroupRows(self.labels(order), drawn(self.found.mean), drawn(self.found.low), drawn(self.found.high), inner)
+        return plot_groups(rows, ax, color=color, label=label)
 
     def limits(self, order: "Counts", column: int) -> tuple[float, float]:
         """Where an axis for these groups begins and ends."""
@@ -165,6 +168,17 @@ class _Shares:
         return words if self.release is None else heading(self.release, words)
 
 
+@dataclass(frozen=True)
+class TableLook:
+    """How one category is drawn in every group, as `GroupLook` names it, with what is taken where nothing is said."""
+
+    category: Hashable = None
+    sort: "Sort" = "mean"
+    title: str | None = None
+    label: str | None = None
+    color: str | None = None
+
+
 def plot_table(
     posterior: "TablePosterior",
     ax: "Axes | None" = None,
@@ -172,11 +186,7 @@ def plot_table(
     *,
     release: "Release | None" = None,
     variable: str | None = None,
-    category: Hashable = None,
-    sort: "Sort" = "mean",
-    title: str | None = None,
-    label: str | None = None,
-    color: str | None = None,
+    **look: "Unpack[GroupLook]",
 ) -> "Axes":
     """Draw one category's share in every group: of the first category unless one is named.
 
@@ -186,24 +196,21 @@ def plot_table(
         mass: How much probability the intervals hold.
         release: What it was read from, if the title is to say who is protected how.
         variable: What was counted, for the title.
-        category: The category that is drawn.
-        sort: "mean" for groups with the largest mean first, "group" by their labels, "declared" in the order of the declaration.
-        title: Another title.
-        label: What stands in a legend.
-        color: A colour of Matplotlib's.
+        look: `category`, the one that is drawn; `sort`, "mean" for groups with the largest mean first, "group" by their labels, "declared"
+            in the order of the declaration; `title`, another title; `label`, what stands in a legend; `color`, one of Matplotlib's.
     """
-    own = ax is None
-    named = posterior.categories[0] if category is None else category
+    own, how = ax is None, TableLook(**look)
+    named = posterior.categories[0] if how.category is None else how.category
     column = category_index(posterior.categories, named)
     shares = _Shares(posterior, mass, release)
-    order = shares.order(column, sort)
-    ax = shares.draw(order[:_MOST_ROWS_DRAWN], column, ax, color, label)
+    order = shares.order(column, how.sort)
+    ax = shares.draw(order[:_MOST_ROWS_DRAWN], column, ax, how.color, how.label)
     with drawing(own=own):
         if own:
             percentages(ax)
         ax.set_xlabel(f"probability of “{drawn_label(named)}”: {shares.meaning}")
-        words = shares.title(variable, f"How common “{drawn_label(named)}” is", min(len(order), _MOST_ROWS_DRAWN), len(order), sort)
-        entitle(ax, words if title is None else title)
+        words = shares.title(variable, f"How common “{drawn_label(named)}” is", min(len(order), _MOST_ROWS_DRAWN), len(order), how.sort)
+        entitle(ax, words if how.title is None else how.title)
     return ax
 
 
@@ -260,7 +267,7 @@ def plot_ranks(ranks: "Ranks", ax: "Axes | None" = None, mass: float = 0.95) -> 
 
     order = np.argsort(ranks.mean(), kind="stable")[:_MOST_ROWS_DRAWN].tolist()
     ends, own = ranks.interval(mass)[order].astype(np.float64), ax is None
-    ax = plot_groups([group_label(ranks.groups[i]) for i in order], ranks.mean()[order], ends[:, 0], ends[:, 1], ax)
+    ax = plot_groups(GroupRows([group_label(ranks.groups[i]) for i in order], ranks.mean()[order], ends[:, 0], ends[:, 1]), ax)
     with drawing(own=own):
         ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
         ax.set_xlabel(f"rank: expected, and {100.0 * mass:g} % interval")
@@ -297,7 +304,8 @@ def plot_contrasts(
     ratios = quantity == "odds ratio"
     median, low, high = np.array([c.odds_ratio if ratios else c.difference for c in drawn]).reshape(-1, 3).T
     median, low, high = (np.clip(value, 1.0 / _FARTHEST_RATIO, _FARTHEST_RATIO) if ratios else value for value in (median, low, high))
-    ax = plot_groups([group_label(c.group) for c in drawn], median, low, high, ax, reference=1.0 if ratios else 0.0)
+    rows = GroupRows([group_label(c.group) for c in drawn], median, low, high)
+    ax = plot_groups(rows, ax, reference=1.0 if ratios else 0.0)
     if ratios:
         ax.set_xscale("log")
         log_ticks(ax.xaxis, low.min(initial=1.0), high.max(initial=1.0))

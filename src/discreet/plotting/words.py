@@ -67,4 +67,4 @@ def known(release: "Release") -> str:
     people = f"Estimated from {'a private number of' if release.n is None else f'{release.n:,}'} {guarantee.unit}s"
     if guarantee.basis == "none":
         return f"{people}, without any privacy guarantee."
-    return f"{people}, each protected by {guarantee.level} differential privacy."
+    return f"{people}, each protected by {guarantee.everyone}."

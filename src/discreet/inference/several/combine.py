@@ -1,4 +1,4 @@
-"""`combine`: what several public records say together (docs/explain/inference.md, "Several releases").
+"""`combine`: what several public records say together (docs/howto/reading.md, "Several releases").
 
 Reading records together spends nothing. What they give away together was decided when they were drawn: the composition of their promises.
 """
@@ -15,13 +15,13 @@ import numpy as np
 from discreet.arrays import Counts
 from discreet.errors import CopyWarning, InvalidInputError, TooLargeError
 from discreet.inference.noise_aware import NoiseAware
-from discreet.inference.reader_priors import Prior
 from discreet.inference.seeds import generator, seed_of, seed_of_outcome
 from discreet.inference.several.chains import drawn_posterior
 from discreet.inference.several.pooled import counts_of_new_records
 from discreet.inference.several.priors import agreed_prior
 from discreet.inference.several.tables import CombinedTable, combined_table
 from discreet.inference.true_counts import Outcome, counts_of_same_records
+from discreet.model.dirichlet import Prior
 from discreet.model.size_priors import SizePrior, size_prior_of
 from discreet.progress import Progress
 from discreet.record.about import CountingRule
@@ -93,6 +93,8 @@ def combine(
             f"same_data must be True (the same records) or False (other records, same probabilities), got {same_data!r}"
         )
     given = _checked(releases)
+    if same_data:
+        check_one_period(given)
     number, sizes = check_records(chains, "chains"), _size_prior(given, size_prior, bool(same_data))
     if number < 2:
         raise InvalidInputError(f"chains must be 2 or more, so that their spread tells the error; got {number}")
@@ -115,7 +117,7 @@ class _Reader:
 
     def __call__(self, prior: Prior, outcomes: Sequence[Outcome], rng: np.random.Generator) -> NoiseAware:
         """The posterior of the outcomes, taken in an order of our own, so that the order given changes nothing."""
-        ordered = sorted(outcomes, key=lambda one: repr((one.n, one.mechanism.described(), one.mechanism.prior.exact, one.raw)))
+        ordered = sorted(outcomes, key=lambda one: repr((one.n, one.mechanism._described(), one.mechanism.prior.exact, one.raw)))
         return replace(self._posterior(prior, ordered, rng), seed=seed_of([seed_of_outcome(one.mechanism, one.raw) for one in ordered]))
 
     def _posterior(self, prior: Prior, ordered: Sequence[Outcome], rng: np.random.Generator) -> NoiseAware:
@@ -164,7 +166,7 @@ def _checked(releases: Iterable[Release]) -> list[Release]:
     if len({id(release) for release in given}) < len(given):
         raise InvalidInputError("a release is given twice: it is one draw, and would count as two")
     for release in given:
-        if not release.mechanism.is_outcome(release.raw):
+        if not release.mechanism._is_outcome(release.raw):
             raise InvalidInputError(f"raw is not a possible outcome of {release.mechanism.title} with these parameters")
     if len({bool(release.by.columns) for release in given}) > 1:
         raise InvalidInputError("some of these releases are tables and some are of one variable; combine those of one kind")
@@ -200,6 +202,11 @@ def _alike(given: Sequence[Release], value: Callable[[Release], Any], words: Cal
     for release in given[1:]:
         if value(release) != value(given[0]):
             raise InvalidInputError(f"releases with different {what} are not combined: one has {words(given[0])}, another {words(release)}")
+
+
+def check_one_period(given: Sequence[Release]) -> None:
+    """Refuse releases of different periods, which are not about the same records."""
+    _alike(given, lambda release: release.guarantee.period, lambda release: str(release.guarantee.period or "none"), "periods")
 
 
 def _check_counted_alike(given: Sequence[Release]) -> None:

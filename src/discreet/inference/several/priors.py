@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from discreet.errors import InvalidInputError
-from discreet.inference.reader_priors import Prior, reader_prior
+from discreet.inference.reader_priors import reader_prior
+from discreet.model.dirichlet import Prior
 
 _SHOWN_PARAMETERS = 5
 

@@ -9,7 +9,7 @@ W the convolution, over all other groups, of Γ(b + u)/u! Π_r m_r(u). Oracle: `
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -23,11 +23,11 @@ from discreet.frames import warn_caller
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.seeds import seed_of, seed_of_outcome
-from discreet.inference.tables.contrasts import ComparedGroups
-from discreet.inference.tables.one_by_one import OneByOne
-from discreet.inference.tables.posterior import TablePosterior, check_table_posterior
+from discreet.inference.several.combine import check_one_period
+from discreet.inference.tables.posterior import check_table_posterior
+from discreet.inference.tables.table import TablePosterior
 from discreet.inference.true_counts import check_posterior, counts_of_outcomes
-from discreet.mechanisms import LatticeGeometric
+from discreet.mechanisms.lattice import LatticeGeometric
 from discreet.model.cells import Cells
 from discreet.model.size_priors import SizePrior, tabled
 from discreet.numerics.gamma import log_rising
@@ -36,7 +36,7 @@ from discreet.record.about import CountingRule
 from discreet.record.release import Release, is_table
 from discreet.text import listed
 
-OneReading = NoiseAware | TablePosterior | OneByOne
+OneReading = NoiseAware | TablePosterior
 _MOST_OMITTED = 1e-5
 """Bound on the probability that windows leave out; tables of the same records have less by far."""
 _HARDLY_FIT = (
@@ -70,7 +70,7 @@ class StudyPosterior(Mapping[str, OneReading], FieldsAlone):
         if any(name in names for names in self.shared):
             warn_caller(_TOO_SURE, UserWarning)
         found = self[name]
-        return found.size if isinstance(found, NoiseAware) else found[group].size
+        return found.size if isinstance(found, NoiseAware) else found.size[group]
 
     def contrast(self, first: str, second: str) -> None:
         """Refuse to compare two questions, with a RefusedError: how the answers of one person go together was not released."""
@@ -84,7 +84,8 @@ class StudyPosterior(Mapping[str, OneReading], FieldsAlone):
 
 
 def questions_together(records: Mapping[str, Release]) -> StudyPosterior:
-    """Read tables of the same records, those together that share the sizes of groups, and each other one alone."""
+    """Read tables of the same records and period, those together that share the sizes of groups, and each other one alone."""
+    check_one_period(list(records.values()))
     sets: dict[Hashable, list[str]] = {}
     for name, release in records.items():
         sets.setdefault(_sharing(release) or (name,), []).append(name)
@@ -102,11 +103,10 @@ def _sharing(release: Release) -> Hashable:
     mechanism, about = release.mechanism, release.about
     if about is None or not isinstance(about.counting, CountingRule) or not isinstance(mechanism, LatticeGeometric):
         return None
-    rule = about.counting
-    counted = rule.privacy_id, rule.weight, rule.one_row_per_person, rule.strict, rule.spelling, rule.corrections, rule.other_groups
+    counted = replace(about.counting, column="", nulls=None, other=None, na_values=(), mapping=())  # without what is of one question
     if not is_table(release):
         return (counted,) if mechanism.n is None else None
-    table = mechanism.table
+    table = mechanism._table
     if (
         table.sizes is not None
         or mechanism.priors
@@ -156,7 +156,7 @@ class SharedSizes(FieldsAlone):
         mechanism, total = self.releases[0].mechanism, self.total
         assert isinstance(mechanism, LatticeGeometric)  # noqa: S101
         assert total is not None  # noqa: S101
-        shares = [1.0] * len(mechanism.table.cells.groups) if mechanism.shares is None else list(map(float, mechanism.shares))
+        shares = [1.0] * len(mechanism._table.cells.groups) if mechanism.shares is None else list(map(float, mechanism.shares))
 
         def tilted(rate: float) -> "tuple[float, float, list[_GroupWeight]]":
             every = [
@@ -234,29 +234,36 @@ class _GroupWeight:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SharedTable(OneByOne):
-    """One table that is read with others of the same groups: `table["north"]` is one group's posterior. Iteration is over the groups."""
+class SharedTable(TablePosterior):
+    """One table that is read with others of the same groups."""
 
-    sizes: SharedSizes
+    shared: SharedSizes
     place: int
 
     @property
     def cells(self) -> Cells:
         """Its groups and categories."""
-        return self.sizes.releases[self.place].cells
+        return self.shared.releases[self.place].cells
 
     def _posterior(self, position: int) -> NoiseAware:
-        return self.sizes.posterior(self.place, position)
+        return self.shared.posterior(self.place, position)
 
     @property
-    def _compared(self) -> ComparedGroups:
-        """What contrasts of groups are computed from."""
-        if self.sizes.total is not None:
-            raise RefusedError("the public total ties the groups of tables that are read together: compare groups in the table read alone")
-        return self._independent(self.sizes.releases[self.place].mechanism.space)
+    def tied(self) -> bool:
+        """Whether a public total ties the groups, of which only the table that is read alone knows how."""
+        return self.shared.total is not None
+
+    @property
+    def _records(self) -> int | None:
+        return self.shared.total
+
+    @cached_property
+    def _seed(self) -> int:
+        release = self.shared.releases[self.place]
+        return seed_of_outcome(release.mechanism, release.raw)
 
     def __repr__(self) -> str:
         return (
-            f"SharedTable({len(self):,} groups by {len(self.categories)} categories, read with {len(self.sizes.releases) - 1} others, "
+            f"SharedTable({len(self):,} groups by {len(self.categories)} categories, read with {len(self.shared.releases) - 1} others, "
             f"{self.by!r})"
         )

@@ -1,21 +1,21 @@
-"""Several releases of tables with the same groups, read together group by group (docs/explain/inference.md, "Several releases").
+"""Several releases of tables with the same groups, read together group by group (docs/howto/reading.md, "Several releases").
 
 Where the sizes of groups are public, or nothing is, groups are independent: what all releases say about one is a matter of its own rows.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.noise_aware import NoiseAware
-from discreet.inference.reader_priors import Prior
+from discreet.inference.seeds import seed_of, seed_of_outcome
 from discreet.inference.several.priors import agreed_prior
-from discreet.inference.tables.contrasts import ComparedGroups
-from discreet.inference.tables.one_by_one import OneByOne
+from discreet.inference.tables.table import TablePosterior
 from discreet.inference.true_counts import Outcome
-from discreet.mechanisms import LatticeGeometric
+from discreet.mechanisms.lattice import LatticeGeometric
 from discreet.model.cells import Cells
-from discreet.model.dirichlet import Dirichlet
+from discreet.model.dirichlet import Dirichlet, Prior
 from discreet.record.release import Release
 from discreet.text import listed
 
@@ -38,27 +38,25 @@ def combined_table(releases: Sequence[Release], prior: Prior | None, same_data: 
                 f"{listed(first.cells.groups.columns)}, {len(first.cells.groups):,} of them, another by "
                 f"{listed(release.cells.groups.columns)}, {len(release.cells.groups):,} of them; all must be declared alike"
             )
-        if release.mechanism.table.published == "total":
+        if release.mechanism._table.published == "total":
             raise RefusedError(
                 "tables whose total alone is public are not combined: it ties the sizes of all groups together, so that no group can be "
                 "read by itself"
             )
     if same_data and len({release.sizes for release in releases if release.sizes is not None}) > 1:
         raise InvalidInputError("releases about the same records have one size for each group, and these say different ones")
-    return CombinedTable(tuple(releases), prior, read)
+    return CombinedTable(tuple(releases), prior, read, same_data)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CombinedTable(OneByOne):
-    """What several tables say about each group: `table["north", "f"]` is one group's posterior. Iteration is over the groups.
-
-    A posterior is computed when it is first asked for, and the last few are kept.
-    """
+class CombinedTable(TablePosterior):
+    """What several tables say about each group. They are independent: no table whose total alone is public is combined."""
 
     releases: tuple[Release, ...]
     prior: Prior | None
     """The reader's own prior of every group, if there is one."""
     read: Reader
+    same_data: bool
 
     @property
     def cells(self) -> Cells:
@@ -84,9 +82,17 @@ class CombinedTable(OneByOne):
         return found if not impossible else replace(found, impossible=impossible)
 
     @property
-    def _compared(self) -> ComparedGroups:
-        """What contrasts of groups are computed from. They are independent: no table whose total alone is public is combined."""
-        return self._independent(self.releases[0].mechanism.space)
+    def sizes(self) -> tuple[int, ...] | None:
+        """The number of records in each group where all tables are about the same ones, and it is public."""
+        return next((release.sizes for release in self.releases if release.sizes is not None), None) if self.same_data else None
+
+    @property
+    def _records(self) -> int | None:
+        return None if self.sizes is None else sum(self.sizes)
+
+    @cached_property
+    def _seed(self) -> int:
+        return seed_of(sorted(seed_of_outcome(release.mechanism, release.raw) for release in self.releases))
 
     def __repr__(self) -> str:
         return f"CombinedTable({len(self):,} groups by {len(self.categories)} categories, {len(self.releases)} releases, {self.by!r})"

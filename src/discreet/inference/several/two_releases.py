@@ -10,14 +10,14 @@ from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.contrasts import independent_contrast
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.quantities import Contrast, contrast_columns
-from discreet.inference.tables.one_by_one import OneByOne
+from discreet.inference.tables.table import TablePosterior
 from discreet.record.release import Release
 from discreet.validation import check_share
 
 if TYPE_CHECKING:
     from discreet.inference.frames import Library
 
-Readable = Release | NoiseAware | OneByOne
+Readable = Release | NoiseAware | TablePosterior
 """A release, or its posterior under a prior of the reader's own."""
 
 
@@ -47,7 +47,7 @@ def contrast(first: Readable, second: Readable, category: Any, mass: float = 0.9
     one, other = (given.noise_aware() if isinstance(given, Release) else given for given in (first, second))
     if isinstance(one, NoiseAware) and isinstance(other, NoiseAware):
         return replace(_of_one_variable(one, other, category), again=partial(contrast, first, second, category))
-    if not isinstance(one, OneByOne) or not isinstance(other, OneByOne):
+    if not isinstance(one, TablePosterior) or not isinstance(other, TablePosterior):
         raise InvalidInputError("a contrast compares two releases of one variable, or two tables; one of these is a table")
     if one.by != other.by:
         raise InvalidInputError("a contrast of two tables compares the same groups; these have different ones")
@@ -59,7 +59,7 @@ def contrast(first: Readable, second: Readable, category: Any, mass: float = 0.9
 
 def _check_different(first: Readable, second: Readable) -> None:
     for given in (first, second):
-        if not isinstance(given, (Release, NoiseAware, OneByOne)):
+        if not isinstance(given, (Release, NoiseAware, TablePosterior)):
             raise InvalidInputError(f"contrast takes two releases, as dc.read reads them, or two posteriors; got {type(given).__name__}")
     if first is second or (isinstance(first, Release) and isinstance(second, Release) and first == second):
         raise InvalidInputError("a contrast compares releases about different records, and this is the same release twice")
@@ -77,7 +77,7 @@ def _of_one_variable(first: NoiseAware, second: NoiseAware, category: Any) -> Co
     return independent_contrast(*laws, priors=(priors[0], priors[1]))
 
 
-def _by_group(first: OneByOne, second: OneByOne, category: Any) -> Iterator[tuple[int, Contrast]]:
+def _by_group(first: TablePosterior, second: TablePosterior, category: Any) -> Iterator[tuple[int, Contrast]]:
     """The contrasts of all groups in which there is something to infer in both tables, with their positions."""
     groups = set(first._comparable(first._chosen(category))) & set(second._comparable(second._chosen(category)))
     if len(groups) > limits.CONTRASTS:

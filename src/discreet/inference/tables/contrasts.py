@@ -11,6 +11,8 @@ from functools import partial
 import numpy as np
 
 from discreet.arrays import Floats
+from discreet.betas.mixtures import BetaMixture
+from discreet.betas.rows import Block
 from discreet.counts.pairs import check_pairs
 from discreet.counts.runs import Run, added, values_at
 from discreet.counts.total_blocks import joint_weights
@@ -20,9 +22,7 @@ from discreet.inference.contrasts import CoupledGroup, coupled_contrast, indepen
 from discreet.inference.quantities import Contrast, Quantity
 from discreet.inference.reading import any_of
 from discreet.inference.tables.other_groups import TiedSizes
-from discreet.model.beta_mixtures import BetaMixture
-from discreet.model.beta_rows import Block
-from discreet.model.tables import TableSpace
+from discreet.model.cells import Cells
 from discreet.numerics.tails import kept
 
 _OUTER_SIZES = 1e-14
@@ -34,18 +34,18 @@ Summary = tuple[float, float, float]
 class ComparedGroups:
     """The groups of a table, as far as contrasts of them need their posterior."""
 
-    table: TableSpace
+    cells: Cells
     probability: Callable[[Hashable, list[Hashable]], BetaMixture]
     """The law of the probability of some categories, given a group and the categories by their labels."""
     concentrations: Callable[[int], tuple[Fraction, ...]]
     """The prior's parameters of the categories that can occur in a group, which is given by its position."""
-    tied: Callable[[], tuple[list[int], TiedSizes]] | None = None
-    """Where the total is public: the positions of the groups that it ties together, and the law of their sizes."""
+    tie: Callable[[], TiedSizes] | None
+    """Where a public total ties them, the law of the sizes of all groups that may have records."""
 
 
-def comparable(table: TableSpace, chosen: Sequence[int]) -> list[int]:
+def comparable(cells: Cells, chosen: Sequence[int]) -> list[int]:
     """The positions of the groups in which some of these categories, given by their positions, and others can occur."""
-    possible = table.cells.possible
+    possible = cells.possible
     inside = possible[:, list(chosen)].sum(axis=1)
     return np.flatnonzero((inside > 0) & (inside < possible.sum(axis=1))).tolist()
 
@@ -53,8 +53,8 @@ def comparable(table: TableSpace, chosen: Sequence[int]) -> list[int]:
 def group_contrasts(compared: ComparedGroups, groups: Sequence[int], reference: int, chosen: Sequence[int]) -> Iterator[Contrast]:
     """Compare each of these groups, given by their positions in ascending order, with a reference group, in some of the categories."""
     other = _side(compared, reference, chosen)
-    if compared.table.published == "total":
-        return _tied_contrasts(compared, groups, other, chosen)
+    if compared.tie is not None:
+        return _tied_contrasts(compared, compared.tie(), groups, other, chosen)
     return (_independent(compared, _side(compared, group, chosen), other) for group in groups)
 
 
@@ -104,7 +104,7 @@ class _Side:
 
 
 def _side(compared: ComparedGroups, position: int, chosen: Sequence[int]) -> _Side:
-    cells = compared.table.cells
+    cells = compared.cells
     possible, group = cells.possible[position], cells.groups[position]
     held = [i for i in chosen if possible[i]]
     name = any_of([cells.categories[i] for i in chosen])
@@ -125,10 +125,11 @@ def _independent(compared: ComparedGroups, first: _Side, second: _Side) -> Contr
 # --- groups that a public total ties together -------------------------------------------------------------------------
 
 
-def _tied_contrasts(compared: ComparedGroups, groups: Sequence[int], second: _Side, chosen: Sequence[int]) -> Iterator[Contrast]:
+def _tied_contrasts(
+    compared: ComparedGroups, tied: TiedSizes, groups: Sequence[int], second: _Side, chosen: Sequence[int]
+) -> Iterator[Contrast]:
     firsts = {group: _side(compared, group, chosen) for group in groups}
-    assert compared.tied is not None  # noqa: S101
-    held, tied = compared.tied()
+    held = np.flatnonzero(compared.cells.possible.any(axis=1)).tolist()
     other = held.index(second.position)
     counts = second.counts_of(tied.counts(other))
     for i, rest, dropped in tied.without(other, [held.index(group) for group in groups]):

@@ -1,20 +1,18 @@
-"""Joint draws of a table's true counts and probabilities, and what is estimated from them: events and ranks."""
+"""Where each group of a table stands by the probability of a category, from joint draws."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.inference.draws import Estimate, coordinates, estimated, needed, standard_error
+from discreet.inference.draws import check_draws, standard_error
 from discreet.inference.labelled import Framed
-from discreet.inference.tables.latent import LatentTable, Positions, check_draws
-from discreet.model.cells import Groups
+from discreet.inference.tables.latent import LatentTable
+from discreet.model.cells import Cells, Groups
 from discreet.text import html_table
 from discreet.validation import check_records, check_share
 
@@ -31,81 +29,24 @@ _RANKED_TOGETHER = 1 << 20
 """Probabilities that are ranked at once."""
 
 
-@dataclass(frozen=True, eq=False)
-class TableDraws:
-    """Joint draws of a table: groups on the last axis but one, and categories on the last."""
+def ranks_of(table: LatentTable, cells: Cells, category: int, draws: int, rng: np.random.Generator) -> "Ranks":
+    """The ranks of all groups in which a category, given by its position, can occur."""
+    from scipy.stats import rankdata  # slow to load, and all but this goes without it
 
-    table: LatentTable
-    groups: Groups
-    categories: tuple[Hashable, ...]
-
-    def counts(self, size: int | tuple[int, ...], rng: np.random.Generator) -> Counts:
-        """Draws of the true counts."""
-        shape, rows = self._checked(size)
-        found = np.zeros((rows, *self.table.possible.shape), dtype=np.int64)
-        for position, counts in self.table.draws(rows, rng):
-            found[:, position] = counts
-        return found.reshape(*shape, *found.shape[1:])
-
-    def probabilities(self, counts: Counts, rng: np.random.Generator) -> Floats:
-        """Draws of the probabilities, given true counts; 0 for categories that cannot occur."""
-        found = np.zeros(counts.shape)
-        for position in range(len(self.groups)):
-            found[..., position, :] = self.table.probabilities(position, counts[..., position, :], rng)
-        return found
-
-    def _checked(self, size: int | tuple[int, ...]) -> tuple[tuple[int, ...], int]:
-        shape = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
-        rows = prod(check_records(s, "size") for s in shape)
-        check_draws(rows, self.table.possible.size)
-        return shape, rows
-
-    def probability(self, event: Callable[[Floats], ArrayLike], draws: int, rng: np.random.Generator) -> Estimate:
-        """How probable it is that an event holds; it is given draws by groups and categories."""
-        size = check_records(draws, "draws")
-        check_draws(size, self.table.possible.size)
-        return estimated(event, lambda rows: self.probabilities(self.counts(rows, rng), rng), self.table.possible.size, size)
-
-    def ranks(self, category: int, draws: int, rng: np.random.Generator) -> "Ranks":
-        """The ranks of all groups in which a category can occur."""
-        from scipy.stats import rankdata  # slow to load, and all but this goes without it
-
-        size, ranked = check_records(draws, "draws"), np.flatnonzero(self.table.possible[:, category])
-        if len(ranked) > limits.RANKED_GROUPS:
-            raise TooLargeError(f"up to {limits.RANKED_GROUPS:,} groups are ranked, and {len(ranked):,} have this category")
-        if not len(ranked):
-            raise InvalidInputError(f"category {self.categories[category]!r} is declared impossible in all groups")
-        check_draws(size, len(ranked))
-        seen = np.zeros((len(ranked), len(ranked)))
-        theta = self._column(category, ranked, size, rng)
-        batch = max(1, _RANKED_TOGETHER // len(ranked))
-        for start in range(0, size, batch):
-            places = np.asarray(rankdata(-theta[start : start + batch], method="min", axis=1)).astype(np.int64) - 1
-            np.add.at(seen, (np.broadcast_to(np.arange(len(ranked)), places.shape), places), 1.0)
-        return Ranks(tuple(self.groups[i] for i in ranked.tolist()), seen / size, size, self.categories[category], self.groups)
-
-    def _column(self, category: int, positions: Positions, size: int, rng: np.random.Generator) -> Floats:
-        drawn = self.table.draws(size, rng, positions)
-        return np.stack([self.table.probabilities(position, counts, rng)[:, category] for position, counts in drawn], axis=1)
-
-    def to_xarray(self, draws: int, chains: int, rng: np.random.Generator, public: dict[str, Any]) -> Any:
-        """An `xarray.Dataset` of `theta` and `count`, by chain, draw, the columns of the groups, and category; `public` are attributes."""
-        xarray, own = needed("xarray"), ("chain", "draw", "category", "theta", "count", "n")
-        taken = [name for name in self.groups.columns if name in own]
-        if taken:
-            raise InvalidInputError(f"a column of the groups is called {', '.join(taken)}, as a part of the dataset is; rename it")
-        shape = (chains, draws, *self.groups.shape)
-        counts = self.counts((chains, draws), rng)
-        theta = self.probabilities(counts, rng)
-        dims = ("chain", "draw", *self.groups.columns)
-        places = {"chain": np.arange(chains), "draw": np.arange(draws), "category": coordinates(self.categories)}
-        places |= {name: coordinates(labels) for name, labels in zip(self.groups.columns, self.groups.labels, strict=True)}
-        data: dict[str, Any] = {
-            "theta": ((*dims, "category"), theta.reshape(*shape, -1)),
-            "count": ((*dims, "category"), counts.reshape(*shape, -1)),
-            "n": (dims, counts.sum(axis=-1).reshape(shape)),
-        }
-        return xarray.Dataset(data, places, attrs={"inference_library": "discreet"} | public)
+    size, ranked = check_records(draws, "draws"), np.flatnonzero(table.possible[:, category])
+    if len(ranked) > limits.RANKED_GROUPS:
+        raise TooLargeError(f"up to {limits.RANKED_GROUPS:,} groups are ranked, and {len(ranked):,} have this category")
+    if not len(ranked):
+        raise InvalidInputError(f"category {cells.categories[category]!r} is declared impossible in all groups")
+    check_draws(size, len(ranked))
+    drawn = table.draws(size, rng, ranked)
+    theta = np.stack([table.probabilities(position, counts, rng)[:, category] for position, counts in drawn], axis=1)
+    seen, batch = np.zeros((len(ranked), len(ranked))), max(1, _RANKED_TOGETHER // len(ranked))
+    for start in range(0, size, batch):
+        places = np.asarray(rankdata(-theta[start : start + batch], method="min", axis=1)).astype(np.int64) - 1
+        np.add.at(seen, (np.broadcast_to(np.arange(len(ranked)), places.shape), places), 1.0)
+    groups = tuple(cells.groups[i] for i in ranked.tolist())
+    return Ranks(groups, seen / size, size, cells.categories[category], cells.groups)
 
 
 def _named(group: Hashable) -> str:

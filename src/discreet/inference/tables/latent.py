@@ -105,15 +105,6 @@ def check_groups_drawn(groups: int) -> None:
         )
 
 
-def check_draws(draws: int, cells: int) -> None:
-    """Refuse more draws than are held."""
-    if draws * cells > limits.TABLE_DRAWS:
-        raise TooLargeError(
-            f"{draws:,} draws of {cells:,} cells are more than the {limits.TABLE_DRAWS:,} numbers that are drawn; "
-            f"ask for at most {limits.TABLE_DRAWS // cells:,}"
-        )
-
-
 # --- groups by some of their columns ----------------------------------------------------------------------------------
 
 

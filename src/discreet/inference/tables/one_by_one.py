@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from operator import attrgetter, methodcaller
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -14,20 +14,17 @@ from numpy.typing import ArrayLike
 from discreet import limits
 from discreet.arrays import Counts, Floats, Mask
 from discreet.counts.size_posterior import SizePosterior
-from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.inference.noise_aware import NoiseAware
+from discreet.errors import InvalidInputError, RefusedError
+from discreet.frames import warn_caller
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.quantities import Contrast, compared_pairs, contrast_columns
-from discreet.inference.reading import Reading
+from discreet.inference.reading import Reading, inside_of, place_of_set
 from discreet.inference.record_contrasts import RecordContrast, of_different_records
 from discreet.inference.seeds import Rng
 from discreet.inference.share_laws import ShareOfRecords
-from discreet.inference.tables.contrasts import ComparedGroups, comparable, group_contrasts
 from discreet.inference.tables.latent import Margin, Positions, check_groups_drawn
 from discreet.inference.tables.shares import SharedProbability, compared
-from discreet.model.cells import Cells, Groups
-from discreet.model.datasets import Space
-from discreet.model.tables import TableSpace
+from discreet.model.cells import Groups
 from discreet.validation import check_share
 
 if TYPE_CHECKING:
@@ -89,21 +86,10 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
         """Equal-tailed intervals that each hold this much probability: by group and category, with (low, high) on the last axis."""
         return self._each(methodcaller("interval", mass))
 
-    def hdi(self, mass: float = 0.95) -> Floats:
-        """Highest density intervals, the shortest that each hold this much probability: by group and category, with (low, high) last.
-
-        Raises TooLargeError where there are more cells than are searched one at a time.
-        """
-        cells = self._cells()
-        if cells > limits.DENSITY_INTERVALS:
-            raise TooLargeError(
-                f"highest density intervals are found for up to {limits.DENSITY_INTERVALS:,} cells, and there are {cells:,}: "
-                "post[group].hdi() has those of one group, and interval() all equal-tailed ones"
-            )
+    def _hdi(self, mass: float) -> Floats:
         return self._each(methodcaller("hdi", mass))
 
     def _cells(self) -> int:
-        """How many numbers there are that can be anything but 0."""
         return len(self) * max(len(self.categories), 1)
 
     def _each(self, ask: Callable[[Any], Floats | Counts]) -> Floats:
@@ -112,7 +98,7 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
 
     def _distribution(self, chosen: Sequence[int]) -> "EachGroup":
         labels = [self.categories[i] for i in chosen]
-        return EachGroup(self, methodcaller("marginal", labels), ())
+        return EachGroup(self, methodcaller("marginal", labels))
 
     # --- two groups ---------------------------------------------------------------------------------------------------
 
@@ -137,7 +123,9 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
         return self._again(next(iter(self._contrasts([group], reference, chosen))), group, reference, chosen)
 
     def _again(self, found: Contrast, group: int, reference: int, chosen: Sequence[int]) -> Contrast:
-        """The contrast, whose pickles hold how it is computed."""
+        """The contrast, whose pickles hold how it is computed; one of shares of records is data, and pickles as it is."""
+        if not isinstance(found, Contrast):
+            return found
         labels = [self.categories[i] for i in chosen]
         return replace(found, again=partial(methodcaller("contrast", self.by[group], self.by[reference], labels), self))
 
@@ -202,16 +190,17 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
     # --- each group ---------------------------------------------------------------------------------------------------
 
     def _score(self, weights: Floats, draws: int | None, rng: Rng) -> "EachGroup":
-        return EachGroup(self, methodcaller("score", dict(zip(self.categories, weights.tolist(), strict=True)), draws, rng), ())
+        return EachGroup(self, methodcaller("score", dict(zip(self.categories, weights.tolist(), strict=True)), draws, rng))
 
     def merged(self, sets: Mapping[Any, Iterable[Any]]) -> "EachGroup":
         """The same of coarser categories, in every group (`Reading.merged`)."""
-        self._sets(sets)
-        return EachGroup(self, methodcaller("merged", {label: list(each) for label, each in sets.items()}), tuple(sets))
+        chosen = tuple(map(tuple, self._sets(sets)))
+        return SetsByGroup(self, methodcaller("merged", {label: list(each) for label, each in sets.items()}), tuple(sets), chosen)
 
     def cumulative(self) -> "EachGroup":
         """For ordered answers the same of each category or an earlier one, in every group (`Reading.cumulative`)."""
-        return EachGroup(self, methodcaller("cumulative"), super().cumulative().categories)
+        places = range(1, len(self.categories))
+        return SetsByGroup(self, methodcaller("cumulative"), super().cumulative().categories, tuple(tuple(range(i)) for i in places))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -224,7 +213,7 @@ class EachGroup(ByGroup[Any]):
     of: Any
     """What the verb is asked of: a reading by the same groups."""
     ask: Callable[[Any], Any]
-    labels: tuple[Hashable, ...]
+    labels: tuple[Hashable, ...] = ()
     """The categories; none where each group has one number."""
 
     @property
@@ -265,13 +254,39 @@ class EachGroup(ByGroup[Any]):
     @property
     def no_records(self) -> Floats:
         """The posterior probability that a group has no records at all, of every group."""
-        if isinstance(self.of, EachGroup):
-            return self.of.no_records
-        return np.array([float(self.of.size(group).pmf(0)) for group in self])
+        return self.of.no_records if isinstance(self.of, EachGroup) else np.array([float(self.of.size[group].pmf(0)) for group in self])
 
     def __repr__(self) -> str:
         what = f": {', '.join(map(str, self.labels))}" if self.labels else ""
         return f"<{len(self):,} groups of {', '.join(self.by.columns)}{what}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SetsByGroup(EachGroup):
+    """Sets of the categories of a table, in each group. They may overlap, as those of cumulative answers do."""
+
+    sets: tuple[tuple[int, ...], ...] = ()
+    """The positions of the categories in each set."""
+
+    def _index(self, category: Hashable) -> int:
+        return place_of_set(self.labels, category)
+
+    def _inside(self, chosen: Sequence[int]) -> list[int]:
+        """The categories in some of the sets, of which none is in two."""
+        return inside_of(self.sets, chosen)
+
+    def _comparable(self, chosen: Sequence[int]) -> list[int]:
+        found: list[int] = self.of._comparable(self._inside(chosen))
+        return found
+
+    def _contrasts(self, groups: Sequence[int], reference: int, chosen: Sequence[int]) -> Iterator[Any]:
+        found: Iterator[Any] = self.of._contrasts(groups, reference, self._inside(chosen))
+        return found
+
+    @property
+    def records(self) -> "SetsByGroup":
+        """The same of the shares of these very records."""
+        return SetsByGroup(self.of.records, self.ask, self.labels, self.sets)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -285,10 +300,6 @@ class RecordsByGroup(EachGroup):
         """
         found: Any = super().contrast(first, second, category)
         assert isinstance(found, RecordContrast)  # noqa: S101
-        return found
-
-    def _again(self, found: Any, *_: Any) -> Any:
-        """The contrast itself, which is data and pickles."""
         return found
 
     def _contrasts(self, groups: Sequence[int], reference: int, chosen: Sequence[int]) -> Iterator[Any]:
@@ -305,69 +316,19 @@ class RecordsByGroup(EachGroup):
             yield of_different_records(self._whole_row(group).marginal(labels), other, (self.by[group], self.by[reference]))
 
 
-class OneByOne(ByGroup[NoiseAware]):
-    """Posteriors by group: each is computed when it is first asked for, and the last few are kept. Iteration is over the groups.
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupSizes(EachGroup):
+    """The number of records in each group: `post.size["north"]` is its posterior."""
 
-    In arrays of all groups a cell that cannot occur has 0, and one that is alone in its group has 1.
-    """
+    def _posterior(self, position: int) -> SizePosterior:
+        found: SizePosterior = self.ask(position)
+        return found
 
-    @property
-    @abstractmethod
-    def cells(self) -> Cells:
-        """Its groups, its categories and the cells that cannot occur."""
-
-    @property
-    def by(self) -> Groups:
-        """The groups: their columns, and the labels of each."""
-        return self.cells.groups
-
-    @property
-    def categories(self) -> tuple[Hashable, ...]:
-        """The categories of the table; in some groups not all of them may be possible."""
-        return self.cells.categories
-
-    @property
-    def records(self) -> RecordsByGroup:
-        """The shares of the categories among the very records of each group, for a register or a census.
-
-        They have no sampling error. Where the size of a group is private they are given that it has any records; `no_records` is the
-        probability that it has none. A group that is known to have none has NaN.
-        """
-        return RecordsByGroup(self, attrgetter("records"), self.categories)
-
-    @property
-    def tied(self) -> bool:
-        """Whether a public total ties the sizes of the groups, so that what is known about one depends on the others."""
-        return False
-
-    def _cells(self) -> int:
-        return int(self.cells.possible.sum())
-
-    def size(self, group: Hashable) -> SizePosterior:
-        """The posterior of the number of records in one group. A public size has probability 1."""
-        return self[group].size
-
-    @property
-    @abstractmethod
-    def _compared(self) -> ComparedGroups:
-        """What contrasts of groups are computed from."""
-
-    def _independent(self, space: Space) -> ComparedGroups:
-        """The same where the groups are independent."""
-        assert isinstance(space, TableSpace)  # noqa: S101
-        return ComparedGroups(space, lambda group, some: self[group].marginal(some), lambda i: self[self.by[i]].prior.exact)
-
-    def _comparable(self, chosen: Sequence[int]) -> list[int]:
-        return comparable(self._compared.table, chosen)
-
-    def _contrasts(self, groups: Sequence[int], reference: int, chosen: Sequence[int]) -> Iterator[Contrast]:
-        return group_contrasts(self._compared, groups, reference, chosen)
-
-    def _whole_row(self, position: int) -> Reading:
-        possible = self.cells.possible[position]
-        if possible.all() and len(possible) > 1:
-            return self[self.by[position]]
-        return PossiblePart(self.categories, possible, self[self.by[position]] if possible.sum() > 1 else None)
+    def __call__(self, group: Hashable) -> SizePosterior:
+        """The posterior of one group's size, as version 0.2 asked for it."""
+        warn_caller("post.size(group) is post.size[group]", DeprecationWarning)
+        found: SizePosterior = self[group]
+        return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -20,8 +20,8 @@ from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.frames import labelled_frame, with_labels
 from discreet.inference.reader_priors import reader_prior
 from discreet.inference.tables.summaries import check_summaries, group_summaries
-from discreet.mechanisms.base import Prior
 from discreet.mechanisms.registry import rebuilt
+from discreet.model.dirichlet import Prior
 from discreet.model.size_priors import SizePrior, size_prior_of
 from discreet.record.json import guarded
 from discreet.record.parquet import CellsFile, cell_batches, read_cells

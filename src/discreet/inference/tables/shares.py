@@ -17,7 +17,7 @@ from discreet.inference.draws import shortest_of_draws, standard_error
 from discreet.inference.noise_aware import score_of_probabilities
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.quantities import Contrast, DrawnQuantity
-from discreet.inference.reading import Reading, any_of
+from discreet.inference.reading import Reading
 from discreet.inference.seeds import Rng, seed_of
 from discreet.inference.tables.latent import LatentTable, Positions, check_groups_drawn
 from discreet.model.cells import Groups
@@ -25,31 +25,37 @@ from discreet.validation import check_share, named_numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SharedProbability(FieldsAlone, Reading):
-    """The posterior of the probabilities of all categories over some groups together.
-
-    Means are computed where weights are fixed, and standard deviations where groups are independent as well. All else is from draws.
-    """
+class OverGroups(FieldsAlone, Reading):
+    """What is known about some groups of a table together, by category."""
 
     table: LatentTable
     labels: tuple[Hashable, ...]
     """Of the categories."""
     positions: Positions
-    weights: Floats | None
-    """The fixed weights of these groups, which add up to 1; None for the model's shares."""
-    prior: Callable[[int], float]
-    """The prior parameter of a group's share."""
     moments: Callable[[], tuple[Floats, Floats]]
-    """The means and standard deviations of all cells of the table."""
+    """The means and standard deviations of all cells of the table: of what is put together here."""
     draws: int
-    rng: np.random.Generator | int | None
+    rng: Rng
 
     @property
     def categories(self) -> tuple[Hashable, ...]:
         return self.labels
 
     def __repr__(self) -> str:
-        return f"SharedProbability({len(self.positions):,} groups by {len(self.categories)} categories)"
+        return f"{type(self).__name__}({len(self.positions):,} groups by {len(self.categories)} categories)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SharedProbability(OverGroups):
+    """The posterior of the probabilities of all categories over some groups together.
+
+    Means are computed where weights are fixed, and standard deviations where groups are independent as well. All else is from draws.
+    """
+
+    weights: Floats | None
+    """The fixed weights of these groups, which add up to 1; None for the model's shares."""
+    prior: Callable[[int], float]
+    """The prior parameter of a group's share."""
 
     def mean(self) -> Floats:
         """Expected probability of each category."""
@@ -84,7 +90,7 @@ class SharedProbability(FieldsAlone, Reading):
 
     def _distribution(self, chosen: Sequence[int]) -> DrawnQuantity:
         weights = np.isin(np.arange(len(self.categories)), list(chosen)).astype(np.float64)
-        return replace(self._score(weights, None, None), name=f"probability of {any_of([self.categories[i] for i in chosen])}")
+        return replace(self._score(weights, None, None), name=f"probability of {self._called(chosen)}")
 
     def _score(self, weights: Floats, draws: int | None, rng: Rng) -> DrawnQuantity:
         source = self if draws is None and rng is None else replace(self, draws=draws or self.draws, rng=self.rng if rng is None else rng)
@@ -108,11 +114,12 @@ class SharedProbability(FieldsAlone, Reading):
                 mean, variance = mean + share * own, variance + (share * std) ** 2
         return mean, float(np.sqrt(variance))
 
-    def contrast(self, first: Hashable, second: Hashable) -> Contrast:
-        """How the probabilities of two categories (named by their labels) differ: difference, ratio and odds ratio, from draws."""
-        i, j = self._two(first, second)
-        found = _drawn_contrast((self.categories[i], self.categories[j]), self.samples[:, i], self.samples[:, j], None)
-        return replace(found, again=partial(self.contrast, *found.names))
+    def contrast(self, first: Any, second: Any) -> Contrast:
+        """How the probabilities of two categories, or of two sets of them, differ: difference, ratio and odds ratio, from draws."""
+        sides = self._two(first, second)
+        drawn = [self.samples[:, side].sum(axis=1) for side in sides]
+        found = _drawn_contrast((self._called(sides[0]), self._called(sides[1])), drawn[0], drawn[1], None)
+        return replace(found, again=partial(self.contrast, first, second))
 
     @cached_property
     def samples(self) -> Floats:
@@ -158,18 +165,25 @@ def _drawn_contrast(
     names: tuple[Hashable, Hashable], first: Floats, second: Floats, moments: Callable[[], tuple[float, float]] | None
 ) -> Contrast:
     """The contrast of two probabilities by joint draws; `moments` are those of the difference, where they are computed."""
-    known: dict[str, Any] = {"drawn_moments": True} if moments is None else {"moments": moments}
     with np.errstate(divide="ignore"):
         ratio, odds = first / second, first / (1.0 - first) * ((1.0 - second) / second)
+    return contrast_of_draws(names, first - second, ratio, odds, moments)
+
+
+def contrast_of_draws(
+    names: tuple[Hashable, Hashable], difference: Floats, ratio: Floats, odds: Floats, moments: Callable[[], tuple[float, float]] | None
+) -> Contrast:
+    """The contrast with these joint draws; `moments` are those of the difference, where they are computed."""
+    known: dict[str, Any] = {"drawn_moments": True} if moments is None else {"moments": moments}
     made = partial(DrawnQuantity.of, span=(0.0, np.inf), moments=no_mean_of_ratio, logarithmic=True)
-    larger = int((first > second).sum())
+    larger = int((difference > 0.0).sum())
     return Contrast(
         names,
-        DrawnQuantity.of("difference", partial(np.copy, first - second), (-1.0, 1.0), **known),
+        DrawnQuantity.of("difference", partial(np.copy, difference), (-1.0, 1.0), **known),
         made("ratio", partial(np.copy, ratio)),
         made("odds ratio", partial(np.copy, odds)),
-        larger / len(first),
-        float(standard_error(larger, len(first))),
+        larger / len(difference),
+        float(standard_error(larger, len(difference))),
     )
 
 

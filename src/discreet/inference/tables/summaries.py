@@ -1,4 +1,4 @@
-"""Posteriors of many groups at once: means, standard deviations and intervals of all their probabilities (docs/explain/inference.md).
+"""Posteriors of many groups at once: means, standard deviations and intervals of all their probabilities (docs/howto/reading.md).
 
 Arrays without labels: groups on the first axis, categories on the second. Three promises say what is public: the size of every group, the
 total of all groups, or nothing. Groups are gone through in blocks, so that memory is bounded and cost is linear in the cells.

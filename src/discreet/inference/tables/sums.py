@@ -17,13 +17,12 @@ from discreet.arrays import Counts, Floats
 from discreet.counts.runs import FLOOR, Run, RunningSum, trimmed
 from discreet.counts.size_posterior import SizePosterior
 from discreet.errors import RefusedError
-from discreet.inference.draws import DRAWS, standard_error
-from discreet.inference.pickles import FieldsAlone
-from discreet.inference.reading import Reading
+from discreet.inference.draws import DRAWS, check_draws, standard_error
 from discreet.inference.seeds import Rng, seed_of
-from discreet.inference.tables.latent import LatentTable, Margin, Positions, check_draws, check_groups_drawn
-from discreet.inference.tables.one_by_one import ByLabels
+from discreet.inference.tables.latent import LatentTable, Margin, Positions, check_groups_drawn
+from discreet.inference.tables.one_by_one import ByGroup, ByLabels
 from discreet.inference.tables.other_groups import TiedSizes
+from discreet.inference.tables.shares import OverGroups
 from discreet.model.cells import Groups
 from discreet.numerics.transforms import fast_length, laws, spectra
 from discreet.validation import check_records, check_share
@@ -37,24 +36,8 @@ _LARGEST_SUM_ERROR = 1e-10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CountSum(FieldsAlone, Reading):
+class CountSum(OverGroups):
     """The posterior of sums of true counts over some groups, by category. `total["daily"]` is the law of one of them."""
-
-    table: LatentTable
-    labels: tuple[Hashable, ...]
-    """Of the categories."""
-    positions: Positions
-    moments: Callable[[], tuple[Floats, Floats]]
-    """The means and standard deviations of all true counts of the table."""
-    draws: int
-    rng: np.random.Generator | int | None
-
-    @property
-    def categories(self) -> tuple[Hashable, ...]:
-        return self.labels
-
-    def __repr__(self) -> str:
-        return f"CountSum({len(self.positions):,} groups by {len(self.categories)} categories)"
 
     def __getitem__(self, category: Hashable) -> SizePosterior:
         """The law of the number of records of one category in these groups."""
@@ -233,29 +216,47 @@ def _wrapped(joint: Floats, rows: int, columns: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TableCountsPosterior:
-    """The true counts of a table, of which sums are asked for."""
+class TableCountsPosterior(ByGroup[CountSum]):
+    """The true counts of a table by group, and sums of them over groups."""
 
     table: LatentTable
     groups: Groups
-    categories: tuple[Hashable, ...]
+    labels: tuple[Hashable, ...]
+    """Of the categories."""
     moments: Callable[[], tuple[Floats, Floats]]
     """The means and standard deviations of all true counts."""
-    seed: int
+    seed: int | None
     """Where draws begin unless another seed is given."""
 
+    @property
+    def by(self) -> Groups:
+        return self.groups
+
+    @property
+    def categories(self) -> tuple[Hashable, ...]:
+        return self.labels
+
+    def _posterior(self, position: int) -> CountSum:
+        return self._total(DRAWS, None, np.array([position]))
+
+    def mean(self) -> Floats:
+        """Expected counts, by group and category."""
+        return self.moments()[0].copy()
+
+    def std(self) -> Floats:
+        """Standard deviations of the counts, by group and category."""
+        return self.moments()[1].copy()
+
     def __repr__(self) -> str:
-        return f"TableCountsPosterior({len(self.groups):,} groups by {len(self.categories)} categories)"
+        return f"TableCountsPosterior({len(self):,} groups by {len(self.categories)} categories)"
 
     @overload
-    def over(self, *, draws: int = DRAWS, rng: np.random.Generator | int | None = None) -> CountSum: ...
+    def over(self, *, draws: int = DRAWS, rng: Rng = None) -> CountSum: ...
 
     @overload
-    def over(
-        self, column: str, /, *columns: str, draws: int = DRAWS, rng: np.random.Generator | int | None = None
-    ) -> ByLabels[CountSum]: ...
+    def over(self, column: str, /, *columns: str, draws: int = DRAWS, rng: Rng = None) -> ByLabels[CountSum]: ...
 
-    def over(self, *columns: str, draws: int = DRAWS, rng: np.random.Generator | int | None = None) -> ByLabels[CountSum] | CountSum:
+    def over(self, *columns: str, draws: int = DRAWS, rng: Rng = None) -> ByLabels[CountSum] | CountSum:
         """Sums of the true counts over all other columns; without columns, over all groups.
 
         `draws` and `rng` are for tables with a public total that are too large for exact laws.
@@ -266,6 +267,6 @@ class TableCountsPosterior:
         margin, total = Margin(self.groups, columns), partial(self._total, size, rng)
         return ByLabels(margin, total) if columns else total(np.arange(len(self.groups)))
 
-    def _total(self, draws: int, rng: np.random.Generator | int | None, positions: Positions) -> CountSum:
+    def _total(self, draws: int, rng: Rng, positions: Positions) -> CountSum:
         seed = seed_of(self.seed, positions[:1].tolist()) if rng is None else rng
         return CountSum(self.table, self.categories, positions, self.moments, draws, seed)

@@ -1,0 +1,136 @@
+"""What the posteriors of one variable and of a table have alike: draws, figures with labels, and intervals that hold together."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.arrays import Counts, Floats
+from discreet.errors import InvalidInputError
+from discreet.inference.draws import DRAWS, Estimate, arviz_of, check_draws, coordinates, estimated, needed
+from discreet.inference.labelled import Figures
+from discreet.inference.pickles import FieldsAlone
+from discreet.inference.reading import Reading
+from discreet.inference.seeds import Rng, generator
+from discreet.inference.simultaneous import common_tail
+from discreet.model.cells import Groups
+from discreet.validation import check_records, check_share
+
+_DATASET_PARTS = ("chain", "draw", "category", "theta", "count", "n")
+"""What a dataset of draws has beside the columns of the groups."""
+
+
+class Posterior(FieldsAlone, Reading):
+    """A posterior of probabilities whose true counts have laws. Its arrays have the axes (groups and) categories."""
+
+    @property
+    @abstractmethod
+    def _seed(self) -> int | None:
+        """Where draws begin unless `rng` is given: it follows from the record, so that the same question has the same answer."""
+
+    @property
+    @abstractmethod
+    def _records(self) -> int | None:
+        """The number of records of all groups together, if it is public."""
+
+    @abstractmethod
+    def _draw_counts(self, draws: int, rng: np.random.Generator) -> Counts:
+        """So many joint draws of the true counts, on the first axis."""
+
+    @abstractmethod
+    def _draw_probabilities(self, counts: Counts, rng: np.random.Generator) -> Floats:
+        """A draw of the probabilities for each draw of the true counts."""
+
+    @abstractmethod
+    def figures(self, mass: float = 0.95) -> Figures:
+        """Means, standard deviations and equal-tailed intervals of all cells, as arrays; `to_pandas()` has them with their labels."""
+
+    @property
+    def _axes(self) -> tuple[int, ...]:
+        """How many groups, if there are any, and how many categories."""
+        return (*(() if self.by is None else (len(self.by),)), len(self.categories))
+
+    # --- intervals that hold together ---------------------------------------------------------------------------------
+
+    @property
+    def tied(self) -> bool:
+        """Whether a public total ties the sizes of the groups, so that what is known about one depends on the others."""
+        return False
+
+    def _occurring(self) -> NDArray[np.int64]:
+        """How many categories can occur in each group."""
+        return np.array([len(self.categories)])
+
+    def _level(self, tail: float) -> float:
+        """The level at which `figures` leave out no more than this on either side."""
+        return 1.0 - 2.0 * tail
+
+    def simultaneous(self, mass: float = 0.95) -> Figures:
+        """Equal-tailed intervals of all cells that hold together, all of them at once, with probability `mass` or more.
+
+        They are intervals at one common level (docs/howto/reading_tables.md).
+        """
+        tail = common_tail(check_share(mass, "mass"), self._occurring(), self.tied)
+        return replace(self.figures(self._level(tail)), together=mass)
+
+    # --- draws --------------------------------------------------------------------------------------------------------
+
+    def sample_counts(self, size: int | tuple[int, ...], rng: Rng = None) -> Counts:
+        """Joint draws of the true counts given the release, with (groups and) categories on the last axes."""
+        shape = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+        rows = prod(check_records(s, "size") for s in shape)
+        check_draws(rows, prod(self._axes))
+        return self._draw_counts(rows, generator(rng, self._seed)).reshape(*shape, *self._axes)
+
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Floats:
+        """Joint draws of the probabilities, with (groups and) categories on the last axes; 0 for what cannot occur.
+
+        They are drawn as the model says: the true counts, then the probabilities given these.
+        """
+        source = generator(rng, self._seed)
+        return self._draw_probabilities(self.sample_counts(size, source), source)
+
+    def probability(self, event: Callable[[Floats], ArrayLike], draws: int = DRAWS, rng: Rng = None) -> Estimate:
+        """The probability of anything that can be asked about the probabilities, from independent draws.
+
+        Args:
+            event: Takes an array of probabilities, one draw a row, with (groups and) categories on the other axes, and says for each row
+                whether it holds.
+            draws: How many.
+            rng: A seed or generator; the seed of the record if it is left out, so that the answer is the same every time.
+
+        Its standard error is that of a proportion of which one more success and one more failure were seen, so that it is never 0.
+        """
+        size, source, cells = check_records(draws, "draws"), generator(rng, self._seed), prod(self._axes)
+        check_draws(size, cells)
+        return estimated(event, lambda rows: self.sample(rows, source), cells, size)
+
+    def to_xarray(self, draws: int = 1000, chains: int = 4, rng: Rng = None) -> Any:
+        """Independent joint draws as an `xarray.Dataset`, with a dimension for each column of the groups.
+
+        `theta` and `count` are by chain, draw, the columns of the groups and category. The number of records of each group, or of one
+        variable where it is private, is `n`, which is not by category.
+        """
+        xarray, by = needed("xarray"), self.by or Groups()
+        taken = [name for name in by.columns if name in _DATASET_PARTS]
+        if taken:
+            raise InvalidInputError(f"a column of the groups is called {', '.join(taken)}, as a part of the dataset is; rename it")
+        source, shape, dims = generator(rng, self._seed), (chains, draws, *by.shape), ("chain", "draw", *by.columns)
+        counts = self.sample_counts((chains, draws), source)
+        theta = self._draw_probabilities(counts, source)
+        places = {"chain": np.arange(chains), "draw": np.arange(draws), "category": coordinates(self.categories)}
+        places |= {name: coordinates(labels) for name, labels in zip(by.columns, by.labels, strict=True)}
+        drawn = {"theta": theta, "count": counts}
+        data: dict[str, Any] = {name: ((*dims, "category"), each.reshape(*shape, -1)) for name, each in drawn.items()}
+        if by.columns or self._records is None:
+            data["n"] = (dims, counts.sum(axis=-1).reshape(shape))
+        public = {} if self._records is None else {"n": self._records}
+        return xarray.Dataset(data, places, attrs={"inference_library": "discreet"} | public)
+
+    def to_arviz(self, draws: int = 1000, chains: int = 4, rng: Rng = None) -> Any:
+        """The same draws as what the installed ArviZ takes: `InferenceData` before version 1, an `xarray.DataTree` from then on."""
+        return arviz_of(self.to_xarray(draws, chains, rng))

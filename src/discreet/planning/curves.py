@@ -1,0 +1,123 @@
+"""The expected width of the published intervals against ε or against the number of records (docs/howto/planning.md)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+from discreet.model.dirichlet import Prior
+from discreet.planning.comparison import Maker, maker, points
+from discreet.planning.expected_widths import ExpectedWidth
+from discreet.planning.width_plans import SEARCHED, WidthQuestion
+from discreet.progress import Progress
+from discreet.text import html_table
+from discreet.validation import Number, Public, check_positive, check_public, check_records
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CURVE_LEVELS = tuple(Fraction(level) for level in ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10"))
+CURVE_RECORDS = (10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+_SYMBOLS = {"epsilon": "ε", "n": "n"}
+
+
+@dataclass(frozen=True)
+class WidthCurve:
+    """The expected width against ε, or against n, with privacy and without."""
+
+    mechanism: str
+    across: Literal["epsilon", "n"]
+    """What the widths are given against."""
+    at: tuple[Fraction | int, ...]
+    """Its values."""
+    given: Fraction | int
+    """The other of the two, which is the same for all widths."""
+    widths: tuple[ExpectedWidth, ...]
+    plain: tuple[ExpectedWidth, ...]
+    """The widths without privacy."""
+    public: Public = "total"
+
+    @property
+    def given_name(self) -> Literal["epsilon", "n"]:
+        """Which of the two is given."""
+        return "n" if self.across == "epsilon" else "epsilon"
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """A row for each ε or n."""
+        return [
+            {self.across: _plain(value), "width": float(w), "width_without_privacy": float(p), "price": w / p}
+            | {"method": w.method, "standard_error": w.standard_error}
+            for value, w, p in zip(self.at, self.widths, self.plain, strict=True)
+        ]
+
+    def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Headings and formatted cells, for printing."""
+        rows = zip(self.at, self.widths, self.plain, strict=True)
+        headings = (_SYMBOLS[self.across], "width", "without privacy", "times as wide")
+        return headings, [(_written(value), points(w), points(p), f"{w / p:.2f}") for value, w, p in rows]
+
+    @property
+    def caption(self) -> str:
+        """What all rows have in common."""
+        return f"{self.mechanism}, {_SYMBOLS[self.given_name]} = {_written(self.given)}: width of the 95 % intervals in points"
+
+    def __str__(self) -> str:
+        headings, rows = self.cells()
+        lines = ["".join(cell.rjust(16) for cell in row).rstrip() for row in [headings, *rows]]
+        return "\n".join([self.caption, *lines])
+
+    def _repr_html_(self) -> str:
+        return html_table(self.caption, *self.cells())
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """The width with and without privacy against ε or n."""
+        from discreet.plotting import plot_widths
+
+        known = "" if self.public == "total" else " (a guess)" if self.across == "epsilon" else " (n private)"
+        title = f"How wide intervals will be: {self.mechanism}, {_SYMBOLS[self.given_name]} = {_written(self.given)}{known}"
+        across = {"epsilon": "privacy parameter, ε", "n": "records, n"}[self.across]
+        return plot_widths([_plain(value) for value in self.at], self.widths, self.plain, ax, across=across, title=title)
+
+
+def _plain(value: Fraction | int) -> float | int:
+    return value if isinstance(value, int) else float(value)
+
+
+def _written(value: Fraction | int) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{float(value):g}"
+
+
+def width_curve(
+    prior: Prior,
+    n: int,
+    *,
+    epsilons: Sequence[Number] = CURVE_LEVELS,
+    mechanism: str | Maker = "LatticeGeometric",
+    expect: Sequence[Number] | None = None,
+    worst: bool = False,
+    public: Public = "total",
+    progress: Progress | None = None,
+) -> WidthCurve:
+    """The expected width of the published 95 % intervals for several ε, and without privacy. Public: no data are looked at."""
+    ask = WidthQuestion(*maker(mechanism), prior, check_public(public), expect, worst, progress)
+    records, levels = check_records(n), tuple(check_positive(level, "epsilon") for level in epsilons)
+    widths = tuple(ask.width(records, level, SEARCHED) for level in levels)
+    return WidthCurve(ask.name, "epsilon", levels, records, widths, (ask.plain(records),) * len(levels), ask.public)
+
+
+def records_curve(
+    prior: Prior,
+    epsilon: Number,
+    *,
+    records: Sequence[int] = CURVE_RECORDS,
+    mechanism: str | Maker = "LatticeGeometric",
+    expect: Sequence[Number] | None = None,
+    worst: bool = False,
+    public: Public = "total",
+    progress: Progress | None = None,
+) -> WidthCurve:
+    """The expected width of the published 95 % intervals for several n, and without privacy. Public: no data are looked at."""
+    ask = WidthQuestion(*maker(mechanism), prior, check_public(public), expect, worst, progress)
+    level, sizes = check_positive(epsilon, "epsilon"), tuple(check_records(n) for n in records)
+    widths = tuple(ask.width(n, level, SEARCHED) for n in sizes)
+    return WidthCurve(ask.name, "n", sizes, level, widths, tuple(ask.plain(n) for n in sizes), ask.public)
