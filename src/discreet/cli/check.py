@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 def check(asked: CheckRequest) -> None:
     """Look at the data as a release would, and say what is in the way. For the curator alone: do not publish what it says.
 
-    It takes the options of release, or the file of a study. It lists values that are not declared, by their spellings and never how often,
-    whether answers, groups or ids are missing, whether persons have several rows, and what would be refused. Nothing of it is written
-    anywhere. The exit code is 1 if a release would be refused, and 0 if not.
+    It takes the options of release about the data, or the file of a study. It lists values that are not declared, by their spellings and
+    never how often, whether answers, groups or ids are missing, whether persons have several rows, and what would be refused. Nothing of
+    it is written anywhere. It looks at the data and not at a ledger: `discreet ledger show` says what is left of a budget. The exit code
+    is 1 if a release would be refused for the data, and 0 if not.
 
     Examples: discreet check survey.csv --column smoking --categories never,former,current, or discreet check study.toml
     """

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from discreet import limits
-from discreet.cli.options import JsonOption
 from discreet.cli.questions import asks
 from discreet.errors import InvalidInputError, TooLargeError
+from discreet.present.figures import MOST_ROWS, check_pairs
 from discreet.present.progress import progress_bar
-from discreet.present.record import check_pairs, guarantee_fields
-from discreet.present.table_record import MOST_ROWS
-from discreet.present.terminal import Lines, cell, print_json, print_lines, print_table, warnings_as_notices
+from discreet.present.record import guarantee_fields
+from discreet.present.terminal import Lines, interval_heading, print_json, print_lines, print_table, table_of, warnings_as_notices
 from discreet.requests.parsing import parse_reader_prior
 from discreet.requests.record_files import check_different, read_record
 from discreet.requests.records import CombineRequest
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @asks(CombineRequest)
-def combine(asked: CombineRequest, as_json: JsonOption = False) -> None:
+def combine(asked: CombineRequest) -> None:
     """Show what several releases say together, from their public records alone: means, and intervals that allow for the noise.
 
     Examples: discreet combine january.json june.json --same-data, or discreet combine 2024.json 2025.json --new-data --mass 0.9
@@ -42,7 +41,7 @@ def combine(asked: CombineRequest, as_json: JsonOption = False) -> None:
     with warnings_as_notices(), progress_bar() as tell:
         posterior: NoiseAware | CombinedTable = combined(found, same_data=asked.same_data, prior=given, rng=asked.seed, progress=tell)
     rows, error = _rows(posterior, asked.mass)
-    if as_json:
+    if asked.as_json:
         print_json(_fields(found, asked.same_data, asked.mass, rows, error))
     else:
         print_table(_laid_out(rows, asked.mass))
@@ -94,15 +93,10 @@ def _fields(found: "Sequence[Release]", same_data: bool, mass: float, rows: Sequ
 
 
 def _laid_out(rows: Sequence[Any], mass: float) -> Table:
-    table = Table(title="Combined posterior")
-    for _ in rows[0][0][:-1]:
-        table.add_column("group")
-    table.add_column("category")
-    for name in ("mean", f"{100.0 * mass:g} % interval,\nnoise allowed for"):
-        table.add_column(name, justify="right", no_wrap=True)
     shown = rows[:MOST_ROWS]
-    for (labels, *_), numbers in zip(shown, in_percent([row[1:] for row in shown]), strict=True):
-        table.add_row(*map(cell, (*labels, *numbers)))
+    words = zip(shown, in_percent([row[1:] for row in shown]), strict=True)
+    texts = [*("group" for _ in rows[0][0][:-1]), "category"]
+    table = table_of("Combined posterior", texts, ("mean", interval_heading(mass)), ((*row[0], *numbers) for row, numbers in words))
     if len(rows) > MOST_ROWS:
         table.add_row(f"{len(rows) - MOST_ROWS:,} more: --json")
     return table

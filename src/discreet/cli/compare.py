@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from discreet.cli.confirmation import notice_little_said
-from discreet.cli.options import ERROR_SCALE, JsonOption
+from discreet.cli.options import ERROR_SCALE
 from discreet.cli.questions import asks
 from discreet.present.progress import progress_bar
 from discreet.present.terminal import print_json, print_lines, print_table
@@ -27,7 +27,7 @@ _TEXT_COLUMNS = ("mechanism", "guarantee")
 
 
 @asks(CompareRequest)
-def compare(asked: CompareRequest, as_json: JsonOption = False) -> None:
+def compare(asked: CompareRequest) -> None:
     """Compare all mechanisms: how wide readers' intervals will be, the computed loss, and the papers' Hellinger errors.
 
     Mechanisms are ranked by the expected width of the 95 % intervals that allow for the noise.
@@ -41,10 +41,10 @@ def compare(asked: CompareRequest, as_json: JsonOption = False) -> None:
     """
     from discreet.planning.comparison import compare as compute
 
-    with progress_bar(not as_json) as progress:
+    with progress_bar(not asked.as_json) as progress:
         found = compute(asked.prior, asked.n, asked.epsilon, progress=progress, **asked.arguments("compare"))
     notice_little_said(found.n, found.epsilon, found.public)
-    if as_json:
+    if asked.as_json:
         optimum = found.optimum
         concentration = [float(a) for a in found.prior.exact]
         about = {

@@ -11,11 +11,10 @@ from discreet.cli.options import FAILED
 from discreet.errors import InvalidInputError
 from discreet.present.terminal import notice
 from discreet.requests.cautions import lacks, little_protection, little_said, strong_shares
-from discreet.requests.release_steps import source_of
+from discreet.requests.release_steps import charge_of, source_of
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
-    from discreet.mechanisms import Mechanism
     from discreet.mechanisms.base import Prepared
     from discreet.validation import Public
 
@@ -27,21 +26,20 @@ def notice_little_said(n: int, epsilon: Fraction, public: "Public" = "total") ->
         notice(said)
 
 
-def confirm_release(mechanism: "Mechanism", doubts: Sequence[str], *, yes: bool) -> None:
+def confirm_release(faults: Sequence[tuple[str, str]], doubts: Sequence[str], *, yes: bool) -> None:
     """Say what speaks against a release, and at a terminal go on only if it is wanted: by `yes`, or by an answer.
 
-    That is what readers will not be able to compute, without which a script goes on only with `yes`, and `doubts` about ε and the
-    budget, with which it goes on. Whatever is said depends on public things alone.
+    With `faults`, each with what is better, a script goes on only with `yes`; with mere `doubts` it goes on. Whatever is said depends on
+    public things alone.
     """
-    lacking, asks = lacks(mechanism), not yes and sys.stdin.isatty() and sys.stderr.isatty()
-    if lacking is not None:
-        missing, better = lacking
-        if not yes and not asks:
-            raise InvalidInputError(f"{missing}; nothing was spent: {better}, or add --yes to release all the same")
-        doubts = [f"{missing}; {better}", *doubts]
-    for doubt in doubts:
+    asks = not yes and sys.stdin.isatty() and sys.stderr.isatty()
+    if faults and not yes and not asks:
+        fault, better = faults[0]
+        raise InvalidInputError(f"{fault}; nothing was spent: {better}, or add --yes to release all the same")
+    said = [*("; ".join(one) for one in faults), *doubts]
+    for doubt in said:
         notice(doubt)
-    if asks and doubts and not typer.confirm("Release all the same?", err=True):
+    if asks and said and not typer.confirm("Release all the same?", err=True):
         notice("not released; nothing was spent")
         raise typer.Exit(FAILED)
 
@@ -55,12 +53,25 @@ def confirm_all(ready: "Mapping[str, Prepared]", ledger: "Ledger | None", datase
             notice_little_said(one.mechanism.space.n, one.mechanism.epsilon)
         if (weak := strong_shares(one.mechanism)) is not None:
             notice(f"tables.{name}: {weak}" if name else weak)
-    doubts = [said for one in ready.values() if (said := little_protection(one.guarantee)) is not None][:1]
-    source = source_of(file)
+    faults = [said for one in ready.values() if (said := lacks(one.mechanism)) is not None][:1]
+    doubts = [weak for one in ready.values() if (weak := little_protection(one.guarantee)) is not None][:1]
     if ledger is None or dataset is None:
         named = "--ledger and --dataset name one" if "" in ready else "--ledger names one"
         doubts.append(f"no ledger was named, so nobody adds up what these records give away; {named}")
-    elif source is not None and (second := second_budget_words(ledger.charged_elsewhere(dataset, source))) is not None:
-        doubts.append(second)
-    mechanisms = [one.mechanism for one in ready.values()]
-    confirm_release(next((one for one in mechanisms if lacks(one) is not None), mechanisms[0]), doubts, yes=yes)
+    else:
+        faults += _dear(ledger, dataset, list(ready.values()))
+        source = source_of(file)
+        if source is not None and (second := second_budget_words(ledger.charged_elsewhere(dataset, source))) is not None:
+            doubts.append(second)
+    confirm_release(faults, doubts, yes=yes)
+
+
+def _dear(ledger: "Ledger", dataset: str, ready: "Sequence[Prepared]") -> list[tuple[str, str]]:
+    """What is to be said where a budget is charged more than the releases' own ε, and what is cheaper."""
+    charge = charge_of(ledger, dataset, ready)
+    if not charge.why:
+        return []
+    better = "a budget that hides the same as the release is charged its own ε"
+    if ready[0].guarantee.hides_presence and not ledger.budget(dataset).neighbours.within:
+        better = "with --public total it is charged its own ε, and n is public"
+    return [(f"the budget of {dataset!r} would be charged {charge}", better)]

@@ -1,18 +1,17 @@
 """`discreet contrast`: how one probability differs from another, from public records alone."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-
-from discreet.cli.options import JsonOption
 from discreet.cli.questions import asks
-from discreet.errors import InvalidInputError
+from discreet.errors import DiscreetError, InvalidInputError
 from discreet.present.contrasts import larger_words, named, quantities_of, quantity_words, written_name
+from discreet.present.figures import check_pairs
 from discreet.present.how_read import whose
 from discreet.present.progress import progress_bar
-from discreet.present.record import check_pairs, prior_lines, promise_lines
-from discreet.present.terminal import Lines, cell, notice, print_json, print_lines, print_table
+from discreet.present.record import prior_lines, promise_lines
+from discreet.present.terminal import Lines, interval_heading, notice, print_json, print_lines, print_table, table_of
 from discreet.requests.parsing import group_key, parse_list, parse_reader_prior
 from discreet.requests.record_files import check_different, read_record
 from discreet.requests.records import ContrastRequest
@@ -27,19 +26,23 @@ if TYPE_CHECKING:
 
 
 @asks(ContrastRequest)
-def contrast(asked: ContrastRequest, as_json: JsonOption = False) -> None:
+def contrast(asked: ContrastRequest) -> None:
     """Compare two groups of a table, two categories, or two releases: difference, ratio and odds ratio, noise allowed for.
 
     Two releases must be about different records, such as those of two years: what is known of either is then independent of the other.
 
-    Examples: discreet contrast table.json north,f north,m current, or discreet contrast posterior.json never current, or
-    discreet contrast 2024.json 2025.json --category current
+    With --over groups are put together first, and named by the columns that are left.
+
+    Examples: discreet contrast table.json north,f north,m current, or discreet contrast table.json f m current --over region, or
+    discreet contrast posterior.json never current, or discreet contrast 2024.json 2025.json --category current
     """
     if asked.category is not None and asked.category_option is not None:
         raise InvalidInputError("the category is named twice, as an argument and with --category: leave one out")
     chosen = asked.category_option if asked.category is None else asked.category
     if asked.second is None:
-        _contrast_records(asked, chosen, as_json=as_json)
+        if asked.over:
+            raise InvalidInputError("--over puts groups of one record together: for two releases leave it out")
+        _contrast_records(asked, chosen, as_json=asked.as_json)
         return
     if asked.group is not None:
         raise InvalidInputError("--group is for two releases: two groups of one are named as in RECORD GROUP GROUP CATEGORY")
@@ -47,24 +50,30 @@ def contrast(asked: ContrastRequest, as_json: JsonOption = False) -> None:
     reader = parse_reader_prior(asked.prior, found)
     if not asked.slow:
         check_pairs([found], "discreet contrast ... --slow")
+    margins = asked.margins(found)
     compared = _contrast(found, asked, chosen, reader)
-    if as_json:
-        print_json({**_fields(compared, chosen, asked.mass), "shares_of": asked.about})
+    if asked.as_json:
+        together = {} if margins is None else {"over": list(margins.over), "weights": margins.weights}
+        print_json({**_fields(compared, chosen, asked.mass), "shares_of": asked.about, **together})
     else:
-        lines = [("Shares", whose(found, asked.about)), *prior_lines(reader), *promise_lines(found, computed=False)]
+        words = "" if margins is None else f"; {margins.words}"
+        lines = [("Shares", f"{whose(found, asked.about)}{words}"), *prior_lines(reader), *promise_lines(found, computed=False)]
         _print(compared, chosen, asked.mass, lines)
 
 
 def _contrast(found: "Release", asked: ContrastRequest, category: str | None, reader: "Dirichlet | None") -> "Contrast | RecordContrast":
     first, second, of_records = asked.first, asked.second or "", asked.about == "records"
     if found.by.columns:
+        margins = asked.margins(found)
         if category is None:
-            columns = ",".join(found.cells.groups.columns)
+            columns = ",".join(found.by.columns if margins is None else margins.kept)
             raise InvalidInputError(
                 f"this record has groups by {columns}: name two of them and a category, as in RECORD GROUP GROUP CATEGORY"
             )
         table = found.noise_aware(reader)
         groups = group_key(first, "the first group"), group_key(second, "the second group")
+        if margins is not None:
+            return margins.contrast(table, *groups, category)
         compared: Contrast | RecordContrast = (table.records if of_records else table).contrast(*groups, category)
         return compared
     if category is not None:
@@ -77,12 +86,9 @@ def _contrast(found: "Release", asked: ContrastRequest, category: str | None, re
 
 def _print(compared: "Contrast | RecordContrast", category: str | None, mass: float, lines: Lines) -> None:
     names = [named(name) for name in compared.names]
-    table = Table(title=cell(f"{'' if category is None else f'{category}: '}{names[0]} against {names[1]}"))
-    for heading in ("contrast", "median", f"{100.0 * mass:g} % interval,\nnoise allowed for"):
-        table.add_column(heading, justify="left" if heading == "contrast" else "right", no_wrap=True)
-    for name in quantities_of(compared):
-        table.add_row(*quantity_words(getattr(compared, name), mass))
-    print_table(table)
+    title = f"{'' if category is None else f'{category}: '}{names[0]} against {names[1]}"
+    rows = [quantity_words(getattr(compared, name), mass) for name in quantities_of(compared)]
+    print_table(table_of(title, ["contrast"], ("median", interval_heading(mass)), rows))
     print_lines([("Larger", larger_words(compared)), *lines])
 
 
@@ -98,9 +104,17 @@ def _fields(compared: "Contrast | RecordContrast", category: str | None, mass: f
     }
 
 
-def _quantity_fields(quantity: "Quantity | DifferenceOfShares", mass: float) -> dict[str, float]:
+def _quantity_fields(quantity: "Quantity | DifferenceOfShares", mass: float) -> dict[str, float | None]:
     low, high = quantity.interval(mass)
-    return {"mean": quantity.mean(), "sd": quantity.std(), "median": quantity.median(), "low": low, "high": high}
+    return {"mean": _known(quantity.mean), "sd": _known(quantity.std), "median": quantity.median(), "low": low, "high": high}
+
+
+def _known(moment: Callable[[], float]) -> float | None:
+    """A mean or a standard deviation; None where draws do not tell whether it is finite."""
+    try:
+        return moment()
+    except DiscreetError:
+        return None
 
 
 # --- two releases -----------------------------------------------------------------------------------------------------

@@ -2,35 +2,29 @@
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.cli.options import Command, CommandGroup, JsonOption
+from discreet.cli.options import Command, CommandGroup
 from discreet.cli.questions import asks
 from discreet.errors import InvalidInputError, LedgerError
-from discreet.present.budgets import budget_fields, hidden, left_words, spend_fields
-from discreet.present.terminal import cell, errors_in_one_line, print_json, print_table
-from discreet.requests.budget import BudgetRequest, SpendRequest
-from discreet.requests.fields import fields_of
+from discreet.present.budgets import budget_fields, hidden, left_of, left_words, spend_fields, staying
+from discreet.present.terminal import cell, print_json, print_table
+from discreet.requests.budget import BudgetRequest, HistoryRequest, LedgerRequest, SpendRequest
 from discreet.requests.kinds import number_words
 from discreet.requests.release import LEDGER_VARIABLE
 
 if TYPE_CHECKING:
-    from discreet.ledger.ledger import Budget, Ledger, Spend
+    from discreet.ledger.ledger import Budget, Ledger, Spend, Statement
 
 app = typer.Typer(name="ledger", cls=CommandGroup, no_args_is_help=True, help="Budgets, and what has been spent of them.")
 _COMPOSED_AT = "1e-6"
-_WHOLE = ("number", "day (UTC)", "mechanism")
+_WHOLE = ("number", "day (UTC)")
 """Columns that are not wrapped."""
-LedgerArgument = Annotated[
-    str | None,
-    typer.Argument(help=fields_of(BudgetRequest)["ledger"].help, show_default=False),
-]
-DatasetArgument = Annotated[str | None, typer.Argument(help=fields_of(BudgetRequest)["dataset"].help, show_default=False)]
 
 
 def _open(location: str | None) -> "Ledger":
@@ -65,7 +59,11 @@ def create(asked: BudgetRequest) -> None:
     Example: discreet ledger create ledger.db survey --epsilon 3 --unit person
     """
     budget = asked.created(*_dataset_of(asked.ledger, asked.dataset))
-    _say(f"{budget.dataset}: {budget.total}; hides {hidden(budget.neighbours)} ({_neighbours(budget)})")
+    _say(f"{budget.dataset}: {budget.amount}; hides {hidden(budget)} (neighbours: {budget.step})")
+    if budget.every is not None:
+        from discreet.record.guarantee import stay_words
+
+        _say(stay_words(budget.every, budget.total))
     if budget.filter is not None and asked.planned is not None:
         from discreet.ledger.filters import affordable
 
@@ -82,64 +80,74 @@ def spend(asked: SpendRequest) -> None:
 
     Example: discreet ledger spend ledger.db survey --epsilon 0.5 --note "income by region, with another program"
     """
+    from discreet.ledger.budgets import period_words
+
     book, name = _dataset_of(asked.ledger, asked.dataset)
-    line = book.spend(name, asked.epsilon, asked.delta, neighbours=asked.relation, note=asked.note)
+    line = book.spend(name, asked.epsilon, asked.delta, neighbours=asked.relation, note=asked.note, period=asked.period)
     try:
-        left = left_words(book.remaining(name), book.budget(name))
+        left = left_words(book.remaining(name, asked.period), book.budget(name))
     except LedgerError:  # the spend stands all the same
         left = "it could not be read"
     own = "" if line.loss == line.guarantee else f" for a release of {line.guarantee}"
-    _say(f"{line.dataset}: spent {line.loss}{own} ({_neighbours(line)}); left: {left}")
+    _say(f"{line.dataset}: spent {line.loss}{period_words(line.period)}{own} (neighbours: {line.step}); left: {left}")
 
 
 @app.command(cls=Command)
-def show(ledger: LedgerArgument = None, as_json: JsonOption = False) -> None:
+@asks(LedgerRequest)
+def show(asked: LedgerRequest) -> None:
     """List the datasets with their budgets, the rule that keeps them, and what is left of them.
 
     Example: discreet ledger show ledger.db
     """
-    with errors_in_one_line():
-        book = _open(ledger)
-        budgets = [(found.budget, found.remaining) for found in book.statements()]
-    if as_json:
-        print_json([budget_fields(budget, left) for budget, left in budgets])
+    found = _open(asked.ledger).statements()
+    if asked.as_json:
+        print_json([budget_fields(one) for one in found])
     else:
-        rows = [(b.dataset, _step(b), b.total, "sum" if b.filter is None else b.filter, left_words(left, b)) for b, left in budgets]
-        _print(("dataset", "neighbours", "budget", "rule", "left"), rows)
+        _print(("dataset", "neighbours", "budget", "rule", "left"), [_shown(one) for one in found])
 
 
 @app.command(cls=Command)
-def history(ledger: LedgerArgument = None, dataset: DatasetArgument = None, as_json: JsonOption = False) -> None:
+@asks(HistoryRequest)
+def history(asked: HistoryRequest) -> None:
     """List what has been spent on a dataset, oldest first, and what it amounts to.
 
     Example: discreet ledger history ledger.db survey
     """
-    with errors_in_one_line():
-        book, name = _dataset_of(ledger, dataset)
-        lines = book.history(name)
-        total = _totals(book, name)
-    if as_json:
+    book, name = _dataset_of(asked.ledger, asked.dataset)
+    lines, budget, periods = book.history(name), book.budget(name), book.periods(name)
+    total = _totals(book, budget)
+    if asked.as_json:
         print_json([spend_fields(line) for line in lines])
     else:
-        rows = [(line.number, line.day, line.loss, f"{line.guarantee}; {_step(line)}", line.mechanism, line.note) for line in lines]
-        _print(("number", "day (UTC)", "spent", "guarantee", "mechanism", "note"), rows)
+        dated = () if budget.every is None else ("period",)
+        _print(("number", "day (UTC)", *dated, "spent", "guarantee", "release"), [_line(one, dated) for one in lines])
+        if periods:
+            _print((budget.every or "", "spends", "spent", "left"), [(p.period, p.spends, p.spent, left_of(p)) for p in periods])
         for text in total:
             _say(text)
 
 
-def _step(subject: "Budget | Spend") -> str:
-    return subject.neighbours.of(subject.unit)
+def _shown(one: "Statement") -> tuple[object, ...]:
+    budget = one.budget
+    name = budget.dataset if budget.every is None else f"{budget.dataset}, {one.period or f'any {budget.every}'}"
+    return name, budget.step, budget.amount, "sum" if budget.filter is None else budget.filter, left_of(one)
 
 
-def _neighbours(subject: "Budget | Spend") -> str:
-    return f"neighbours: {_step(subject)}"
+def _line(line: "Spend", dated: tuple[str, ...]) -> tuple[object, ...]:
+    period = [str(line.period).replace("..", " to ")] if dated else []
+    what = "; ".join(text for text in (line.mechanism, line.note) if text)
+    return line.number, line.day, *period, line.loss, f"{line.guarantee}; {line.step}", what
 
 
-def _totals(book: "Ledger", dataset: str) -> list[str]:
+def _totals(book: "Ledger", budget: "Budget") -> list[str]:
     """The sum, what is left of the budget and by which rule, and what exact composition makes of the list."""
-    budget = book.budget(dataset)
-    lines = [f"spent in all: {book.spent(dataset)}; left: {left_words(book.remaining(dataset), budget)}; {_neighbours(budget)}"]
-    if budget.filter is not None:
+    dataset, kept = budget.dataset, f"neighbours: {budget.step}"
+    if budget.every is not None:
+        periods = book.periods(dataset)
+        lines = [f"{staying(budget, periods) if periods else 'nothing has been spent'}; {budget.amount}; {kept}"]
+    else:
+        lines = [f"spent in all: {book.spent(dataset)}; left: {left_words(book.remaining(dataset), budget)}; {kept}"]
+    if budget.filter is not None and budget.every is None:
         used = sum(line.divergence or 0 for line in book.history(dataset)) / budget.filter.limit
         lines.append(
             f"kept by a {budget.filter}, of which {100 * float(used):.3g} % is used: however each release was chosen in view of the "

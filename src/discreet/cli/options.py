@@ -1,8 +1,7 @@
 """What several commands share: options, exit codes and words of their help."""
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from typer.core import TyperCommand, TyperGroup
 
 FAILED = 1
@@ -11,7 +10,6 @@ ERROR_SCALE = (
     "Errors are Hellinger distances from the true posterior to the reported one: 0 the same, 1 nothing in common; "
     "0.05 is hard to see in a plot, 0.2 shifts an interval by about half a standard deviation."
 )
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 class _PlainFlags:

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from discreet.errors import InvalidInputError
+from discreet.present.exports import file_of, guarded_labels
 from discreet.present.pictures import picture
 from discreet.present.terminal import notice
 from discreet.record.new_files import beside, is_moved, written_beside
 from discreet.requests.record_files import is_same_file
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from matplotlib.figure import Figure
 
     from discreet.record.release import Release
@@ -54,16 +56,11 @@ def check_place(
         raise InvalidInputError(f"{path} cannot be written to: check the name, and who may write to its folder") from None
 
 
-def check_page(path: Path, taken: Mapping[str, str | None], why: str) -> None:
-    """Refuse a place for a page."""
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise InvalidInputError(f"--output must end in .html, got {path.name}")
-    check_place(path, "--output", taken, why=why)
-
-
-def check_picture(path: Path) -> None:
-    if path.suffix.lower() not in _PICTURES:
-        raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, got {path.name}")
+def save_table(table: "pa.Table", path: Path) -> None:
+    """Write a table to a new file, and say where its labels were changed."""
+    tell_name(write_new(path, file_of(table, path.suffix.lower())), path)
+    if path.suffix.lower() == ".csv" and guarded_labels(table):
+        notice("labels that begin with =, +, -, @, tab or return have an apostrophe in front of them, so that no program computes them")
 
 
 def _is_there(path: Path) -> bool:

@@ -1,33 +1,29 @@
 """Commands that are made from questions: every field that a question declares becomes an argument or an option."""
 
 from collections.abc import Callable
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, Signature
 from typing import Any
 
 import typer
 
 from discreet.present.terminal import errors_in_one_line
-from discreet.requests.fields import REQUIRED, Field, Request, fields_of
+from discreet.requests.fields import REQUIRED, Field, Request, fields_of, spoken
 
 Function = Callable[..., None]
 
 
 def asks(question: type[Request]) -> Callable[[Function], Function]:
-    """Make a command of a function that takes a question first: its fields come before the function's own options.
+    """Make a command of a function that takes a question: its fields are the arguments and options.
 
     An error is one line on standard error, and names options as the shell does.
     """
 
     def made(function: Function) -> Function:
-        fields = fields_of(question)
-        own = [*signature(function, eval_str=True).parameters.values()][1:]
-
         def command(**given: Any) -> None:
-            with errors_in_one_line():
-                found = question.read({name: given.pop(name) for name in fields}, "shell")
-                function(found, **given)
+            with errors_in_one_line(lambda text: spoken(text, question, "shell")):
+                function(question.read(given, "shell"))
 
-        parameters = [*map(_parameter, fields.values()), *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own)]
+        parameters = [_parameter(one) for one in fields_of(question).values()]
         command.__name__, command.__doc__ = function.__name__, function.__doc__
         command.__annotations__ = {one.name: one.annotation for one in parameters}
         command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]

@@ -1,23 +1,23 @@
 """`discreet show`: what a public record says, for whoever was given one."""
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from discreet import limits
-from discreet.cli.options import JsonOption
-from discreet.cli.output_files import check_picture, check_place, save_picture
+from discreet.cli.output_files import check_place, save_picture, save_table
 from discreet.cli.questions import asks
 from discreet.errors import InvalidInputError
+from discreet.present.about import about_lines
 from discreet.present.contrasts import Compared
-from discreet.present.how_read import HowRead
+from discreet.present.exports import summary_table
+from discreet.present.figures import CellFigures, cell_fields, check_work, laid_out
+from discreet.present.how_read import HowRead, NoiseIntervals, whose
 from discreet.present.progress import progress_bar
-from discreet.present.record import check_work, print_record, prior_lines, promise_lines, record_fields
+from discreet.present.record import print_record, prior_lines, promise_lines, record_fields
 from discreet.present.terminal import notice, print_json, print_lines, print_table
 from discreet.requests.parsing import group_key, parse_reader_prior
 from discreet.requests.record_files import STANDARD_INPUT, read_record
@@ -28,41 +28,49 @@ if TYPE_CHECKING:
     from discreet.inference.quantities import Contrast
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
+    from discreet.requests.margins import Margins
 
 
 @asks(ShowRequest)
-def show(
-    asked: ShowRequest,
-    plot: Annotated[
-        Path | None,
-        typer.Option(help="Also draw the posteriors to this PNG, SVG or PDF file. A picture that show drew earlier is replaced."),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
+def show(asked: ShowRequest) -> None:
     """Show a release from its public record alone: reported counts, means, intervals that allow for the noise, and what is promised.
 
-    Of the folder of a study, it lists the tables.
+    Of the folder of a study, it lists the tables. With --over it shows groups of a table together.
 
     Examples: discreet show posterior.json --mass 0.9, or discreet release ... | discreet show -, or
-    discreet show table.json --reference north,f --category current --plot forest.png
+    discreet show table.json --reference north,f --category current --plot forest.png, or
+    discreet show table.json --output table.xlsx --layout cross
     """
     if (asked.reference is None) != (asked.category is None):
         raise InvalidInputError("--reference and --category belong together: a group to compare the others with, and in which category")
-    record, mass, slow = asked.record, asked.mass, asked.slow
+    record, mass, slow, plot, output, as_json = asked.record, asked.mass, asked.slow, asked.plot, asked.output, asked.as_json
+    taken = {"the record": None if record == STANDARD_INPUT else record}
     if plot is not None:
-        check_picture(plot)
-        check_place(plot, "--plot", {"the record": None if record == STANDARD_INPUT else record}, replaces_picture=True)
+        check_place(plot, "--plot", taken, replaces_picture=True)
     if asked.about == "records" and (plot is not None or asked.reference is not None):
         option, instead = ("--plot", "--json has the numbers") if asked.reference is None else ("--reference", "contrast compares two")
         raise InvalidInputError(f"{option} is for shares of the population, and --about records asks for those of the records: {instead}")
+    if output is None and (asked.layout != "long" or asked.only is not None):
+        raise InvalidInputError("--layout and --only are about the table of --output: name its file, such as --output table.csv")
+    if output is not None:
+        also = taken | {"the picture": None if plot is None else str(plot)}
+        check_place(output, "--output", also, why="someone may have worked in it")
+        if asked.reference is not None:
+            raise InvalidInputError("--output is for the summary, and --reference compares groups: leave out one of the two")
     found = read_record(record)
     reader = parse_reader_prior(asked.prior, found)
     how = HowRead(mass, slow, reader, asked.about)
+    if asked.over:
+        _check_alone({"--plot": plot, "--output": output, "--reference": asked.reference})
     if asked.reference is not None and asked.category is not None:
         _show_contrasts(compared_with(found, asked.reference, asked.category, mass, reader, quiet=as_json), plot, reader, as_json=as_json)
         return
-    if plot is not None and not slow:
+    if (plot is not None or output is not None) and not slow:
         check_work(found)
+    if (margins := asked.margins(found)) is not None:
+        _show_margins(margins, how, as_json=as_json)
+        return
+    table = None if output is None else summary_table(found, how, asked.layout, asked.only)
     if as_json:
         print_json(record_fields(found, how))
     else:
@@ -70,6 +78,34 @@ def show(
     if plot is not None:
         draw = partial(found.draw_on, mass=mass, prior=reader)
         save_picture(found, plot, mass=mass, computed=False, replaces_picture=True, draw=draw)
+    if output is not None and table is not None:
+        save_table(table, output)
+
+
+def _check_alone(given: Mapping[str, object]) -> None:
+    for option, value in given.items():
+        if value is not None:
+            raise InvalidInputError(f"{option} is about the groups as they are, and --over puts them together: leave one of them out")
+
+
+def _show_margins(margins: "Margins", how: HowRead, *, as_json: bool) -> None:
+    """The shares of groups that are put together."""
+    found, none = margins.release, NoiseIntervals(wanted=False)
+    if not how.slow:
+        check_work(found)
+    posterior = margins.of(found.noise_aware(how.reader))
+    shape = margins.cells.shape
+    ends = posterior.interval(how.mass).reshape(*shape, 2)
+    figures = CellFigures(posterior.mean().reshape(shape), ends[..., 0], ends[..., 1])
+    if as_json:
+        known = {"over": list(margins.over), "weights": margins.weights, "mass": how.mass, "shares_of": how.about}
+        print_json({**known, "cells": cell_fields(margins.cells, margins.counts, figures, none)})
+        return
+    print_table(laid_out(margins.cells, margins.counts, figures, none, how))
+    means = "from draws" if margins.given_weights is None else "means exactly, and the ends of intervals from draws"
+    drawn = ("Computed", f"{means}, which are the same every time")
+    shares = ("Shares", f"{whose(found, 'population')}; {margins.words}")
+    print_lines([*about_lines(found), shares, drawn, *prior_lines(how.reader), *promise_lines(found, computed=False)])
 
 
 def _show_contrasts(compared: "Compared", plot: Path | None, reader: "Dirichlet | None", *, as_json: bool) -> None:
@@ -104,7 +140,7 @@ def compared_with(
     chosen = islice(posterior.iter_contrasts(category, key), limits.GROUPS_COMPARED)
     cells = found.cells
     place = category_index(cells.categories, category)
-    others = len(comparable(posterior.mechanism.table, [place])) - 1
+    others = len(comparable(posterior.cells, [place])) - 1
     with progress_bar(not quiet) as tell:
         rows = summarised(_told(chosen, min(others, limits.GROUPS_COMPARED), tell), mass)
     left_out = others - len(rows)

@@ -8,15 +8,16 @@ import typer
 
 from discreet.cli.check import tell
 from discreet.cli.confirmation import confirm_all
-from discreet.cli.options import Command, CommandGroup, JsonOption
-from discreet.cli.output_files import check_page, tell_name, write_new
+from discreet.cli.options import Command, CommandGroup
+from discreet.cli.output_files import check_place, tell_name, write_new
 from discreet.cli.questions import asks
 from discreet.data import scratch
 from discreet.errors import InvalidInputError
-from discreet.present.terminal import print_json
+from discreet.present.terminal import notice, print_json
+from discreet.requests.release_steps import charge_of
 from discreet.requests.study_requests import (
     PublishedPageRequest,
-    PublishedRequest,
+    PublishedShowRequest,
     StudyCheckRequest,
     StudyPlanRequest,
     StudyReleaseRequest,
@@ -26,7 +27,6 @@ from discreet.text import plain
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.ledger.budgets import Charge
     from discreet.ledger.ledger import Ledger
     from discreet.mechanisms.base import Prepared
     from discreet.record.release import Release
@@ -90,29 +90,34 @@ def release(asked: StudyReleaseRequest) -> None:
     with scratch.removed_on_termination():
         if asked.dry_run:
             _tell_public(study, ready_tables(study, None, corrections), book)
+            _tell_absent(asked, study)
             return
         if output is None:
             raise InvalidInputError("--output must name the new folder for the records, as in --output published/; or say --dry-run")
         was_there = (output / f"{MANIFEST}.json").is_file()
         confirm = partial(confirm_all, ledger=book, dataset=study.dataset, file=study.path, yes=asked.yes)
         found = released(study, book, output, corrections=corrections, confirm=confirm)
+    _tell_absent(asked, study)
     if was_there:
         typer.echo(f"{plain(output)} holds this study already: nothing was charged or drawn now")
     else:
         typer.echo(f"wrote {plain(output)}: {', '.join(f'{name}.json' for name in found)}; {_charged(study, found, book)}")
 
 
+def _tell_absent(asked: StudyReleaseRequest, study: "Study") -> None:
+    """Say so if the file of corrections that the study names is not there."""
+    from discreet.requests.checks import absent_words
+
+    if asked.corrections is None and study.absent_corrections is not None:
+        notice(absent_words(study.absent_corrections))
+
+
 def _charged(study: "Study", found: "Mapping[str, Release]", ledger: "Ledger | None") -> str:
     if ledger is None or study.dataset is None:
         return "no ledger was named"
-    return f"{_charge(ledger, study.dataset, found)} charged at once; {ledger.remaining(study.dataset)} left for {study.dataset!r}"
-
-
-def _charge(ledger: "Ledger", dataset: str, tables: "Mapping[str, Prepared] | Mapping[str, Release]") -> "Charge":
-    """What the budget of this dataset is charged for all tables together."""
-    from discreet.ledger.charges import charge_for_all, exact_promise
-
-    return charge_for_all(ledger.budget(dataset), [(exact_promise(one), one.mechanism) for one in tables.values()])
+    charge = charge_of(ledger, study.dataset, found.values())
+    left = ledger.remaining(study.dataset, study.period)
+    return f"{charge} charged at once; {left} left for {study.dataset!r}"
 
 
 def _tell_public(study: "Study", ready: "Mapping[str, Prepared]", ledger: "Ledger | None") -> None:
@@ -122,13 +127,13 @@ def _tell_public(study: "Study", ready: "Mapping[str, Prepared]", ledger: "Ledge
 
     charge = None
     if ledger is not None and study.dataset is not None:
-        charge = f"{_charge(ledger, study.dataset, ready)} to {study.dataset!r}, noted as “{note_of_study(study)}”"
+        charge = f"{charge_of(ledger, study.dataset, ready.values())} to {study.dataset!r}, noted as “{note_of_study(study)}”"
     print_dry_run({name: stand_in(one) for name, one in ready.items()}, charge)
 
 
 @app.command(cls=Command)
 @asks(StudyPlanRequest)
-def plan(asked: StudyPlanRequest, as_json: JsonOption = False) -> None:
+def plan(asked: StudyPlanRequest) -> None:
     """Say how wide the intervals of every table will be, and which split of ε widens all tables alike.
 
     No data are looked at. Groups are taken to be equally large.
@@ -138,26 +143,36 @@ def plan(asked: StudyPlanRequest, as_json: JsonOption = False) -> None:
     from discreet.present.study import plan_fields, print_plan
 
     found = asked.loaded().plan(asked.n)
-    if as_json:
+    if asked.as_json:
         print_json(plan_fields(found.declared, found.even))
     else:
         print_plan(found.declared, found.even)
 
 
 @app.command(cls=Command)
-@asks(PublishedRequest)
-def show(asked: PublishedRequest, as_json: JsonOption = False) -> None:
-    """List the tables of a published study, and what to type next.
+@asks(PublishedShowRequest)
+def show(asked: PublishedShowRequest) -> None:
+    """List the tables of a published study, and what to type next. Told how to read them, show each of them.
 
-    Example: discreet show published/
+    Examples: discreet show published/, or discreet show published/ --about records
     """
+    from discreet.present.how_read import HowRead
+    from discreet.present.record import print_record, record_fields
     from discreet.present.study import print_study, study_fields
     from discreet.requests.study_release import read_folder, read_manifest
 
     place = asked.folder if asked.folder.is_dir() else asked.folder.parent
     title, records = read_manifest(place)["title"], read_folder(place)
-    if as_json:
-        print_json(study_fields(title, records))
+    how = HowRead(asked.mass, asked.slow, None, asked.about)
+    is_read = any(not one.positional and one.name != "as_json" for one, _ in asked.given())
+    if asked.as_json:
+        fields = study_fields(title, records)
+        print_json(fields | {"records": {name: record_fields(one, how) for name, one in records.items()}} if is_read else fields)
+    elif is_read:
+        for name, one in records.items():
+            typer.echo(f"{plain(place / name)}.json")
+            print_record(one, how=how, computed=False)
+            typer.echo()
     else:
         print_study(str(place), title, records)
 
@@ -173,7 +188,7 @@ def report(asked: PublishedPageRequest) -> None:
     from discreet.present.study import study_page
     from discreet.requests.study_release import read_folder, read_manifest
 
-    check_page(asked.output, {}, "it may be something else")
+    check_place(asked.output, "--output", {}, why="it may be something else")
     records, title = read_folder(asked.folder), read_manifest(asked.folder)["title"]
     written = write_new(asked.output, study_page(records, title, HowRead(asked.mass, asked.slow, None, asked.about)))
     tell_name(written, asked.output)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from discreet.cli.options import FAILED, JsonOption
+from discreet.cli.options import FAILED
 from discreet.cli.questions import asks
 from discreet.errors import ClaimError, InvalidInputError
 from discreet.present.record import guarantee_fields
@@ -24,7 +24,7 @@ _NOT_COMPUTED = 3
 
 
 @asks(VerifyRequest)
-def verify(asked: VerifyRequest, as_json: JsonOption = False) -> None:
+def verify(asked: VerifyRequest) -> None:
     """Compute the exact privacy loss of a configuration, or of the one that a record names, and compare it with the claim.
 
     Exit code 0: the claim holds. 1: it does not, or nothing is claimed. 2: bad input. 3: the loss cannot be computed at this size.
@@ -36,10 +36,10 @@ def verify(asked: VerifyRequest, as_json: JsonOption = False) -> None:
     try:
         subject = _recorded(asked) if _is_file(asked.mechanism) else _configured(asked)
     except ClaimError as error:
-        _print_false_claim(error.in_shell, as_json=as_json)
+        _print_false_claim(error.in_shell, as_json=asked.as_json)
         raise typer.Exit(FAILED) from None
     result = compute(subject)
-    if as_json:
+    if asked.as_json:
         print_json(_plain(subject, result))
     else:
         print_lines(verification_lines(subject, result))
@@ -52,7 +52,7 @@ def _is_file(text: str) -> bool:
 
 
 def _recorded(asked: VerifyRequest) -> "Release":
-    contradicting = [one.option for one, _ in asked.given() if not one.positional]
+    contradicting = [one.option for one, _ in asked.given() if not one.positional and one.name != "as_json"]
     if contradicting:
         raise InvalidInputError(
             f"{asked.mechanism} is a record, which has its own n, epsilon and prior: leave out {', '.join(contradicting)}"

@@ -6,8 +6,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidInputError
-from discreet.requests.fields import REQUIRED, FieldContext, Kind, Request, Row, asked
-from discreet.requests.kinds import NUMBER_KIND, TEXT_KIND, list_text
+from discreet.requests.delivery import AS_JSON
+from discreet.requests.fields import REQUIRED, FieldContext, Kind, Request, Row, asked, changed
+from discreet.requests.kinds import NUMBER_KIND, PERIOD_KIND, SWITCH_KIND, TEXT_KIND, WHOLE_KIND, list_text
 from discreet.requests.parsing import parse_list, parse_number
 from discreet.requests.release import LEDGER_VARIABLE
 
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from discreet.ledger.budgets import Budget, Unit
     from discreet.ledger.ledger import Ledger
     from discreet.model.datasets import Relation
+    from discreet.model.periods import Every
 
+PERIOD_CHOICES = {"": "All time", **{every: f"Each {every}" for every in ("day", "month", "quarter", "year")}}
+"""Written out, because help must not have to load them."""
 UNITS = {"record": "One record", "person": "One person, with all their records"}
 PUBLIC_CHOICES = {"total": "How many records there are", "sizes": "How many each group has", "nothing": "Nothing"}
 DATASET_PART, COLUMNS_PART, MANY_PART = "Dataset", "Groups", "δ, and many small releases"
@@ -175,6 +179,19 @@ class BudgetRequest(Request):
         call="create",
         argument="planned_epsilon",
     )
+    every: "Every | None" = asked(
+        _choice([every for every in PERIOD_CHOICES if every], "--every must be day, month, quarter or year"),
+        "Give each day, month, quarter or year this budget, with --unit person: it protects all records of one person in one of them, and "
+        "someone who is there for m of them is protected by m times ε. Releases then say --period.",
+        Row(
+            DATASET_PART,
+            "The budget is for",
+            "For data that change: with “each month” it protects all records of one person in one month, and whoever is there for m months "
+            "is protected by m times ε.",
+            choices=PERIOD_CHOICES,
+        ),
+        call="create",
+    )
 
     @property
     def _neighbours(self) -> dict[str, str]:
@@ -205,6 +222,7 @@ class SpendRequest(Request):
         shown_default=False,
     )
     by: tuple[str, ...] = asked(COLUMNS_KIND, _COLUMNS_HELP, shown_default=False)
+    period: str | None = asked(PERIOD_KIND, "The periods that the release reads, where each has a budget: 2026-11, or 2026-01..2026-03.")
     note: str = asked(TEXT_KIND, "What was released, and where. It is public, like all that is in the ledger.", default="")
 
     @property
@@ -215,3 +233,31 @@ class SpendRequest(Request):
         if self.public is None or self.public == "nothing":
             return None if self.public is None else Relation.ADD_REMOVE_ONE
         return Relation("replace one", self.by) if self.public == "sizes" else Relation.REPLACE_ONE
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerRequest(Request):
+    """All datasets of a ledger."""
+
+    ledger: str | None = changed(SpendRequest, "ledger")
+    as_json: bool = asked(**AS_JSON)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryRequest(Request):
+    """What was spent on a dataset."""
+
+    ledger: str | None = changed(SpendRequest, "ledger")
+    dataset: str | None = changed(SpendRequest, "dataset")
+    as_json: bool = asked(**AS_JSON)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExploreRequest(Request):
+    """The page, and what it begins with."""
+
+    port: int | None = asked(WHOLE_KIND, "Listen on this port of 127.0.0.1; without it, on any that is free.")
+    ledger: str | None = asked(
+        TEXT_KIND, "The ledger that the page begins with: a file, or a database URL.", variable=LEDGER_VARIABLE, shown_default=False
+    )
+    no_browser: bool = asked(SWITCH_KIND, "Print the address and open no browser.")

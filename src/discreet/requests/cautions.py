@@ -55,11 +55,11 @@ def strong_shares(mechanism: "Mechanism") -> str | None:
     With a public total N and a prior Dir(b) of the shares, one record more in a group changes the prior odds of its size by about
     ln(1 + Σb/N), and the odds that its noisy counts give by ε/2. A function of public numbers.
     """
-    from discreet.mechanisms import LatticeGeometric
+    from discreet.mechanisms.lattice import LatticeGeometric
 
-    if not isinstance(mechanism, LatticeGeometric) or not mechanism.by.columns or mechanism.table.published != "total":
+    if not isinstance(mechanism, LatticeGeometric) or not mechanism.by.columns or mechanism._table.published != "total":
         return None
-    groups, n = len(mechanism.by), mechanism.table.n or 1
+    groups, n = len(mechanism.by), mechanism._table.n or 1
     strength = float(groups if mechanism.shares is None else sum(mechanism.shares))
     if log1p(strength / n) < float(mechanism.epsilon) / 2:
         return None
@@ -72,11 +72,11 @@ def strong_shares(mechanism: "Mechanism") -> str | None:
 def _alternative(mechanism: "Mechanism") -> str:
     """What has all of it, at the same size and ε, or how to come nearer."""
     from discreet.inference.capabilities import capabilities
-    from discreet.mechanisms import LatticeGeometric
+    from discreet.mechanisms.lattice import LatticeGeometric
 
     if mechanism.n is None and min(mechanism.prior.exact) < limits.LEAST_PRIOR:
         return f"prior parameters of {limits.LEAST_PRIOR:g} or more have them"
-    if mechanism.layout:  # LatticeGeometric itself
+    if mechanism._layout:  # LatticeGeometric itself
         return "a larger --epsilon has less noise to allow for"
     found = capabilities(LatticeGeometric(mechanism.prior, mechanism.n, mechanism.epsilon))
     if found.noise_aware and found.privacy_loss:

@@ -1,11 +1,14 @@
 """What a curator should know before a release, or a study, is drawn. All of it is private: nothing of it is written anywhere."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
+from discreet.arrays import Counts
 from discreet.data.count import Tallied, tallied, undeclared_spellings
-from discreet.data.question import CountingQuestion
+from discreet.data.question import CountingQuestion, Grouping
 from discreet.errors import DiscreetError
 from discreet.frames import forgets_variables
 from discreet.requests.fields import Place, Request, spoken
@@ -14,12 +17,16 @@ from discreet.text import plain
 PRIVATE = "private: do not publish"
 _SHOWN_SPELLINGS = 20
 """Spellings that are shown of a column."""
-_NUMBERS = ("numbers", "whole numbers", "floating-point numbers")
+_NUMBER_KINDS = ("numbers", "whole numbers", "floating-point numbers")
+_NO_PLACE = "values that are listed above have no place, and rows are never dropped"
+"""Why a release would be refused, where the lines before it name the columns and what they hold."""
 _REMEDY = (
-    "a spelling that is wrong goes into the file that --corrections FILE names; --other, --nulls, --na-values and --other-group give a "
-    "place to what is no answer; declare no category because it is listed here: that somebody gave it would be published"
+    "--trim, --ignore-case and --ignore-accents compare without blanks, capital letters and accents; a spelling that is wrong goes into "
+    "the file that --corrections FILE names; --other, --nulls, --na-values and --other-group give a place to what is no answer; declare "
+    "no category because it is listed here: that somebody gave it would be published"
 )
-"""What a curator may do about values that are not declared."""
+"""What a curator may do about values that have no place."""
+_IS_NUMBERS = "its column holds numbers: declare bands of them, or every number that can be an answer"
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,11 +38,13 @@ class TableCheck:
     undeclared: dict[str, list[str]]
     """Columns that have undeclared values, with some of their spellings."""
     is_missing: tuple[str, ...]
-    """Columns in which answers or groups are missing that have no place."""
-    holds_numbers: bool
-    """Whether the column holds numbers, and no bands of them are declared."""
+    """Columns in which answers or groups are missing, whether they have a place or not."""
+    hint: str
+    """What a column of numbers needs, where some of them have no place; empty elsewhere."""
     refusal: str | None
     """Why the release would be refused; None if it would not be."""
+    places: dict[tuple[str, str], str] = field(default_factory=dict)
+    """The declared category or group that takes the "undeclared" or the "missing" values of a column, where there is one."""
 
     @property
     def lines(self) -> list[str]:
@@ -43,11 +52,20 @@ class TableCheck:
         said = []
         for column, spellings in self.undeclared.items():
             every = [f"'{plain(text)}'" for text in spellings[:_SHOWN_SPELLINGS]] + ["..."] * (len(spellings) > _SHOWN_SPELLINGS)
-            said.append(f"column {plain(column)!r} has values that are not declared: {', '.join(every)}")
-        said += [f"column {plain(column)!r} has missing values" for column in self.is_missing]
-        said += ["its column holds numbers: declare bands, or every number that occurs"] * self.holds_numbers
+            said.append(f"column {plain(column)!r} has values that are not declared{self._place(column, 'undeclared')}: {', '.join(every)}")
+        said += [f"column {plain(column)!r} has missing values{self._place(column, 'missing')}" for column in self.is_missing]
+        said += [self.hint] * bool(self.hint)
         said.append("would be released" if self.refusal is None else f"would be refused: {self.refusal}")
         return [f"{self.name}: {text}" if self.name else text for text in said]
+
+    @property
+    def holds_numbers(self) -> bool:
+        """Whether the column holds numbers, and no bands of them are declared."""
+        return self.hint == _IS_NUMBERS
+
+    def _place(self, column: str, kind: str) -> str:
+        place = self.places.get((column, kind))
+        return "" if place is None else f", which count as {place!r}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,6 +75,8 @@ class DataCheck:
     tables: tuple[TableCheck, ...]
     ids_are_missing: bool = False
     persons_have_several_rows: bool = False
+    absent: str | None = None
+    """The file of corrections that a study names and that is not there."""
     remedy: str = _REMEDY
     """What a curator may do about undeclared values, in the words of the place where it was asked."""
 
@@ -71,14 +91,20 @@ class DataCheck:
         said = ["some rows have no id"] * self.ids_are_missing
         if self.persons_have_several_rows:
             said.append("some persons have several rows: each counts once, in the first declared category that a row of theirs has")
+        said += [] if self.absent is None else [absent_words(self.absent)]
         said += [line for table in self.tables for line in table.lines]
-        return said + [self.remedy] * any(table.refusal is not None and table.undeclared for table in self.tables)
+        return said + [self.remedy] * any(table.refusal == _NO_PLACE for table in self.tables)
 
     def __repr__(self) -> str:
         return f"DataCheck({len(self.tables)} tables; {PRIVATE})"
 
     def __str__(self) -> str:
         return "\n".join([PRIVATE, *self.lines])
+
+
+def absent_words(file: str) -> str:
+    """What is to be said of a file of corrections that a study names and that is not there."""
+    return f"{plain(file)}, which study.corrections names, is not there: nothing is corrected"
 
 
 @dataclass(frozen=True)
@@ -100,28 +126,63 @@ def checked(source: Any, encoding: str, tables: Sequence[AskedTable], asked: typ
     else:
         found = undeclared_spellings(source, questions, encoding, _SHOWN_SPELLINGS + 1)
 
+    bare = [replace(question, grouping=_without_places(question.grouping)) for question in questions]
+    unplaced = tallies if questions[0].strict or bare == questions else tallied(source, bare, encoding)
+
     def refusal(table: AskedTable, tally: Tallied) -> str | None:
         try:
             table.prepare(tally)
         except DiscreetError as error:
-            return spoken(error.in_shell, asked, place, table.name)
+            return _NO_PLACE if _is_homeless(tally) else spoken(error.in_shell, asked, place, table.name)
         return None
 
     every = [
-        TableCheck(table.name, undeclared, _missing(tally), _holds_numbers(tally), refusal(table, tally))
-        for table, tally, undeclared in zip(tables, tallies, found, strict=True)
+        TableCheck(table.name, undeclared, _missing(tally, groups), _hint(tally), refusal(table, tally), _places(table.question))
+        for table, tally, groups, undeclared in zip(tables, tallies, unplaced, found, strict=True)
     ]
     nameless, several = any(tally.tally.nameless for tally in tallies), any(tally.tally.several for tally in tallies)
-    return DataCheck(tuple(every), nameless, several, spoken(_REMEDY, asked, place))
+    return DataCheck(tuple(every), nameless, several, remedy=spoken(_REMEDY, asked, place))
 
 
-def _missing(tally: Tallied) -> tuple[str, ...]:
+def _without_places(grouping: Grouping) -> Grouping:
+    """The same groups, none of which takes what is undeclared or missing: so it is found."""
+    return replace(grouping, columns=tuple(replace(column, home=None) for column in grouping.columns))
+
+
+def _places(question: CountingQuestion) -> dict[tuple[str, str], str]:
+    """What takes the undeclared and the missing values of each column, where something does."""
+    labels = question.declared.labels
+    takes = {"undeclared": question.takes["other"], "missing": question.takes["nulls"]}
+    found = {(question.column, kind): plain(labels[place]) for kind, place in takes.items() if place is not None}
+    homes = [(column.name, plain(column.declared.labels[column.home])) for column in question.grouping.columns if column.home is not None]
+    return found | {(name, kind): label for name, label in homes for kind in takes}
+
+
+def _codes(tally: Tallied) -> Counts:
+    """The codes of answers that occur: those of the declared categories, and beyond them of undeclared and missing ones."""
+    return tally.tally.codes % (len(tally.question.declared.labels) + 2)
+
+
+def _is_homeless(tally: Tallied) -> bool:
+    """Whether answers or groups have no place, and nothing is in the way before that."""
+    declared, takes = tally.question.declared, tally.question.takes
+    if tally.tally.bad_weights or tally.tally.nameless:
+        return False
+    codes = [code for option, code in (("other", declared.other), ("nulls", declared.missing)) if takes[option] is None]
+    return bool(tally.tally.troubles) or bool(np.isin(_codes(tally), codes).any())
+
+
+def _missing(tally: Tallied, unplaced: Tallied) -> tuple[str, ...]:
     question = tally.question
-    is_missing = tally.tally.codes % (len(question.declared.labels) + 2) == question.declared.missing
-    groups = (question.grouping.columns[place].name for place, is_null in tally.tally.troubles if is_null)
-    return (*((question.column,) if is_missing.any() else ()), *groups)
+    groups = (question.grouping.columns[place].name for place, is_null in unplaced.tally.troubles if is_null)
+    return (*((question.column,) if (_codes(tally) == question.declared.missing).any() else ()), *groups)
 
 
-def _holds_numbers(tally: Tallied) -> bool:
-    declared = tally.question.declared
-    return tally.kind in _NUMBERS and not declared.bands and not declared.has_whole_numbers
+def _hint(tally: Tallied) -> str:
+    """What is to be said of a column of numbers."""
+    declared, occurs = tally.question.declared, (_codes(tally) == tally.question.declared.other).any()
+    if declared.rule is not None:
+        return declared.rule.outside if occurs and tally.question.takes["other"] is None else ""
+    if declared.has_whole_numbers:
+        return "a number is compared as it is written, so 1.0 is not 1" if occurs and tally.kind == "text" else ""
+    return _IS_NUMBERS if tally.kind in _NUMBER_KINDS else ""

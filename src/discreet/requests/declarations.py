@@ -30,8 +30,13 @@ def opened(file: str) -> Iterator[str | BinaryIO]:
         yield sys.stdin.buffer if file == STANDARD_INPUT else file
 
 
-def parse_labels(text: str, option: str, file: str) -> list[str]:
-    """The categories or groups of an option: separated by commas, or, after @, one on each line of a file."""
+def parse_labels(text: str, option: str, file: str) -> Sequence[str]:
+    """The categories or groups of an option: separated by commas, a rule that makes them, or, after @, one on each line of a file."""
+    from discreet.data.made_labels import typed_labels
+
+    made = typed_labels(text)
+    if made is not None:
+        return made
     return [line.strip() for line in _lines(text, option, file)] if text.startswith("@") else parse_list(text, option)
 
 
@@ -81,7 +86,7 @@ def parse_groups(texts: Sequence[str], file: str, option: str = "--by") -> "Grou
     from discreet.model.cells import groups_of
     from discreet.validation import shown
 
-    columns: dict[str, list[str]] = {}
+    columns: dict[str, Sequence[str]] = {}
     for text in texts:
         column, equals, listed = text.partition("=")
         if not (column and equals and listed):

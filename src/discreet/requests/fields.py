@@ -71,6 +71,19 @@ class Kind:
 
 
 @dataclass(frozen=True)
+class Slider:
+    """A slider beside a number: from where to where, in which steps, and how it is called; perhaps by powers of ten."""
+
+    low: str
+    high: str
+    step: str
+    name: str
+    is_logarithmic: bool = False
+    ends: Sequence[tuple[str, str]] = ()
+    """What stands below each of its ends: the number, and what it means."""
+
+
+@dataclass(frozen=True)
 class Row:
     """How a form shows a field."""
 
@@ -89,6 +102,7 @@ class Row:
     """The keyboard for it: decimal or numeric."""
     choices: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """What is offered, by value."""
+    slider: Slider | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,12 +221,14 @@ class Request:
     """A question: its attributes are the values of the fields that it declares."""
 
     @classmethod
-    def read(cls, typed: Mapping[str, Any], place: Place, rules: Mapping[str, Rule] | None = None) -> Self:
-        """The question that was typed. `rules` of a place refuse values that it does not take.
+    def read(
+        cls, typed: Mapping[str, Any], place: Place, rules: Mapping[str, Rule] | None = None, known: Mapping[str, Any] | None = None
+    ) -> Self:
+        """The question that was typed. `rules` of a place refuse values that it does not take; `known` is what fields may ask for besides.
 
         Raises what is wrong first in a shell, and WrongError with all that is wrong in a form.
         """
-        values: dict[str, Any] = {}
+        values: dict[str, Any] = dict(known or {})
         wrong: dict[str, str] = {}
         unread: set[str] = set()
         for name, one in fields_of(cls).items():
@@ -231,7 +247,15 @@ class Request:
                 unread.add(name)
         if wrong:
             raise WrongError(wrong)
-        return cls(**values)
+        return cls(**{name: values[name] for name in fields_of(cls)})
+
+    @classmethod
+    def asking(cls, **values: Any) -> Self:
+        """The question with these values; every other field has its default."""
+        found: dict[str, Any] = {}
+        for name, one in fields_of(cls).items():
+            found[name] = values[name] if name in values else one.read(None, FieldContext("shell", one.called("shell"), found))
+        return cls(**found)
 
     def given(self) -> list[tuple[Field, Any]]:
         """The fields with another value than the default, and their values."""
@@ -272,10 +296,12 @@ _OPTION = re.compile(r"--([a-z][a-z-]*)( nothing| sizes| total)?(?: (?:[^\s,;]+=
 """An option of the shell in a message, perhaps with one of its choices, and with what is to be typed behind it."""
 _ARGUMENT = re.compile(r"(?<!['\"\w.-])(?:([a-z_]+)=(?:\.\.\.)?(?=[\s,;:?]|$)|([a-z]+(?:_[a-z]+)+)\b)")
 """An argument of Python in a message: a name with =, or one that is no word of English."""
+_SUBJECT = re.compile(r"([a-z_]+)(?= must | is )")
+"""The argument of Python that a message is about."""
 
 
 def spoken(text: str, question: type[Request], place: Place, table: str = "NAME") -> str:
-    """What was said for the shell, with what another place calls each option: the label of a form, or the key of a study."""
+    """What was said, with what a place calls each argument of Python: the option of a shell, the label of a form, or the key of a study."""
     fields = {one.option.removeprefix("--"): one for one in fields_of(question).values()}
 
     def called(found: re.Match[str]) -> str:
@@ -292,11 +318,17 @@ def spoken(text: str, question: type[Request], place: Place, table: str = "NAME"
             return f'"{item[0]}" in {written}'
         return f'{written} = "{item[0] if item else choice}"' if item or choice else written
 
-    if place == "shell":
-        return text
-    options = {one.argument: option for option, one in fields.items() if one.call}
+    options = {one.argument: option for option, one in fields.items() if one.call and not one.positional}
     in_shell = _ARGUMENT.sub(lambda found: f"--{options[name]}" if (name := found[1] or found[2]) in options else found[0], text)
+    if place == "shell":
+        first = _SUBJECT.match(in_shell)
+        return f"--{first[1].replace('_', '-')}{in_shell[first.end() :]}" if first and first[1].replace("_", "-") in fields else in_shell
     return _OPTION.sub(called, in_shell)
+
+
+def untouched(question: type[Request]) -> dict[str, str]:
+    """What stands in a form before anything is typed."""
+    return {name: one.form.value for name, one in fields_of(question).items() if one.form is not None and one.form.value}
 
 
 def labelled(question: type[Request]) -> Sequence[str]:

@@ -36,13 +36,16 @@ def quoted(value: Fraction) -> str:
 
 
 def list_text(labels: Sequence[Hashable]) -> str | None:
-    """Labels as a command takes them, separated by commas; None where it would take them for others."""
+    """Labels as a command takes them, separated by commas, or the rule that makes them; None where it would take them for others."""
+    from discreet.data.made_labels import MadeLabels, typed_labels
     from discreet.validation import spelling
 
+    if isinstance(labels, MadeLabels):
+        return labels.typed()
     line, spelled = StringIO(), [spelling(label) for label in labels]
     csv.writer(line, lineterminator="").writerow(spelled)
     try:
-        same = parse_list(line.getvalue(), "") == spelled
+        same = typed_labels(line.getvalue()) is None and parse_list(line.getvalue(), "") == spelled
     except InvalidInputError:
         return None
     return line.getvalue() if same else None
@@ -79,6 +82,15 @@ def _text(text: str, _: FieldContext) -> str:
     return text
 
 
+def _source(text: str, _: FieldContext) -> str:
+    """Where the records are: a file, or the address of a database without a password."""
+    if "://" in text:
+        from discreet.data.databases import check_no_password
+
+        check_no_password(text)
+    return text
+
+
 def _number(text: str, reading: FieldContext) -> Fraction:
     return parse_number(text, reading.name)
 
@@ -100,7 +112,7 @@ def _gamma_text(value: Any) -> str:
 
 def _limits(text: str, reading: FieldContext) -> list[Fraction]:
     """The limits of bands."""
-    from discreet.data.categories import Bands
+    from discreet.data.made_labels import Bands
 
     return list(Bands([parse_number(part, reading.name) for part in parse_list(text, reading.name)]).lows)
 
@@ -112,16 +124,18 @@ def _missing(text: str, reading: FieldContext) -> str:
 
 
 def _labels(text: str | list[Fraction], reading: FieldContext) -> Sequence[str]:
-    """The categories: separated by commas; in a shell also after @ a file of them, and in a form one a line; or limits of bands."""
+    """The categories: separated by commas, or a rule; in a shell also after @ a file, and in a form one a line; or limits of bands."""
+    from discreet.data.made_labels import Bands, typed_labels
     from discreet.validation import shown
 
     if not isinstance(text, str):
-        from discreet.data.categories import Bands
-
         return Bands(text, reading.other("missing"))
+    made = typed_labels(text)
+    if made is not None:
+        return made
     if reading.place == "form":
         lines = [line.strip() for line in text.splitlines() if line.strip()]
-        labels = lines if len(lines) > 1 else parse_list(lines[0], reading.name)
+        labels: Sequence[str] = lines if len(lines) > 1 else parse_list(lines[0], reading.name)
         few = "type at least two categories, one a line, or separated by commas"
     else:
         labels = declared.parse_labels(text, reading.name, reading.other("file") or "")
@@ -151,7 +165,10 @@ def _groups_texts(groups: "Groups") -> list[str | None]:
 
 
 def _groups_code(groups: "Groups") -> str:
-    return repr(dict(zip(groups.columns, map(list, groups.labels), strict=True)))
+    from discreet.data.made_labels import MadeLabels
+
+    labels = [made.code() if isinstance(made, MadeLabels) else repr([*made]) for made in groups.labels]
+    return "{" + ", ".join(f"{name!r}: {code}" for name, code in zip(groups.columns, labels, strict=True)) + "}"
 
 
 def _of_groups(parse: Callable[[Sequence[str], str], Any]) -> Callable[[Sequence[str], FieldContext], Any]:
@@ -199,6 +216,12 @@ def _shares_of(text: str, reading: FieldContext) -> str:
     return check_shares_of(text, reading.name)
 
 
+def _period(text: str, _: FieldContext) -> str:
+    from discreet.model.periods import PeriodRange
+
+    return str(PeriodRange.read(text))
+
+
 def public_words(name: str) -> Kind:
     """Words that a record publishes: `name` says which of them."""
 
@@ -221,6 +244,8 @@ def _are_labels(value: Any) -> bool:
 
 
 TEXT_KIND = Kind(_text)
+PERIOD_KIND = Kind(_period)
+SOURCE_KIND = Kind(_source)
 LABEL_KIND = Kind(_text, fits=_is_label, toml="a declared category")
 SWITCH_KIND = Kind(lambda text, _: bool(text), shell_type=bool, fits=lambda value: isinstance(value, bool), toml="true or false")
 WHOLE_KIND = Kind(lambda text, _: int(text), shell_type=int)
@@ -243,8 +268,8 @@ LIST_KIND = Kind(
 LABELS_KIND = Kind(
     _labels,
     lambda labels: _not_a_file(list_text(labels)),
-    fits=_are_labels,
-    toml="a list of texts or whole numbers, such as ['low', 'mid', 'high']",
+    fits=lambda value: _are_labels(value) or isinstance(value, str),
+    toml="a list of texts or whole numbers, such as ['low', 'mid', 'high'], or a rule, such as 'months:2026-01..2026-12'",
 )
 BANDS_KIND = Kind(
     _limits,

@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidInputError
+from discreet.requests.delivery import AS_JSON, PICTURE
 from discreet.requests.fields import REQUIRED, Request, asked, changed
 from discreet.requests.kinds import (
+    GROUPS_KIND,
     NUMBER_KIND,
     PUBLIC_KIND,
     SHARE_KIND,
@@ -22,6 +25,7 @@ from discreet.requests.records import RecordRequest
 from discreet.requests.release import FOR_PAPERS, MECHANISM_HELP, PUBLIC_HELP, ReleaseRequest
 
 if TYPE_CHECKING:
+    from discreet.model.cells import Groups
     from discreet.model.dirichlet import Dirichlet
     from discreet.validation import Public, SharesOf
 
@@ -53,11 +57,31 @@ class PlanRequest(Request):
     worst: bool = asked(SWITCH_KIND, "The widest category instead of the average; with --error, the worst dataset.", call="options")
     curve: bool = asked(SWITCH_KIND, "Given --n: widths for several epsilons; given --epsilon: for several n.")
     about: "SharesOf" = changed(RecordRequest, "about", form=None)
+    by: "Groups | None" = changed(
+        ReleaseRequest,
+        "by",
+        help="COLUMN=GROUP,GROUP,...: given --n and --epsilon of the whole table, the widths in every group, under each promise.",
+        form=None,
+        call="",
+        key="",
+    )
+    expect_groups: list[Fraction] | None = asked(
+        SHARES_KIND,
+        "With --by: guessed shares of the groups, such as 60%,40%, in their order; equal ones if left out.",
+        call="table_widths",
+    )
+    plot: Path | None = asked(help="With --curve: a picture of it, in a new file.", **PICTURE)
+    as_json: bool = asked(**AS_JSON)
 
     def check(self) -> None:
-        """Refuse all but one goal and one of n and ε, or both and no goal, or a curve for one of them."""
+        """Refuse all but one goal and one of n and ε, or both and no goal, or a curve for one of them; of a table, all but n and ε."""
+        if self.by is not None or self.expect_groups is not None:
+            self._check_table()
+            return
         given = [f"--{name}" for name in ("width", "price", "error") if getattr(self, name) is not None]
         one_of_two = (self.n is None) != (self.epsilon is None)
+        if self.plot is not None and not self.curve:
+            raise InvalidInputError("--plot draws a curve: add --curve")
         if self.about == "records":
             self._check_records()
         if self.curve:
@@ -82,8 +106,22 @@ class PlanRequest(Request):
                 f"--about records knows widths alone, the same for all data and 0 without privacy: take --width, and leave out {refused[0]}"
             )
 
+    def _check_table(self) -> None:
+        """Refuse what is not asked of a table."""
+        if self.by is None:
+            raise InvalidInputError("--expect-groups is about the groups of a table: declare them with --by")
+        if self.n is None or self.epsilon is None:
+            raise InvalidInputError("--by says how wide intervals will be in every group: give --n and --epsilon of the whole table")
+        known = ("n", "epsilon", "prior", "by", "expect_groups", "as_json")
+        refused = [one.option for one, _ in self.given() if one.name not in known]
+        if refused:
+            raise InvalidInputError(f"--by plans for n and ε, under each promise, with LatticeGeometric: leave out {refused[0]}")
+
     def python(self, shown: str = "print(found)") -> str:
         """Python that asks the same, and prints something of what it finds."""
+        if self.by is not None and self.epsilon is not None:
+            groups = GROUPS_KIND.code(self.by)
+            return _python(self.prior, "table_widths", [str(self.n), quoted(self.epsilon), groups, *self.code("table_widths")], shown)
         if not self.curve:
             return _python(self.prior, "plan", [*self.code("plan"), *self.code("options")], shown)
         known = ("records_curve", quoted(self.epsilon)) if self.epsilon is not None else ("width_curve", str(self.n))
@@ -106,6 +144,7 @@ class CompareRequest(Request):
         option="--errors/--no-errors",
         call="compare",
     )
+    as_json: bool = asked(**AS_JSON)
 
     def python(self) -> str:
         """Python that compares the same."""
@@ -126,6 +165,7 @@ class VerifyRequest(Request):
     gamma: Any = changed(ReleaseRequest, "gamma")
     delta: Fraction | None = changed(ReleaseRequest, "delta")
     calibrated: bool = asked(SWITCH_KIND, "Raise the exponent until the computed loss is epsilon.")
+    as_json: bool = asked(**AS_JSON)
 
 
 def _python(prior: "Dirichlet", call: str, arguments: list[str], shown: str = "print(found)") -> str:

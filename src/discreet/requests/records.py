@@ -1,14 +1,19 @@
 """What is asked of records that were released: to be shown, reported, contrasted and combined."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.requests.fields import REQUIRED, Kind, Request, Row, asked
-from discreet.requests.kinds import SHARES_OF_KIND, SWITCH_KIND, TEXT_KIND, TEXTS_KIND, WHOLE_KIND
+from discreet.errors import InvalidInputError
+from discreet.requests.delivery import AS_JSON, PAGE_OUTPUT, PICTURE, TABLE_KIND
+from discreet.requests.fields import REQUIRED, Kind, Request, Row, asked, changed, fields_of
+from discreet.requests.kinds import LIST_KIND, SHARES_OF_KIND, SWITCH_KIND, TEXT_KIND, TEXTS_KIND, WHOLE_KIND
 from discreet.requests.parsing import parse_mass
 from discreet.text import MASS
 
 if TYPE_CHECKING:
+    from discreet.record.release import Release
+    from discreet.requests.margins import Margins
     from discreet.validation import SharesOf
 
 MASS_KIND = Kind(lambda text, _: parse_mass(text), repr)
@@ -43,6 +48,19 @@ class RecordRequest(Request):
         default="population",
     )
 
+    def margins(self, found: "Release") -> "Margins | None":
+        """The groups of a record put together as it is asked; None where that is not asked."""
+        from discreet.requests.margins import Margins
+
+        over, weights = getattr(self, "over", None), getattr(self, "weights", "own")
+        if not over:
+            if weights != "own":
+                raise InvalidInputError("--weights says how much groups count that --over puts together: name its column")
+            return None
+        if self.about == "records":
+            raise InvalidInputError("--over is for shares of the population, and --about records asks for those of the records")
+        return Margins(found, tuple(over), weights)
+
     @property
     def about_code(self) -> str:
         """What comes after a posterior in Python."""
@@ -55,6 +73,29 @@ class ShowRequest(RecordRequest):
 
     reference: str | None = asked(TEXT_KIND, "Compare all groups of a table with this one, such as north,f, in the category of --category.")
     category: str | None = asked(TEXT_KIND, "The category whose probability is compared with --reference.")
+    over: list[str] | None = asked(
+        LIST_KIND, "Put the groups of a table together over this column, or over several separated by commas: --over Dept."
+    )
+    weights: str = asked(
+        TEXT_KIND,
+        "With --over: how much each group counts. own: as it is; alike: the labels of --over as in all groups together, so that groups "
+        "are compared as if they had the same mix (needs public sizes); or LABEL=NUMBER,... of a population of your own.",
+        default="own",
+    )
+    plot: Path | None = asked(
+        help="Also draw the posteriors to this PNG, SVG or PDF file. A picture that show drew earlier is replaced.", **PICTURE
+    )
+    output: Path | None = asked(TABLE_KIND, "Also write the summary to this new .csv, .xlsx or .parquet file.")
+    layout: str = asked(TEXT_KIND, "Of --output: long, a row for each group and category, or cross, a row for each group.", default="long")
+    only: str | None = asked(TEXT_KIND, "Of --output: this category alone, such as yes.")
+    as_json: bool = asked(**AS_JSON)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportRequest(RecordRequest):
+    """The page about a record."""
+
+    output: Path = asked(**PAGE_OUTPUT, default=REQUIRED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +114,13 @@ class ContrastRequest(RecordRequest):
         TEXT_KIND, "The same; the only way to name it where two releases are compared.", option="--category", short=("-c",)
     )
     group: str | None = asked(TEXT_KIND, "Where two tables are compared: the group of both, such as north,f.")
+    over: list[str] | None = changed(ShowRequest, "over")
+    weights: str = changed(
+        ShowRequest,
+        "weights",
+        help=f"{fields_of(ShowRequest)['weights'].help} mantel-haenszel: compared within the labels of --over, whatever is public.",
+    )
+    as_json: bool = asked(**AS_JSON)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,3 +137,4 @@ class CombineRequest(Request):
     mass: float = asked(**_MASS)
     seed: int = asked(WHOLE_KIND, "For the draws that stand for sums that would be too long.", default="0", least=0)
     slow: bool = asked(SWITCH_KIND, "Compute it also where that takes minutes: many possible counts.")
+    as_json: bool = asked(**AS_JSON)

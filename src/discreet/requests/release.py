@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.catalogue import FIRST, built_in
 from discreet.errors import InvalidInputError
 from discreet.requests.declarations import opened
+from discreet.requests.delivery import AS_JSON, PICTURE, RECORD_OUTPUT, YES
 from discreet.requests.fields import REQUIRED, Request, Row, asked, changed
 from discreet.requests.kinds import (
     BANDS_KIND,
@@ -20,16 +23,18 @@ from discreet.requests.kinds import (
     MAPPING_KIND,
     MISSING_KIND,
     NUMBER_KIND,
+    PERIOD_KIND,
     POSITIVE_KIND,
     PRIOR_KIND,
     PUBLIC_KIND,
+    SOURCE_KIND,
     SWITCH_KIND,
     TEXT_KIND,
     public_words,
     quoted,
 )
 from discreet.requests.record_files import STANDARD_INPUT
-from discreet.requests.release_steps import check_strict, note_of, published_sizes, relation_of, source_of
+from discreet.requests.release_steps import check_dated, check_strict, note_of, published_sizes, relation_of, source_of
 from discreet.text import plain
 
 if TYPE_CHECKING:
@@ -46,22 +51,13 @@ if TYPE_CHECKING:
 
 LEDGER_VARIABLE = "DISCREET_LEDGER"
 """The environment variable that names the ledger where a command is not told one."""
-MECHANISM_NAMES = (
-    "LatticeGeometric, LaplaceHistogram, LaplaceZhang, LaplaceDimension, "
-    "HellingerSmooth, HellingerSmoothDelta, HellingerGlobal, HellingerLocal"
-)
-"""Written out, because help must not have to load them."""
+MECHANISM_NAMES = ", ".join(built_in())
 MECHANISM_HELP = f"{MECHANISM_NAMES}, or a name of the papers; also as Remapped(...) or Calibrated(...)"
 MECHANISMS = (
-    "LatticeGeometric",
-    "Remapped(LatticeGeometric)",
-    "LaplaceHistogram",
-    "LaplaceZhang",
-    "LaplaceDimension",
-    "HellingerSmooth",
+    FIRST,
+    f"Remapped({FIRST})",
+    *(name for name in built_in() if name not in (FIRST, "HellingerSmoothDelta")),
     "Calibrated(HellingerSmooth)",
-    "HellingerGlobal",
-    "HellingerLocal",
 )
 """Those that a form offers: all that need no further option."""
 PUBLIC_HELP = (
@@ -79,12 +75,14 @@ class ReleaseRequest(Request):
     """A release of one variable, or of a table with groups."""
 
     file: str = asked(
-        TEXT_KIND,
-        "A CSV, Parquet, JSON, Excel, SPSS, Stata or SAS file, a pattern such as 'part-*.parquet', or - for CSV on standard input.",
+        SOURCE_KIND,
+        "A CSV, Parquet, JSON, Excel, SPSS, Stata or SAS file, a pattern such as 'part-*.parquet', - for CSV on standard input, or a "
+        "table of a database, postgresql://host/database/table; 'postgresql://host/database select ...' is a query.",
         Row(
             RECORDS_PART,
             "Path of a file",
-            "CSV, JSON lines, Parquet, Excel (one sheet: survey.xlsx/Answers), SPSS, Stata, SAS; part-*.parquet counts several as one.",
+            "CSV, JSON lines, Parquet, Excel (one sheet: survey.xlsx/Answers), SPSS, Stata, SAS; part-*.parquet counts several as one. "
+            "Also a table of a database, postgresql://host/database/table or survey.sqlite/table.",
             "survey.csv",
         ),
         default=REQUIRED,
@@ -133,7 +131,8 @@ class ReleaseRequest(Request):
     categories: Sequence[str] = asked(
         LABELS_KIND,
         "The declared categories, separated by commas: a,b,c; one that has a comma in quotes: '\"a,b\",c'; or @FILE, a text file "
-        "with one on each line. They are public.",
+        "with one on each line; or of a column of dates months:2026-01..2026-12 or years:2020..2026, with ' or NAME' behind it for "
+        "missing ones. They are public.",
         Row(
             CATEGORIES_PART,
             "All possible answers, one a line",
@@ -200,12 +199,13 @@ class ReleaseRequest(Request):
     by: "Groups | None" = asked(
         GROUPS_KIND,
         "COLUMN=GROUP,GROUP,...: a posterior for each of these groups, all for one epsilon; COLUMN=@FILE reads them from a text file, "
-        "one on each line. May be given several times: the groups are then all combinations. They are public.",
+        "one on each line. COLUMN=bands:18,35,55, months:2026-01..2026-12 or years:2020..2026 makes them of numbers or dates, with "
+        "' or NAME' behind it for missing ones. May be given several times: the groups are then all combinations. They are public.",
         Row(
             TABLE_PART,
             "Groups, a line for each column",
             "COLUMN=GROUP,GROUP: shares for every group, or combination of groups, all for one ε. A person with rows in several "
-            "groups counts in the first one listed.",
+            "groups counts in the first one listed. age=bands:18,35,55 and day=months:2026-01..2026-12 make groups of numbers and dates.",
             "region=north,south\nage=0-39,40+",
             words="the groups",
             rows=3,
@@ -396,6 +396,33 @@ class ReleaseRequest(Request):
         Row(BUDGET_PART, "Name of the dataset in it", placeholder="survey"),
         key="study.dataset",
     )
+    period: str | None = asked(
+        PERIOD_KIND,
+        "The periods that the records are of, where each has a budget: 2026, 2026-Q4, 2026-11 or 2026-11-18, or several, as in "
+        "2026-01..2026-03, each of which is charged. A row belongs to the period of the date in it, whenever it arrived.",
+        Row(
+            BUDGET_PART,
+            "Period that the records are of",
+            "Where each period has a budget: 2026, 2026-Q4, 2026-11 or 2026-11-18, or several, as in 2026-01..2026-03, each of which is "
+            "charged. A row belongs to the period of its own date.",
+            "2026-11",
+            words="the period",
+        ),
+        call="release",
+        key="study.period",
+    )
+    period_column: str | None = asked(
+        TEXT_KIND,
+        "With --period: the column of dates by which rows of other periods are left out. Without it the file must hold the rows of the "
+        "period alone, and the record says that this was declared and not checked.",
+        Row(
+            BUDGET_PART,
+            "Column of dates",
+            "Rows of other periods are then left out. Empty: the file holds the rows of the period alone, which nothing checks.",
+            "date",
+        ),
+        key="study.period_column",
+    )
     title: str | None = asked(
         public_words("title"),
         "A heading for the record, which publishes it, like the four that follow.",
@@ -441,6 +468,11 @@ class ReleaseRequest(Request):
         from discreet.validation import shown
 
         return About(**{"variable": plain(shown(self.column)) or None, **self.arguments("about")})
+
+    def arguments(self, call: str) -> dict[str, Any]:
+        """The named arguments of a call of Python; those of counting say which rows are of the period."""
+        found = super().arguments(call)
+        return found | {"dated": (self.period_column, self.period)} if call == "count" and self.period_column is not None else found
 
     @property
     def unit(self) -> "Unit":
@@ -490,22 +522,26 @@ class ReleaseRequest(Request):
 
         options = self.arguments("mechanism") | ({} if self.by is None else {"by": self.by, "impossible": self.impossible})
         return mechanism(self.mechanism, self.prior, published_sizes(counts, self.public), self.epsilon, **options).prepare(
-            counts, about=self.about
+            counts, about=self.about, **self.arguments("release")
         )
 
     def check(self) -> None:
         """Refuse what fits together in no place."""
         check_strict(self.public, is_strict=self.strict)
+        check_dated(self.period, self.period_column)
 
     def python(self, *, names_source: bool = True) -> str:
         """Python that makes the same release; it says where the data come from unless the file is a copy."""
-        labels = "prior.categories" if self.bands is None else f"dc.Bands({', '.join(self.code('Bands'))})"
+        from discreet.data.made_labels import MadeLabels
+
+        labels = self.categories.code() if isinstance(self.categories, MadeLabels) else "prior.categories"
         counting = ", ".join([repr(self.file), repr(self.column), labels, *self.code("count")])
         n = {"nothing": "None", "total": "counts.total", "sizes": "counts.sizes"}[self.public]
         tabled = {name: f"counts.{name}" for name in ("by", "impossible") if name in self.arguments("count")}
         made = ", ".join([repr(self.mechanism), "prior", n, quoted(self.epsilon), *self.code("mechanism", **tabled)])
         about = ", ".join(f"{name}={text!r}" for name, text in vars(self.about).items() if isinstance(text, str))
         known = f", source={source_of(self.file)!r}" if names_source else ""
+        period = "".join(f", {text}" for text in self.code("release"))
         return "\n".join(
             [
                 "import discreet as dc",
@@ -514,10 +550,47 @@ class ReleaseRequest(Request):
                 f"counts = dc.count({counting})",
                 f"mechanism = dc.mechanism({made})",
                 f"ledger = dc.Ledger({self.ledger or 'ledger.db'!r})",
-                f"release = ledger.release({self.dataset!r}, mechanism, counts, about=dc.About({about}){known})",
+                f"release = ledger.release({self.dataset!r}, mechanism, counts, about=dc.About({about}){known}{period})",
                 "text = release.to_json()",
             ]
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseDelivery(ReleaseRequest):
+    """A release, and where its record goes."""
+
+    output: Path | None = asked(
+        help="Write the public record to this new .json file, or a table to .parquet; else print it.", **RECORD_OUTPUT
+    )
+    plot: Path | None = asked(help="Draw the posteriors to this new PNG, SVG or PDF file.", **PICTURE)
+    as_json: bool = asked(**AS_JSON)
+    quiet: bool = asked(SWITCH_KIND, "Print nothing; for use with --output.", short=("-q",))
+    yes: bool = asked(help="Release without asking, also where no intervals or no verification will be possible.", **YES)
+
+    def check(self) -> None:
+        """Refuse also a budget of which one name is missing, and a release that nobody sees."""
+        super().check()
+        if (self.ledger is None) != (self.dataset is None):
+            raise InvalidInputError(
+                f"--ledger (or {LEDGER_VARIABLE}) and --dataset go together: which budget is this release to be taken from?"
+            )
+        if self.quiet and self.output is None:
+            raise InvalidInputError("--quiet without --output would draw a release that nobody sees")
+        if self.by is None and self.is_parquet:
+            raise InvalidInputError(
+                "--output .parquet is for tables, which --by makes; the record of one variable is JSON: --output x.json"
+            )
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether the record goes to standard output."""
+        return not self.quiet and (self.as_json or self.output is None)
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether the record is written as Parquet."""
+        return self.output is not None and self.output.suffix.lower() == ".parquet"
 
 
 @dataclass(frozen=True, kw_only=True)

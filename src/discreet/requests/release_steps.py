@@ -8,13 +8,14 @@ from discreet.errors import InvalidInputError, SourceError
 from discreet.requests.record_files import STANDARD_INPUT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from discreet.data.count import CategoryCounts, TableCounts
     from discreet.ledger.budgets import Charge, Unit
     from discreet.ledger.ledger import Ledger
     from discreet.mechanisms.base import Mechanism, Prepared
     from discreet.model.cells import Groups
     from discreet.model.datasets import Relation
-    from discreet.record.guarantee import Guarantee
     from discreet.record.release import Release
     from discreet.validation import Public
 
@@ -49,11 +50,18 @@ def check_strict(published: "Public", *, is_strict: bool) -> None:
         )
 
 
-def check_budget(ledger: "Ledger", dataset: str, unit: "Unit", relation: "Relation") -> None:
+def check_dated(period: str | None, column: str | None) -> None:
+    """Refuse a column of dates where no period says which of its rows are counted."""
+    if column is not None and period is None:
+        raise InvalidInputError("--period-column names the dates of rows, and needs --period, which says which of them are counted")
+
+
+def check_budget(ledger: "Ledger", dataset: str, unit: "Unit", relation: "Relation", period: str | None = None) -> None:
     """Refuse a release that the budget cannot allow at any ε before the data are counted, so that no refusal says how many there are."""
     from discreet.ledger.charges import check_chargeable
+    from discreet.model.periods import PeriodRange
 
-    check_chargeable(ledger.budget(dataset), unit, relation)
+    check_chargeable(ledger.budget(dataset), unit, relation, None if period is None else PeriodRange.read(period))
 
 
 def note_of(column: str, columns: tuple[str, ...], file: str) -> str:
@@ -61,20 +69,24 @@ def note_of(column: str, columns: tuple[str, ...], file: str) -> str:
 
     It keeps printable text alone, of which no name stops a release.
     """
+    from discreet.data.databases import name_of
+
     by = f" by {', '.join(columns)}" if columns else ""
-    text = f"{column}{by} of {'standard input' if file == STANDARD_INPUT else Path(file).name}"
+    text = f"{column}{by} of {'standard input' if file == STANDARD_INPUT else name_of(file)}"
     return printable(text)[: limits.NOTE_CHARACTERS]
 
 
 def source_of(file: str) -> str | None:
-    """What a ledger keeps as the source of a release: the path from the root on, without links; None for standard input.
+    """What a ledger keeps as the source of a release: an address, with a digest of a query, or the path from the root on, without links.
 
-    It keeps printable text alone, and of a very long path the end.
+    None for standard input. It keeps printable text alone, and of a very long one the end.
     """
+    from discreet.data.databases import is_address, kept_address
+
     if file == STANDARD_INPUT:
         return None
     try:
-        path = str(Path(file).expanduser().resolve())
+        path = kept_address(file) if is_address(file) else str(Path(file).expanduser().resolve())
     except (OSError, RuntimeError, ValueError):  # counting says what is wrong with it
         return None
     return printable(path)[-limits.NOTE_CHARACTERS :]
@@ -98,12 +110,11 @@ def published_sizes(counts: "CategoryCounts | TableCounts", published: "Public")
     return counts.sizes if published == "sizes" and isinstance(counts, TableCounts) else counts.total
 
 
-def charge_of(ledger: "Ledger", dataset: str, guarantee: "Guarantee") -> "Charge":
-    """What a release with this guarantee costs the dataset."""
-    from discreet.ledger.budgets import checked_promise
-    from discreet.ledger.charges import charge_for
+def charge_of(ledger: "Ledger", dataset: str, releases: "Iterable[Prepared | Release]") -> "Charge":
+    """What these releases together cost the dataset."""
+    from discreet.ledger.charges import charge_for_all, exact_promise
 
-    return charge_for(ledger.budget(dataset), checked_promise(guarantee, 0), None)
+    return charge_for_all(ledger.budget(dataset), [(exact_promise(one), one.mechanism) for one in releases])
 
 
 def longest_text(ready: "Prepared") -> str:
@@ -120,7 +131,7 @@ _COUNT_DIGITS = 24
 
 def stand_in(ready: "Prepared") -> "Release":
     """A record that says what the release will say, but for its outcome: that is no draw."""
-    return ready.mechanism.recorded(ready.guarantee, _no_outcome(ready.mechanism), ready.about)
+    return ready.mechanism._recorded(ready.guarantee, _no_outcome(ready.mechanism), ready.about)
 
 
 def _no_outcome(mechanism: "Mechanism") -> Any:

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from discreet import limits
 from discreet.data.corrections import Corrections, read_corrections, read_toml
+from discreet.data.databases import check_no_password, is_address
 from discreet.data.question import CountingQuestion, question_of
 from discreet.errors import InvalidInputError
 from discreet.ledger.names import look_alike
 from discreet.model.cells import Groups
+from discreet.model.periods import PeriodRange
 from discreet.record.about import About
 from discreet.record.table_json import json_can_hold
 from discreet.requests.parsing import parse_prior
-from discreet.requests.release_steps import check_strict
+from discreet.requests.release_steps import check_dated, check_strict
 from discreet.requests.study_keys import RULES, in_study
 from discreet.text import plain
 from discreet.validation import Public, check_moderate, shown
@@ -84,6 +86,10 @@ class Study:
     encoding: str = "utf-8"
     date: str | None = None
     note: str | None = None
+    period: str | None = None
+    """The periods that the records are of, where each has a budget."""
+    period_column: str | None = None
+    """The column of dates by which rows of other periods are left out."""
     folder: Path = field(default=Path(), compare=False, repr=False)
     """From where relative paths are found."""
 
@@ -96,6 +102,9 @@ class Study:
                 raise InvalidInputError(f"two tables are called alike, {table.name!r} and {alike.name!r}: give one another name")
         with in_study():
             check_strict(self.public, is_strict=self.strict)
+            check_dated(self.period, self.period_column)
+            if self.period is not None:
+                PeriodRange.read(self.period)
         for table in self.tables:
             with in_study(table.name):
                 _check_table(self, table)
@@ -142,6 +151,7 @@ class Study:
             one_row_per_person=self.one_row_per_person,
             spelling=[RULES[rule] for rule in self.normalize],
             by=table.by or None,
+            dated=None if self.period_column is None or self.period is None else (self.period_column, self.period),
             **table.counting,
         )
 
@@ -153,10 +163,17 @@ class Study:
                     'the study does not allow corrections: declare corrections = "corrections.toml" in it before you look'
                 )
             return {}
-        place = Path(_from(self.folder, self.corrections)) if path is None else Path(path).expanduser()
-        if path is None and not place.exists():
+        if path is None and self.absent_corrections is not None:
             return {}
-        return read_corrections(place, [pair for question in self.questions() for pair in question.coded])
+        place = Path(_from(self.folder, self.corrections)) if path is None else Path(path).expanduser()
+        return read_corrections(place, [pair for question in self.questions() for pair in question.coded], strict=self.strict)
+
+    @property
+    def absent_corrections(self) -> str | None:
+        """The file of corrections that the study names, if it is not there: then nothing is corrected."""
+        if self.corrections is None or (place := Path(_from(self.folder, self.corrections))).exists():
+            return None
+        return str(place)
 
     def check(self, source: Any = None, *, corrections: "str | PathLike[str] | None" = None) -> "DataCheck":
         """What the curator should know before a release: what is not declared, what is missing, and what would be refused. Private."""
@@ -204,6 +221,10 @@ def _check_table(study: Study, table: StudyTable) -> None:
 
 
 def _from(folder: Path, path: str) -> str:
+    """A path from the folder of the study on; the address of a database is what it is."""
+    if is_address(path):
+        check_no_password(path)
+        return path
     try:
         return str(folder / Path(path).expanduser())
     except RuntimeError:

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
-from discreet.data.categories import Bands
+from discreet.data.made_labels import Bands, MadeLabels, typed_labels
 from discreet.errors import InvalidInputError
 from discreet.requests.kinds import LABELS_KIND
 from discreet.requests.study import MANIFEST, Study, StudyTable
@@ -50,19 +50,21 @@ def _table(name: str, given: Mapping[str, Any]) -> StudyTable:
     if weight < 0:
         raise InvalidInputError(f"{where}.weight must not be negative, got {shown(given['weight'])}")
     with in_study(name):
-        by = {column: _groups(labels, f"{where}.by.{shown(column)}") for column, labels in values.pop("by", {}).items()}
+        by = {column: _labels(labels, f"{where}.by.{shown(column)}") for column, labels in values.pop("by", {}).items()}
         bands = Bands(values.pop("bands"), values.pop("missing", None)) if "bands" in given else None
-    labels = bands or tuple(values.pop("categories"))
+        labels = bands or _labels(values.pop("categories"), f"{where}.categories")
     counting = {key: values.pop(key) for key, (one, *_) in keys_of("tables").items() if key in values and one.call == "count"}
     if "impossible" in counting:
         counting["impossible"] = [tuple(cell) for cell in counting["impossible"]]
     return StudyTable(name, categories=labels, by=by, weight=weight, counting=counting, **values)
 
 
-def _groups(given: Any, where: str) -> tuple[Hashable, ...]:
+def _labels(given: Any, where: str) -> tuple[Hashable, ...]:
+    """The categories of a table or the groups of a column: a list, or the rule that makes them."""
     if isinstance(given, dict):
         check_keys(given, ("bands", "missing"), where)
         return Bands(given.get("bands", ()), given.get("missing"))
-    if not LABELS_KIND.fits(given):
+    made: MadeLabels | None = typed_labels(given) if isinstance(given, str) else None
+    if not LABELS_KIND.fits(given) or (isinstance(given, str) and made is None):
         raise InvalidInputError(f"{where} must be {LABELS_KIND.toml}; got {shown(given)!r}")
-    return tuple(given)
+    return tuple(given) if made is None else made

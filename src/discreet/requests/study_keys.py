@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from discreet.errors import DiscreetError, InvalidInputError
+from discreet.errors import DiscreetError, InvalidInputError, SourceError
 from discreet.requests.fields import Field, fields_of, spoken
 from discreet.requests.release import ReleaseRequest
 from discreet.validation import shown
@@ -18,8 +18,8 @@ _NEEDED = {
 
 
 @contextmanager
-def in_study(table: str = "") -> Iterator[None]:
-    """Say an error in the words of a study's file, and which table it is about."""
+def in_study(table: str = "", also: str = "") -> Iterator[None]:
+    """Say an error in the words of a study's file, and which table it is about; `also` is said where it is about the data."""
     try:
         yield
     except DiscreetError as error:
@@ -28,6 +28,7 @@ def in_study(table: str = "") -> Iterator[None]:
             first, second, *_ = said.split(" ")
             is_key = first in (*keys_of("tables"), "weight") and second in ("must", "is")
             said = f"tables.{table}{'.' if is_key else ': '}{said}"
+        said += f"; {also}" if also and kind is SourceError else ""
     else:
         return
     raise kind(said)

@@ -2,9 +2,9 @@
 
 from fractions import Fraction
 from math import sqrt
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from discreet.planning.plans import plan as plan_width
+from discreet.planning.table_widths import group_width
 from discreet.requests.parsing import parse_prior
 from discreet.requests.study_answers import StudyPlan, TablePlan
 from discreet.validation import check_records
@@ -12,9 +12,7 @@ from discreet.validation import check_records
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.planning.width_plans import WidthPlan
     from discreet.requests.study import Study, StudyTable
-    from discreet.validation import Public
 
 GUESSES = (1_000, 10_000, 100_000)
 """Numbers of records that are planned for where none is given."""
@@ -33,12 +31,10 @@ def plan(study: "Study", n: int | None = None) -> StudyPlan:
 
 
 def _planned(study: "Study", table: "StudyTable", records: int, epsilon: Fraction) -> TablePlan:
-    """One table. Where only the total of several groups is public, one of them is read as a private number of records at half the ε."""
-    groups, public = len(table.groups), study.published(table)
-    known: Public = "total" if public == "sizes" else "nothing" if groups > 1 else public
-    level = epsilon / 2 if groups > 1 and public == "total" else epsilon
+    """One table, whose groups are taken to be equally large."""
+    groups = len(table.groups)
     prior = parse_prior(table.prior, table.categories, "prior")
-    found = cast("WidthPlan", plan_width(prior, n=max(1, records // groups), epsilon=level, public=known))
+    found = group_width(prior, max(1, records // groups), epsilon, study.published(table), groups)
     return TablePlan(table.name, records, groups, epsilon, float(found.width), float(found.plain))
 
 

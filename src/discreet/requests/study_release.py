@@ -21,11 +21,12 @@ from discreet.errors import BudgetError, DiscreetError, InvalidInputError
 from discreet.frames import forgets_variables
 from discreet.ledger.budgets import as_json
 from discreet.ledger.charges import charge_for_all, exact_promise
-from discreet.ledger.ledger import Ledger, described_together, warn_of_second_budget
+from discreet.ledger.descriptions import described_together
+from discreet.ledger.ledger import Ledger, warn_of_second_budget
 from discreet.record.json import STUDY_FORMAT
 from discreet.record.new_files import put_over, sync_folder, written_beside
 from discreet.record.release import Release
-from discreet.requests.checks import AskedTable, checked
+from discreet.requests.checks import AskedTable, absent_words, checked
 from discreet.requests.parsing import parse_prior
 from discreet.requests.release import ReleaseRequest
 from discreet.requests.release_steps import check_budget, longest_text, printable, published_sizes, relation_of, source_of
@@ -99,9 +100,10 @@ def ready_tables(study: Study, source: Any = None, corrections: "str | os.PathLi
     """Everything about the releases of all tables but the draws, from one pass over the data. Whatever can be refused is refused here."""
     with in_study():
         tallies = tallied(study.path if source is None else source, study.questions(study.read_corrections(corrections)), study.encoding)
+    absent = study.absent_corrections if corrections is None else None
     ready = {}
     for table, tally in zip(study.tables, tallies, strict=True):
-        with in_study(table.name):
+        with in_study(table.name, "" if absent is None else absent_words(absent)):
             ready[table.name] = _ready_table(study, table, tally)
     return ready
 
@@ -114,17 +116,18 @@ def check(study: Study, source: Any, corrections: "str | os.PathLike[str] | None
         for table, question in zip(study.tables, questions, strict=True)
     ]
     with in_study():
-        return checked(study.path if source is None else source, study.encoding, tables, ReleaseRequest, "study")
+        found = checked(study.path if source is None else source, study.encoding, tables, ReleaseRequest, "study")
+    return replace(found, absent=study.absent_corrections if corrections is None else None)
 
 
 def _ready_table(study: Study, table: StudyTable, tally: "Tallied") -> "Prepared":
     """Everything about the release of one table but the draw."""
-    from discreet.mechanisms import LatticeGeometric
+    from discreet.mechanisms.lattice import LatticeGeometric
 
     prior, level, words = parse_prior(table.prior, table.categories, "prior"), study.epsilons[table.name], study.words(table)
     counts, impossible = tally.settled(), table.counting.get("impossible", ())
     n = published_sizes(counts, study.published(table))
-    return LatticeGeometric(prior, n, level, by=table.groups, impossible=impossible).prepare(counts, about=words)
+    return LatticeGeometric(prior, n, level, by=table.groups, impossible=impossible).prepare(counts, about=words, period=study.period)
 
 
 def note_of_study(study: Study) -> str:
@@ -171,7 +174,7 @@ def _check_chargeable(study: Study, ledger: Ledger) -> None:
     unit: Unit = "record" if study.id is None and not study.one_row_per_person else "person"
     for table in study.tables:
         with in_study(table.name):
-            check_budget(ledger, study.dataset, unit, relation_of(study.published(table), table.groups.columns))
+            check_budget(ledger, study.dataset, unit, relation_of(study.published(table), table.groups.columns), study.period)
 
 
 def _charge(study: Study, ledger: Ledger | None, ready: Ready, working: Path, source: str | None) -> None:
@@ -195,7 +198,10 @@ def _check_charged(study: Study, ledger: Ledger | None, ready: Ready, key: str) 
     if line is None or ledger is None:
         return
     charge = charge_for_all(ledger.budget(line.dataset), [(exact_promise(one), one.mechanism) for one in ready.values()])
-    if line.description != json.loads(as_json(described_together(ready))) or line.loss != charge.loss:
+    if line.description != json.loads(as_json(described_together(ready))) or (line.loss, line.period) != (
+        charge.loss,
+        charge.promise.period,
+    ):
         raise InvalidInputError(
             f"the data have another number of records than when line {line.number} of the ledger was charged, and its charge stands: "
             "release them as they were, or remove the folder that was begun to give it up"

@@ -4,17 +4,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.requests.fields import REQUIRED, Kind, Request, asked, changed
+from discreet.requests.delivery import AS_JSON, OUTPUT, YES, file_kind
+from discreet.requests.fields import REQUIRED, Request, asked, changed
 from discreet.requests.kinds import SWITCH_KIND, TEXT_KIND
 from discreet.requests.plan import PlanRequest
-from discreet.requests.records import RecordRequest
+from discreet.requests.records import RecordRequest, ReportRequest
 from discreet.requests.release import ReleaseRequest
 
 if TYPE_CHECKING:
     from discreet.requests.study import Study
     from discreet.validation import SharesOf
-
-PATH_KIND = Kind(lambda path, _: Path(path), shell_type=Path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,10 +46,10 @@ class StudyCheckRequest(StudyRequest):
 class StudyReleaseRequest(StudyCheckRequest):
     """All tables of a study, and where they go."""
 
-    output: Path | None = asked(PATH_KIND, "Write a record for each table into this new folder.", short=("-o",))
+    output: Path | None = asked(help="Write a record for each table into this new folder.", **OUTPUT)
     ledger: str | None = changed(ReleaseRequest, "ledger", form=None)
     dry_run: bool = asked(SWITCH_KIND, "Say everything that will be public, and charge and draw nothing.")
-    yes: bool = asked(SWITCH_KIND, "Release without asking.", short=("-y",))
+    yes: bool = asked(help="Release without asking.", **YES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,20 +64,28 @@ class StudyPlanRequest(StudyRequest):
         short=("-n", "--n"),
         call="",
     )
+    as_json: bool = asked(**AS_JSON)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedRequest(Request):
     """A study that was released, by its folder."""
 
-    folder: Path = asked(PATH_KIND, "The folder of a study's records, or the study.json in it.", default=REQUIRED, positional=True)
+    folder: Path = asked(file_kind(), "The folder of a study's records, or the study.json in it.", default=REQUIRED, positional=True)
+    mass: float = changed(RecordRequest, "mass")
+    slow: bool = changed(RecordRequest, "slow")
+    about: "SharesOf" = changed(RecordRequest, "about")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedShowRequest(PublishedRequest):
+    """The tables of a study that was released."""
+
+    as_json: bool = asked(**AS_JSON)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedPageRequest(PublishedRequest):
     """The page of a study that was released."""
 
-    output: Path = asked(PATH_KIND, "Write the page to this new HTML file.", default=REQUIRED, short=("-o",))
-    mass: float = changed(RecordRequest, "mass")
-    slow: bool = changed(RecordRequest, "slow")
-    about: "SharesOf" = changed(RecordRequest, "about")
+    output: Path = changed(ReportRequest, "output")

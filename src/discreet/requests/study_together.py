@@ -26,7 +26,7 @@ def read_together(study: "str | PathLike[str] | Mapping[str, Release]") -> "Stud
         A mapping of names to posteriors: `read_together("published")["smoking"]["18-34"].interval()`.
 
     Raises:
-        InvalidInputError: The folder is not a study's, or something in the mapping is no release.
+        InvalidInputError: The folder is not a study's, something in the mapping is no release, or the tables are of different periods.
         TooLargeError: The noise of a table is so wide that it has no posterior.
     """
     from discreet.inference.several.questions import questions_together
