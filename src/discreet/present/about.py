@@ -14,14 +14,15 @@ _LISTED_LABELS = 6
 """Labels that a line lists before it is cut."""
 _LONGEST_VALUE = 60
 """Longer values are shortened."""
-_NAMES = {"title": "Title", "variable": "Variable", "source": "Source", "date": "Date", "note": "Note"}
 
 
 def about_lines(found: "Release", hint: str = "") -> Lines:
     """What a record says about itself, each after its name; `hint` is put after the words about rows that are records."""
+    from discreet.record.about import PUBLIC_WORDS
+
     if found.about is None:
         return []
-    lines = [(word, str(text)) for name, word in _NAMES.items() if (text := getattr(found.about, name)) is not None]
+    lines = [(word, str(text)) for name, word in PUBLIC_WORDS.items() if (text := getattr(found.about, name)) is not None]
     counted = counted_words(found, hint)
     return [*lines, *([] if counted is None else [("Counted", counted)])]
 
@@ -60,10 +61,11 @@ def _unit_words(found: "Release", rule: "CountingRule", hint: str) -> str:
 
 def _elsewhere(rule: "CountingRule") -> list[str]:
     """Where answers went that have no category or group of their own: a misspelt label would vanish there."""
+    from discreet.record.about import SPELLING_RULES
     from discreet.validation import shown
 
     taken = {"missing": rule.nulls, "undeclared": rule.other}
-    words = [_SPELLING_WORDS[name] for name in rule.spelling]
+    words = [SPELLING_RULES[name] for name in rule.spelling]
     words += ["curator's corrections of spellings allowed"] if rule.corrections else []
     words += [f"{kind} answers as {shown(category)!r}" for kind, category in taken.items() if category is not None]
     if rule.na_values:
@@ -75,13 +77,6 @@ def _elsewhere(rule: "CountingRule") -> list[str]:
     if len(mapped) > _LISTED_LABELS:
         words.append(f"other words for {more(len(mapped) - _LISTED_LABELS, 'category', 'categories')}")
     return words + [f"undeclared and missing {shown(column)} as {shown(group)!r}" for column, group in rule.other_groups]
-
-
-_SPELLING_WORDS = {
-    "trim": "blanks around answers and groups left out",
-    "ignore case": "capital and small letters as the same",
-    "ignore accents": "letters with and without accents as the same",
-}
 
 
 def _quoted(label: Hashable) -> str:

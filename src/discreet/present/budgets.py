@@ -3,19 +3,31 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.ledger.ledger import Budget, Loss, Spend
-    from discreet.model.datasets import Relation
+    from collections.abc import Sequence
+
+    from discreet.ledger.ledger import Budget, Loss, Spend, Statement
 
 
-def hidden(neighbours: "Relation") -> str:
+def hidden(budget: "Budget") -> str:
     """What a budget hides, and what it does not."""
     from discreet.model.datasets import Relation
 
+    neighbours, during = budget.neighbours, "" if budget.every is None else f" in one {budget.every}"
+    public = "n" if budget.every is None else f"every {budget.every}'s n"
     if neighbours == Relation.ADD_REMOVE_ONE:
-        return "whether someone took part"
+        return f"whether someone took part{during}"
     if not neighbours.within:
-        return "what someone answered, and n is public"
-    return f"what someone answered, not their {neighbours.columns} and not that they took part; the sizes of these groups are public"
+        return f"what someone answered{during}, and {public} is public"
+    kept = f"not their {neighbours.columns} and not that they took part"
+    return f"what someone answered{during}, {kept}; the sizes of these groups are public"
+
+
+def staying(budget: "Budget", periods: "Sequence[Statement]") -> str:
+    """What someone may have lost who was there in all periods that were charged."""
+    from discreet.ledger.budgets import composed
+
+    many = f"the one {budget.every} that was" if len(periods) == 1 else f"all {len(periods):,} {budget.every}s that were"
+    return f"someone who was there in {many} charged is protected by {composed(one.lost for one in periods)} in all"
 
 
 def left_words(left: "Loss", budget: "Budget") -> str:
@@ -23,12 +35,19 @@ def left_words(left: "Loss", budget: "Budget") -> str:
     return str(left) if budget.filter is None else f"{left} in one release"
 
 
-def budget_fields(budget: "Budget", left: "Loss") -> dict[str, Any]:
+def left_of(statement: "Statement") -> str:
+    """What is left of the budget of a statement."""
+    return left_words(statement.remaining, statement.budget)
+
+
+def budget_fields(statement: "Statement") -> dict[str, Any]:
     """A budget as fields; numbers are never above what is left, nor below what may be spent."""
     from discreet.record.guarantee import rounded_down, rounded_up
 
+    budget, left = statement.budget, statement.remaining
     return {
         "dataset": budget.dataset,
+        **({} if budget.every is None else {"every": budget.every, "period": statement.period and str(statement.period)}),
         "unit": budget.unit,
         "neighbours": str(budget.neighbours),
         "epsilon": rounded_up(budget.total.epsilon),
@@ -46,6 +65,7 @@ def spend_fields(line: "Spend") -> dict[str, Any]:
     return {
         "number": line.number,
         "day": line.day.isoformat(),
+        **({} if line.period is None else {"period": str(line.period)}),
         "unit": line.unit,
         "epsilon": rounded_up(line.loss.epsilon),
         "delta": rounded_up(line.loss.delta),

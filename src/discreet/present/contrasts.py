@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from discreet.present.terminal import cell
+from discreet.present.terminal import interval_heading, table_of
 from discreet.text import chance, evenly, plain
 
 if TYPE_CHECKING:
@@ -27,10 +27,11 @@ def quantities_of(compared: "Contrast | RecordContrast") -> Sequence[str]:
 
 def larger_words(compared: "Contrast | RecordContrast") -> str:
     """Which of two is larger, and with which probability; shares of records may also be the same."""
-    first, probability = named(compared.names[0]), chance(compared.probability)
-    if hasattr(compared, "equal"):
-        return f"{first} has the larger share with probability {probability}; both are the same with probability {chance(compared.equal)}"
-    return f"{first} has the larger probability with probability {probability}"
+    first = named(compared.names[0])
+    if not hasattr(compared, "equal"):
+        return f"{first} has the larger probability with probability {compared.larger}"
+    larger, same = chance(compared.probability), chance(compared.equal)
+    return f"{first} has the larger share with probability {larger}; both are the same with probability {same}"
 
 
 def named(name: Hashable) -> str:
@@ -74,17 +75,16 @@ class Compared:
 
     def laid_out(self) -> Table:
         """A row a group: difference and odds ratio with intervals, and the probability that the category is more likely there."""
-        table = Table(title=cell(f"{plain(self.category)}: every group against {named(self.reference)}"))
-        for name in self.release.cells.groups.columns:
-            table.add_column(cell(name))
-        interval = f"{100.0 * self.mass:g} % interval,\nnoise allowed for"
-        for heading in ("difference,\npoints", interval, "odds\nratio", interval, "probability of\nbeing larger"):
-            table.add_column(heading, justify="right", no_wrap=True)
         columns = evenly([in_points(row.difference) for row in self.rows]), evenly([row.odds_ratio for row in self.rows], ratios=True)
-        for row, difference, odds_ratio in zip(self.rows, *columns, strict=True):
-            key = row.group if isinstance(row.group, tuple) else (row.group,)
-            table.add_row(*map(cell, (*key, *difference, *odds_ratio, chance(row.probability))))
-        return table
+        keys = [row.group if isinstance(row.group, tuple) else (row.group,) for row in self.rows]
+        chances = [chance(row.probability) for row in self.rows]
+        interval = interval_heading(self.mass)
+        return table_of(
+            f"{plain(self.category)}: every group against {named(self.reference)}",
+            self.release.cells.groups.columns,
+            ("difference,\npoints", interval, "odds\nratio", interval, "probability of\nbeing larger"),
+            ((*key, *difference, *odds, larger) for key, difference, odds, larger in zip(keys, *columns, chances, strict=True)),
+        )
 
     def fields(self) -> dict[str, Any]:
         """The same as `show --json` says it."""

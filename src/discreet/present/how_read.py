@@ -6,7 +6,8 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError
-from discreet.text import MASS, chance, in_percent, more, plain
+from discreet.present.terminal import interval_heading
+from discreet.text import MASS, chance, in_percent, more, percent_decimals, plain
 
 if TYPE_CHECKING:
     from discreet.arrays import Floats
@@ -39,7 +40,7 @@ class HowRead:
         level = f"{100.0 * self.mass:g} %"
         if self.of_records:
             return "noisy\ncount", "mean", f"{level}, noise\nallowed for", f"{level}, noise\nalone"
-        return "reported\ncount", "mean", f"{level} interval,\nnoise allowed for"
+        return "reported\ncount", "mean", interval_heading(self.mass)
 
 
 AS_RELEASED = HowRead()
@@ -82,7 +83,8 @@ class NoiseIntervals:
         ends = self.ends
         if ends is None:
             return [("not available",) if self.wanted else ()] * len(places)
-        return [(interval,) for _, interval in in_percent([(0.0, *ends[place].tolist()) for place in places], blank)]
+        decimals = percent_decimals(ends.reshape(-1, 2).tolist())
+        return [(interval,) for _, interval in in_percent([(0.0, *ends[place].tolist()) for place in places], blank, decimals)]
 
 
 def _number(value: float) -> float | None:

@@ -72,7 +72,7 @@ def heading(found: "Release", *more: Html) -> Html:
     guarantee = found.guarantee
     many = "a number of " if found.n is None else f"{found.n:,} "
     kept = " that is itself private" if found.n is None else ""
-    promised = "without any privacy guarantee" if guarantee.basis == "none" else f"each protected by {guarantee.level} differential privacy"
+    promised = "without any privacy guarantee" if guarantee.basis == "none" else f"each protected by {guarantee.everyone}"
     kicker = "Results without privacy protection" if guarantee.basis == "none" else "Results published with differential privacy"
     lead = element("p", f"Estimated from {many}{guarantee.unit}s{kept}, {promised}.", class_="lead")
     return element("header", element("p", kicker, class_="kicker"), element("h1", isolated(_title(found))), lead, *more)

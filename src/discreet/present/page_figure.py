@@ -19,7 +19,7 @@ _ROWS_TOGETHER = 15
 
 def percentages_of(panel: "Panel") -> list[tuple[str, str]]:
     """The shares of a panel and their intervals in words that no line breaks."""
-    return in_percent([(row.mean, row.low, row.high) for row in panel.rows], "\u00a0")
+    return in_percent([(row.mean, row.low, row.high) for row in panel.rows], "\u00a0", panel.decimals)
 
 
 def figure(panel: "Panel", name: str, *, as_reported: bool) -> Html:

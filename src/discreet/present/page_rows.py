@@ -1,18 +1,17 @@
 """The numbers of a page: means and intervals of all shares, or of the largest and smallest where they are many."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet import limits
 from discreet.model.dirichlet import Beta
+from discreet.present.figures import counts_of, figures_of, group_sizes
 from discreet.present.how_read import AS_RELEASED, HowRead, NoiseIntervals
-from discreet.present.record import noise_aware_figures
-from discreet.present.table_record import group_sizes, table_figures
-from discreet.text import plain
+from discreet.text import percent_decimals, plain
 
 if TYPE_CHECKING:
     from discreet.arrays import Floats, Mask
@@ -54,6 +53,15 @@ class Panel:
     rows: tuple[ShareRow, ...]
     left_out: int
     """How many lie between the largest and the smallest that are shown."""
+    decimals: int | None = None
+    """The decimals of its percentages; as many as its own narrowest interval asks for, if nothing is said."""
+
+
+def alike(panels: Iterable[Panel]) -> tuple[Panel, ...]:
+    """The same panels with the same decimals in all of them, as a terminal shows them."""
+    every = tuple(panels)
+    decimals = percent_decimals((row.low, row.high) for panel in every for row in panel.rows)
+    return tuple(replace(panel, decimals=decimals) for panel in every)
 
 
 @dataclass(frozen=True)
@@ -89,39 +97,28 @@ def shares_of(found: "Release", how: HowRead = AS_RELEASED, *, read: Callable[[]
     `read` gives the posterior of one variable, or the numbers of a table's cells, where these are not to be computed here. With the
     position of a `group` they are the numbers of this group alone.
     """
-    noise = NoiseIntervals.of(found, how)
-    if found.by.columns:
-        return _table_shares(found, how, read, group, noise)
-    known = noise_aware_figures(found, how, read)
-    counts, labels = np.array([found.counts], dtype=object), [cut(label) for label in found.prior.categories]
-    figures = [np.array([column]) for column in zip(*known.rows, strict=True)] if known.reason is None else None
-    numbers = _Numbers(counts, figures, found.prior.concentration[None, :], np.ones(counts.shape, dtype=bool), how.mass, noise)
-    panel = _panel(None, labels, [(0, c) for c in range(len(labels))], numbers, in_order=True)
-    return Shares((panel,), how, known.reason, known.size, none=known.none, caution=known.caution(found, noise), noise_reason=noise.reason)
-
-
-def _table_shares(found: "Release", how: HowRead, read: Callable[[], Any] | None, chosen: int | None, noise: NoiseIntervals) -> Shares:
-    cell_figures = table_figures(found, how, read)
-    reason, none = cell_figures.reason, cell_figures.none
-    figures = cell_figures.arrays
-    cells = found.cells
+    noise, figures, cells = NoiseIntervals.of(found, how), figures_of(found, how, read), found.cells
     prior = np.tile(found.prior.concentration, (len(cells.groups), 1))
-    for group, own in found.mechanism.priors:  # type: ignore[attr-defined]
-        prior[cells.groups.index(group)] = own.concentration
-    numbers, caution = _Numbers(found.counts, figures, prior, cells.possible, how.mass, noise), cell_figures.caution(found, noise)
+    for own_group, own in getattr(found.mechanism, "priors", ()):
+        prior[cells.groups.index(own_group)] = own.concentration
+    numbers = _Numbers(counts_of(found), figures.arrays, prior, cells.possible, how.mass, noise)
+    known = partial(
+        Shares, how=how, reason=figures.reason, none=figures.none, caution=figures.caution(cells, noise), noise_reason=noise.reason
+    )
+    chosen = group if cells.groups.columns else 0
     if chosen is not None:
         places = [(chosen, int(c)) for c in np.flatnonzero(cells.possible[chosen])]
         panel = _panel(None, [*map(cut, cells.categories)], places, numbers, in_order=True)
-        return Shares((panel,), how, reason, none=none, caution=caution, noise_reason=noise.reason)
+        return known((panel,), size=figures.size)
     labels = [cut(" · ".join(map(plain, cells.groups.key(group)))) for group in range(len(cells.groups))]
     panels = [
         _panel(cut(category), labels, [(int(group), c) for group in np.flatnonzero(cells.possible[:, c])], numbers, in_order=False)
         for c, category in enumerate(cells.categories[: limits.PAGE_PANELS])
     ]
-    sizes = group_sizes(found, how.mass, how.reader) if reason is None and len(labels) <= limits.PAGE_ROWS else []
+    sizes = group_sizes(found, how) if figures.reason is None and len(labels) <= limits.PAGE_ROWS else []
     rows = tuple(SizeRow(label, *size) for label, size in zip(labels, sizes, strict=False))
     left_out = max(0, len(cells.categories) - limits.PAGE_PANELS)
-    return Shares(tuple(panels), how, reason, None, rows, left_out, none, caution, noise.reason)
+    return known(alike(panels), sizes=rows, categories_left_out=left_out)
 
 
 @dataclass(frozen=True)

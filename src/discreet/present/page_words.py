@@ -109,7 +109,8 @@ def promise(found: "Release", read: str = "this page") -> Html:
     if guarantee.basis == "none":
         warning = "Nothing is promised: the numbers may tell what single records say."
         return section("What is promised", element("p", warning, class_="warn"), lines)
-    noise = f"Random noise was added to the counts, which limits what can be learnt about any single {guarantee.unit}."
+    during = "" if guarantee.period is None else f" in one {guarantee.period.every}"
+    noise = f"Random noise was added to the counts, which limits what can be learnt about any single {guarantee.unit}{during}."
     odds = element("p", f"{noise} {_odds(found, read) if guarantee.delta == 0 else _slack(guarantee)}")
     others = (
         "No computation with these numbers can weaken the promise. If several releases are about the same data, multiply their factors."

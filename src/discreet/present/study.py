@@ -6,7 +6,6 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.table import Table
 
 from discreet.present.about import about_lines
 from discreet.present.how_read import HowRead
@@ -16,7 +15,7 @@ from discreet.present.page import answered, document
 from discreet.present.page_rows import shares_of
 from discreet.present.page_words import counting, hidden, meaning, promise
 from discreet.present.record import promise_lines
-from discreet.present.terminal import Lines, cell, print_lines, print_table
+from discreet.present.terminal import Lines, print_lines, print_table, table_of
 from discreet.text import plain
 from discreet.validation import shown
 
@@ -48,15 +47,12 @@ def _declared(found: "Release") -> Lines:
 
 def print_study(folder: str, title: str | None, records: "Mapping[str, Release]") -> None:
     """The tables of a published study, and what can be typed next."""
-    table = Table(title=None if title is None else plain(title))
-    for name in ("record", "what", "categories", "groups", "n", "ε"):
-        table.add_column(name, justify="left" if name in ("record", "what") else "right", no_wrap=name != "what")
+    rows = []
     for name, found in records.items():
-        space, words = found.mechanism.space, found.about
-        groups, n = f"{len(found.by):,}" if found.by.columns else "", "private" if space.n is None else f"{space.n:,}"
-        what = "" if words is None or words.variable is None else words.variable
-        table.add_row(*map(cell, (f"{name}.json", what, found.prior.k, groups, n, f"{float(found.mechanism.epsilon):.4g}")))
-    print_table(table)
+        groups, n = f"{len(found.by):,}" if found.by.columns else "", "private" if found.n is None else f"{found.n:,}"
+        what = "" if found.about is None or found.about.variable is None else found.about.variable
+        rows.append((f"{name}.json", what, found.prior.k, groups, n, f"{float(found.mechanism.epsilon):.4g}"))
+    print_table(table_of(title, ("record", "what"), ("categories", "groups", "n", "ε"), rows))
     first = quote(str(Path(folder, f"{next(iter(records))}.json")))
     print_lines(
         [
@@ -77,13 +73,12 @@ def study_fields(title: str | None, records: "Mapping[str, Release]") -> dict[st
 
 def print_plan(declared: Sequence[Any], even: Sequence[Any]) -> None:
     """The expected widths of a study's tables, by its own split of ε and by one that widens all alike."""
-    table = Table(title="Expected width of the 95 % intervals, in points")
-    for name in ("table", "records", "groups", "ε", "width", "without\nprivacy", "times\nas wide", "even split:\nε", "times\nas wide"):
-        table.add_column(name, justify="left" if name == "table" else "right", no_wrap=name != "table")
+    headings = ("records", "groups", "ε", "width", "without\nprivacy", "times\nas wide", "even split:\nε", "times\nas wide")
+    rows = []
     for own, other in zip(declared, even, strict=True):
         numbers = [f"{own.records:,}", f"{own.groups:,}", f"{float(own.epsilon):.3g}", *(f"{100 * w:.2g}" for w in (own.width, own.plain))]
-        table.add_row(cell(own.name), *numbers, f"{own.price:.2f}", f"{float(other.epsilon):.3g}", f"{other.price:.2f}")
-    print_table(table)
+        rows.append((own.name, *numbers, f"{own.price:.2f}", f"{float(other.epsilon):.3g}", f"{other.price:.2f}"))
+    print_table(table_of("Expected width of the 95 % intervals, in points", ["table"], headings, rows))
     typer.echo("Groups are taken to be equally large; the smaller a group is, the wider are its intervals.")
     typer.echo("The even split has weights in proportion to its ε; choosing by this table is public, because no data were looked at.")
 

@@ -2,12 +2,13 @@
 
 import json
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from typing import Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
@@ -24,12 +25,15 @@ Lines = Sequence[tuple[str, str]]
 
 
 @contextmanager
-def errors_in_one_line() -> Iterator[None]:
-    """Turn an error raised on purpose into one line on standard error and exit code 2: never a traceback."""
+def errors_in_one_line(spoken: Callable[[str], str] = str) -> Iterator[None]:
+    """Turn an error raised on purpose into one line on standard error and exit code 2: never a traceback.
+
+    `spoken` gives what is said its last words: those that the command has for the arguments of Python.
+    """
     try:
         yield
     except DiscreetError as error:
-        _print_line("bold red", "error", " ".join(error.in_shell.splitlines()))
+        _print_line("bold red", "error", " ".join(spoken(error.in_shell).splitlines()))
         raise typer.Exit(_BAD_INPUT) from None
 
 
@@ -65,12 +69,39 @@ def cell(value: Any) -> Text:
     return Text(plain(value))
 
 
+def table_of(title: str | None, texts: Sequence[object], numbers: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+    """A table whose first columns are `texts`, which may be wrapped, and the others `numbers`; whatever is in it is made plain."""
+    table = Table(title=None if title is None else cell(title))
+    for heading in texts:
+        table.add_column(cell(heading))
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*map(cell, row))
+    return table
+
+
+def interval_heading(mass: float) -> str:
+    """The heading of intervals that allow for the noise."""
+    return f"{100.0 * mass:g} % interval,\nnoise allowed for"
+
+
 def print_table(table: Table, *, err: bool = False) -> None:
     """Print a table whole: columns that may not be wrapped keep their width, even where lines then run on, and no cell is cut.
 
-    Foreign text is put into a table as a `cell`. With `err` it is printed on standard error.
+    A table that is wider than the terminal is printed without lines between its columns. Foreign text is put into a table as a `cell`.
+    With `err` it is printed on standard error.
     """
     console = Console(highlight=False, emoji=False, stderr=err)
+    narrowest = _narrowest(table, console)
+    if narrowest > console.width:
+        table.box, table.padding, table.show_edge, table.pad_edge = SIMPLE_HEAD, (0, 0, 0, 0), False, False
+        narrowest = _narrowest(table, console)
+    Console(highlight=False, emoji=False, stderr=err, width=max(console.width, narrowest)).print(table)
+
+
+def _narrowest(table: Table, console: Console) -> int:
+    """How narrow a table can be printed; its columns are told how narrow each of them can be."""
     folding = [column for column in table.columns if not column.no_wrap]
     for column in table.columns:
         if column.no_wrap:  # Rich takes the longest word for the least width of a column, also where it may not break lines
@@ -80,7 +111,7 @@ def print_table(table: Table, *, err: bool = False) -> None:
     narrowest = Measurement.get(console, console.options.update(width=_WIDER_THAN_TERMINALS), table).minimum
     for column in folding:
         column.max_width = None
-    Console(highlight=False, emoji=False, stderr=err, width=max(console.width, narrowest)).print(table)
+    return narrowest
 
 
 def print_lines(lines: Lines, *, err: bool = False) -> None:

@@ -38,10 +38,10 @@ def command_line(name: str, words: Sequence[str], options: Sequence[str] = ()) -
     return text if text == plain(text) else None
 
 
-def request_command(name: str, asked: Request, *further: str) -> str | None:
-    """The command that asks a question, with further options; None where something in it cannot be typed."""
+def request_command(name: str, asked: Request) -> str | None:
+    """The command that asks a question; None where something in it cannot be typed."""
     typed = asked.shell_words()
-    return None if typed is None else command_line(name, typed[0], [*typed[1], *further])
+    return None if typed is None else command_line(name, *typed)
 
 
 def _block(key: str, title: str, text: str) -> Html:

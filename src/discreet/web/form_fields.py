@@ -1,11 +1,17 @@
 """The fields of a form, made from what a question declares."""
 
+from collections.abc import Mapping
+from math import log10
+
 from discreet.present.html import Html, element, escaped, joined, void
-from discreet.requests.fields import Field, Request, fields_of
+from discreet.requests.fields import Field, Request, Row, fields_of
 
 
-def row(screen: str, one: Field, value: str | None = None) -> Html:
-    """A field as it is declared: its label, where it is typed, a hint, and a place for what is wrong; nothing if no form has it."""
+def row(screen: str, one: Field, value: str | None = None, choices: Mapping[str, str] | None = None) -> Html:
+    """A field as it is declared: its label, where it is typed, a hint, and a place for what is wrong; nothing if no form has it.
+
+    `value` stands in it, or is chosen; `choices` are offered where they are not declared.
+    """
     if one.form is None:
         return Html()
     form, place = one.form, f"{screen}-{one.name}"
@@ -16,16 +22,33 @@ def row(screen: str, one: Field, value: str | None = None) -> Html:
     if one.kind.is_switch:
         return joined(element("label", void("input", **about, type="checkbox", value="yes"), f" {form.label}", class_="choice"), *said)
     text = form.value if value is None else value
+    label = element("label", form.label, for_=place)
     if form.rows:
         large = element("textarea", _lines(text), **about, rows=str(form.rows), spellcheck="false")
         placed = Html(large.replace(">", f' placeholder="{_lines(form.placeholder)}">', 1))
-        return joined(element("label", form.label, for_=place), placed if form.placeholder else large, *said)
+        return joined(label, placed if form.placeholder else large, *said)
     about |= {"placeholder": form.placeholder} if form.placeholder else {}
-    if form.choices:
-        typed_in = element("select", *(element("option", label, value=choice) for choice, label in form.choices.items()), **about)
-    else:
-        typed_in = void("input", **about, type="text", value=text, **({"inputmode": form.numeric} if form.numeric else {}))
-    return joined(element("label", form.label, for_=place), typed_in, *said)
+    offered = choices or form.choices
+    if offered:
+        return joined(label, element("select", *(_option(*one, chosen=one[0] == text) for one in offered.items()), **about), *said)
+    typed_in = void("input", **about, type="text", value=text, autocomplete="off", **({"inputmode": form.numeric} if form.numeric else {}))
+    if form.slider is None:
+        return joined(label, typed_in, *said)
+    return joined(element("div", label, typed_in, class_="dial-head"), _slider(screen, form, text), *said)
+
+
+def _option(value: str, label: str, *, chosen: bool) -> Html:
+    return element("option", label, value=value, dir="auto", **({"selected": ""} if chosen else {}))
+
+
+def _slider(screen: str, form: Row, text: str) -> Html:
+    """A slider that shows the same number as its field; a script of the screen keeps both together."""
+    if form.slider is None:
+        return Html()
+    scale, ends = form.slider, [element("span", number, void("br"), meaning) for number, meaning in form.slider.ends]
+    low, high, at = (f"{log10(float(end)):.3g}" if scale.is_logarithmic else end for end in (scale.low, scale.high, text))
+    moved = void("input", id=f"{screen}-slider", type="range", min=low, max=high, step=scale.step, value=at, aria_label=scale.name)
+    return joined(moved, *([element("div", *ends, class_="dial-ends", aria_hidden="true")] if ends else []))
 
 
 def _lines(text: str) -> Html:
@@ -34,14 +57,20 @@ def _lines(text: str) -> Html:
 
 
 def rows(screen: str, question: type[Request], group: str, /, **values: str) -> Html:
-    """The fields of one part of a form, some of them with other values than an untouched form has."""
+    """The fields of one part of a form, some with a value."""
     found = [one for one in fields_of(question).values() if one.form is not None and one.form.group == group]
     return joined(*(row(screen, one, values.get(one.name)) for one in found))
 
 
-def part(legend: str, *content: Html) -> Html:
+def download(label: str, route: str, forms: str, name: str, *, primary: bool = False) -> Html:
+    """A button that saves what a route answers to these forms, whose ids have spaces between them, under this name."""
+    kind = {"class_": "primary"} if primary else {}
+    return element("button", label, type="button", data_download=route, data_form=forms, data_name=name, **kind)
+
+
+def part(legend: str, *content: Html, **attributes: str) -> Html:
     """A part of a form that is open."""
-    return element("fieldset", element("legend", legend), *content)
+    return element("fieldset", element("legend", legend), *content, **attributes)
 
 
 def folded(summary: str, *content: Html) -> Html:

@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from discreet import limits
 from discreet.errors import DiscreetError
 from discreet.present.html import Html, element, joined
+from discreet.requests.fields import WrongError
 from discreet.web.access import TooLongError
 from discreet.web.turns import SupersededError
 
@@ -22,14 +23,6 @@ _LONGEST_NAME_SENT = 4000
 """Characters of a header in which a file's name is sent: an address writes some of a name's as nine."""
 KEEP_SHOWN = {"HX-Reswap": "none"}
 """The header of an answer with which what is shown stays, but for the messages beside the fields."""
-
-
-class FieldError(Exception):
-    """What was typed into a field cannot be taken, and why."""
-
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
-        self.field = field
 
 
 def name_sent(request: Request) -> str:
@@ -55,7 +48,7 @@ def field(name: str) -> Iterator[None]:
     try:
         yield
     except DiscreetError as error:
-        raise FieldError(name, str(error)) from None
+        raise WrongError({name: str(error)}) from None
 
 
 def messages(screen: str, fields: Iterable[str], wrong: Mapping[str, str]) -> Html:

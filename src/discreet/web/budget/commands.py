@@ -9,14 +9,15 @@ from discreet.web.code_to_copy import command_line, note, request_command, same
 
 def same_overview(shown: str) -> Html:
     """How to list the datasets of a ledger, of whose place this is shown."""
-    lines = "for budget in ledger.datasets():", "    print(budget.dataset, budget.total, ledger.remaining(budget.dataset))"
+    lines = "for one in ledger.statements():", "    print(one.name, one.budget.total, one.remaining)"
     return _same("budget-overview", command_line("ledger show", [shown]), shown, *lines)
 
 
-def same_dataset(shown: str, dataset: str) -> Html:
-    """How to list the spends of a dataset."""
+def same_dataset(shown: str, dataset: str, every: str | None = None) -> Html:
+    """How to list the spends of a dataset, and what is left of it or, where each has a budget, of its periods."""
+    by_period = f"for one in ledger.periods({dataset!r}):", "    print(one.name, one.remaining)"
     lines = (
-        f"print(ledger.remaining({dataset!r}))",
+        *((f"print(ledger.remaining({dataset!r}))",) if every is None else by_period),
         f"for line in ledger.history({dataset!r}):",
         "    print(line.number, line.day, line.loss, line.note)",
     )

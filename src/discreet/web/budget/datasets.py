@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from discreet import limits
-from discreet.ledger.budgets import Budget, Spend
+from discreet.ledger.budgets import Budget, Spend, period_words
 from discreet.ledger.charges import why_more
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.statements import Statement
+from discreet.ledger.statements import Statement, statements_of
 from discreet.model.datasets import Relation
-from discreet.present.budgets import left_words
+from discreet.present.budgets import left_of, staying
 from discreet.present.html import Html, element, isolated, joined, void
 from discreet.present.page_rows import cut
 from discreet.text import plain
@@ -21,7 +22,8 @@ from discreet.web.budget.view import budget_card
 
 def ledger_view(ledger: Ledger, shown: str, chosen: str, news: Html | None = None) -> Html:
     """A ledger whose place is shown so: its datasets, the chosen one or else the first, and a form for another."""
-    statements = ledger.statements() if ledger.exists() else ()
+    latest = {one.budget.dataset: one for one in ledger.statements()} if ledger.exists() else {}
+    statements = [*latest.values()]
     place = element("code", isolated(shown))
     if not statements:
         words = "There is no ledger at ", place, " yet. It is made together with its first dataset."
@@ -62,7 +64,7 @@ def _row(statement: Statement, chosen: bool) -> Html:
     return element(
         "button",
         element("b", isolated(cut(budget.dataset))),
-        element("span", f"left: {left_words(statement.remaining, budget)}, of {budget.total}", class_="quiet"),
+        element("span", f"left{period_words(statement.period)}: {left_of(statement)}, of {budget.amount}", class_="quiet"),
         element("span", bar, class_="mini-bar", aria_hidden="true"),
         type="button",
         hx_post="/budget/dataset",
@@ -95,11 +97,33 @@ def _by_name(more: int) -> Html:
 
 def dataset_view(ledger: Ledger, shown: str, dataset: str) -> Html:
     """The card of a dataset and its latest spends. The page remembers which it is for when the ledger is read again."""
-    statement = ledger.statement(dataset, latest=limits.LEDGER_SPENDS)
-    name = statement.budget.dataset
+    budget, most = ledger.budget(dataset), limits.LEDGER_SPENDS
+    periods = ledger.periods(dataset)
+    if budget.every is not None and not periods:
+        (statement,) = statements_of(budget, ())
+    else:
+        statement = ledger.statement(dataset, latest=most, period=str(periods[-1].period) if periods else None)
+    name = budget.dataset
     remembered = void("input", id="budget-chosen", name="dataset", type="hidden", value=name, hx_swap_oob="true")
     card = budget_card(statement, place="budget-screen")
-    return joined(card, _paying(statement.budget, shown), _spends(statement), same_dataset(shown, name), remembered)
+    lines = ledger.history(dataset) if periods else ()
+    every = replace(statement, latest=lines[-most:], spends=len(lines)) if periods else statement
+    parts = card, _paying(budget, shown), *_periods(budget, periods), _spends(every), same_dataset(shown, name, budget.every), remembered
+    return joined(*parts)
+
+
+def _periods(budget: Budget, periods: Sequence[Statement]) -> list[Html]:
+    """What was spent in each period and is left of it, the latest ones first, and what those lose who stay."""
+    if not periods:
+        return []
+    heads = element("tr", *(element("th", text, scope="col") for text in (str(budget.every).title(), "Spent", "Left")))
+    rows = [
+        element("tr", element("th", str(one.period), scope="row"), element("td", str(one.spent)), element("td", left_of(one)))
+        for one in reversed(periods[-limits.LEDGER_SPENDS :])
+    ]
+    words = f"{staying(budget, periods)[:1].upper()}{staying(budget, periods)[1:]}."
+    table = element("table", element("caption", words), element("thead", heads), element("tbody", *rows), class_="budget-spends")
+    return [table]
 
 
 def _paying(budget: Budget, shown: str) -> Html:
@@ -124,10 +148,10 @@ def _spend_row(budget: Budget, line: Spend) -> Html:
     note = [element("span", isolated(line.note))] if line.note else []
     what = described(line.description) or cut(plain(line.mechanism))
     release = [*note, *([element("span", what, class_="quiet")] if what else [])]
-    charged = [element("b", str(line.loss))]
+    charged = [element("b", f"{line.loss}{period_words(line.period)}")]
     why = why_more(budget, line)
     if why:
-        own = f"for its own {line.guarantee} (to {line.neighbours.of(line.unit)}), as two steps: {why}"
+        own = f"for its own {line.guarantee} (to {line.step}), as two steps: {why}"
         charged.append(element("span", own, class_="quiet"))
     if line.divergence is not None:
         charged.append(element("span", f"divergence {float(line.divergence):.4g}", class_="quiet"))

@@ -6,12 +6,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import BudgetError, InvalidInputError
-from discreet.ledger.budgets import Charge, Loss, Spend, checked_promise
+from discreet.ledger.budgets import Charge, Loss, Spend, checked_promise, period_words
 from discreet.ledger.charges import charge_for
 from discreet.ledger.statements import Statement, check_affordable
 from discreet.present.budgets import hidden, left_words
 from discreet.present.html import Html, element, isolated, joined
-from discreet.record.guarantee import Guarantee
+from discreet.record.guarantee import Guarantee, stay_words
 from discreet.web.budget.picture import BarSegment, spends_bar
 
 if TYPE_CHECKING:
@@ -48,8 +48,10 @@ def budget_card(
 
 
 def _lead(statement: Statement) -> Html:
-    total, left = statement.budget.total, element("strong", str(statement.remaining))
-    return joined(left, f" left of {total}" if statement.budget.filter is None else f" left in one release, of {total} in all")
+    total, left, where = statement.budget.total, element("strong", str(statement.remaining)), period_words(statement.period)
+    return joined(
+        left, f" left{where} of {total}" if statement.budget.filter is None else f" left{where} in one release, of {total} in all"
+    )
 
 
 def spends_counted(number: int) -> str:
@@ -164,7 +166,10 @@ def _preview(statement: Statement, charge: Charge | None, refusal: str | None) -
 def _facts(statement: Statement) -> Html:
     """What a budget is about and how it is kept, in plain words."""
     budget, kept = statement.budget, statement.budget.filter
-    rows = {"About": f"one {budget.unit} (neighbours: {budget.neighbours.of(budget.unit)})", "Hides": hidden(budget.neighbours)}
+    during = "" if budget.every is None else f" in one {budget.every}"
+    rows = {"About": f"one {budget.unit}{during} (neighbours: {budget.step})", "Hides": hidden(budget)}
+    if budget.every is not None:
+        rows["Periods"] = f"each {budget.every} has this budget: it {stay_words(budget.every, budget.total)}"
     if kept is None or statement.divergence is None:
         rows["Kept by"] = "the plain sum of what is charged"
     else:

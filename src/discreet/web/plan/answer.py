@@ -13,12 +13,12 @@ from discreet.present.odds import odds_factor, surest
 from discreet.record.guarantee import Guarantee
 from discreet.requests.cautions import little_said
 from discreet.requests.kinds import number_words
+from discreet.requests.planning import PlanQuestion
 from discreet.web.code_to_copy import same
 from discreet.web.forms import field
 from discreet.web.pictures import Bar, bars
 from discreet.web.plan.commands import made_line, prior_line, same_plan
 from discreet.web.plan.example import example, is_quick_example
-from discreet.web.plan.question import WITH_NOISE, PlanQuestion
 
 _AT_ONCE_CATEGORIES = 8
 _SUSPICIONS = 0.5, 0.1, 0.01
@@ -26,7 +26,8 @@ _SUSPICIONS = 0.5, 0.1, 0.01
 
 def is_quick(question: PlanQuestion) -> bool:
     """Whether the answer comes while someone moves a slider, by public numbers."""
-    return question.mechanism in WITH_NOISE and question.prior.k <= _AT_ONCE_CATEGORIES
+    with field("mechanism"):
+        return question.prior.k <= _AT_ONCE_CATEGORIES and question.has_noise and not question.planned_mechanism().report.is_search
 
 
 def answer(question: PlanQuestion) -> Html:

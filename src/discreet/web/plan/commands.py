@@ -3,8 +3,8 @@
 from discreet.present.html import Html
 from discreet.requests.kinds import prior_code, quoted
 from discreet.requests.plan import PlanRequest
+from discreet.requests.planning import PlanQuestion
 from discreet.web.code_to_copy import request_command, same
-from discreet.web.plan.question import PlanQuestion
 
 
 def same_plan(place: str, asked: PlanRequest, shown: str = "print(found)") -> Html:

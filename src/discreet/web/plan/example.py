@@ -10,9 +10,9 @@ from discreet.planning.expected_widths import Believed
 from discreet.present.html import Html, element, isolated, joined
 from discreet.present.page_figure import figure
 from discreet.present.page_rows import Shares, shares_of
+from discreet.requests.planning import PlanQuestion
 from discreet.web.code_to_copy import same
 from discreet.web.plan.commands import made_line, prior_line
-from discreet.web.plan.question import WITH_NOISE, PlanQuestion
 
 _PANELS_SHOWN = 2
 _QUICK_EXAMPLE_WORK, _MOST_EXAMPLE_WORK = 100.0, 6_000.0
@@ -30,7 +30,7 @@ def is_quick_example(question: PlanQuestion) -> bool:
 
 def _work(question: PlanQuestion) -> float:
     """About how long the intervals of an example take: noise is as wide as 1/ε, in every category."""
-    if question.mechanism not in (*WITH_NOISE, "Remapped(LatticeGeometric)"):
+    if not question.has_noise:
         return _QUICK_EXAMPLE_WORK  # where noise depends on the data, `shares_of` knows what takes long
     faint = question.prior.k > _TABLE_CATEGORIES and question.size * question.epsilon < _TABLE_SIGNAL
     if question.groups is not None and question.public != "sizes" and faint:

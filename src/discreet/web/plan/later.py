@@ -1,27 +1,19 @@
 """What the screen for plans answers a little later: every mechanism side by side, curves, and the ε that a goal asks for."""
 
 import re
-from collections.abc import Iterable, Mapping
-from fractions import Fraction
+from collections.abc import Iterable
 
-from discreet.errors import InvalidInputError
 from discreet.planning.comparison import ComparisonRow, compare, points
-from discreet.planning.records_curves import RecordsCurve, records_curve
-from discreet.planning.width_plans import WidthCurve, WidthPlan, width_curve
+from discreet.planning.curves import WidthCurve, records_curve, width_curve
 from discreet.present.html import Html, element, joined
 from discreet.progress import Progress
 from discreet.requests.kinds import number_words
-from discreet.requests.parsing import parse_number, parse_share
+from discreet.requests.planning import GoalQuestion, PlanQuestion
 from discreet.web.code_to_copy import request_command, same
 from discreet.web.forms import field
 from discreet.web.pictures import Curve, curve
 from discreet.web.plan.answer import planned
 from discreet.web.plan.commands import same_plan
-from discreet.web.plan.question import PlanQuestion
-
-GOAL_FIELDS = ("goal",)
-_MOST_TIMES, _LEAST_WIDTH = 1_000_000, Fraction(1, 10**9)
-"""Goals that someone may have."""
 
 # --- every mechanism ----------------------------------------------------------------------------------------------------
 
@@ -72,50 +64,37 @@ def curves(question: PlanQuestion, progress: Progress) -> Html:
     options = {"mechanism": question.mechanism, "expect": question.expect, "public": question.planned_public, "progress": progress}
     over_epsilon = width_curve(question.prior, question.size, **options)  # type: ignore[arg-type]
     over_records = records_curve(question.prior, question.planned_epsilon, **options)  # type: ignore[arg-type]
-    return joined(_over_epsilon(question, here, over_epsilon), _over_records(question, here, over_records))
-
-
-def _over_epsilon(question: PlanQuestion, here: WidthPlan, found: WidthCurve) -> Html:
     level, half = float(question.planned_epsilon), " (half of yours)" if question.halved else ""
-    drawn = Curve(
-        "Width of the 95 % intervals in points, against ε",
-        "ε",
-        [float(e) for e in found.epsilons],
-        [float(w) for w in found.widths],
-        [float(found.plain)] * len(found.widths),
-        (level, float(here.width)),
-        f"you: ε = {level:g}{half}, {points(here.width)} points",
-        steep=False,
+    by_epsilon = _section(
+        over_epsilon,
+        ("ε", level, f"ε = {level:g}{half}", float(here.width)),
+        f"With more or less ε, at n = {question.size:,}",
+        same_plan("plan-over-epsilon", question.asks(curve=True, n=question.size)),
     )
-    rows = [
-        (f"{row['epsilon']:g}", points(row["width"]), points(row["width_without_privacy"]), f"{row['price']:.2f}")
-        for row in found.to_dicts()
-    ]
-    table = _table(("ε", "width, points", "without privacy", "times as wide"), rows)
-    ways = same_plan("plan-over-epsilon", question.asks(curve=True, n=question.size))
-    return element("div", element("h3", f"With more or less ε, at n = {question.size:,}"), curve(drawn), table, ways)
+    by_records = _section(
+        over_records,
+        ("records", float(question.size), f"{question.size:,} records", float(here.width)),
+        f"With more or fewer records, at ε = {number_words(question.planned_epsilon)}",
+        same_plan("plan-over-records", question.asks(curve=True, epsilon=question.planned_epsilon)),
+    )
+    return joined(by_epsilon, by_records)
 
 
-def _over_records(question: PlanQuestion, here: WidthPlan, found: RecordsCurve) -> Html:
+def _section(found: WidthCurve, here: tuple[str, float, str, float], heading: str, ways: Html) -> Html:
+    """A curve with its numbers; `here` is what its axis is called, where on it the question is, in words too, and the width there."""
+    axis, place, words, width = here
+    against = "ε" if found.across == "epsilon" else "the number of records"
     drawn = Curve(
-        "Width of the 95 % intervals in points, against the number of records",
-        "records",
-        [float(n) for n in found.records],
+        f"Width of the 95 % intervals in points, against {against}",
+        axis,
+        [float(value) for value in found.at],
         [float(w) for w in found.widths],
         [float(w) for w in found.plain],
-        (float(question.size), float(here.width)),
-        f"you: {question.size:,} records, {points(here.width)} points",
-        steep=True,
+        (place, width),
+        f"you: {words}, {points(width)} points",
+        steep=found.across == "n",
     )
-    headings, rows = found.cells()
-    ways = same_plan("plan-over-records", question.asks(curve=True, epsilon=question.planned_epsilon))
-    return element(
-        "div",
-        element("h3", f"With more or fewer records, at ε = {number_words(question.planned_epsilon)}"),
-        curve(drawn),
-        _table(headings, rows),
-        ways,
-    )
+    return element("div", element("h3", heading), curve(drawn), _table(*found.cells()), ways)
 
 
 def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Html:
@@ -127,29 +106,13 @@ def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Html:
 # --- the ε that a goal asks for -----------------------------------------------------------------------------------------
 
 
-def goal(question: PlanQuestion, fields: Mapping[str, str], progress: Progress) -> Html:
+def goal(question: PlanQuestion, wanted: GoalQuestion, progress: Progress) -> Html:
     """The least ε for a goal; the page puts it into its field."""
+    target = {wanted.kind: wanted.goal}
     with field("goal"):
-        kind, target = _goal(fields)
-        found = planned(question, progress=progress, **{kind: target})
+        found = planned(question, progress=progress, **target)
     needed = found.epsilon * 2 if question.halved else found.epsilon
     twice = " That is twice what one group needs, since only the total of the table is public." if question.halved else ""
     words = f"You need ε = {number_words(needed)} or more. The slider is set to it.{twice} {found.precision}"
-    ways = same_plan("plan-goal", question.asks(n=question.size, **{kind: target}))
+    ways = same_plan("plan-goal", question.asks(n=question.size, **target))
     return joined(element("p", words, data_epsilon=number_words(needed), role="status"), ways)
-
-
-def _goal(fields: Mapping[str, str]) -> tuple[str, Fraction]:
-    """Which goal it is, and its value."""
-    text = fields.get("goal", "")
-    if not text:
-        raise InvalidInputError("say how wide the intervals may be, such as 4")
-    if fields.get("kind") == "price":
-        price = parse_number(text, "how many times as wide")
-        if not 1 < price <= _MOST_TIMES:
-            raise InvalidInputError(f"say how many times as wide as without privacy: more than 1, and up to {_MOST_TIMES:,}")
-        return "price", price
-    width = parse_share(text if text.endswith("%") else f"{text}%", "the width in points")
-    if not _LEAST_WIDTH <= width < 1:
-        raise InvalidInputError(f"the width must be from {float(_LEAST_WIDTH * 100):g} to below 100 points")
-    return "width", width

@@ -10,13 +10,13 @@ from starlette.routing import Route
 from discreet.errors import DiscreetError
 from discreet.present.html import Html, element, joined
 from discreet.progress import Progress
-from discreet.requests.fields import WrongError
+from discreet.requests.fields import WrongError, labelled
+from discreet.requests.planning import FURTHER_PART, GOAL_PART, PRIVACY_PART, QUESTION_PART, GoalQuestion, PlanQuestion
 from discreet.web.form_fields import folded, part, rows
-from discreet.web.forms import KEEP_SHOWN, FieldError, messages, typed
+from discreet.web.forms import KEEP_SHOWN, messages, typed
 from discreet.web.plan.answer import answer, is_quick
 from discreet.web.plan.example import example
-from discreet.web.plan.later import GOAL_FIELDS, compared, curves, goal
-from discreet.web.plan.question import FIELDS, FURTHER_PART, QUESTION_PART, PlanQuestion, read
+from discreet.web.plan.later import compared, curves, goal
 from discreet.web.turns import Turns
 
 _LATER = ("answer", "example", "curves", "compared")
@@ -28,10 +28,14 @@ PLAN_FORM = (
     .replace(
         "FIELDS",
         joined(
-            part(QUESTION_PART, rows("plan", PlanQuestion, QUESTION_PART)), folded(FURTHER_PART, rows("plan", PlanQuestion, FURTHER_PART))
+            part(PRIVACY_PART, rows("plan", PlanQuestion, PRIVACY_PART), class_="dial"),
+            part(QUESTION_PART, rows("plan", PlanQuestion, QUESTION_PART)),
+            folded(FURTHER_PART, rows("plan", PlanQuestion, FURTHER_PART)),
         ),
     )
+    .replace("GOAL", part(GOAL_PART, rows("plan", GoalQuestion, GOAL_PART), element("button", "Find ε", type="submit")))
 )
+_FIELDS, _GOAL_FIELDS = labelled(PlanQuestion), labelled(GoalQuestion)
 _STALE = "Something in the form is not right yet: what is shown here is the answer from before."
 
 
@@ -49,13 +53,13 @@ async def _answered(request: Request) -> Response:
     for name in _LATER:
         turns.end(_place(request, name))
     try:
-        question = read(await typed(request))
+        question = PlanQuestion.read(await typed(request), "form")
         if is_quick(question):
             found = await request.app.state.quick_turns.run(_place(request, "at once"), lambda _: answer(question))
         else:
             found = _slowly()
-    except (WrongError, FieldError) as error:
-        return _wrong(_by_field(error))
+    except WrongError as error:
+        return _wrong(error.by_field)
     except DiscreetError as error:
         found = element("p", str(error), class_="warn")
     return HTMLResponse(joined(found, _right()), headers={"HX-Trigger": "plan-answered"})
@@ -68,19 +72,15 @@ def _slowly() -> Html:
     )
 
 
-def _by_field(error: WrongError | FieldError) -> Mapping[str, str]:
-    return error.by_field if isinstance(error, WrongError) else {error.field: str(error)}
-
-
 def _wrong(by_field: Mapping[str, str]) -> Response:
     """What is wrong is said beside its field, and the last answer stays, and says that it is."""
     stale = element("p", _STALE, id="plan-stale", class_="warn", role="status", hx_swap_oob="true")
-    return HTMLResponse(joined(messages("plan", FIELDS, by_field), stale), headers=KEEP_SHOWN)
+    return HTMLResponse(joined(messages("plan", _FIELDS, by_field), stale), headers=KEEP_SHOWN)
 
 
 def _right() -> Html:
     stale = element("p", id="plan-stale", class_="warn", role="status", hidden="", hx_swap_oob="true")
-    return joined(messages("plan", FIELDS, {}), stale)
+    return joined(messages("plan", _FIELDS, {}), stale)
 
 
 def _later(name: str, compute: Callable[[PlanQuestion, Progress], Html]) -> Callable[[Request], object]:
@@ -91,12 +91,13 @@ def _later(name: str, compute: Callable[[PlanQuestion, Progress], Html]) -> Call
 
     async def answered(request: Request) -> Response:
         try:
-            question = read(await typed(request))
-            found = await request.app.state.turns.run(_place(request, name), lambda check: compute(question, check))
+            question = PlanQuestion.read(await typed(request), "form")
         except WrongError:
             return Response(status_code=204)
-        except FieldError as error:
-            return _wrong({error.field: str(error)})
+        try:
+            found = await request.app.state.turns.run(_place(request, name), lambda check: compute(question, check))
+        except WrongError as error:
+            return _wrong(error.by_field)
         except DiscreetError as error:
             found = element("p", str(error), class_="warn")
         return HTMLResponse(found)
@@ -107,13 +108,15 @@ def _later(name: str, compute: Callable[[PlanQuestion, Progress], Html]) -> Call
 async def _goal(request: Request) -> Response:
     fields = await typed(request)
     try:
-        question = read(fields)
-        found = await request.app.state.turns.run(_place(request, "goal"), lambda check: goal(question, fields, check))
+        question = PlanQuestion.read(fields, "form")
     except WrongError as error:
         return _wrong(error.by_field)
-    except FieldError as error:
-        return HTMLResponse(messages("plan", GOAL_FIELDS, {error.field: str(error)}))
-    return HTMLResponse(joined(found, messages("plan", GOAL_FIELDS, {})))
+    try:
+        wanted = GoalQuestion.read(fields, "form")
+        found = await request.app.state.turns.run(_place(request, "goal"), lambda check: goal(question, wanted, check))
+    except WrongError as error:
+        return HTMLResponse(messages("plan", _GOAL_FIELDS, error.by_field))
+    return HTMLResponse(joined(found, messages("plan", _GOAL_FIELDS, {})))
 
 
 ROUTES = [

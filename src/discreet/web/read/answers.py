@@ -1,28 +1,27 @@
 """What the page answers about a record: each answer is computed by the library, and shown with what does the same by hand."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidInputError
 from discreet.present import page
 from discreet.present.contrasts import named, quantities_of, quantity_words
+from discreet.present.figures import CellFigures, check_work
 from discreet.present.html import Html, element, isolated, joined
 from discreet.present.page import page_content, page_json
 from discreet.present.page_rows import cut, shares_of
-from discreet.present.record import check_work
-from discreet.present.table_record import CellFigures
 from discreet.present.verification import verification_lines
 from discreet.requests.kinds import list_text
-from discreet.requests.records import ContrastRequest
+from discreet.requests.reading import ReadContrast, ReadRequest, ReadShares, ReadThreshold, group_code, label_code
+from discreet.requests.records import ContrastRequest, ReportRequest
 from discreet.text import chance, plain
 from discreet.validation import spelling
 from discreet.web.code_to_copy import command_line, note, request_command, same
-from discreet.web.forms import FieldError
 from discreet.web.opened_records import Opened
-from discreet.web.read.commands import group_code, label_code, python
-from discreet.web.read.question import ReadQuestion, chosen_category, chosen_group, chosen_threshold
+from discreet.web.read.question import ReadQuestion
 
 if TYPE_CHECKING:
     from discreet.inference.quantities import Contrast
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
 
 _LISTED_PARAMETERS = 20
 """Parameters of a prior that are listed."""
-ALL_GROUPS = ""
-"""What the field of a group holds where all are shown."""
+AnyQuestion = ReadQuestion[ReadRequest]
 
 
 def report_name(name: str) -> str:
@@ -48,22 +46,22 @@ def report_name(name: str) -> str:
 # --- the posterior ----------------------------------------------------------------------------------------------------
 
 
-def posterior_of(asked: ReadQuestion, opened: Opened, tell: "Progress") -> Any:
+def posterior_of(asked: AnyQuestion, opened: Opened, tell: "Progress") -> Any:
     """The posterior that is asked about: computed once while the record and the prior stay the same."""
     release = asked.record.release
     if release.by.columns:
-        return opened.computed((asked.key, asked.prior), lambda: release.noise_aware(asked.reader))
+        return opened.computed((asked.key, asked.asked.prior), lambda: release.noise_aware(asked.reader))
     check_work(release)
-    return opened.computed((asked.key, asked.prior), lambda: release.noise_aware(asked.reader, progress=tell))
+    return opened.computed((asked.key, asked.asked.prior), lambda: release.noise_aware(asked.reader, progress=tell))
 
 
-def _asked_of(asked: ReadQuestion, opened: Opened, tell: "Progress") -> Any:
+def _asked_of(asked: AnyQuestion, opened: Opened, tell: "Progress") -> Any:
     """The posterior, or that of the shares of the records."""
     posterior = posterior_of(asked, opened, tell)
     return posterior.records if asked.how.of_records else posterior
 
 
-def shares(asked: ReadQuestion, opened: Opened, tell: "Progress", group: int | None = None) -> "Shares":
+def shares(asked: AnyQuestion, opened: Opened, tell: "Progress", group: int | None = None) -> "Shares":
     """Means and intervals of all shares, or of those in one group."""
     release = asked.record.release
     posterior: Callable[[], Any] = partial(posterior_of, asked, opened, tell)
@@ -71,16 +69,16 @@ def shares(asked: ReadQuestion, opened: Opened, tell: "Progress", group: int | N
         return shares_of(release, asked.how, read=posterior)
 
     def figures() -> Any:
-        return opened.computed((asked.key, asked.prior, asked.level, asked.about), lambda: CellFigures.of(posterior(), asked.how))
+        return opened.computed(
+            (asked.key, asked.asked.prior, asked.mass, asked.asked.about), lambda: CellFigures.of(posterior(), asked.how)
+        )
 
     return shares_of(release, asked.how, read=figures, group=group)
 
 
-def answer(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: "Progress") -> Html:
+def answer(asked: ReadQuestion[ReadShares], opened: Opened, tell: "Progress") -> Html:
     """The figure and the table of all shares, or of those in one group."""
-    release = asked.record.release
-    whole = given.get("group", ALL_GROUPS) == ALL_GROUPS
-    group = None if whole or not release.by.columns else chosen_group(asked, given, "group")
+    release, group = asked.record.release, asked.asked.group
     found = shares(asked, opened, tell, group)
     ways = same("read-answer", *_answer_ways(asked, found, group))
     said = f"Intervals of {100.0 * asked.mass:g} % are shown."
@@ -90,13 +88,13 @@ def answer(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: 
     return joined(*where, page.answered(release, found), _prior_words(asked, found), ways, report_same(asked, hx_swap_oob="true"), status)
 
 
-def report_same(asked: ReadQuestion, **attributes: str) -> Html:
+def report_same(asked: AnyQuestion, **attributes: str) -> Html:
     """The command that writes the report, which follows the level."""
-    typed = request_command("report", asked.request, "--output", report_name(asked.record.name))
+    typed = request_command("report", ReportRequest.asking(**vars(asked.request), output=Path(report_name(asked.record.name))))
     return element("div", same("read-report", typed, None), id="read-report-same", **attributes)
 
 
-def _prior_words(asked: ReadQuestion, found: "Shares") -> Html:
+def _prior_words(asked: AnyQuestion, found: "Shares") -> Html:
     """Whose prior the numbers rest on."""
     if asked.reader is None:
         mine = f", chosen by its author: {parameters(asked.record.release.prior)}."
@@ -112,9 +110,8 @@ def parameters(prior: "Dirichlet | Beta") -> str:
     return cut(", ".join(map(str, prior.exact[:_LISTED_PARAMETERS])) + (", …" if prior.k > _LISTED_PARAMETERS else ""))
 
 
-def _answer_ways(asked: ReadQuestion, found: "Shares", group: int | None) -> tuple[str | None, str]:
-    record, mass = asked.record, repr(asked.mass)
-    noted = found.reason is not None
+def _answer_ways(asked: AnyQuestion, found: "Shares", group: int | None) -> tuple[str | None, str]:
+    mass, noted = repr(asked.mass), found.reason is not None
     typed = request_command("show", replace(asked.request, slow=noted and group is None and not asked.groups.columns))
     if noted:
         lines = ["print(release.counts)"]
@@ -123,9 +120,9 @@ def _answer_ways(asked: ReadQuestion, found: "Shares", group: int | None) -> tup
                 "for category in release.prior.categories:",
                 f"    print(category, release.reported.marginal(category).interval({mass}))",
             ]
-        return typed, python(record, *lines)
+        return typed, asked.python(*lines)
     lines = [f"posterior = release.noise_aware({asked.reader_code})"]
-    if asked.about == "records":
+    if asked.how.of_records:
         lines += [f"print(posterior{asked.request.about_code}.summary({mass}))", f"print(release.noise_interval({mass}))"]
     elif not asked.groups.columns:
         lines += ["print(posterior.mean())", f"print(posterior.interval({mass}))"]
@@ -135,54 +132,45 @@ def _answer_ways(asked: ReadQuestion, found: "Shares", group: int | None) -> tup
         at = "" if group is None else "[group]"
         where = [] if group is None else [f"group = posterior.by.index({group_code(asked.groups.key(group))})"]
         lines += [f"figures = posterior.figures({mass})", *where, *(f"print(figures.{name}{at})" for name in ("mean", "low", "high"))]
-    return typed, python(record, *lines)
+    return typed, asked.python(*lines)
 
 
 # --- contrasts --------------------------------------------------------------------------------------------------------
 
 
-def _contrast_command(asked: ReadQuestion, first: str | None, second: str | None, *category: str | None) -> str | None:
+def _contrast_command(asked: AnyQuestion, first: str | None, second: str | None, *category: str | None) -> str | None:
     if first is None or second is None or None in category:  # a name that cannot be typed
         return None
-    named = ContrastRequest(
-        **vars(asked.request), first=first, second=second, category=next(iter(category), None), category_option=None, group=None
+    return request_command(
+        "contrast", ContrastRequest.asking(**vars(asked.request), first=first, second=second, category=next(iter(category), None))
     )
-    return request_command("contrast", named)
 
 
-def contrast(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: "Progress") -> Html:
+def contrast(asked: ReadQuestion[ReadContrast], opened: Opened, tell: "Progress") -> Html:
     """Two categories of one variable, or one category in two groups: difference, ratio, odds ratio and which is larger."""
-    code = f"contrast = release.noise_aware({asked.reader_code}){asked.request.about_code}.contrast"
+    pair, category = (asked.asked.first, asked.asked.second), asked.asked.category
+    arguments: tuple[Hashable, ...] = (*pair, category)
     if asked.groups.columns:
-        first, second = chosen_group(asked, given, "first"), chosen_group(asked, given, "second")
-        category = chosen_category(asked, given, "category")
-        if first == second:
-            raise FieldError("second", "Choose two different groups")
-        keys = asked.groups.key(first), asked.groups.key(second)
-        words: tuple[str | None, ...] = *map(list_text, keys), spelling(category)
-        arguments = ", ".join([*map(group_code, keys), label_code(category)])
-        compared = _compared(asked, opened, tell, *keys, category)
-        sentence = _more_common(compared, [f"“{cut(category)}” in {group_name(key)}" for key in keys])
+        words: tuple[str | None, ...] = *map(list_text, pair), spelling(category)
+        code = [*map(group_code, pair), label_code(category)]
+        names = [f"“{cut(category)}” in {group_name(key)}" for key in pair]
     else:
-        labels = [chosen_category(asked, given, name) for name in ("first", "second")]
-        if labels[0] == labels[1]:
-            raise FieldError("second", "Choose two different categories")
-        words, arguments = tuple(map(spelling, labels)), ", ".join(map(label_code, labels))
-        compared = _compared(asked, opened, tell, *labels)
-        sentence = _more_common(compared, [f"“{cut(label)}”" for label in labels])
-    typed = _contrast_command(asked, *words)
-    lines = [f"{code}({arguments})", f"print(contrast.difference.interval({asked.mass!r}), contrast.probability)"]
-    return joined(
-        sentence,
-        _contrast_table(compared, asked),
-        same("read-contrast", typed, python(asked.record, *lines), note(typed)),
+        arguments = tuple(label for (label,) in pair)
+        words, code = tuple(map(spelling, arguments)), list(map(label_code, arguments))
+        names = [f"“{cut(label)}”" for label in arguments]
+    compared, typed = _compared(asked, opened, tell, *arguments), _contrast_command(asked, *words)
+    python = asked.python(
+        f"contrast = release.noise_aware({asked.reader_code}){asked.request.about_code}.contrast({', '.join(code)})",
+        f"print(contrast.difference.interval({asked.mass!r}), contrast.probability)",
     )
+    return joined(_more_common(compared, names), _contrast_table(compared, asked), same("read-contrast", typed, python, note(typed)))
 
 
-def _compared(asked: ReadQuestion, opened: Opened, tell: "Progress", *arguments: Hashable) -> "Contrast | RecordContrast":
+def _compared(asked: AnyQuestion, opened: Opened, tell: "Progress", *arguments: Hashable) -> "Contrast | RecordContrast":
     """A contrast, of which intervals of any level can be asked."""
     found: Contrast | RecordContrast = opened.computed(
-        (asked.key, asked.prior, asked.about, "contrast", *arguments), lambda: _asked_of(asked, opened, tell).contrast(*arguments)
+        (asked.key, asked.asked.prior, asked.asked.about, "contrast", *arguments),
+        lambda: _asked_of(asked, opened, tell).contrast(*arguments),
     )
     return found
 
@@ -197,7 +185,7 @@ def _more_common(compared: "Contrast | RecordContrast", names: list[str]) -> Htm
 _QUANTITY_WORDS = {"difference": "first minus second", "ratio": "first divided by second", "odds ratio": "of their odds"}
 
 
-def _contrast_table(compared: "Contrast | RecordContrast", asked: ReadQuestion) -> Html:
+def _contrast_table(compared: "Contrast | RecordContrast", asked: AnyQuestion) -> Html:
     heads = ("contrast", "median", f"{100.0 * asked.mass:g} % interval")
     head = element("thead", element("tr", *(element("th", name, scope="col") for name in heads)))
     rows = []
@@ -213,12 +201,11 @@ def _contrast_table(compared: "Contrast | RecordContrast", asked: ReadQuestion) 
 # --- one share --------------------------------------------------------------------------------------------------------
 
 
-def above(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: "Progress") -> Html:
+def above(asked: ReadQuestion[ReadThreshold], opened: Opened, tell: "Progress") -> Html:
     """The probability that the share of one category, in one group where there are any, is above a threshold."""
-    category, threshold = chosen_category(asked, given, "of"), chosen_threshold(given, "threshold")
+    category, threshold, group = asked.asked.of, asked.asked.threshold, asked.asked.within
     posterior, inside, words = _asked_of(asked, opened, tell), "", f"“{cut(category)}”"
-    if asked.groups.columns:
-        group = chosen_group(asked, given, "within")
+    if group is not None:
         key = asked.groups.key(group)
         posterior, inside = posterior[key], f"[{group_code(key)}]"
         words = f"{words} in {group_name(key)}"
@@ -229,7 +216,7 @@ def above(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: "
     sentence = element("p", "The share of ", isolated(words), *told, class_="finding")
     code = f"posterior = release.noise_aware({asked.reader_code}){inside}{asked.request.about_code}"
     lines = [code, f"print(posterior.marginal({label_code(category)}).sf({share!r}))"]
-    return joined(sentence, same("read-above", None, python(asked.record, *lines)))
+    return joined(sentence, same("read-above", None, asked.python(*lines)))
 
 
 def group_name(key: Sequence[Hashable]) -> str:
@@ -240,7 +227,7 @@ def group_name(key: Sequence[Hashable]) -> str:
 # --- the promise ------------------------------------------------------------------------------------------------------
 
 
-def verified(asked: ReadQuestion, _given: Mapping[str, str], _opened: Opened, _tell: "Progress") -> Html:
+def verified(asked: AnyQuestion, _opened: Opened, _tell: "Progress") -> Html:
     """The privacy loss of the record's mechanism, computed from its definition, beside what the record claims."""
     from discreet.analysis.privacy import verify
 
@@ -252,17 +239,17 @@ def verified(asked: ReadQuestion, _given: Mapping[str, str], _opened: Opened, _t
     listed = element("dl", *(part for word, text in lines for part in (element("dt", word), element("dd", isolated(text)))))
     loss = "" if result.loss is None else f" The computed loss is {result.loss.value:.6g}."
     told = element("p", f"{words[result.holds]}{loss}", class_=kind)
-    ways = same("read-verify", command_line("verify", [asked.request.record]), python(asked.record, "print(dc.verify(release))"))
+    ways = same("read-verify", command_line("verify", [asked.request.record]), asked.python("print(dc.verify(release))"))
     return joined(told, element("details", element("summary", "What was computed"), listed), ways)
 
 
 # --- the report -------------------------------------------------------------------------------------------------------
 
 
-def report(asked: ReadQuestion, opened: Opened, tell: "Progress") -> bytes:
+def report(asked: AnyQuestion, opened: Opened, tell: "Progress") -> bytes:
     """The page that `discreet report` writes, with the level and the prior that are set."""
     release, words = asked.record.release, asked.request.shell_words()
     text, found = page_json(release), shares(asked, opened, tell)
-    if asked.prior is not None and found.reason is not None:
+    if asked.asked.prior is not None and found.reason is not None:
         raise InvalidInputError(f"your own prior needs a posterior that allows for the noise, and here is none: {found.reason}")
     return page_content(release, found, text, report_name(asked.record.name), [] if words is None else words[1])

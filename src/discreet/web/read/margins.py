@@ -1,6 +1,6 @@
 """All groups of a table together, or those with each label of one column."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,20 +9,18 @@ from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.present import page
 from discreet.present.html import Html, joined
-from discreet.present.page_rows import Panel, ShareRow, Shares, cut
+from discreet.present.page_rows import Panel, ShareRow, Shares, alike, cut
 from discreet.record.release import Release
-from discreet.web.code_to_copy import same
-from discreet.web.forms import FieldError
+from discreet.requests.fields import WrongError
+from discreet.requests.reading import ReadMargins
+from discreet.requests.records import ShowRequest
+from discreet.web.code_to_copy import request_command, same
 from discreet.web.opened_records import Opened
 from discreet.web.read.answers import posterior_of
-from discreet.web.read.commands import python
 from discreet.web.read.question import ReadQuestion
 
 if TYPE_CHECKING:
     from discreet.progress import Progress
-
-_SEED = 1
-"""Of the draws that intervals of sums over groups come from, so that the same question has the same answer."""
 
 
 def why_not(release: Release) -> str | None:
@@ -34,38 +32,31 @@ def why_not(release: Release) -> str | None:
     return None
 
 
-def margins(asked: ReadQuestion, given: Mapping[str, str], opened: Opened, tell: "Progress") -> Html:
+def margins(asked: ReadQuestion[ReadMargins], opened: Opened, tell: "Progress") -> Html:
     """The shares of all groups together, each with its part of the population, or of the groups with each label of a column."""
     release = asked.record.release
     if not release.by.columns or (why_not(release) is not None):
-        raise FieldError("over", "Groups of this record cannot be put together here")
+        raise WrongError({"over": "Groups of this record cannot be put together here"})
     if asked.how.of_records:
         raise InvalidInputError("groups are put together for shares of the population: choose these above")
-    columns = _columns(release, given.get("over", ""))
+    columns = asked.asked.over or ()
     posterior, sizes = posterior_of(asked, opened, tell), release.sizes
-    over = posterior.over(*columns, weights=sizes, rng=_SEED)
+    over = posterior.over(*columns, weights=sizes)
     keys = list(over) if columns else [None]
     if len(keys) > limits.PAGE_ROWS:
-        raise FieldError("over", f"This column has {len(keys):,} labels, and the page shows up to {limits.PAGE_ROWS}")
+        raise WrongError({"over": f"This column has {len(keys):,} labels, and the page shows up to {limits.PAGE_ROWS}"})
     found = [_row_of(release, over if key is None else over[key], _positions(over, key), asked.mass) for key in keys]
     panels = _by_label(release, [cut(key) for key in keys], found) if columns else (_whole(release, found[0]),)
-    shares = Shares(panels, asked.how)
-    words = [*map(repr, columns), *([] if sizes is None else ["weights=release.sizes"]), f"rng={_SEED}"]
+    shares = Shares(alike(panels), asked.how)
+    words = [*map(repr, columns), *([] if sizes is None else ["weights=release.sizes"])]
     lines = [f"over = release.noise_aware({asked.reader_code}).over({', '.join(words)})"]
     if columns:
         lines += ["for label in over:", f"    print(label, over[label].mean(), over[label].interval({asked.mass!r}))"]
     else:
         lines += ["print(over.mean())", f"print(over.interval({asked.mass!r}))"]
-    return joined(page.answered(release, shares), same("read-margins", None, python(asked.record, *lines)))
-
-
-def _columns(release: Release, text: str) -> tuple[str, ...]:
-    columns = release.cells.groups.columns
-    if text == "":
-        return ()
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(len(columns))) and int(text) < len(columns)):
-        raise FieldError("over", "Choose one of the list")
-    return (columns[int(text)],)
+    others = [name for name in release.by.columns if name not in columns]
+    typed = request_command("show", ShowRequest.asking(**vars(asked.request), over=others)) if others else None
+    return joined(page.answered(release, shares), same("read-margins", typed, asked.python(*lines)))
 
 
 def _positions(over: Any, key: Any) -> Any:

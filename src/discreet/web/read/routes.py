@@ -1,25 +1,28 @@
 """The screen on which a reader reads a record, which is public."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from discreet.errors import DiscreetError
+from discreet.present.exports import TABLE_ENDINGS
 from discreet.present.html import Html, element, joined
 from discreet.progress import Progress
-from discreet.web.forms import KEEP_SHOWN, FieldError, messages, name_sent, typed
+from discreet.requests.fields import WrongError, labelled
+from discreet.requests.reading import ReadContrast, ReadMargins, ReadRequest, ReadShares, ReadTable, ReadThreshold
+from discreet.web.forms import KEEP_SHOWN, messages, name_sent, typed
 from discreet.web.opened_records import GoneError, Opened, read
 from discreet.web.read import answers as read_answers
 from discreet.web.read import margins as read_margins
-from discreet.web.read.question import ReadQuestion, question
+from discreet.web.read.question import Asked, ReadQuestion, question
+from discreet.web.read.table_files import table_file, table_same
 from discreet.web.read.view import gone, opened_record, opening
 
 __all__ = ["ROUTES", "Opened"]
-
-Compute = Callable[[ReadQuestion, Mapping[str, str], Opened, Progress], Html]
 
 
 async def _opening(_: Request) -> Response:
@@ -38,6 +41,15 @@ async def _open(request: Request) -> Response:
     return HTMLResponse(joined(opened_record(opened.keep(record), record), messages("read", ["file"], {})))
 
 
+async def _again(request: Request) -> Response:
+    """The record with a key that stood in an address, if it is still open."""
+    key = (await typed(request)).get("record", "")
+    try:
+        return HTMLResponse(opened_record(key, request.app.state.records.find(key)))
+    except GoneError:
+        return HTMLResponse(gone())
+
+
 def _part(request: Request, place: str) -> str:
     """The place of this tab that an answer fills."""
     return f"{request.headers.get('X-Discreet-Tab', '')[:64]}/read/{place}"
@@ -47,8 +59,8 @@ def _one_line(error: DiscreetError) -> str:
     return " ".join(error.in_shell.splitlines())
 
 
-def _answered(place: str, compute: Compute, fields: tuple[str, ...], table_fields: tuple[str, ...] = ()) -> Route:
-    """A part of the screen that is computed from its form; what is wrong is said beside one of these fields."""
+def _answered(place: str, kind: type[Asked], compute: Callable[[ReadQuestion[Asked], Opened, Progress], Html]) -> Route:
+    """A part of the screen that is computed from its form; what is wrong is said beside the fields that were sent."""
 
     async def answer(request: Request) -> Response:
         given, opened = await typed(request), request.app.state.records
@@ -56,12 +68,12 @@ def _answered(place: str, compute: Compute, fields: tuple[str, ...], table_field
             record = opened.find(given.get("record", ""))
         except GoneError:
             return HTMLResponse(gone())
-        own = (*fields, *(table_fields if record.release.by.columns else ()))
+        own = [name for name in labelled(kind) if name in given]
         try:
-            asked = question(given["record"], record, given)
-            body = await request.app.state.turns.run(_part(request, place), lambda tell: compute(asked, given, opened, tell))
-        except FieldError as error:
-            return HTMLResponse(messages("read", own, {error.field: str(error)}), headers=KEEP_SHOWN)
+            asked = question(kind, given["record"], record, given)
+            body = await request.app.state.turns.run(_part(request, place), lambda tell: compute(asked, opened, tell))
+        except WrongError as error:
+            return HTMLResponse(messages("read", {*own, *error.by_field}, error.by_field), headers=KEEP_SHOWN)
         except DiscreetError as error:
             body = element("p", f"Not computed: {_one_line(error)}", class_="warn")
         except (ArithmeticError, ValueError, MemoryError) as error:  # a record that no draw leads to, but whoever writes one by hand
@@ -72,28 +84,34 @@ def _answered(place: str, compute: Compute, fields: tuple[str, ...], table_field
     return Route(f"/read/{place}", answer, methods=["POST"])
 
 
-async def _report(request: Request) -> Response:
-    given, opened = await typed(request), request.app.state.records
-    try:
-        record = opened.find(given.get("record", ""))
-        asked = question(given["record"], record, given)
-        content = await request.app.state.turns.run(_part(request, "report"), lambda tell: read_answers.report(asked, opened, tell))
-    except GoneError:
-        return HTMLResponse(gone(), status_code=410)
-    except (FieldError, DiscreetError) as error:
-        said = _one_line(error) if isinstance(error, DiscreetError) else str(error)
-        return HTMLResponse(element("p", said, class_="error"), status_code=422)
-    return Response(content, media_type="application/octet-stream", headers={"Content-Disposition": "attachment"})
+def _file(place: str, kind: type[Asked], compute: Callable[[ReadQuestion[Asked], Opened, Progress], bytes]) -> Route:
+    """A file that is made from the record and what was chosen."""
+
+    async def answer(request: Request) -> Response:
+        given, opened = await typed(request), request.app.state.records
+        try:
+            asked = question(kind, given.get("record", ""), opened.find(given.get("record", "")), given)
+            content = await request.app.state.turns.run(_part(request, place), lambda tell: compute(asked, opened, tell))
+        except GoneError:
+            return HTMLResponse(gone(), status_code=410)
+        except (WrongError, DiscreetError) as error:
+            said = _one_line(error) if isinstance(error, DiscreetError) else " ".join(error.by_field.values())
+            return HTMLResponse(element("p", said, class_="error"), status_code=422)
+        return Response(content, media_type="application/octet-stream", headers={"Content-Disposition": "attachment"})
+
+    return Route(f"/read/{place}", answer, methods=["POST"])
 
 
-_SETTINGS_FIELDS = ("level", "concentrations", "about")
 ROUTES = [
     Route("/read", _opening),
     Route("/read/open", _open, methods=["POST"]),
-    _answered("answer", read_answers.answer, _SETTINGS_FIELDS, ("group",)),
-    _answered("contrast", read_answers.contrast, (*_SETTINGS_FIELDS, "first", "second"), ("category",)),
-    _answered("above", read_answers.above, (*_SETTINGS_FIELDS, "of", "threshold"), ("within",)),
-    _answered("margins", read_margins.margins, _SETTINGS_FIELDS, ("over",)),
-    _answered("verify", read_answers.verified, ()),
-    Route("/read/report", _report, methods=["POST"]),
+    Route("/read/record", _again, methods=["POST"]),
+    _answered("answer", ReadShares, read_answers.answer),
+    _answered("contrast", ReadContrast, read_answers.contrast),
+    _answered("above", ReadThreshold, read_answers.above),
+    _answered("margins", ReadMargins, read_margins.margins),
+    _answered("verify", ReadRequest, read_answers.verified),
+    _answered("table", ReadTable, table_same),
+    _file("report", ReadRequest, read_answers.report),
+    *(_file(ending[1:], ReadTable, partial(table_file, ending)) for ending in TABLE_ENDINGS),
 ]

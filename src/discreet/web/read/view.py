@@ -1,21 +1,39 @@
 """The fields of the screen on which a record is read."""
 
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from discreet import limits
 from discreet.present import page
 from discreet.present.html import Html, element, isolated, joined, void
 from discreet.present.page_rows import cut
 from discreet.present.page_words import counting, promise
-from discreet.requests.fields import fields_of
+from discreet.requests.fields import Field, fields_of
 from discreet.requests.kinds import list_text
-from discreet.requests.records import RecordRequest
+from discreet.requests.reading import (
+    CHOICE_PART,
+    GROUPS_PART,
+    SETTINGS_PART,
+    ReadContrast,
+    ReadMargins,
+    ReadRequest,
+    ReadShares,
+    ReadTable,
+    ReadThreshold,
+    is_listed,
+)
 from discreet.validation import spelling
-from discreet.web.form_fields import row
+from discreet.web.form_fields import download, row
 from discreet.web.opened_records import Record
-from discreet.web.read.answers import ALL_GROUPS, group_name, parameters, report_name, report_same
+from discreet.web.read.answers import AnyQuestion, group_name, parameters, report_name, report_same
 from discreet.web.read.margins import why_not
-from discreet.web.read.question import HIGHEST, LEVEL, LOWEST, ReadQuestion, is_listed, question
+from discreet.web.read.question import question
+from discreet.web.read.table_files import table_name
+
+if TYPE_CHECKING:
+    from discreet.model.cells import Groups
 
 _QUICK_GROUPS = 50
 """Groups up to which two of them are compared without being asked for: where a total ties more, that takes a while."""
@@ -76,10 +94,10 @@ def gone() -> Html:
 
 def opened_record(key: str, record: Record) -> Html:
     """Everything about one record; what is computed comes later, into its place."""
-    asked = question(key, record, {})
+    asked = question(ReadShares, key, record, {})
     name = element("p", "From ", element("code", isolated(record.name)), class_="quiet from")
     head = element("div", page.heading(record.release), name, class_="opened", tabindex="-1", id="read-opened")
-    main = element("div", _settings(asked), _place("answer"), _compare(asked), _above(asked), *_margins(asked))
+    main = element("div", _settings(asked), _place("answer"), _table(asked), _compare(asked), _above(asked), *_margins(asked))
     about = element("div", page.asked(record.release), counting(record.release), class_="card")
     side = element("div", about, _report(asked), _promise(asked), class_="desk-side")
     return joined(head, element("div", main, side, class_="desk"))
@@ -91,127 +109,100 @@ def _place(name: str, words: str = "Computing…") -> Html:
     return element("div", *waiting, id=f"read-{name}", class_="place")
 
 
-def _form(name: str, trigger: str, *content: str, key: str, **attributes: str) -> Html:
-    record = [void("input", type="hidden", name="record", value=key)]
+def _form(asked: AnyQuestion, name: str, trigger: str, *content: str, **attributes: str) -> Html:
+    """A form about the record, whose answer fills the place of this name."""
+    record = [void("input", type="hidden", name="record", value=asked.key)]
     sent = {"hx_post": f"/read/{name}", "hx_trigger": trigger, "hx_target": f"#read-{name}", "hx_sync": "this:queue last"}
     return element("form", *record, *content, novalidate="", **sent, **attributes)
 
 
-def labelled(name: str, label: str, control: Html, **attributes: str) -> Html:
-    """A field with its label, and a place for what is wrong with it."""
-    title = element("label", label, for_=f"read-{name}")
-    wrong = element("p", id=f"read-{name}-error", class_="error", aria_live="polite")
-    return element("div", title, control, wrong, **{"class_": "field", **attributes})
-
-
-def _field(name: str) -> dict[str, str]:
-    return {"id": f"read-{name}", "name": name, "aria_describedby": f"read-{name}-error"}
-
-
-def chooser(name: str, label: str, choices: Sequence[str] | None, chosen: int, *, every: str | None = None, hint: str = "") -> Html:
-    """A list to choose from by position; without choices, a field for the labels themselves. `every` stands for no choice."""
-    if choices is None:
-        value = {} if every is not None else {"value": hint}
-        return labelled(name, f"{label} (its labels, such as {cut(hint)})", void("input", type="text", **_field(name), **value, dir="auto"))
-    options = [] if every is None else [element("option", every, value=ALL_GROUPS)]
-    for position, choice in enumerate(choices):
-        picked = {"selected": ""} if position == chosen else {}
-        options.append(element("option", choice, value=str(position), dir="auto", **picked))
-    return labelled(name, label, element("select", *options, **_field(name)))
-
-
-def _settings(asked: ReadQuestion) -> Html:
-    ends = {"min": str(float(LOWEST)), "max": str(float(HIGHEST)), "value": LEVEL, "step": "0.1"}
-    slider = void("input", type="range", id="read-slider", aria_label="Level of the intervals, in per cent", **ends)
-    number = void("input", type="number", inputmode="decimal", autocomplete="off", **_field("level"), **ends)
-    level = labelled("level", "Level of the intervals, in %", element("div", slider, number, class_="level"))
-    options = {
-        "record": f"The record's own: {parameters(asked.record.release.prior)}",
-        "uniform": "Mine: uniform, all mixes alike",
-        "jeffreys": "Mine: Jeffreys, 1/2 for each",
-        "own": "Mine: numbers of my own",
-    }
-    listed = [element("option", text, value=value) for value, text in options.items()]
-    prior = element(
-        "div",
-        element("label", "Prior: what is believed before seeing the record", for_="read-prior"),
-        element("select", *listed, id="read-prior", name="prior"),
-        class_="field",
-    )
-    k = asked.record.release.prior.k
-    numbers = void("input", type="text", **_field("concentrations"), placeholder=", ".join(["1"] * min(k, 5)), autocomplete="off")
-    own = labelled("concentrations", f"Your {k:,} numbers, one for each category", numbers, class_="field own")
-    about = element("div", row("read", fields_of(RecordRequest)["about"]), class_="field")
-    fields = [level, about, prior, own, *_group_field(asked)]
-    trigger = "load, change, submit"
-    return _form("answer", trigger, *fields, key=asked.key, id="read-settings", class_="fields", aria_label="How to read it")
-
-
-def _group_field(asked: ReadQuestion) -> Iterable[Html]:
+def _fields(asked: AnyQuestion, kind: type[ReadRequest], parts: Sequence[str], **chosen: int) -> list[Html]:
+    """The fields of some parts of a form. Categories and groups are listed, with a position chosen, unless there are too many."""
+    found = [one for one in fields_of(kind).values() if one.form is not None and one.form.group in parts]
     if not asked.groups.columns:
-        return []
-    return [chooser("group", "Show", _group_names(asked), -1, every=f"All {len(asked.groups):,} groups", hint=_hint(asked))]
+        found = [one for one in found if one.form is not None and one.form.group != GROUPS_PART]
+    return [element("div", _field(asked, one, chosen.get(one.name)), class_="field") for one in found]
 
 
-def _group_names(asked: ReadQuestion) -> Sequence[str] | None:
-    """The groups as they are listed; None where they are too many for that."""
-    number = len(asked.groups)
-    return [group_name(asked.groups.key(group)) for group in range(number)] if is_listed(number) else None
+def _field(asked: AnyQuestion, one: Field, chosen: int | None) -> Html:
+    release, groups = asked.record.release, asked.groups
+    if one.name == "prior" and one.form is not None:
+        return row("read", replace(one, form=replace(one.form, placeholder=parameters(release.prior))))
+    if one.name == "over":
+        return row("read", one, choices={"": "All groups"} | {str(i): f"By {cut(column)}" for i, column in _several(groups.columns)})
+    if one.form is None or one.form.group == SETTINGS_PART or one.form.choices or one.name == "threshold":
+        return row("read", one)
+    is_group = bool(groups.columns) and one.name in ("group", "within", "first", "second")
+    number = len(groups) if is_group else release.prior.k
+    every = {"": f"All {number:,} {'groups' if is_group else 'categories'}"} if one.name in ("group", "only") else {}
+    named = partial(_group_at, groups) if is_group else partial(_category_at, release.prior.categories)
+    if is_listed(number):
+        listed = {str(place): named(place)[0] for place in range(number)}
+        return row("read", one, "" if chosen is None else str(chosen), every | listed)
+    hint = named(chosen or 0)[1]
+    longer = replace(one, form=replace(one.form, label=f"{one.form.label} (its labels, such as {cut(hint)})"))
+    return row("read", longer, "" if every else hint)
 
 
-def _hint(asked: ReadQuestion, group: int = 0) -> str:
-    """A group as it is named where there is no list."""
-    return list_text(asked.groups.key(group)) or ""
+def _several(columns: Sequence[str]) -> Iterable[tuple[int, str]]:
+    """The columns by which groups can be put together: one alone has no others."""
+    return enumerate(columns) if len(columns) > 1 else ()
 
 
-def _category_field(asked: ReadQuestion, name: str, label: str, chosen: int) -> Html:
-    categories: Sequence[Hashable] = asked.record.release.prior.categories
-    names = [cut(category) for category in categories] if is_listed(len(categories)) else None
-    return chooser(name, label, names, chosen, hint=spelling(categories[chosen]))
+def _group_at(groups: "Groups", place: int) -> tuple[str, str]:
+    """A group as it is listed, and as it is typed."""
+    return group_name(groups.key(place)), list_text(groups.key(place)) or ""
+
+
+def _category_at(categories: Sequence[Hashable], place: int) -> tuple[str, str]:
+    """A category as it is listed, and as it is typed."""
+    return cut(categories[place]), spelling(categories[place])
+
+
+def _settings(asked: AnyQuestion) -> Html:
+    fields = _fields(asked, ReadShares, (SETTINGS_PART, GROUPS_PART))
+    return _form(asked, "answer", "load, change, submit", *fields, id="read-settings", class_="fields", aria_label="How to read it")
+
+
+def _table(asked: AnyQuestion) -> Html:
+    """The summary as a file, by the settings and by what is chosen here."""
+    fields = _fields(asked, ReadTable, (GROUPS_PART, CHOICE_PART))
+    form = _form(asked, "table", _trigger(quick=True), *fields, hx_include=_SETTINGS_FORM, id="read-table-form", class_="fields")
+    forms = f"{_SETTINGS_FORM[1:]} read-table-form"
+    kinds = ("CSV", ".csv"), ("Excel", ".xlsx"), ("Parquet", ".parquet")
+    buttons = [download(label, f"/read/{ending[1:]}", forms, table_name(asked.record, ending)) for label, ending in kinds]
+    every = "all groups, with " if asked.groups.columns else ""
+    chosen = f"For other programs: {every}the level, the prior and the shares that are set above."
+    words = f"{chosen} A label that begins like a formula stays text."
+    group = element("div", *buttons, class_="downloads", role="group", aria_label="Download the table")
+    return _section("table", "Download the table", element("p", words, class_="quiet"), form, group, _place("table", ""))
 
 
 def _section(name: str, title: str, *content: str, **attributes: str) -> Html:
     return element("section", element("h2", title), *content, class_=f"part part-{name}", **attributes)
 
 
-def _compare(asked: ReadQuestion) -> Html:
-    release = asked.record.release
+def _asking(asked: AnyQuestion, name: str, button: str, fields: Sequence[Html], trigger: str) -> Html:
+    """The form of a part with its button, and the place of its answer."""
+    pressed = element("div", element("button", button, type="submit", class_="primary"), class_="field")
+    form = _form(asked, name, trigger, *fields, pressed, hx_include=_SETTINGS_FORM, class_="fields")
+    return joined(form, _place(name, "Computing…" if trigger.startswith("load") else ""))
+
+
+def _compare(asked: AnyQuestion) -> Html:
+    kind, quick = "categories", asked.record.release.mechanism.noise is not None
     if asked.groups.columns:
         if len(asked.groups) < 2:
             return joined()
-        names = _group_names(asked)
-        fields = [
-            chooser("first", "Group", names, 0, hint=_hint(asked, 0)),
-            chooser("second", "Compared with", names, 1, hint=_hint(asked, 1)),
-            _category_field(asked, "category", "Category", 0),
-        ]
-        quick, words = len(asked.groups) <= _QUICK_GROUPS, "Compare two groups"
-    else:
-        fields = [_category_field(asked, "first", "Category", 0), _category_field(asked, "second", "Compared with", 1)]
-        quick, words = release.mechanism.noise is not None, "Compare two categories"
-    button = element("button", "Compare", type="submit", class_="primary")
-    form = _form(
-        "contrast",
-        _trigger(quick),
-        *fields,
-        element("div", button, class_="field"),
-        key=asked.key,
-        hx_include=_SETTINGS_FORM,
-        class_="fields",
-    )
-    return _section("contrast", words, form, _place("contrast", "Computing…" if quick else ""))
+        kind, quick = "groups", len(asked.groups) <= _QUICK_GROUPS
+    fields = _fields(asked, ReadContrast, (CHOICE_PART, GROUPS_PART), first=0, second=1, category=0)
+    return _section("contrast", f"Compare two {kind}", _asking(asked, "contrast", "Compare", fields, _trigger(quick)))
 
 
-def _above(asked: ReadQuestion) -> Html:
-    within = [chooser("within", "Group", _group_names(asked), 0, hint=_hint(asked))] if asked.groups.columns else []
-    share = void("input", type="number", inputmode="decimal", min="0", max="100", step="1", value="50", **_field("threshold"))
-    fields = [_category_field(asked, "of", "Category", 0), *within, labelled("threshold", "Is its share above, in %", share)]
-    button = element("button", "Ask", type="submit", class_="primary")
+def _above(asked: AnyQuestion) -> Html:
     quick = asked.record.release.mechanism.noise is not None and len(asked.groups) <= _QUICK_GROUPS
-    form = _form(
-        "above", _trigger(quick), *fields, element("div", button, class_="field"), key=asked.key, hx_include=_SETTINGS_FORM, class_="fields"
-    )
-    return _section("above", "Is a share above a threshold?", form, _place("above", "Computing…" if quick else ""))
+    fields = _fields(asked, ReadThreshold, (CHOICE_PART, GROUPS_PART), of=0, within=0)
+    return _section("above", "Is a share above a threshold?", _asking(asked, "above", "Ask", fields, _trigger(quick)))
 
 
 def _trigger(quick: bool) -> str:
@@ -219,50 +210,34 @@ def _trigger(quick: bool) -> str:
     return f"{'load, ' if quick else ''}submit, change, change from:{_SETTINGS_FORM}"
 
 
-def _margins(asked: ReadQuestion) -> Iterable[Html]:
+def _margins(asked: AnyQuestion) -> Iterable[Html]:
     release = asked.record.release
     if not release.by.columns:
         return []
     reason, title = why_not(release), "Groups together"
     if reason is not None:
         return [_section("margins", title, element("p", reason, class_="quiet"))]
-    columns = release.cells.groups.columns
-    options = [element("option", "All groups", value="")]
-    if len(columns) > 1:
-        options += [element("option", f"By {cut(column)}", value=str(i), dir="auto") for i, column in enumerate(columns)]
-    field = labelled("over", "Put together", element("select", *options, **_field("over")))
-    button = element("button", "Compute", type="submit", class_="primary")
-    form = _form(
-        "margins", "submit", field, element("div", button, class_="field"), key=asked.key, hx_include=_SETTINGS_FORM, class_="fields"
-    )
     words = "Each group counts with its part of the population. Means are computed; intervals come from draws."
-    return [_section("margins", title, element("p", words, class_="quiet"), form, _place("margins", ""))]
+    asking = _asking(asked, "margins", "Compute", _fields(asked, ReadMargins, (CHOICE_PART,)), "submit")
+    return [_section("margins", title, element("p", words, class_="quiet"), asking)]
 
 
-def _promise(asked: ReadQuestion) -> Html:
+def _promise(asked: AnyQuestion) -> Html:
     release = asked.record.release
-    quick = release.mechanism.loss_atoms() is not None
+    quick = release.mechanism._loss_atoms() is not None
     button = element("button", "Compute it now", type="submit", class_="primary")
     words = "The record says what its mechanism gives away at most. Your machine can compute it, from the definition, and compare."
-    form = _form("verify", "load, submit" if quick else "submit", *([] if quick else [button]), key=asked.key)
+    form = _form(asked, "verify", "load, submit" if quick else "submit", *([] if quick else [button]))
     check = element("h3", "Does it hold?"), element("p", words, class_="quiet"), form, _place("verify", "Computing…" if quick else "")
     return element("div", promise(release), *check, class_="card")
 
 
-def _report(asked: ReadQuestion) -> Html:
+def _report(asked: AnyQuestion) -> Html:
     name = report_name(asked.record.name)
     words = (
         "One page for people, with the figure, the promise and the record inside. It needs no server, and opens here again. "
         "It has the prior and the level of the intervals that are set here."
     )
-    button = element(
-        "button",
-        "Download the report",
-        type="button",
-        class_="primary",
-        data_download="/read/report",
-        data_form="read-settings",
-        data_name=name,
-    )
+    button = download("Download the report", "/read/report", _SETTINGS_FORM[1:], name, primary=True)
     section = element("section", element("h2", "The report"), element("p", words), button, report_same(asked))
     return element("div", section, class_="card")

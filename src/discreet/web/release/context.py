@@ -8,10 +8,11 @@ from typing import Any
 
 from anyio import CapacityLimiter
 
+from discreet.data.databases import is_address
 from discreet.errors import InvalidInputError
 from discreet.ledger.database import HIDDEN
 from discreet.ledger.ledger import Ledger
-from discreet.web.forms import FieldError
+from discreet.requests.fields import WrongError
 from discreet.web.ledgers import Ledgers, opened
 from discreet.web.release.question import ReleaseQuestion
 from discreet.web.release.store import KeptRelease, Store
@@ -45,13 +46,12 @@ class ReleaseContext:
         """What a question's ledger is kept by: also where the page is started in another folder, it is the same."""
         named = question["ledger"].removeprefix("sqlite:///")
         if not named:
-            raise FieldError(
-                "ledger", "name a ledger: the path of its file, or the URL of a PostgreSQL database; the screen “Budget” makes a new one"
-            )
+            told = "name a ledger: the path of its file, or the URL of a PostgreSQL database; the screen “Budget” makes a new one"
+            raise WrongError({"ledger": told})
         try:
             return named if "://" in named or named == HIDDEN else str(Path(named).expanduser().absolute())
         except RuntimeError:
-            raise FieldError("ledger", "the path begins with the home directory of a user who is not known here") from None
+            raise WrongError({"ledger": "the path begins with the home directory of a user who is not known here"}) from None
 
     @contextmanager
     def ledger(self, name: str) -> Iterator[Ledger]:
@@ -140,6 +140,8 @@ class ReleaseContext:
 
 
 def _from_the_root(path: str) -> str:
+    if is_address(path):
+        return path
     try:
         return str(Path(path).expanduser().absolute())
     except RuntimeError:  # the home of someone who is not known here: counting says so

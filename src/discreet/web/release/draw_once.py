@@ -15,14 +15,16 @@ from discreet.errors import BudgetError, DiscreetError, InvalidInputError
 from discreet.frames import forgets_variables
 from discreet.ledger.budgets import Charge, Spend, as_json, checked_promise
 from discreet.ledger.charges import charge_for, second_budget_words
-from discreet.ledger.ledger import Ledger, described
+from discreet.ledger.descriptions import described
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.statements import Statement, check_affordable
 from discreet.mechanisms.base import Mechanism, Prepared
 from discreet.mechanisms.steady import whole_quanta
 from discreet.model.datasets import Relation
 from discreet.record.release import Release
+from discreet.requests.fields import WrongError, spoken
+from discreet.requests.release import ReleaseRequest
 from discreet.requests.release_steps import check_budget, longest_text, printable, source_of, stand_in
-from discreet.web.forms import FieldError
 from discreet.web.release.question import ReleaseQuestion, read
 from discreet.web.release.store import KeptRelease, Store
 
@@ -53,7 +55,7 @@ def look(question: ReleaseQuestion, source: Path | str, declared: str | None, le
     """
     _check_kind(question, ledger)
     ready = _prepared(question, source)
-    statement = ledger.statement(question.dataset, latest=limits.LEDGER_SPENDS)
+    statement = ledger.statement(question.dataset, latest=limits.LEDGER_SPENDS, period=question.request.period)
     charge = charge_for(statement.budget, checked_promise(ready.guarantee, 0), ready.mechanism)
     check_affordable(statement, charge)
     second = None if declared is None else second_budget_words(ledger.charged_elsewhere(question.dataset, declared))
@@ -69,15 +71,17 @@ def _check_kind(question: ReleaseQuestion, ledger: Ledger) -> None:
     """Refuse what the budget allows at no ε, beside the field that can be changed for it."""
     asked = question.request
     try:
-        check_budget(ledger, question.dataset, asked.unit, asked.relation)
-    except BudgetError:
+        check_budget(ledger, question.dataset, asked.unit, asked.relation, asked.period)
+    except BudgetError as error:
         budget = ledger.budget(question.dataset)
+        if (budget.every is None) == (asked.period is not None):
+            raise WrongError({"period": spoken(error.in_shell, ReleaseRequest, "form")}) from None
         if budget.unit == "person" and asked.unit == "record":
             told = "name the column that tells them apart or, if every row is another person’s, declare that below"
-            raise FieldError("privacy_id", f"the budget of {budget.dataset!r} protects persons: {told}") from None
+            raise WrongError({"privacy_id": f"the budget of {budget.dataset!r} protects persons: {told}"}) from None
         if budget.neighbours == Relation.ADD_REMOVE_ONE and asked.public != "nothing":
             hidden = f"the budget of {budget.dataset!r} hides whether someone took part, so how many there are cannot be published from it"
-            raise FieldError("public", f"{hidden}: choose “Nothing”") from None
+            raise WrongError({"public": f"{hidden}: choose “Nothing”"}) from None
         raise
 
 
@@ -126,11 +130,12 @@ def _description(mechanism: Mechanism) -> Mapping[str, Any]:
 def _check_line(line: Spend, ready: Prepared) -> None:
     """Refuse to draw for a charge that was for something else."""
     promise = checked_promise(ready.guarantee, 0)
-    same = (line.description, line.guarantee, line.unit, line.neighbours) == (
+    same = (line.description, line.guarantee, line.unit, line.neighbours, line.period) == (
         _description(ready.mechanism),
         promise.loss,
         promise.unit,
         promise.neighbours,
+        promise.period,
     )
     if not same:
         raise DiscreetError(f"line {line.number} of the ledger was charged for something else; nothing is drawn for it")

@@ -18,7 +18,7 @@ from discreet.present.pictures import picture
 from discreet.record.release import Release
 from discreet.requests.fields import WrongError, spoken
 from discreet.requests.release import CheckRequest, ReleaseRequest
-from discreet.web.forms import FieldError, field, messages, name_sent, typed
+from discreet.web.forms import field, messages, name_sent, typed
 from discreet.web.opened_records import Record
 from discreet.web.opened_records import read as read_record
 from discreet.web.read import view as read_view
@@ -93,8 +93,6 @@ async def _shown(desk: ReleaseContext, answer: Callable[[], Html], headers: Mapp
         shown = await to_thread.run_sync(answer, limiter=desk.workers)
     except WrongError as error:
         return _wrong(error.by_field)
-    except FieldError as error:
-        return _wrong({error.field: str(error)})
     except DiscreetError as error:
         return _wrong({_field_of(error): in_page(error)})
     return HTMLResponse(joined(shown, messages("release", FIELDS, {})), headers=headers)
@@ -261,7 +259,7 @@ async def _read_it(request: Request) -> Response:
     except DiscreetError as error:
         return HTMLResponse(element("p", str(error), class_="error"))
     key = request.app.state.records.keep(record)
-    return HTMLResponse(read_view.opened_record(key, record), headers={"HX-Trigger": "release-read"})
+    return HTMLResponse(read_view.opened_record(key, record))
 
 
 ROUTES = [

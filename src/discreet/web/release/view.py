@@ -1,7 +1,9 @@
 """What the screen for releases shows: what will be published and charged, what was drawn, and what was asked for before."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
+from discreet.data.databases import name_of
 from discreet.present import page
 from discreet.present.html import Html, element, isolated, joined, void
 from discreet.present.page_words import counting, promise
@@ -17,11 +19,12 @@ from discreet.requests.release import (
     RECORDS_PART,
     TABLE_PART,
     WORDS_PART,
+    ReleaseDelivery,
     ReleaseRequest,
 )
 from discreet.web.budget.view import budget_card
 from discreet.web.code_to_copy import note, request_command, same
-from discreet.web.form_fields import folded, part, row, rows
+from discreet.web.form_fields import download, folded, part, row, rows
 from discreet.web.release.draw_once import ReleasePreview, State
 from discreet.web.release.store import KeptRelease
 from discreet.web.uploads import ENDINGS, PACKED
@@ -67,7 +70,7 @@ def looked(look: ReleasePreview, key: str) -> Html:
     warned = [element("p", f"{said[:1].upper()}{said[1:]}.", class_="warn") for said in _warnings(look)]
     parts = [page.heading(found), page.asked(found), counting(found), promise(found)]
     asked = look.question.request
-    command = request_command("release", asked, "--output", "record.json")
+    command = request_command("release", ReleaseDelivery.asking(**vars(asked), output=Path("record.json")))
     python = asked.python(names_source=bool(look.question["file"]))
     ways = same("release", command, python, note(command, look.question["ledger"]))
     return element(
@@ -126,10 +129,10 @@ def drawn(asked: KeptRelease, found: Release, *, again: bool) -> Html:
     key = asked.key
     name = f"discreet-{key[:8]}"
     downloads = [
-        _download("The record", "/release/record", f"{name}.json", primary=True),
-        _download("The report", "/release/report", f"{name}.html"),
-        _download("A picture, PNG", "/release/png", f"{name}.png"),
-        _download("A picture, SVG", "/release/svg", f"{name}.svg"),
+        download("The record", "/release/record", "release-done", f"{name}.json", primary=True),
+        download("The report", "/release/report", "release-done", f"{name}.html"),
+        download("A picture, PNG", "/release/png", "release-done", f"{name}.png"),
+        download("A picture, SVG", "/release/svg", "release-done", f"{name}.svg"),
     ]
     opened = element("button", "Read it here", type="button", hx_post="/release/open", hx_include="#release-done", hx_target="#read-record")
     form = element("form", *hidden(key=key), element("div", *downloads, opened, class_="downloads"), id="release-done")
@@ -144,11 +147,6 @@ def drawn(asked: KeptRelease, found: Release, *, again: bool) -> Html:
     head = element("p", element("strong", "Done. "), isolated(told), class_="done", role="status")
     parts = [head, form, page.heading(found), answer, promise(found), counting(found)]
     return element("div", *parts, *([_again()] if again else []), class_="looked", tabindex="-1", id="release-looked")
-
-
-def _download(label: str, route: str, name: str, *, primary: bool = False) -> Html:
-    kind = {"class_": "primary"} if primary else {}
-    return element("button", label, type="button", data_download=route, data_form="release-done", data_name=name, **kind)
 
 
 def _again() -> Html:
@@ -209,7 +207,7 @@ def _row(asked: KeptRelease, state: State) -> Html:
     columns = ", ".join(line.partition("=")[0].strip() for line in fields.get("by", "").splitlines() if line.strip())
     by = [" by ", isolated(columns)] if columns else []
     name = element("strong", isolated(fields.get("title") or fields.get("column", "")))
-    what = joined(name, *by, " of ", isolated(file.rpartition("/")[2]))
+    what = joined(name, *by, " of ", isolated(name_of(file)))
     where = joined(f"ε = {fields.get('epsilon', '')} from ", isolated(fields.get("dataset", "")), f", {asked.day}")
     said, action = _STATES[state]
     words = element("div", element("p", what), element("p", where, ": ", element("em", said), class_="quiet"))

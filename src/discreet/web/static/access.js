@@ -29,9 +29,10 @@ function lock(told) {
 
 // The address or, after a reload, the tab's storage holds a code that is worth the token once. Both are on the disk: they are emptied.
 async function unlocked() {
-  const given = /^#[\w-]{43}$/.test(location.hash) ? location.hash.slice(1) : sessionStorage.getItem(KEPT);
+  const isCode = /^#[\w-]{43}$/.test(location.hash);
+  const given = isCode ? location.hash.slice(1) : sessionStorage.getItem(KEPT);
   sessionStorage.removeItem(KEPT);
-  history.replaceState(null, "", location.pathname);
+  history.replaceState(null, "", location.pathname + (isCode ? "" : location.hash)); // the address of a screen stays
   const answer = given && (await fetch("/access/redeem", { method: "POST", body: given }).catch(() => null));
   if (!answer?.ok) {
     lock();

@@ -30,6 +30,30 @@ function show(name) {
   scrollTo(0, 0);
 }
 
+// Every screen has an address, and a record that is open has one: Back, Forward and a reload lead there.
+function openKey() { return document.querySelector("#read-record [name=record]")?.value ?? ""; }
+
+function visit(name) {
+  show(name);
+  const address = name === "read" && openKey() ? `#read/${openKey()}` : `#${name}`;
+  if ((location.hash || "#plan") !== address) history.pushState(null, "", address);
+}
+
+let awaited = ""; // the key of a record that is opened as soon as its screen is there
+async function arrive() {
+  const [name, key = ""] = location.hash.slice(1).split("/");
+  show(document.getElementById(name)?.matches(".screen") ? name : "plan");
+  awaited = name === "read" && key !== openKey() ? key : "";
+  const place = document.getElementById("read-record");
+  if (name !== "read" || key === openKey() || !place) return;
+  awaited = "";
+  place.replaceChildren();
+  const found = key && (await (await ask("/read/record", new URLSearchParams({ record: key }))).text());
+  if (found && location.hash === `#read/${key}`) htmx.swap(place, found, { swapStyle: "innerHTML", swapDelay: 0, settleDelay: 0 });
+}
+addEventListener("popstate", arrive);
+document.addEventListener("htmx:afterSettle", (event) => { if (awaited && event.detail.target?.id === "read") arrive(); });
+
 async function copy(button) {
   await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
   const said = button.textContent;
@@ -39,12 +63,12 @@ async function copy(button) {
 
 // A link cannot carry the token, so a download is fetched and then saved.
 async function download(button) {
-  const form = document.getElementById(button.dataset.form);
-  const answer = await ask(button.dataset.download, new URLSearchParams(new FormData(form)));
-  if (!answer.ok) {
-    button.insertAdjacentHTML("afterend", await answer.text());
-    return;
-  }
+  const sent = button.dataset.form.split(" ").flatMap((id) => [...new FormData(document.getElementById(id))]);
+  const answer = await ask(button.dataset.download, new URLSearchParams(sent));
+  const wrong = answer.ok ? "" : await answer.text();
+  if (button.nextElementSibling?.matches("p.error, p.warn")) button.nextElementSibling.remove();
+  if (wrong) button.insertAdjacentHTML("afterend", wrong);
+  if (!answer.ok) return;
   if (answer.status === 204) return;
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await answer.blob());
@@ -60,13 +84,13 @@ document.addEventListener("click", (event) => {
   }
   const button = event.target.closest("button");
   if (!button) return;
-  if (button.dataset.screen) show(button.dataset.screen);
+  if (button.dataset.screen) visit(button.dataset.screen);
   if (button.dataset.copy) copy(button);
   if (button.dataset.download) download(button);
 });
 
 addEventListener("DOMContentLoaded", async () => {
   if (!(await unlocked())) return;
-  show("plan");
+  arrive();
   fetched("read"); // where a release can be opened
 });

@@ -19,7 +19,9 @@ async function openRecord(content, name) {
     const answer = await ask("/read/open", content, { "X-Discreet-Name": encodeURIComponent(name.slice(0, 300).toWellFormed()) });
     if (answer.status === 204) return;
     htmx.swap(place, await answer.text(), { swapStyle: answer.headers.get("HX-Reswap") ?? "innerHTML", swapDelay: 0, settleDelay: 0 });
-    if (answer.ok && !answer.headers.has("HX-Reswap")) document.getElementById("read-opened")?.focus();
+    if (!answer.ok || answer.headers.has("HX-Reswap")) return;
+    visit("read");
+    document.getElementById("read-opened")?.focus();
   } catch {
     say("The server did not answer: is discreet explore still running?");
   } finally {

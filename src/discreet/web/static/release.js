@@ -81,9 +81,9 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-release]");
   if (!button) return;
   chosen = button.dataset.release === "plan" ? planned() : JSON.parse(button.dataset.release);
-  show("release");
+  visit("release");
   fillIn();
 });
 document.addEventListener("htmx:afterSettle", fillIn);
 
-document.addEventListener("release-read", () => show("read"));
+document.addEventListener("htmx:afterSettle", (event) => { if (event.detail.target?.id === "read-record") visit("read"); });
