@@ -12,16 +12,24 @@ _PAGE = """<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>This page
 
 
 _RENAMED = {"proofs/inference": "inference_proofs", "proofs/tables": "tables_proofs", "proofs/ledger": "ledger_proofs"}
+_MERGED = {
+    "inference": "howto/reading",
+    "explain/inference": "howto/reading",
+    "howto": "start/faq",
+    "howto/howto": "start/faq",
+}
+"""Pages that became part of another one, by their old addresses."""
 
 
 def redirect(app: Sphinx, error: Exception | None) -> None:
-    """Write a page at the old address of every page that lies in a folder, unless there is one already."""
+    """Write a page at the old address of every page that was moved or merged, unless there is one already."""
     if error is None and app.builder.name == "html":
-        for name in app.env.found_docs:
-            folder, _, page = name.rpartition("/")
-            old = Path(app.outdir) / f"{_RENAMED.get(name, page)}.html"
-            if folder and not old.exists():
-                old.write_text(_PAGE.format(f"{name}.html"), encoding="utf-8")
+        moved = {_RENAMED.get(name, name.rpartition("/")[2]): name for name in app.env.found_docs if "/" in name}
+        for old, new in (moved | _MERGED).items():
+            path = Path(app.outdir) / f"{old}.html"
+            if not path.exists():
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(_PAGE.format("../" * old.count("/") + f"{new}.html"), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
