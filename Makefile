@@ -9,7 +9,7 @@ EXTRAS := accounting,arviz,bench,docs,files,lint,postgresql,spark,test,web
 # Of its own: `make test` does without PyMC, and `make test-slow` installs it.
 LONG := pymc
 
-.PHONY: setup demo test test-slow test-all lint bench numbers pictures report proofs docs constraints clean
+.PHONY: setup demo test test-slow test-all test-pythons lint bench numbers pictures report proofs docs constraints clean
 
 setup: $(VENV)/.all
 
@@ -42,6 +42,10 @@ test-slow: $(VENV)/.long $(VENV)/.peers
 	$(PYTEST) -m slow
 
 test-all: test test-slow
+
+# On every Python from 3.11 on that the machine has, with the wheel and the source archive; about 8 minutes each.
+test-pythons:
+	$(PYTHON) tests/pythons.py
 
 lint: setup
 	$(BIN)/ruff check .

@@ -48,7 +48,7 @@ class ShortQuantum(dc.LatticeGeometric):
     """LatticeGeometric that ends at multiples of a shorter quantum than it has."""
 
     @property
-    def time_quantum(self) -> float:
+    def _time_quantum(self) -> float:
         return QUANTUM
 
 

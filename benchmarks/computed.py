@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from math import ceil, comb, exp, log, log10, pi, sqrt
+from math import ceil, comb, log, log10, pi, sqrt
 
 import numpy as np
 from scipy.special import betainc, betaincinv, polygamma
@@ -28,7 +28,6 @@ from discreet.analysis import error_laws, mean_errors
 from discreet.analysis.error_laws import error_law, expected_error
 from discreet.analysis.optimum import TOLERANCE, constraint_count, optimal
 from discreet.arrays import Counts, Floats
-from discreet.inference import fixed_total_mixtures
 from discreet.inference.tables.posterior import table_posterior
 from discreet.mechanisms import Mechanism, calibrated, hellinger, lattice, losses
 from discreet.mechanisms.proposals import good_weights
@@ -165,7 +164,6 @@ def size_limits() -> Numbers:
         "limits: categories of a Hellinger likelihood": limits.LIKELIHOOD_CATEGORIES,
         "limits: tail of a window": 2.0 * limits.WINDOW_TAIL,
         "limits: tail of a posterior": limits.WINDOW_TAIL,
-        "limits: components of a mixture": fixed_total_mixtures._MOST_COMPONENTS,
         "limits: groups of a public total": limits.GROUPS_CONVOLVED,
         "limits: groups added up": limits.GROUPS_ADDED,
         "limits: tolerance of the linear program": TOLERANCE,
@@ -178,7 +176,6 @@ def size_limits() -> Numbers:
         "limits: racing processes": test_ledger_faults.RACERS,
         "limits: records of a filter": limits.FILTER_RECORDS,
         "limits: candidates of k = 4, n = 600, in millions": comb(603, 3) / 1e6,
-        "limits: candidates of k = 10, n = 1,000, in 10²¹": comb(1009, 9) / 1e21,
         **{f"limits: millions of records of an exact draw, k = {k}": _most_drawn(k) for k in (3, 10)},
         **{f"limits: least ε of a lattice law, k = {k}": _least_lattice_epsilon(k) for k in (3, 4, 5)},
     }
@@ -263,7 +260,7 @@ def _inside(n: int) -> Floats:
 
 def _listed_coverage(mechanism: Mechanism, inside: Floats) -> float:
     """Every dataset is equally likely under this prior."""
-    n, covered = mechanism.total, []
+    n, covered = mechanism.space.total, []
     for x in range(n + 1):
         law = mechanism.law([x, n - x])
         usual = (law.counts.sum(axis=-1) == n).all()
@@ -274,7 +271,7 @@ def _listed_coverage(mechanism: Mechanism, inside: Floats) -> float:
 
 def _drawn_coverage(mechanism: Mechanism) -> tuple[float, float]:
     """The same from draws for every dataset, with its standard error."""
-    n, rng = mechanism.total, np.random.default_rng(1)
+    n, rng = mechanism.space.total, np.random.default_rng(1)
     drawn = [mechanism.simulate([x, n - x], _DRAWS_EACH, rng).astype(np.float64) for x in range(n + 1)]
     held = np.stack([_held(float(x), n, reports) for x, reports in enumerate(drawn)])
     return float(held.mean()), float(np.sqrt(held.var(axis=1).sum() / _DRAWS_EACH) / len(held))
@@ -561,63 +558,16 @@ def claim_numbers(claim: Claim) -> Numbers:
     return {f"{claim.id}: {label}": int(value) if float(value).is_integer() else value for label, value in claim.numbers.items()}
 
 
-_WORLDS = 500
-
-
-def theorems() -> Numbers:
-    """In how many random worlds 001's statements fail, and of how many."""
-    rng = np.random.default_rng(1)
-    fails = {"LSHist": 0, "LSZhang": 0}
-    holds, met = {"4.4.1": 0, "4.5.1": 0, "4.5.3": 0}, {"4.5.1": 0, "4.5.3": 0}
-    for _ in range(_WORLDS):
-        prior = dc.Beta(*(f"{10.0 ** rng.uniform(-3, 1):.3g}" for _ in range(2)))
-        n = int(exp(rng.uniform(log(2), log(40))))
-        x, epsilon = int(rng.integers(0, n)), f"{10.0 ** rng.uniform(-1, 0.7):.3g}"
-        steps = int(rng.integers(0, min(n - x, 4)))
-        world = prior, [x, n - x], epsilon
-        rows = theory.theorem_4_5(*world, steps)
-        for name in ("LSHist", "LSZhang"):
-            fails[name] += not rows[name][1].holds
-        holds["4.4.1"] += all(row.holds for row in theory.corollary_4_4_1(*world))
-        for name, found in (("4.5.1", theory.corollary_4_5_1(*world, steps)), ("4.5.3", theory.corollary_4_5_3(*world))):
-            met[name] += found.premise
-            holds[name] += found.premise and found.true
-    return {
-        "theorems: worlds": _WORLDS,
-        **{f"theorems: {name} fails": count for name, count in fails.items()},
-        **{f"theorems: {name} holds": count for name, count in holds.items()},
-        **{f"theorems: premise of {name}": count for name, count in met.items()},
-    }
-
-
 def theory_examples() -> Numbers:
-    """The places where accuracy.md says that a statement fails."""
-    zhang = theory.theorem_4_5(ONES, [500, 500], 1, 1)["LSZhang"][0]
+    """The places where reproduction.md says that a statement fails."""
     upper, lower = theory.theorem_4_5(ONES, [500, 500], "0.5", 0)["EHD"][1], theory.theorem_4_5(ONES, [1, 1], 1, 0)["EHD"][0]
-    small = theory.corollary_4_5_2(dc.Beta(20, 20), [1, 1], 3, 0)
-    corollary = theory.corollary_4_5_1(ONES, [8, 8], 1, 1)
     steps = theory.theorem_4_5(ONES, [50, 50], 1, 2)["LSZhang"][0]
-    sizes = {row.rival: row.intervals for row in theory.more_likely_sizes(ONES, 1, most=60) if row.steps == 0}
-    at_five = [row.intervals for row in theory.more_likely_sizes(ONES, 5, most=60) if row.steps == 0]
     return {
-        "theory: LSZhang, true": zhang.left,
-        "theory: LSZhang, claimed": zhang.right,
         "theory: LSZhang at n = 100, true": steps.left,
         "theory: LSZhang at n = 100, claimed": steps.right,
-        "theory: EHD, true": upper.left,
-        "theory: EHD, claimed": upper.right,
         "theory: EHD, true over claimed": upper.left / upper.right,
         "theory: EHD with two records, true": lower.left,
         "theory: EHD with two records, claimed": lower.right,
-        "theory: 4.5.2, LSHist": small.left,
-        "theory: 4.5.2, EHD": small.right,
-        "theory: 4.5.1, ahead from": theory.actual_crossover(ONES, 1, 1, most=60) or 0,
-        "theory: 4.5.1, claimed from": ceil(corollary.crossover or 0.0),
-        "theory: expMech^smoo against lapMech, first": sizes["lapMech"][0][0],
-        "theory: expMech^smoo against lapMech, last": sizes["lapMech"][-1][1],
-        "theory: expMech^smoo against ilapMech, last": sizes["ilapMech"][-1][1],
-        "theory: sizes at ε = 5, first": max(runs[0][0] for runs in at_five),
-        "theory: sizes at ε = 5, last": min(runs[0][1] for runs in at_five),
     }
 
 
@@ -670,7 +620,6 @@ SOURCES = (
     Source(proofs),
     Source(acceptance, slow=True, noise=1e-3),  # the mixture's weights come from a fit in floating point
     Source(claims),
-    Source(theorems, slow=True),
     Source(theory_examples),
     Source(poster),
     Source(pooling, slow=True, noise=1e-3),

@@ -36,13 +36,13 @@ def _calibration() -> str:
         calibrated = dc.Calibrated(plain)
         errors = [_mean_error(m) for m in (plain, calibrated, dc.LaplaceDimension(dc.Beta(1, 1), n, 1))]
         rows.append(
-            f"| {n:,} | {float(calibrated.factor):.3f} | {calibrated.loss.bound:.6f} | " + " | ".join(f"{e:.4f}" for e in errors) + " |"
+            f"| {n:,} | {float(calibrated.factor):.3f} | {calibrated._loss.bound:.6f} | " + " | ".join(f"{e:.4f}" for e in errors) + " |"
         )
     return "`Calibrated(HellingerSmooth)`, a = (1, 1), ε = 1, balanced data.\n\n" + "\n".join(rows)
 
 
 def _mean_error(mechanism: Mechanism) -> float:
-    counts = [mechanism.total // 2, mechanism.total - mechanism.total // 2]
+    counts = [mechanism.space.total // 2, mechanism.space.total - mechanism.space.total // 2]
     law = mechanism.law(counts)
     truth = mechanism.prior.concentration + np.array(counts)
     return float(law.probability @ dc.hellinger(truth, mechanism.prior.concentration + law.counts))

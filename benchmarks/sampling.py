@@ -63,7 +63,7 @@ def _lattice_release(counts: tuple[int, ...], epsilon: str) -> Callable[[], obje
 
 
 def _sampler(counts: tuple[int, ...], epsilon: str) -> CandidateSampler:
-    return HellingerSmooth(dc.Dirichlet([1] * len(counts)), n=sum(counts), epsilon=Fraction(epsilon)).sampler(counts)
+    return HellingerSmooth(dc.Dirichlet([1] * len(counts)), n=sum(counts), epsilon=Fraction(epsilon))._sampler(counts)
 
 
 def _opendp() -> dict[str, float]:

@@ -49,7 +49,7 @@ def _replayed(drawn: dict[tuple[int, ...], Drawn], seen: Callable[[float], float
 
 
 def _row(name: str, mechanism: dc.HellingerSmooth, first: tuple[int, ...], second: tuple[int, ...], size: int) -> list[object]:
-    mechanism.warm_up()
+    mechanism._warm_up()
     half = size // 2
     drawn: dict[tuple[int, ...], Drawn] = {}
     for _ in range(2):  # the two take turns, so that what slows the machine slows both
@@ -59,7 +59,7 @@ def _row(name: str, mechanism: dc.HellingerSmooth, first: tuple[int, ...], secon
             drawn[counts] = before[0] + outcomes, np.concatenate([before[1], seconds])
     medians = sorted(float(np.median(drawn[counts][1])) for counts in (first, second))
     edges = np.linspace(0.9 * medians[0], 1.1 * medians[1], STEPS)
-    quantum = mechanism.time_quantum
+    quantum = mechanism._time_quantum
     plain = dc.audit(_replayed(drawn, lambda time: float(np.searchsorted(edges, time))), first, second, draws=size, confidence=CONFIDENCE)
     steady = dc.audit(_replayed(drawn, lambda time: float(ceil(time / quantum))), first, second, draws=size, confidence=CONFIDENCE)
     longest = max(float(seconds.max()) for _, seconds in drawn.values())

@@ -7,8 +7,8 @@ from time import perf_counter, process_time
 import duckdb
 
 from benchmarks.timing import shown, table
-from discreet.data.categories import Bands
 from discreet.data.count import tallied
+from discreet.data.made_labels import Bands
 from discreet.data.question import CountingQuestion, question_of
 
 ROWS, PERSONS = 5_000_000, 2_000_000

@@ -312,7 +312,7 @@ def ends_at(size: int, name: str, work: Callable[[], object], **others: float) -
 def planted(mechanism: type[Mechanism], outcome: tuple[int, ...] | None) -> Iterator[None]:
     """A draw of this mechanism that always has the same outcome, or repeats the private counts."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mechanism, "sampler", _Planted(outcome))
+        patch.setattr(mechanism, "_sampler", _Planted(outcome))
         yield
 
 

@@ -193,19 +193,19 @@ def test_a_verdict_follows_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_more_accurate_mechanism_would_make_the_papers_right(monkeypatch: pytest.MonkeyPatch) -> None:
     """With an eighth of its noise EHDS overtakes LSDim, and no longer keeps its promise."""
-    rate = HellingerSmooth.rate
-    monkeypatch.setattr(HellingerSmooth, "rate", lambda self, counts: 8.0 * rate(self, counts))
+    rate = HellingerSmooth._rate
+    monkeypatch.setattr(HellingerSmooth, "_rate", lambda self, counts: 8.0 * rate(self, counts))
     assert _claim("crossover-gamma").kind == HOLDS
     assert _claim("privacy-ehds").kind == HOLDS_NOT
 
 
 def test_a_leaking_mechanism_loses_its_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     def local(self: HellingerSmoothDelta, counts: Counts) -> Floats:
-        return HellingerLocal(self.prior, self.n, self.epsilon).rate(counts)
+        return HellingerLocal(self.prior, self.n, self.epsilon)._rate(counts)
 
-    monkeypatch.setattr(HellingerSmoothDelta, "rate", local)
+    monkeypatch.setattr(HellingerSmoothDelta, "_rate", local)
     assert _claim("privacy-delta").kind == HOLDS_NOT
-    monkeypatch.setattr(HellingerLocal, "rate", lambda self, counts: np.full(counts.shape[:-1], float(self.epsilon) / 200.0))
+    monkeypatch.setattr(HellingerLocal, "_rate", lambda self, counts: np.full(counts.shape[:-1], float(self.epsilon) / 200.0))
     assert _claim("privacy-ehdl").kind == HOLDS_NOT
 
 
@@ -365,8 +365,8 @@ def test_the_tail_of_the_dilation_lemma_by_hand() -> None:
     mechanism = HellingerSmoothDelta(prior, n, 20, "0.5")
     law = mechanism.law([x, n - x])
     far = np.asarray(dc.hellinger(np.array([1.0 + x, 1.0 + n - x]), 1.0 + law.counts))
-    smooth = dc.smooth_sensitivity(prior, [x, n - x], beta=mechanism.beta)
-    low = far >= smooth / math.expm1(mechanism.beta)
+    smooth = dc.smooth_sensitivity(prior, [x, n - x], beta=mechanism._beta)
+    low = far >= smooth / math.expm1(mechanism._beta)
     found = dilation_tail(prior, n, 20.0, 0.5, x, 1.0)
     assert found.probability == pytest.approx(float(law.probability[low].sum()), rel=1e-9)
     assert found.bound == pytest.approx(0.25, rel=1e-9)

@@ -242,7 +242,7 @@ def test_overtaking_is_found_where_it_happens() -> None:
 
 def test_a_mechanism_that_changes_changes_the_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     before = ITEMS["000-figure-6"].compute(True).one("mean", prior=1, mechanism="EHDS")
-    monkeypatch.setattr(HellingerSmooth, "rate", lambda self, counts: np.full(counts.shape[:-1], float(self.epsilon) / 0.04))
+    monkeypatch.setattr(HellingerSmooth, "_rate", lambda self, counts: np.full(counts.shape[:-1], float(self.epsilon) / 0.04))
     after = ITEMS["000-figure-6"].compute(True).one("mean", prior=1, mechanism="EHDS")
     assert after < before / 5
 

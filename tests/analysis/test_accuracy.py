@@ -43,7 +43,7 @@ def close(value: float, reference: float, tolerance: float = 1e-11) -> bool:
 
 def brute_law(mechanism: Mechanism, x: brute.Outcome) -> brute.Probabilities:
     """The law of the reported counts from the definition of the mechanism."""
-    name, prior, n, epsilon = type(mechanism).__name__, mechanism.prior.exact, mechanism.total, float(mechanism.epsilon)
+    name, prior, n, epsilon = type(mechanism).__name__, mechanism.prior.exact, mechanism.space.total, float(mechanism.epsilon)
     if name in EXPONENTIAL:
         return brute.exponential_law(prior, x, epsilon / brute.scale(name, prior, x, epsilon, 1.0, 1e-8))
     if name == "LatticeGeometric":
@@ -140,11 +140,11 @@ def test_predictive_and_worst_case_errors_equal_brute_force(name: str, prior: br
 )
 def test_wrapped_and_optional_mechanisms_equal_their_laws(mechanism: Mechanism) -> None:
     means = {}
-    for x in brute.lattice(mechanism.total, mechanism.k):
+    for x in brute.lattice(mechanism.space.total, mechanism.k):
         law = brute.as_dict(mechanism.law(x).counts, mechanism.law(x).probability)
         means[x] = sum(p * brute_distance(mechanism, x, r) for r, p in law.items())
         assert close(error_law(mechanism, x).mean, means[x])
-    weights = brute.predictive(mechanism.prior.exact, mechanism.total)
+    weights = brute.predictive(mechanism.prior.exact, mechanism.space.total)
     assert close(expected_error(mechanism, over="predictive"), sum(weights[x] * mean for x, mean in means.items()))
     assert close(expected_error(mechanism, over="worst"), max(means.values()))
 
@@ -296,7 +296,7 @@ def test_convolutions_equal_enumeration() -> None:
         for name in ("HellingerSmooth", "HellingerGlobal", "HellingerLocal"):
             exponential = dc.mechanism(name, prior, n, epsilon)
             assert isinstance(exponential, dc.mechanisms.Exponential)
-            found = exponential_mean(prior, counts, float(exponential.rate(counts)))
+            found = exponential_mean(prior, counts, float(exponential._rate(counts)))
             assert isclose(found, _enumerated(exponential, list(counts)), rel_tol=SUMMATION_ERROR, abs_tol=1e-14)
         for rounding in get_args(Rounding):
             laplace = dc.LaplaceHistogram(prior, n, epsilon, rounding)

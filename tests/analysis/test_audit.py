@@ -18,7 +18,7 @@ NEIGHBOURS = ([50, 50], [51, 49])
 
 
 def draws(mechanism: Mechanism, rng: np.random.Generator, counts: ArrayLike, size: int) -> Integers:
-    return mechanism.simulate_raw(np.asarray(counts), size, rng)
+    return mechanism._simulate_raw(np.asarray(counts), size, rng)
 
 
 def lattice(epsilon: int) -> dc.LatticeGeometric:

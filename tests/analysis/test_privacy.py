@@ -40,7 +40,7 @@ def test_losses_and_deltas_are_the_reference_values(world: Any, name: str) -> No
 
 def raw_outcomes(mechanism: Mechanism) -> Integers:
     """Enough of the raw outcomes of a small world to hold the largest loss and all but 1e-9 of the probability."""
-    n, k = mechanism.total, mechanism.k
+    n, k = mechanism.space.total, mechanism.k
     if isinstance(mechanism, dc.LatticeGeometric):
         reach = int(25 / float(mechanism.epsilon)) + n
         free = np.stack(np.meshgrid(*[np.arange(-reach, reach + 1)] * (k - 1), indexing="ij"), axis=-1).reshape(-1, k - 1)
@@ -51,11 +51,11 @@ def raw_outcomes(mechanism: Mechanism) -> Integers:
 
 
 def all_laws(mechanism: Mechanism) -> dict[tuple[int, ...], Floats]:
-    points = lattice(mechanism.total, mechanism.k)
+    points = lattice(mechanism.space.total, mechanism.k)
     if isinstance(mechanism, tuple(EXPONENTIAL.values())):
         return {tuple(x.tolist()): mechanism.law(x).log_probability for x in points}
     outcomes = raw_outcomes(mechanism)
-    return {tuple(x.tolist()): mechanism.log_probabilities(x, outcomes) for x in points}
+    return {tuple(x.tolist()): mechanism._log_probabilities(x, outcomes) for x in points}
 
 
 def brute_force(mechanism: Mechanism, epsilon: float) -> tuple[float, float]:
@@ -106,7 +106,7 @@ def test_equal_prior_parameters_need_one_pair_of_each_kind(name: str, k: int, n:
     few = dc.privacy_loss(mechanism), dc.delta_at(mechanism, 0.5), privacy_profile(mechanism, levels)
     assert few[0].value == pytest.approx(loss, rel=1e-10)
     assert few[1].value == pytest.approx(delta, abs=1e-10)
-    monkeypatch.setattr(dc.mechanisms.Exponential, "is_symmetric", False)
+    monkeypatch.setattr(dc.mechanisms.Exponential, "_is_symmetric", False)
     assert dc.privacy_loss(mechanism).value == pytest.approx(few[0].value, rel=1e-12)
     assert dc.delta_at(mechanism, 0.5).value == pytest.approx(few[1].value, abs=1e-13)
     np.testing.assert_allclose(privacy_profile(mechanism, levels), few[2], atol=1e-12)
@@ -115,9 +115,9 @@ def test_equal_prior_parameters_need_one_pair_of_each_kind(name: str, k: int, n:
 @pytest.mark.parametrize("prior", [[5, "0.01"], [5, "0.01", "0.01"]])
 def test_unequal_prior_parameters_taken_for_equal_would_hide_the_worst_pair(prior: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = dc.HellingerGlobal(dc.Dirichlet(prior), 7, 2)
-    assert not mechanism.is_symmetric
+    assert not mechanism._is_symmetric
     worst = dc.privacy_loss(mechanism).value
-    monkeypatch.setattr(dc.mechanisms.Exponential, "is_symmetric", True)
+    monkeypatch.setattr(dc.mechanisms.Exponential, "_is_symmetric", True)
     assert dc.privacy_loss(mechanism).value < 0.99 * worst
 
 
@@ -125,13 +125,13 @@ def test_unequal_prior_parameters_taken_for_equal_would_hide_the_worst_pair(prio
 def test_a_mechanism_that_says_nothing_of_symmetry_is_not_taken_to_be_symmetric(prior: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """A metric of the user's own tells categories apart. Negative control: taken for symmetric, some have a smaller loss."""
     mechanism = dc.MetricExponential(dc.Dirichlet(prior), 6, 2, dc.hellinger)
-    laws = {tuple(x.tolist()): mechanism.raw_law(x).log_probability for x in mechanism.outcomes()}
+    laws = {tuple(x.tolist()): mechanism._raw_law(x).log_probability for x in mechanism._outcomes()}
     pairs = [(law, laws[tuple(other.tolist())]) for x, law in laws.items() for other in neighbours(x)]
     loss = max(float((one - other).max()) for one, other in pairs)
     delta = max(float(np.maximum(0.0, np.exp(one) - np.exp(0.5 + other)).sum()) for one, other in pairs)
     assert dc.privacy_loss(mechanism).value == pytest.approx(loss, rel=1e-10)
     assert dc.delta_at(mechanism, 0.5).value == pytest.approx(delta, abs=1e-10)
-    monkeypatch.setattr(Mechanism, "is_symmetric", True)
+    monkeypatch.setattr(Mechanism, "_is_symmetric", True)
     taken = dc.privacy_loss(mechanism).value, dc.delta_at(mechanism, 0.5).value
     assert prior[0] != 5 or taken[0] < 0.99 * loss or taken[1] < 0.99 * delta
 
@@ -390,7 +390,7 @@ def test_lattice_losses_keep_their_digits_with_many_categories(epsilon: str) -> 
             total += term
         return total
 
-    atoms = dc.LatticeGeometric(dc.Dirichlet([1] * k), 10, epsilon).loss_atoms()
+    atoms = dc.LatticeGeometric(dc.Dirichlet([1] * k), 10, epsilon)._loss_atoms()
     with ctx.workprec(200):
         q = (-arb(epsilon)).exp()
         grows = squares(k - 2, q) / squares(k - 1, q)
@@ -404,5 +404,5 @@ def test_where_only_the_prior_speaks_no_outcome_tells_datasets_apart(name: str) 
     assert only_prior_speaks(n, epsilon)
     assert not only_prior_speaks(n + 1, epsilon)
     mechanism = dc.mechanism(name, dc.Beta(1, 1), n, epsilon)
-    first, second = (mechanism.raw_law(np.array(counts)).log_probability for counts in ((n, 0), (0, n)))
+    first, second = (mechanism._raw_law(np.array(counts)).log_probability for counts in ((n, 0), (0, n)))
     assert 0.03 < np.abs(first - second).max() <= n * float(epsilon) * (1.0 + 1e-12)

@@ -104,12 +104,12 @@ class Enumerated:
 
     def __init__(self, mechanism: dc.LatticeGeometric, counts: Integers, public: str, reach: int, off: float = 1.0) -> None:
         self.epsilon, self.public = off * float(mechanism.epsilon), public
-        self.noise = all_noise(mechanism.table.cells.possible, public, reach)
+        self.noise = all_noise(mechanism._table.cells.possible, public, reach)
         weight = np.exp(-self.epsilon * steps(self.noise, public))
         self.probability = weight / weight.sum()
         self.error = 3.0 * float(self.probability[steps(self.noise, public) == reach].sum())
         flat = tuple(counts.ravel().tolist())
-        self.laws = [self._loss_law(np.subtract(flat, other)) for other in mechanism.table.neighbours(flat)]
+        self.laws = [self._loss_law(np.subtract(flat, other)) for other in mechanism._table.neighbours(flat)]
 
     def _loss_law(self, move: Integers) -> tuple[Floats, Floats]:
         """Of ln of the ratio of an outcome's probabilities for two neighbours: its values, and their probabilities for the first.
@@ -135,7 +135,7 @@ REACH = {4: 10, 5: 9}
 
 
 def enumerated(mechanism: dc.LatticeGeometric, counts: Integers, public: str, off: float = 1.0) -> Enumerated:
-    return Enumerated(mechanism, counts, public, REACH[mechanism.table.k], off)
+    return Enumerated(mechanism, counts, public, REACH[mechanism._table.k], off)
 
 
 # --- losses -----------------------------------------------------------------------------------------------------------
@@ -177,8 +177,8 @@ def test_the_likelihood_is_the_law_that_was_listed(world: Any, counts: Integers,
     for i in [0, *chance.integers(len(oracle.noise), size=20).tolist()]:
         found = mechanism.log_prob(counts, counts + oracle.noise[i].reshape(counts.shape))
         assert found == pytest.approx(log(oracle.probability[i]), abs=oracle.error)
-    off_lattice = counts + (~mechanism.table.cells.possible if public == "nothing" else np.eye(*counts.shape, dtype=np.int64))
-    if public != "nothing" or not mechanism.table.cells.possible.all():
+    off_lattice = counts + (~mechanism._table.cells.possible if public == "nothing" else np.eye(*counts.shape, dtype=np.int64))
+    if public != "nothing" or not mechanism._table.cells.possible.all():
         assert mechanism.log_prob(counts, off_lattice.astype(np.int64)) == -np.inf
 
 
@@ -206,11 +206,11 @@ class _LosesMore(dc.LatticeGeometric):
     """A table whose losses are ten per cent above what it claims."""
 
     @property
-    def claim(self) -> dc.Guarantee:
-        return self.by_proof()
+    def _claim(self) -> dc.Guarantee:
+        return self._by_proof()
 
-    def loss_atoms(self) -> LossAtoms:
-        atoms = super().loss_atoms()
+    def _loss_atoms(self) -> LossAtoms:
+        atoms = super()._loss_atoms()
         return LossAtoms(atoms.largest * Fraction(11, 10), 1.1 * atoms.loss, atoms.probability)
 
 
@@ -233,7 +233,7 @@ def test_a_released_table_is_verified() -> None:
 def test_two_releases_of_a_table_compose_as_their_losses_do(public: str) -> None:
     pytest.importorskip("dp_accounting")
     mechanism = made(ONE_LESS, np.array([[1, 0, 1], [0, 2, 0]]), public)
-    both = mechanism.loss_atoms().repeated(2)
+    both = mechanism._loss_atoms().repeated(2)
     for level in (0.3, 0.9, 1.4):
         truth = float(both.probability @ np.maximum(0.0, -np.expm1(level - both.loss)))
         found = dc.Accountant().add(mechanism, 2).delta(level)
@@ -285,13 +285,13 @@ def table_mechanisms() -> dict[str, dc.LatticeGeometric]:
 
 NOT_FOR_TABLES: dict[str, Callable[[Any], Any]] = {
     "law": lambda m: m.law(TABLE),
-    "raw_law": lambda m: m.raw_law(TABLE),
-    "outcomes": lambda m: m.outcomes(),
-    "listed_laws": lambda m: list(m.listed_laws()),
-    "log_probabilities": lambda m: m.log_probabilities(TABLE, TABLE[None]),
-    "simulate_raw": lambda m: m.simulate_raw(TABLE, 3, np.random.default_rng(1)),
-    "line_law": lambda m: m.line_law(1, np.arange(3.0)),
-    "total": lambda m: m.total,
+    "raw_law": lambda m: m._raw_law(TABLE),
+    "outcomes": lambda m: m._outcomes(),
+    "listed_laws": lambda m: list(m._listed_laws()),
+    "log_probabilities": lambda m: m._log_probabilities(TABLE, TABLE[None]),
+    "simulate_raw": lambda m: m._simulate_raw(TABLE, 3, np.random.default_rng(1)),
+    "line_law": lambda m: m._line_law(1, np.arange(3.0)),
+    "total": lambda m: m.space.total,
     "loss_profile": dc.loss_profile,
     "error_law": lambda m: dc.error_law(m, TABLE),
     "expected_error": lambda m: dc.expected_error(m, TABLE),

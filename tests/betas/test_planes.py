@@ -5,10 +5,10 @@ import pytest
 from scipy.special import expit
 
 from discreet.arrays import Floats
+from discreet.betas.mixtures import BetaMixture
 from discreet.betas.nodes import ELLIPSES, NODE_ERROR, NodesNeeded, beta_sizes, nodes_needed
 from discreet.betas.planes import BetaPlanes, PlaneSums
 from discreet.betas.search import matched_logits
-from discreet.model.beta_mixtures import BetaMixture
 from tests.support import lowered
 
 TAIL = 0.025

@@ -10,8 +10,8 @@ from scipy.special import betainc, expit, ndtr
 from scipy.stats import beta
 
 from discreet.arrays import Floats
-from discreet.betas.search import Evaluate, equal_tailed, matched_logits, quantiles
-from discreet.numerics.incomplete_beta import beta_cdfs
+from discreet.betas.search import Evaluate, equal_tailed, logit_quantiles, matched_logits, quantiles
+from discreet.numerics.incomplete_beta import beta_cdf
 
 PRECISION = 1e-8
 
@@ -26,10 +26,9 @@ def _guesses(a: Floats, b: Floats, tail: float) -> Floats:
     return matched_logits(a / total, a * b / total**2 / (total + 1.0), tail)
 
 
-def _beyond(a: Floats, b: Floats, seen: list[int]) -> Evaluate:
+def _beyond(a: Floats, b: Floats) -> Evaluate:
     def evaluate(chosen: NDArray[np.int64] | slice, at: Floats) -> tuple[Floats, Floats]:
         mine, others, t = a[chosen], b[chosen], expit(at)
-        seen.append(len(mine))
         return np.stack([beta.cdf(t[0], mine, others), beta.sf(t[1], mine, others)]), beta.pdf(t, mine, others) * t * expit(-at)
 
     return evaluate
@@ -55,16 +54,24 @@ def test_few_looks_are_enough(start: str, most: float) -> None:
     first = _guesses(a, b, tail) + rng.normal(0.0, 0.02, (2, len(a))) if start == "guess" else np.zeros((2, len(a)))
     seen: list[int] = []
 
-    def below(chosen: NDArray[np.int64] | slice, at: Floats) -> tuple[Floats, Floats]:
-        """What lies above is right at once: from the middle, a quantile next to 1 is farther than floats go."""
-        mass, density = _beyond(a, b, seen)(chosen, at)
-        return np.stack([mass[0], np.full_like(mass[0], tail)]), density
+    def below(open_: NDArray[np.int64], at: Floats) -> tuple[Floats, Floats]:
+        seen.append(len(open_))
+        t = expit(at)
+        return np.asarray(beta.cdf(t, a[open_], b[open_])), beta.pdf(t, a[open_], b[open_]) * t * expit(-at)
 
-    with np.errstate(all="ignore"):
-        found, error = quantiles(below, first, tail, PRECISION)
+    found, error = logit_quantiles(below, first[0], np.full(len(a), tail), np.zeros(len(a), dtype=np.bool_), PRECISION)
     assert sum(seen) < most * len(a)
     assert error.max() <= PRECISION * tail
-    np.testing.assert_allclose(beta.cdf(expit(found[0]), a, b), tail, rtol=2.0 * PRECISION)
+    np.testing.assert_allclose(beta.cdf(expit(found), a, b), tail, rtol=2.0 * PRECISION)
+
+
+def test_both_ends_of_many_are_found_together() -> None:
+    """Those that are done are looked at again, or not, without moving."""
+    a, b = _pairs(1.3, 2.5, 8.0, 60.0, 1e3)
+    found, error = quantiles(_beyond(a, b), _guesses(a, b, 0.05), 0.05, PRECISION)
+    assert error.max() <= PRECISION * 0.05
+    np.testing.assert_allclose(beta.cdf(expit(found[0]), a, b), 0.05, rtol=2.0 * PRECISION)
+    np.testing.assert_allclose(beta.sf(expit(found[1]), a, b), 0.05, rtol=2.0 * PRECISION)
 
 
 def test_a_row_of_which_nothing_is_here_is_left_open() -> None:
@@ -73,7 +80,7 @@ def test_a_row_of_which_nothing_is_here_is_left_open() -> None:
 
     def evaluate(chosen: NDArray[np.int64] | slice, at: Floats) -> tuple[Floats, Floats]:
         here = np.array([1.0, np.nan])[chosen]
-        mass, density = _beyond(a, b, [])(chosen, at)
+        mass, density = _beyond(a, b)(chosen, at)
         return here * mass, here * density
 
     low, high, error = equal_tailed(evaluate, _guesses(a, b, tail), tail, PRECISION, lambda _: None)
@@ -86,6 +93,6 @@ def test_large_equal_parameters_do_not_go_to_scipy() -> None:
     """Beta(α, α) is nearly normal at 10^15, where SciPy's incomplete beta function is off by up to hundredths below the mean."""
     z = np.array([-0.01, -0.5, -3.0])
     a = np.array([1e15, 1e15, 1e15, 3.0])
-    found = beta_cdfs(a, a.copy(), np.append(0.5 + 0.5 * z / np.sqrt(2e15), 0.4))
+    found = beta_cdf(a, a.copy(), np.append(0.5 + 0.5 * z / np.sqrt(2e15), 0.4))
     np.testing.assert_allclose(found[:3], ndtr(z), atol=1e-8)
     assert found[3] == betainc(3.0, 3.0, 0.4)

@@ -122,7 +122,7 @@ def outcome(folder: Path) -> dict[str, int]:
     outputs = [dc.Release.from_json(path.read_text()) for path in (folder / "out").glob("*.json")]
     assert all(output.n == 50 for output in outputs)
     tables = [np.load(path) for path in (folder / "out").glob("*.npy")]
-    assert all(table().is_outcome(raw) for raw in tables)
+    assert all(table()._is_outcome(raw) for raw in tables)
     return {
         "outputs": len(outputs) + len(tables),
         "spends": len(ledger.history(DATASET)),

@@ -20,9 +20,10 @@ def invoke(*words: object, given: str | bytes | None = None, columns: int = 200,
     return CliRunner(env=variables).invoke(app, [str(word) for word in words], input=given)
 
 
-def assert_refused(result: Result, says: str) -> None:
+def assert_refused(result: Result, *says: str) -> None:
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
     assert result.stderr.startswith("error: ")
     assert result.stderr.count("\n") == 1
-    assert says in result.stderr
+    for said in says:
+        assert said in result.stderr

@@ -28,7 +28,7 @@ def test_check_says_what_is_in_the_way_and_speaks_the_shell(asked: list[object])
     assert found.stdout.startswith("private: do not publish\nsome persons have several rows")
     for said in ("column 'smoking' has values that are not declared: 'Nevver-secret'", "'fifty-secret'", "'smoking' has missing values"):
         assert said in found.stdout
-    assert "would be refused: column 'age' has" in found.stdout
+    assert "would be refused: values that are listed above have no place" in found.stdout
     assert "--corrections FILE" in found.stdout
     assert found.stderr == ""
 
@@ -52,6 +52,40 @@ def test_planted_secrets_of_check_are_in_no_other_output(asked: list[object], tm
         assert not any(secret.encode() in (tmp_path / name).read_bytes() for name in ("record.json", "picture.svg", "ledger.db"))
 
 
+def test_check_lists_what_it_names_and_says_where_it_goes(asked: list[object]) -> None:
+    found = invoke("check", *asked)
+    for contradiction in ("not shown", "declare categories", "declare groups"):
+        assert contradiction not in found.stdout
+    others = ["--categories", "never,former,current,other", "--other", "other", "--nulls", "other"]
+    placed = invoke("check", *asked[:3], *others, *asked[5:7], "--by", "age=18-34,35-54,55+,none", "--other-group", "age=none")
+    assert placed.exit_code == 0
+    assert "column 'smoking' has values that are not declared, which count as 'other': 'Nevver-secret'" in placed.stdout
+    assert "column 'smoking' has missing values, which count as 'other'" in placed.stdout
+    assert "column 'age' has values that are not declared, which count as 'none': 'fifty-secret'" in placed.stdout
+
+
+@pytest.mark.parametrize("privacy", [[], ["--privacy-id", "participant"]])
+def test_check_says_that_groups_are_missing_also_where_they_have_a_place(tmp_path: Path, privacy: list[str]) -> None:
+    (tmp_path / "d.csv").write_text("participant,smoking,age\na,yes,old\nb,no,\nc,yes,old\n")
+    asked = [tmp_path / "d.csv", "--column", "smoking", "--categories", "yes,no", *privacy]
+    missing = "column 'age' has missing values"
+    assert f"{missing}\nwould be refused: values that are listed above" in invoke("check", *asked, "--by", "age=old,young").stdout
+    placed = invoke("check", *asked, "--by", "age=old,none", "--other-group", "age=none")
+    assert f"{missing}, which count as 'none'\nwould be released" in placed.stdout
+    (tmp_path / "d.csv").write_text("participant,smoking,age\na,yes,old\nb,no,old\nc,yes,old\n")  # the control
+    assert "missing" not in invoke("check", *asked, "--by", "age=old,none", "--other-group", "age=none").stdout
+
+
+def test_a_correction_of_a_declared_value_is_refused_and_not_shown(asked: list[object], tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text('[smoking]\nNevver-secret = "never"\nformer = "current"\n')
+    for command in (["check"], ["release", "--epsilon", "1"]):
+        refused = invoke(command[0], *asked, *command[1:], "--corrections", tmp_path / "c.toml")
+        assert_refused(refused, "a correction of 'smoking' is about a value that is declared itself")
+        assert "secret" not in refused.stderr
+    (tmp_path / "c.toml").write_text('[smoking]\nNevver-secret = "never"\nformer = "former"\n')
+    assert "'Nevver-secret'" not in invoke("check", *asked, "--corrections", tmp_path / "c.toml").stdout
+
+
 def test_check_needs_a_file_that_can_be_read_again(asked: list[object]) -> None:
     assert_refused(invoke("check", "-", *asked[1:], given="smoking\nnever\n"), "name a file")
     assert_refused(invoke("check", *asked, "--strict", "--public", "sizes"), "--strict")
@@ -73,4 +107,4 @@ def test_bands_of_a_single_release_may_have_a_category_for_missing_numbers(tmp_p
     python = ReleaseRequest.read(
         {"file": "h.csv", "column": "hours", "epsilon": "1", "bands": "0,1.5", "missing": "none"}, "shell"
     ).python()
-    assert "dc.count('h.csv', 'hours', dc.Bands(lows=[0, '1.5'], missing='none'))" in python
+    assert "dc.count('h.csv', 'hours', dc.Bands([0, '1.5'], missing='none'))" in python

@@ -148,8 +148,11 @@ def test_show_compares_every_group_with_one(table: Path, tmp_path: Path) -> None
     picture = tmp_path / "forest.svg"
     result = invoke("show", table, *asked, "--plot", picture)
     assert result.exit_code == 0, result.output
-    lines = [line.split("│") for line in result.stdout.splitlines() if line.startswith("│")]
-    assert [[part.strip() for part in line[1:3]] for line in lines] == [["north", "f"], ["south", "m"]]
+    drawn = next(number for number, line in enumerate(result.stdout.splitlines()) if line.startswith("──"))
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    words = [line.split() for line in result.stdout.splitlines()[drawn + 1 : drawn + 3]]
+    assert [line[:2] for line in words] == [["north", "f"], ["south", "m"]]
+    lines = [["", *line[:3], " ".join(line[3:6]), line[6], " ".join(line[7:10])] for line in words]
     found = [posterior.contrast(group, ("north", "m"), "current") for group in (("north", "f"), ("south", "m"))]
     checked([line[3:5] for line in lines], [contrast.difference for contrast in found], 0.95)
     checked([line[5:7] for line in lines], [contrast.odds_ratio for contrast in found], 0.95)

@@ -214,9 +214,9 @@ def test_capabilities_are_about_a_mechanism() -> None:
 )
 def test_capabilities_agree_with_what_releases_give(mechanism: dc.LatticeGeometric) -> None:
     """The oracle is the posterior of an outcome without noise, which has or has not been computed."""
-    counts = [mechanism.total - (mechanism.k - 1) * (mechanism.total // 3), *[mechanism.total // 3] * (mechanism.k - 1)]
+    counts = [mechanism.space.total - (mechanism.k - 1) * (mechanism.space.total // 3), *[mechanism.space.total // 3] * (mechanism.k - 1)]
     raw = tuple(counts[: mechanism.k - 1] if isinstance(mechanism, dc.LaplaceHistogram) else counts)
-    made = dc.Release(mechanism, mechanism.claim, raw, tuple(counts))
+    made = dc.Release(mechanism, mechanism._claim, raw, tuple(counts))
     try:
         made.noise_aware()
         had = True

@@ -23,7 +23,7 @@ import discreet as dc
 from discreet.ledger.ledger import Ledger
 from discreet.sampling import SeededBits
 from discreet.sampling.bits import CountedBits
-from tests.cli.support import invoke
+from tests.cli.support import assert_refused, invoke
 from tests.support import mostly_slow, planted
 
 LABELS = ("low", "high", "rest", "none")
@@ -228,12 +228,12 @@ def test_a_label_that_nobody_has_is_a_count_of_zero_where_n_is_private(made: Cal
     """What `value_counts()` leaves out must not refuse: whether a category has records is private, and so is whether any has."""
     prior = dc.Dirichlet.uniform(categories=LABELS)
     private, public = dc.LatticeGeometric(prior, epsilon=1), dc.LatticeGeometric(prior, 3, 1)
-    assert private.checked(made({"high": 2, "low": 1})).tolist() == [1, 2, 0, 0]
-    assert private.checked(made({})).tolist() == [0, 0, 0, 0]
+    assert private._checked(made({"high": 2, "low": 1})).tolist() == [1, 2, 0, 0]
+    assert private._checked(made({})).tolist() == [0, 0, 0, 0]
     with pytest.raises(dc.InvalidInputError, match="labels of their own"):
-        private.checked(made({"High": 2}))
+        private._checked(made({"High": 2}))
     with pytest.raises(dc.InvalidInputError, match="labels of their own"):
-        public.checked(made({"high": 2, "low": 1}))
+        public._checked(made({"high": 2, "low": 1}))
 
 
 # --- the same law -----------------------------------------------------------------------------------------------------
@@ -365,9 +365,14 @@ def test_a_release_with_n_from_a_budget_that_hides_it_is_refused_before_anything
 def test_a_release_that_costs_more_than_its_epsilon_says_so_and_why(neighbours: str, told: bool) -> None:
     Ledger("ledger.db").create("s", 3, neighbours=neighbours)
     write_csv(SIZES["three"], Path("survey.csv"))
-    result = invoke("release", "survey.csv", *PRIVATE, "--ledger", "ledger.db", "--dataset", "s", "--json")
+    words = [word for word in PRIVATE if word != "--yes"]
+    asked = ["release", "survey.csv", *words, "--ledger", "ledger.db", "--dataset", "s", "--json"]
+    if told:
+        assert_refused(invoke(*asked), "would be charged ε = 2 (its own ε = 1", "nothing was spent: with --public total", "--yes")
+        assert not Ledger("ledger.db").history("s")
+    result = invoke(*asked, *(["--yes"] if told else []))
     assert result.exit_code == 0, result.output
     assert Ledger("ledger.db").spent("s").epsilon == (2 if told else 1)
     said = flat(result.stderr)
-    assert ("the budget of 's' is charged ε = 2" in said) == told
+    assert ("the budget of 's' would be charged ε = 2" in said) == told
     assert ("replacing one is removing one and adding another" in said) == told

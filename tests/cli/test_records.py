@@ -61,7 +61,7 @@ def test_show_never_cuts_a_category(tmp_path: Path) -> None:
     [
         (["none.json"], "none.json cannot be read (No such file or directory): name the JSON file that `discreet release --output` wrote"),
         (["."], "cannot be read"),
-        (["survey.csv"], "this is not a release: the text is not JSON"),
+        (["survey.csv"], "this is not a release: survey.csv is no JSON"),
         (["posterior.json", "--plot", "posterior.gif"], ".png, .svg or .pdf"),
         (["posterior.json", "--plot", "old.png"], "old.png exists"),
         (["posterior.json", "--plot", "same.png"], "--plot same.png is also the record"),

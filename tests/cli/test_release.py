@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -341,6 +342,8 @@ def test_nothing_is_overwritten(release: Invoke, survey: Path, book: Ledger, tmp
     (tmp_path / "twin.json").hardlink_to(survey)
     (tmp_path / "nowhere.json").symlink_to("not-there.json")
     (tmp_path / "budget.svg").symlink_to("ledger.db")
+    (tmp_path / "budget.json").symlink_to("ledger.db")
+    (tmp_path / "a.svg").symlink_to("a.json")
     (tmp_path / "folder").symlink_to(".")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     exists = "exists; a release cannot be drawn again, so it is not overwritten: choose another name or move it away"
@@ -348,12 +351,12 @@ def test_nothing_is_overwritten(release: Invoke, survey: Path, book: Ledger, tmp
         (["--output", "diag.json"], f"error: diag.json {exists}"),
         (["--plot", "old.png"], f"old.png {exists}"),
         (["--output", "nowhere.json"], f"nowhere.json {exists}"),
-        (["--output", "survey.csv"], "--output survey.csv is also the private data: choose another name"),
-        (["--output", "link.json"], "--output link.json is also the private data"),
+        (["--output", "survey.csv"], "--output must end in .json, or for a table in .parquet, got survey.csv"),
+        (["--output", "link.json"], "--output link.json is also the private data: choose another name"),
         (["--output", "twin.json"], "--output twin.json is also the private data"),
-        (["--output", "ledger.db"], "--output ledger.db is also the ledger"),
+        (["--output", "budget.json"], "--output budget.json is also the ledger"),
         (["--plot", "budget.svg"], "--plot budget.svg is also the ledger"),
-        (["--output", "a.svg", "--plot", "folder/a.svg"], "--plot folder/a.svg is also --output"),
+        (["--output", "a.json", "--plot", "folder/a.svg"], "--plot folder/a.svg is also --output"),
     ):
         assert_refused(release("--ledger", "ledger.db", "--dataset", "survey", *options), says)
         assert_refused(release("--ledger", f"sqlite:///{tmp_path}/ledger.db", "--dataset", "survey", *options), says)
@@ -397,7 +400,7 @@ def test_nothing_is_left_beside_the_output(release: Invoke, tmp_path: Path) -> N
         (["--categories", '"never,former'], "with double quotes around a part that has one"),
         (["--column", "Smoking"], "no column 'Smoking'"),
         (["--privacy-id", "person"], "'person'"),
-        (["--privacy-id", "smoking"], "privacy_id must be another column"),
+        (["--privacy-id", "smoking"], "--privacy-id must be another column"),
         (["--nulls", "pipe"], "nulls must be 'error' or one of the declared categories"),
         (["--epsilon", "0"], "epsilon must be greater than 0"),
         (["--epsilon=-1"], "epsilon must be greater than 0, got -1"),
@@ -415,9 +418,10 @@ def test_nothing_is_left_beside_the_output(release: Invoke, tmp_path: Path) -> N
         (["--mechanism", "latice"], "did you mean lattice?"),
         (["--mechanism", "EHDL"], "has no privacy guarantee"),
         (["--output", "nowhere/out.json"], "a folder that exists"),
-        (["--output", "."], "must be a file"),
-        (["--output", "/dev/null"], "must be a file"),
-        (["--output", "x" * 300], "cannot be written to"),
+        (["--output", "."], "--output must end in .json, or for a table in .parquet, got ."),
+        (["--output", "/dev/null"], "--output must end in .json, or for a table in .parquet, got null"),
+        (["--output", "folder.json"], "must be a file"),
+        (["--output", f"{'x' * 300}.json"], "cannot be written to"),
         (["--plot", "out.gif"], ".png, .svg or .pdf"),
         (["--dataset", "other"], "'other' is not in the ledger; those in it: 'survey'"),
         (["--epsilon", "2.0000001"], "'survey' has ε = 2 left of ε = 2; nothing was spent"),
@@ -429,6 +433,7 @@ def test_a_refusal_leaves_the_ledger_untouched(
     release: Invoke, book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], says: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.json").mkdir()
     assert_refused(release("--ledger", tmp_path / "ledger.db", "--dataset", "survey", "--output", "out.json", *options), says)
     assert book.history("survey") == ()
     assert not (tmp_path / "out.json").exists()
@@ -665,3 +670,26 @@ def test_spends_that_describe_no_mechanism_are_composed_by_their_guarantees(book
     kinds = [type(part).__name__ for part, _ in book.accountant("survey").parts]
     assert kinds == ["Guarantee", "LaplaceHistogram", "Guarantee"]
     assert book.accountant("survey").basic == (Fraction(5, 4), Fraction(0))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--privacy-id", "smoking"],
+        ["--weight", "smoking"],
+        ["--weight", "person", "--privacy-id", "day"],
+        ["--other", "x"],
+        ["--strict", "--other", "never", "--nulls", "never", "--by", "day=a,b"],
+        ["--by", "day=a,b", "--other-group", "q=a"],
+        ["--by", "day=a,b", "--other-group", "day=c"],
+        ["--encoding", "nope"],
+        ["--mechanism", "HellingerSmooth", "--gamma", "0"],
+        ["--mechanism", "LatticeGeometric", "--delta", "0.1"],
+        ["--epsilon", "0"],
+    ],
+)
+def test_refusals_in_the_shell_name_options_and_no_arguments_of_python(survey: Path, words: list[str]) -> None:
+    asked = [survey, "--column", "smoking", "--categories", "never,former,current", *([] if "--epsilon" in words else ["--epsilon", "1"])]
+    refused = invoke("release", *asked, *words)
+    assert_refused(refused, "--")
+    assert not re.search(r"\b[a-z]+_[a-z_]+\b|\b[a-z_]+=\.\.\.|\bdc\.", refused.stderr.replace("one_row", ""))

@@ -90,7 +90,8 @@ def test_planted_secrets_of_check_are_in_no_other_output(folder: Path) -> None:
     assert "declare no category because it is listed here" in checked.stdout.splitlines()[-1]
     assert checked.stderr == ""
     refused = invoke("release", folder / "study.toml", "--ledger", folder / "ledger.db", "--output", folder / "published")
-    assert_refused(refused, "tables.smoking: column 'age'")
+    assert_refused(refused, "tables.smoking: column 'age'", "c.toml, which study.corrections names, is not there")
+    assert "c.toml, which study.corrections names, is not there" in checked.stdout
     (folder / "c.toml").write_text('[smoking]\nNevver-secret = "never"\n[age]\nfifty-secret = "55+"\n')
     outputs = [refused.output]
     for words in (
@@ -136,7 +137,7 @@ def test_with_nothing_public_only_the_draws_depend_on_the_data(folder: Path) -> 
         ledger = Ledger(place / "ledger.db")
         ledger.create("survey", 3, unit="person")
         options = [place / "study.toml", "--ledger", place / "ledger.db"]
-        said = [invoke("release", *options, *more) for more in (["--dry-run"], ["--output", place / "published"])]
+        said = [invoke("release", *options, *more) for more in (["--dry-run"], ["--output", place / "published", "--yes"])]
         records = [json.loads(path.read_text()) for path in sorted((place / "published").iterdir())]
         outputs = [(one.exit_code, (one.stdout + one.stderr).replace(str(place), "")) for one in said]
         public_parts = [{name: part for name, part in record.items() if name not in ("raw", "counts")} for record in records]
@@ -189,3 +190,44 @@ def test_each_record_is_read_alone(folder: Path) -> None:
     record = dc.Release.from_json((folder / "published" / "exercise.json").read_text())
     assert record.n == 60
     assert record.guarantee.unit == "person"
+
+
+def test_a_published_study_is_shown_as_it_is_told_to_be_read(folder: Path) -> None:
+    done = invoke("release", folder / "study.toml", "--ledger", folder / "ledger.db", "--output", folder / "published")
+    assert done.exit_code == 0, done.output
+    listed = invoke("show", folder / "published").stdout
+    assert "noise\nalone" not in listed
+    shown = invoke("show", folder / "published", "--about", "records", "--mass", "0.9").stdout
+    for name in ("smoking", "exercise"):
+        alone = invoke("show", folder / "published" / f"{name}.json", "--about", "records", "--mass", "0.9").stdout
+        table = [line for line in alone.splitlines() if line.startswith("│")]
+        assert table
+        assert "\n".join(table) in shown
+    fields = json.loads(invoke("show", folder / "published", "--about", "records", "--json").stdout)
+    single = json.loads(invoke("show", folder / "published" / "smoking.json", "--about", "records", "--json").stdout)
+    assert fields["records"]["smoking"] == single
+    assert list(fields["tables"]) == ["smoking", "exercise"]
+
+
+def test_a_third_of_epsilon_is_shown_in_six_digits_and_not_understated(folder: Path) -> None:
+    done = invoke("release", folder / "study.toml", "--ledger", folder / "ledger.db", "--output", folder / "published")
+    assert done.exit_code == 0, done.output
+    said = invoke("show", folder / "published" / "exercise.json").stdout
+    assert "ε = 0.333334 differential privacy" in said
+
+
+def test_tables_of_a_study_and_of_a_ledger_fit_a_terminal(folder: Path) -> None:
+    done = invoke("release", folder / "study.toml", "--ledger", folder / "ledger.db", "--output", folder / "published")
+    assert done.exit_code == 0, done.output
+    for words in (
+        ["plan", folder / "study.toml"],
+        ["show", folder / "published" / "smoking.json", "--reference", "18-34", "--category", "never"],
+        ["ledger", "history", folder / "ledger.db", "survey"],
+        ["ledger", "show", folder / "ledger.db"],
+    ):
+        found = invoke(*words, columns=80)
+        assert found.exit_code == 0, found.output
+        rows = found.stdout.splitlines()
+        body = [line for line in rows if "│" in line or "──" in line or "┃" in line] or rows
+        last = max(number for number, line in enumerate(rows) if line in body)
+        assert max(map(len, rows[: last + 1])) <= 80

@@ -53,7 +53,7 @@ def test_a_table_is_released_shown_and_verified(survey: Path, public: str) -> No
     cells, posterior = fields["cells"], found.noise_aware()
     if public == "nothing":
         assert [tuple(size["group"].values()) for size in fields["sizes"]] == list(found.cells.groups)
-        laws = [posterior.size(group) for group in found.cells.groups]
+        laws = [posterior.size[group] for group in found.cells.groups]
         assert [size["mean"] for size in fields["sizes"]] == pytest.approx([law.mean() for law in laws])
         assert [(size["low"], size["high"]) for size in fields["sizes"]] == [law.interval(0.9) for law in laws]
     else:
@@ -148,7 +148,10 @@ def test_groups_options_need_groups(survey: Path) -> None:
 def test_all_groups_are_charged_once(survey: Path, made: list[str], public: str, charged: int | None) -> None:
     place = str(survey / "ledger.db")
     assert CliRunner().invoke(app, ["ledger", "create", place, "survey", "--epsilon", "5", *made]).exit_code == 0
-    done = run(survey, "release", *ASKED, "--public", public, "--ledger", place, "--dataset", "survey", "-o", str(survey / "o.json"), "-q")
+    asked = [*ASKED, "--public", public, "--ledger", place, "--dataset", "survey", "-o", str(survey / "o.json"), "-q"]
+    if charged == 2:
+        assert "nothing was spent" in run(survey, "release", *asked).output
+    done = run(survey, "release", *asked, "--yes")
     assert (done.exit_code == 0) == (charged is not None), done.output
     assert Ledger(place).spent("survey").epsilon == (charged or 0)
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from discreet.counts.factors import AtMost, Count, DiscreteGaussian, Noisy, Split
-from discreet.counts.nested import NestedCounts, nested_counts
+from discreet.counts.factors import Count, Noisy, Split
 from discreet.counts.runs import Run
 from discreet.counts.tree import counts_of_split
 from discreet.errors import InvalidInputError, TooLargeError
@@ -15,6 +14,8 @@ from discreet.mechanisms.lattice import GeometricNoise
 from discreet.model.size_priors import SizePrior, known_size, size_prior_of, tabled
 from tests.counts import count_tree as plain
 from tests.counts.count_tree import Floats, PlainCount, PlainLaw, PlainSplit, brute
+from tests.counts.nested import NestedCounts, nested_counts
+from tests.counts.observations import AtMost, DiscreteGaussian
 from tests.support import ends_at
 
 CLOSE = 1e-12

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.counts.factors import AtLeast, AtMost, Count, DiscreteGaussian, Noisy, Observation, Split, clamped
+from discreet.counts.factors import Count, Noisy, Observation, Split
 from discreet.counts.law import CountLaw
 from discreet.counts.listed import ListedCounts
 from discreet.counts.tree import TreeCounts, counts_of_split
@@ -19,6 +19,7 @@ from discreet.model.dirichlet import Dirichlet
 from discreet.model.size_priors import SizePrior, known_size, size_prior_of, tabled
 from tests.counts import count_tree as plain
 from tests.counts.count_tree import PlainCount, PlainLaw, PlainSplit, brute
+from tests.counts.observations import AtLeast, AtMost, DiscreteGaussian, clamped
 
 Floats = NDArray[np.float64]
 CLOSE = 1e-12

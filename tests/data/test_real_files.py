@@ -219,7 +219,7 @@ def test_weights_that_add_up_to_too_much_are_refused_where_n_is_public_and_cut_w
         counts = count(table({"x": ["never"] * len(weights), "freq": weights}), "x", LABELS, weight="freq")
         with pytest.raises(InvalidInputError, match=r"from 1 to 2\*\*53"):
             dc.LatticeGeometric(dc.Dirichlet.uniform(categories=LABELS), counts.total, 1)
-        assert dc.LatticeGeometric(dc.Dirichlet.uniform(categories=LABELS), epsilon=1).checked(counts).tolist() == [2**53, 0, 0]
+        assert dc.LatticeGeometric(dc.Dirichlet.uniform(categories=LABELS), epsilon=1)._checked(counts).tolist() == [2**53, 0, 0]
     exact = count(table({"x": ["never", "never", "former"], "freq": [2**52, 2**52 - 2, 1]}), "x", LABELS, weight="freq")
     assert exact.counts.tolist() == [2**53 - 2, 1, 0]
 
@@ -476,7 +476,7 @@ def test_a_list_of_labels_is_none_of_the_files_that_are_counted(tmp_path: Path, 
         (["--categories", "@latin.txt"], "cannot be read (not UTF-8 text)"),
         (["--categories", "@empty.txt"], "--categories needs at least two"),
         (["--categories", "@gap.txt"], "has one without a name"),
-        (["--weight", "freq", "--privacy-id", "who"], "privacy_id and weight do not go together"),
+        (["--weight", "freq", "--privacy-id", "who"], "--privacy-id and --weight do not go together"),
         (["--weight", "x"], "weight must be another column"),
         (["--weight", "nothing"], "no column 'nothing'"),
         (["--weight", "who"], "weight 'who' must be a whole number from 0"),

@@ -16,8 +16,9 @@ import pyarrow.csv
 import pytest
 
 import discreet as dc
-from discreet.data.categories import Bands, accented, without_accents
+from discreet.data.categories import accented, without_accents
 from discreet.data.count import tallied
+from discreet.data.made_labels import Bands
 from discreet.data.question import CountingQuestion, question_of
 from discreet.errors import InvalidInputError, SourceError
 

@@ -238,7 +238,7 @@ def test_corrections_are_applied_in_python_and_shell_and_never_published(tmp_pat
     [("[answer", "it is no TOML"), ('[answer]\nx = "c"\n', "declared value"), ('[who]\nx = "a"\n', "by columns"), (None, "cannot be read")],
 )
 def test_corrections_that_fit_nothing_are_refused_in_one_line(tmp_path: Path, text: str | None, says: str) -> None:
-    path, corrections = tmp_path / "data.csv", tmp_path / "c.toml"
+    path, corrections = tmp_path / "data.csv", tmp_path / "c.json"  # also what a record may be called
     path.write_text("answer\na\nb\n")
     if text is not None:
         corrections.write_text(text)

@@ -1,6 +1,7 @@
 """The documentation runs: every Python block is executed and every command is run, page by page, as a reader would.
 
 `print(...)  # → text` says how what is printed begins, and is checked.
+A block of TOML that begins with the name of a file, `# study.toml`, is written to that file.
 """
 
 import os
@@ -22,6 +23,7 @@ from tests.places import DOCS, PAGES, ROOT
 
 WALKED = [*PAGES, ROOT / "README.md"]
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+NAMED = re.compile(r"# (\w+\.toml)\n")
 INDENTED = re.compile(r"(?:^ {4}\S.*\n(?: {4}.*\n)*)", re.MULTILINE)
 
 ELSEWHERE = re.compile(r"# In an environment of its own: pip install (\S+)\n")
@@ -35,7 +37,7 @@ TOO_LONG = ("reproduce", "compare --n 1500", "explore")
 
 @dataclass(frozen=True)
 class Step:
-    """A block of Python, or one command line."""
+    """A block of Python, one command line, or a file to be written."""
 
     line: int
     kind: str
@@ -50,6 +52,8 @@ def steps(page: Path) -> list[Step]:
         line = text.count("\n", 0, match.start()) + 1
         if match[1] == "python" and not ELSEWHERE.match(match[2]):
             found.append(Step(line + 1, "python", match[2]))
+        if match[1] == "toml" and NAMED.match(match[2]):
+            found.append(Step(line, "file", match[2]))
         if match[1] in ("sh", "console"):
             found += [Step(line, "shell", command) for command in commands(match[2])]
     plain = FENCE.sub(lambda match: re.sub(r"[^\n]", "", match[0]), text)
@@ -113,6 +117,8 @@ def walk(
             continue
         if step.kind == "shell":
             run(step.text)
+        elif named := NAMED.match(step.text):
+            Path(named[1]).write_text(step.text)
         else:
             execute(step, str(page), namespace)
 

@@ -52,7 +52,7 @@ def test_the_page_says_what_is_required_and_what_is_the_default(page: str) -> No
 
     assert "Required." in about("cmdoption-discreet-release-column")
     assert "Default: LatticeGeometric." in about("cmdoption-discreet-release-mechanism")
-    assert "'part-*.parquet', or - for CSV" in about("cmdoption-discreet-release-arg-file")
+    assert "'part-*.parquet', - for CSV" in about("cmdoption-discreet-release-arg-file")
     assert "Required." not in about("cmdoption-discreet-release-mechanism")
     assert "Default" not in about("cmdoption-discreet-release-strict")
     assert "With --public total" in about("cmdoption-discreet-release-privacy-id")

@@ -94,7 +94,9 @@ def test_every_old_address_leads_to_a_page(tmp_path: Path) -> None:
     names = [page.relative_to(DOCS).with_suffix("").as_posix() for page in PAGES]
     built = SimpleNamespace(builder=SimpleNamespace(name="html"), env=SimpleNamespace(found_docs=names), outdir=tmp_path)
     redirect(built, None)
-    leads = {page.stem: re.findall(r'url=([^"]+)', page.read_text("utf-8")) for page in tmp_path.glob("*.html")}
+    written = {page.relative_to(tmp_path).with_suffix("").as_posix(): page for page in tmp_path.rglob("*.html")}
+    leads = {name: re.findall(r'url=([^"]+)', page.read_text("utf-8")) for name, page in written.items()}
     assert set(OLD) <= leads.keys()
-    assert all((DOCS / link).with_suffix(".md").is_file() for links in leads.values() for link in links)
-    assert (leads["inference"], leads["inference_proofs"]) == (["explain/inference.html"], ["proofs/inference.html"])
+    assert all((DOCS / name).parent.joinpath(link).with_suffix(".md").is_file() for name, links in leads.items() for link in links)
+    assert (leads["inference"], leads["inference_proofs"]) == (["howto/reading.html"], ["proofs/inference.html"])
+    assert (leads["howto"], leads["howto/howto"]) == (["start/faq.html"], ["../start/faq.html"])

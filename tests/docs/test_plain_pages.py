@@ -9,8 +9,8 @@ from tests.docs.test_blocks import FENCE
 from tests.places import DOCS
 
 BEGINNINGS = (
-    *("five_minutes", "tutorial", "choosing", "planning", "promise", "faq"),
-    *("howto", "data", "release", "explore", "reading", "pymc", "extending"),
+    *("five_minutes", "tutorial", "choosing", "planning", "promise", "sign", "suppression", "faq"),
+    *("data", "release", "explore", "reading", "pymc", "extending"),
 )
 PAGES = [next(DOCS.rglob(f"{name}.md")) for name in BEGINNINGS]
 

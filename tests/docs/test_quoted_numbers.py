@@ -94,7 +94,8 @@ _NUMBER = r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?"
 MEASURED = re.compile(rf"(?<![\w.])(?:{_NUMBER} ?(?:{_TIMES}|{_SIZES})\b|{_NUMBER} ?[×%]|[0-9]+\.[0-9]{{2,}}|[0-9]\.[0-9]+e-?[0-9]+)")
 """A time, a size of memory, a ratio, a percentage, or a number with two decimals or more."""
 GIVEN = re.compile(
-    rf"\b[A-Za-zα-ω] ?(?:=|[<>]=?|≤|≥) ?(?:{_NUMBER}(?:e-?[0-9]+)?(?:, {_NUMBER})*|\([^)]*\))|95 % interval|(?:{_LIBRARIES}) [0-9.]+"
+    rf"\b[A-Za-zα-ω] ?(?:=|[<>]=?|≤|≥) ?(?:{_NUMBER}(?:e-?[0-9]+)?(?:, {_NUMBER})*|\([^)]*\))|95 % interval"
+    rf"|(?:{_LIBRARIES})(?: from)? [0-9.]+(?:(?:,| and) 3\.[0-9]+)*"
 )
 """An input (`n = 50`, `ε = 1, 0.1, 0.01`, `a = (1.14, 11.6)`), the level of an interval, a version."""
 

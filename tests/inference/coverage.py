@@ -22,7 +22,7 @@ TOLERANCE = {"laws": 1e-12, "windows": 1e-11, "a million": 1e-10, "transforms": 
     "omitted": 1e-25,
     "coverage": 1e-9,
 }
-"""What the tests allow and docs/explain/inference.md quotes."""
+"""What the tests allow and docs/howto/reading.md quotes."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ def two_categories(prior: dc.Dirichlet | dc.Beta, n: int, epsilon: Number, first
 
 def _all_outcomes(mechanism: Mechanism, predictive: Floats) -> Iterator[tuple[float, tuple[int, ...], Floats]]:
     """Every outcome with its probability and the posterior of the first count given it."""
-    n = mechanism.total
-    laws = [mechanism.raw_law(np.array([i, n - i])) for i in range(n + 1)]
+    n = mechanism.space.total
+    laws = [mechanism._raw_law(np.array([i, n - i])) for i in range(n + 1)]
     joint = predictive[:, None] * np.stack([law.probability for law in laws])
     chance = joint.sum(axis=0)
     for z in np.nonzero(chance > 1e-12)[0]:
@@ -67,16 +67,16 @@ def _all_outcomes(mechanism: Mechanism, predictive: Floats) -> Iterator[tuple[fl
 
 def _drawn_outcomes(mechanism: Mechanism, predictive: Floats, size: int) -> Iterator[tuple[float, tuple[int, ...], Floats]]:
     """As many outcomes as asked for, drawn, each with the exact posterior given it."""
-    n, rng = mechanism.total, np.random.default_rng(0)
+    n, rng = mechanism.space.total, np.random.default_rng(0)
     for first in rng.choice(n + 1, size=size, p=predictive / predictive.sum()):
-        raw = tuple(mechanism.simulate_raw(np.array([first, n - first]), 1, rng)[0].tolist())
+        raw = tuple(mechanism._simulate_raw(np.array([first, n - first]), 1, rng)[0].tolist())
         given = predictive * np.exp([mechanism.log_prob([i, n - i], raw) for i in range(n + 1)])
         yield 1.0 / size, raw, given / given.sum()
 
 
 def coverage(mechanism: Mechanism, mass: float = 0.95, drawn: int | None = None, read_as: Mechanism | None = None) -> Coverage:
     """Over all outcomes, or over this many drawn ones where there are too many; of a reader who may take the mechanism for another."""
-    n, (a, b) = mechanism.total, mechanism.prior.concentration
+    n, (a, b) = mechanism.space.total, mechanism.prior.concentration
     x = np.arange(n + 1)
     predictive = mechanism.prior.predictive(n).pmf(np.stack([x, n - x], axis=-1))
     aware = naive = worst = 0.0

@@ -12,10 +12,10 @@ from discreet.model.size_priors import known_size
 
 def latent_counts(mechanism: Mechanism, raw: tuple[int, ...]) -> CountLaw:
     """The law that posteriors are read from."""
-    return counts_of_same_records(mechanism.prior, mechanism.total, [Outcome(mechanism, raw, mechanism.total)])
+    return counts_of_same_records(mechanism.prior, mechanism.space.total, [Outcome(mechanism, raw, mechanism.space.total)])
 
 
 def convolved(mechanism: Mechanism, raw: Sequence[int] | Counts) -> TreeCounts:
     """The law by windows and sums, however few counts are possible."""
     assert mechanism.noise is not None
-    return counts_of_outcomes(mechanism.prior.concentration, [(mechanism.noise, raw)], known_size(mechanism.total))
+    return counts_of_outcomes(mechanism.prior.concentration, [(mechanism.noise, raw)], known_size(mechanism.space.total))

@@ -279,6 +279,6 @@ def test_bad_events_are_refused() -> None:
 @pytest.mark.parametrize("prior", [["1e100", "1e-100", "1"], ["1e40", "1", "1"]])
 def test_panels_that_never_end_are_refused(prior: list[str]) -> None:
     mechanism = dc.LatticeGeometric(dc.Dirichlet(prior), 300, 1)
-    posterior = mechanism.recorded(mechanism.guarantee, (150, 100, 50)).noise_aware()
+    posterior = mechanism._recorded(mechanism.guarantee, (150, 100, 50)).noise_aware()
     with pytest.raises(dc.TooLargeError, match=r"floats do not hold|go through"):
         posterior.contrast(0, 1)

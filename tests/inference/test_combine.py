@@ -36,7 +36,7 @@ def _log_likelihood(release: dc.Release, points: Ints) -> Floats:
         return np.asarray(-step * float(mechanism.epsilon) * np.abs(raw - points).sum(axis=1), dtype=np.float64)
     if isinstance(mechanism, dc.LaplaceZhang | dc.LaplaceHistogram | dc.LaplaceDimension):
         noise = raw - points[:, : len(raw)]
-        return np.asarray(-np.where(noise >= 0, noise, -noise - 1).sum(axis=1) / float(mechanism.scale), dtype=np.float64)
+        return np.asarray(-np.where(noise >= 0, noise, -noise - 1).sum(axis=1) / float(mechanism._scale), dtype=np.float64)
     return np.array([mechanism.log_prob(x, raw) for x in points])
 
 
@@ -113,7 +113,7 @@ def _release(rng: np.random.Generator, prior: Any, n: int | None, stretched: flo
     cls = rng.choice(np.array([*BY_CELL, *EXPONENTIAL], dtype=object))
     epsilon = float(np.round(rng.uniform(0.2, 3.0), 2))
     own = make(cls, prior, n, repr(stretched * epsilon))
-    raw = own.simulate_raw(rng.multinomial(n, rng.dirichlet(np.ones(k))), 1, rng)[0]
+    raw = own._simulate_raw(rng.multinomial(n, rng.dirichlet(np.ones(k))), 1, rng)[0]
     return release_of(own, tuple(raw.tolist()))
 
 
@@ -243,8 +243,8 @@ def test_many_records_by_sums_and_by_draws_agree() -> None:
 def _worst(drawn: Sequence[Mechanism], read_as: Sequence[Mechanism], *, same_data: bool) -> tuple[float, float]:
     """Coverage of 95 % intervals over the prior, the data and the noise; and the largest deviation given any outcome. Two categories."""
     a, b = drawn[0].prior.concentration
-    sizes = [m.total for m in drawn]
-    laws = [[m.raw_law(np.array([x, m.total - x])) for x in range(m.total + 1)] for m in drawn]
+    sizes = [m.space.total for m in drawn]
+    laws = [[m._raw_law(np.array([x, m.space.total - x])) for x in range(m.space.total + 1)] for m in drawn]
     chances = [np.stack([law.probability for law in own]) for own in laws]
     if same_data:
         x = np.arange(sizes[0] + 1)

@@ -8,12 +8,12 @@ import pytest
 from scipy.special import betainc, gammaln
 
 import discreet as dc
+from discreet.betas.mixtures import BetaMixture
+from discreet.betas.rows import Block
 from discreet.counts.runs import Run
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.contrasts import CoupledGroup, coupled_contrast, independent_contrast, size_coupling
 from discreet.inference.quantities import Contrast
-from discreet.model.beta_mixtures import BetaMixture
-from discreet.model.beta_rows import Block
 from tests.inference.contrast_oracles import QUANTITIES, VALUES, Floats, Ints, Pairs, merged, squared, two_sided, worst
 from tests.inference.coverage import release_of
 from tests.support import lowered
@@ -342,7 +342,7 @@ def _admissions(epsilon: float, releases: int) -> list[tuple[Contrast, Contrast]
     """For simulated releases of both groups with public sizes the contrast, and what comes out if the noise is ignored."""
     rng, found = np.random.default_rng(1973), []
     mechanisms = [dc.LatticeGeometric(dc.Beta(1, 1), n=sum(counts), epsilon=epsilon) for counts in ADMITTED]
-    raws = [m.simulate_raw(np.array(counts), releases, rng) for m, counts in zip(mechanisms, ADMITTED, strict=True)]
+    raws = [m._simulate_raw(np.array(counts), releases, rng) for m, counts in zip(mechanisms, ADMITTED, strict=True)]
     for pair in zip(*raws, strict=True):
         records = [release_of(m, tuple(raw.tolist())) for m, raw in zip(mechanisms, pair, strict=True)]
         men, women = (r.noise_aware().marginal("success") for r in records)

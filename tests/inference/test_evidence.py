@@ -19,15 +19,15 @@ A = (0.5, 2.0, 1.0)
 
 
 def _by_definition(mechanism: Mechanism, raw: tuple[int, ...]) -> float:
-    points = lattice(mechanism.total, mechanism.k)
-    return float(logsumexp(mechanism.prior.predictive(mechanism.total).logpmf(points) + [mechanism.log_prob(x, raw) for x in points]))
+    points = lattice(mechanism.space.total, mechanism.k)
+    return float(logsumexp(mechanism.prior.predictive(mechanism.space.total).logpmf(points) + [mechanism.log_prob(x, raw) for x in points]))
 
 
 @pytest.mark.parametrize("cls", [dc.LatticeGeometric, dc.LaplaceZhang, dc.LaplaceHistogram, dc.LaplaceDimension, dc.HellingerSmooth])
 def test_a_public_n(cls: type[Mechanism]) -> None:
     """Listed and convolved, and with noisy counts far outside of 0 to n, which are clamped."""
     mechanism, counts = make(cls, dc.Dirichlet(A), 9, 0.7), np.array([2, 4, 3])
-    drawn = [tuple(row.tolist()) for row in mechanism.simulate_raw(counts, 2, np.random.default_rng(4))]
+    drawn = [tuple(row.tolist()) for row in mechanism._simulate_raw(counts, 2, np.random.default_rng(4))]
     far = (
         [tuple(z + step for z, step in zip(drawn[0], (40, -40, 0), strict=False))]
         if mechanism.noise is not None and len(drawn[0]) != 2

@@ -8,13 +8,14 @@ import pytest
 
 import discreet as dc
 from discreet.errors import DiscreetError
+from discreet.sampling import SeededBits
 from tests.cli.support import invoke
 
 
 def outcome(epsilon: Any, raw: list[int], n: int | None = None) -> dc.Release:
     prior = dc.Dirichlet.uniform(categories=[f"c{i}" for i in range(len(raw))])
     mechanism = dc.LatticeGeometric(prior, n, epsilon)
-    return mechanism.recorded(mechanism.guarantee, tuple(raw))
+    return mechanism._recorded(mechanism.guarantee, tuple(raw))
 
 
 @pytest.mark.parametrize("epsilon", ["1e-13", "1e-14", "1e-15"])
@@ -59,7 +60,7 @@ def test_the_interval_of_next_to_no_noise(epsilon: int, n: int | None) -> None:
 def test_equal_differences_of_shares_are_one_value() -> None:
     """Of two groups of ten records there are 21 differences, and 0.6 - 0.4 is 0.7 - 0.5."""
     mechanism = dc.LatticeGeometric(dc.Dirichlet([1, 1], ["a", "b"]), [10, 10], 1, by={"g": ["x", "y"]})
-    post = mechanism.recorded(mechanism.guarantee, np.array([[5, 5], [3, 7]])).noise_aware()
+    post = mechanism._recorded(mechanism.guarantee, np.array([[5, 5], [3, 7]])).noise_aware()
     first, second = (post[group].records.marginal("a") for group in ("x", "y"))
     difference = post.records.contrast("x", "y", "a").difference
     assert len(difference.value) == 21
@@ -94,3 +95,14 @@ def test_corrections_that_are_wrong_are_not_shown(tmp_path: Path) -> None:
         assert "Erika" not in str(caught.value)
     with pytest.raises(DiscreetError, match="written as it was declared"):
         dc.count(tmp_path / "a.csv", "s", [1, 2], corrections={"s": {"one": True}})
+
+
+@pytest.mark.parametrize("epsilon", [59, 60, 61, 130, 500])
+@pytest.mark.parametrize("by", [None, {"region": ["north", "south"]}])
+def test_next_to_no_noise_with_a_private_n(epsilon: int, by: Any) -> None:
+    """Noise of such an ε is 0 but for a probability below 1e-24, so that the posterior is that of the noisy counts themselves."""
+    prior = dc.Dirichlet.uniform(2)
+    counts = [[300, 120], [50, 700]] if by else [300, 120]
+    release = dc.LatticeGeometric(prior, epsilon=epsilon, by=by).release(counts, source=SeededBits(1), steady=False)
+    exact = np.array(counts) + 1.0
+    assert np.asarray(release.noise_aware().mean()) == pytest.approx(exact / exact.sum(axis=-1, keepdims=True), abs=1e-12)

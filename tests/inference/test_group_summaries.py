@@ -11,8 +11,8 @@ from scipy.special import betainc, gammaln
 
 import discreet as dc
 from discreet.counts.batched.arrays import GroupSummaries
-from discreet.counts.batched.leave_one_out import leave_one_out
 from discreet.inference.tables.summaries import group_summaries
+from tests.counts.leave_one_out import leave_one_out
 from tests.inference.coverage import release_of
 from tests.sampling.support import PretendedSecret
 from tests.support import lowered

@@ -90,7 +90,7 @@ def test_simultaneous_intervals_of_a_variable_carry_labels_and_level() -> None:
     found = read().simultaneous(0.9)
     assert found.together == 0.9
     assert found.level == pytest.approx(1.0 - 0.1 / 3)
-    assert found.to_pandas().columns.tolist() == found.to_polars().columns == ["category", "low", "high"]
+    assert found.to_pandas().columns.tolist() == found.to_polars().columns == ["category", "mean", "sd", "low", "high"]
     assert found.to_pandas()["category"].tolist() == list(CATEGORIES)
     assert np.array_equal(np.asarray(found), read().interval(found.level))
     assert np.array_equal(found[:, 1], found.high)

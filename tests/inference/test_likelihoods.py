@@ -34,7 +34,7 @@ BY_CELL: tuple[Callable[..., Mechanism], ...] = (
 
 def enumerated(mechanism: Mechanism, raw: Counts, theta: Floats) -> tuple[float, Floats]:
     """The log likelihood and the expected true counts, by all datasets."""
-    points, n = mechanism.space.points(), mechanism.total
+    points, n = mechanism.space.points(), mechanism.space.total
     weight = np.array([mechanism.log_prob(x, raw) for x in points]) + gammaln(n + 1.0) - gammaln(points + 1.0).sum(axis=1)
     weight = weight + np.where(points > 0, points * np.log(theta), 0.0).sum(axis=1)
     return float(logsumexp(weight)), np.asarray(np.exp(weight - logsumexp(weight)) @ points)
@@ -50,7 +50,7 @@ def one_world(seed: int) -> tuple[Mechanism, Counts, Floats]:
     rng = np.random.default_rng(seed)
     k, n, epsilon = int(rng.integers(2, 5)), int(rng.integers(1, 12)), float(rng.choice([0.05, 0.3, 1.0, 4.0, 20.0]))
     mechanism = BY_CELL[seed % len(BY_CELL)](dc.Dirichlet.uniform(k), n, epsilon)
-    raw = mechanism.simulate_raw(rng.multinomial(n, np.full(k, 1.0 / k)), 1, rng)[0]
+    raw = mechanism._simulate_raw(rng.multinomial(n, np.full(k, 1.0 / k)), 1, rng)[0]
     theta = rng.dirichlet(np.full(k, 0.5)) + 1e-12
     return mechanism, raw, theta / theta.sum()
 

@@ -12,9 +12,9 @@ from scipy import stats
 from scipy.special import betainc, gammaln, logsumexp
 
 import discreet as dc
+from discreet.betas.mixtures import BetaMixture
 from discreet.inference.true_counts import counts_of_outcomes
 from discreet.mechanisms.lattice import GeometricNoise
-from discreet.model.beta_mixtures import BetaMixture
 from discreet.model.size_priors import size_prior_of
 from tests.inference.coverage import TOLERANCE, ks_p_value, release_of
 from tests.support import lowered, mostly_slow

@@ -12,6 +12,7 @@ import pytest
 import discreet as dc
 from discreet.arrays import Counts
 from discreet.errors import DiscreetError
+from discreet.inference.posterior import Posterior
 from discreet.inference.quantities import DrawnQuantity
 from discreet.inference.reading import Reading
 from discreet.inference.record_contrasts import RecordContrast
@@ -86,7 +87,7 @@ KINDS = {
         lambda: variable(60).noise_aware().cumulative(),
         None,
         labels=UP_TO,
-        refuses=("set", "merged", "cumulative", "contrast", "contrasts"),
+        refuses=("set", "merged", "cumulative", "contrast", "contrasts", "sets compared"),
     ),
     "combination of the same records": Kind(lambda: combined(same_data=True), None),
     "combination of new records": Kind(lambda: combined(same_data=False), None),
@@ -95,16 +96,23 @@ KINDS = {
     **{f"table, {public}": Kind(lambda public=public: table(public).noise_aware(), 4, BOTH) for public in ("sizes", "total", "nothing")},  # type: ignore[misc]
     "table with impossible cells": Kind(lambda: table("total", 2).noise_aware(), 4, BOTH),
     "tables together": Kind(lambda: dc.combine([table("sizes"), table("sizes", 3)], same_data=True), 4, BOTH),
-    "records of a table": Kind(lambda: table("total").noise_aware().records, 4, BOTH, refuses=("records", "contrast", "contrasts")),
-    "coarser table": Kind(
-        lambda: table("nothing").noise_aware().merged(MERGED), 4, BOTH, SETS, refuses=("set", "merged", "contrast", "contrasts")
+    "tables of new records": Kind(lambda: dc.combine([table("nothing"), table("sizes", 3)], same_data=False), 4, BOTH),
+    "true counts": Kind(
+        lambda: table("total").noise_aware().counts,
+        4,
+        BOTH,
+        refuses=("hdi", "summary hdi", "score", "set", "merged", "cumulative", "records", "contrast", "contrasts", "sets compared"),
     ),
+    "records of a table": Kind(
+        lambda: table("total").noise_aware().records, 4, BOTH, refuses=("records", "contrast", "contrasts", "sets compared")
+    ),
+    "coarser table": Kind(lambda: table("nothing").noise_aware().merged(MERGED), 4, BOTH, SETS, refuses=("set", "merged")),
     "cumulative table": Kind(
         lambda: table("sizes").noise_aware().cumulative(),
         4,
         BOTH,
         UP_TO,
-        refuses=("set", "merged", "cumulative", "contrast", "contrasts"),
+        refuses=("set", "merged", "cumulative"),
     ),
     "margin": Kind(lambda: margin("total"), 2, ("sex",), refuses=("records",)),
     "margin with weights": Kind(lambda: margin("sizes"), 2, ("sex",), refuses=("records",)),
@@ -113,7 +121,7 @@ KINDS = {
         lambda: table("sizes").noise_aware().counts.over("sex"),
         2,
         ("sex",),
-        refuses=("hdi", "summary hdi", "score", "set", "merged", "cumulative", "records", "contrast", "contrasts"),
+        refuses=("hdi", "summary hdi", "score", "set", "merged", "cumulative", "records", "contrast", "contrasts", "sets compared"),
     ),
 }
 
@@ -213,6 +221,19 @@ def compared(kind: Kind, found: Any) -> None:
     assert pickle.loads(pickle.dumps(answer)).odds_ratio.cdf(1.2) == answer.odds_ratio.cdf(1.2)  # noqa: S301
 
 
+def sets_compared(kind: Kind, found: Any) -> None:
+    """A set of categories against another one, or between groups: as the same sets that are put together first."""
+    if kind.groups is None:
+        one, other = found.contrast([kind.labels[0]], list(kind.labels[1:])), found.contrast(kind.labels[0], list(kind.labels[1:]))
+        with pytest.raises(dc.InvalidInputError, match="twice"):
+            found.contrast(list(kind.labels[:-1]), kind.labels[0])
+    else:
+        sets = [kind.labels[0]]
+        one, other = (found.contrast(*list(found)[:2], each) for each in (sets, kind.labels[0]))
+    assert one.difference.interval(0.9) == other.difference.interval(0.9)
+    assert one.names == other.names
+
+
 VERBS: dict[str, Callable[[Kind, Any], None]] = {
     **{verb: array(verb, ()) for verb in ("mean", "std", "var", "median")},
     "interval": array("interval", (2,), 0.9),
@@ -228,6 +249,7 @@ VERBS: dict[str, Callable[[Kind, Any], None]] = {
     "records": lambda kind, found: reading(kind, found.records, kind.labels),
     "score": score,
     "contrast": compared,
+    "sets compared": sets_compared,
     "contrasts": lambda kind, found: contrasts(kind, against_one(kind, found)),
     "pickle": lambda _, found: np.testing.assert_array_equal(pickle.loads(pickle.dumps(found)).interval(0.9), found.interval(0.9)),  # noqa: S301
     "axes": lambda kind, found: np.testing.assert_array_equal(
@@ -253,3 +275,51 @@ def test_every_verb_of_every_kind(name: str, verb: str) -> None:
         VERBS[verb](kind, found)
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) > 20
+
+
+# --- what posteriors have beside: draws, figures, sizes ----------------------------------------------------------------
+
+_OTHERS = ("cumulative", "records", "margin", "all groups", "counts", "true counts", "coarser table")
+POSTERIORS = [name for name in KINDS if not name.startswith(_OTHERS)]
+_DRAWS = 4000
+
+
+def test_tables_from_anywhere_are_posteriors() -> None:
+    assert [name for name in KINDS if isinstance(made(name), Posterior)] == POSTERIORS
+    tables = {name for name in POSTERIORS if isinstance(made(name), dc.TablePosterior)}
+    assert {"variable", "part", "group", "combination of new records"} <= set(POSTERIORS) - tables
+    assert tables == {name for name in KINDS if name.startswith("table")}
+
+
+@pytest.mark.parametrize("name", POSTERIORS)
+def test_figures_are_what_the_verbs_say(name: str) -> None:
+    kind, found = KINDS[name], made(name)
+    figures, together = found.figures(0.9), found.simultaneous(0.9)
+    np.testing.assert_allclose(figures.mean, found.mean(), atol=1e-9)
+    np.testing.assert_allclose(figures.std, found.std(), atol=1e-9)
+    np.testing.assert_allclose(figures, found.interval(0.9), atol=1e-9)
+    frame(kind, figures.to_pandas())
+    assert (together.low <= figures.low).all()
+    assert (together.high >= figures.high).all()
+    wider = bool((together.high - together.low > 1.05 * (figures.high - figures.low)).any())
+    assert wider == (kind.axes != (2,)), "two categories have one interval, because one says the other"
+    sizes = found.size.mean()
+    np.testing.assert_allclose(figures.count_mean.sum(axis=-1), sizes, rtol=1e-6, err_msg="counts add up to sizes")
+    assert np.shape(sizes) == kind.by_group
+
+
+@pytest.mark.parametrize("name", POSTERIORS)
+def test_draws_have_the_moments_of_the_laws(name: str) -> None:
+    """Means of 4,000 independent draws lie within 7 standard errors: a false alarm has a probability below 1e-9."""
+    kind, found = KINDS[name], made(name)
+    theta, counts = found.sample(_DRAWS), found.sample_counts((2, 3))
+    assert theta.shape == (_DRAWS, *kind.axes)
+    assert counts.shape == (2, 3, *kind.axes)
+    assert (np.abs(theta.mean(axis=0) - found.mean()) <= 7.0 * found.std() / np.sqrt(_DRAWS) + 1e-12).all()
+    assert (np.abs(theta.mean(axis=0) - 1.1 * found.mean()) > 7.0 * found.std() / np.sqrt(_DRAWS)).any(), "10 % would be seen"
+    first = (slice(None), *(0,) * len(kind.axes))
+    event = found.probability(lambda drawn: drawn[first] > 0.3, draws=500)
+    assert 0.0 <= float(event) <= 1.0
+    dataset = found.to_xarray(draws=5, chains=2)
+    assert dataset["theta"].dims == ("chain", "draw", *kind.columns, "category")
+    assert dataset["count"].shape == (2, 5, *(len(BY[column]) for column in kind.columns), len(kind.labels))

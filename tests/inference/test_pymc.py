@@ -72,24 +72,24 @@ def errors(draws: Any, mean: ArrayLike, std: ArrayLike) -> float:
 
 def test_nuts_agrees_with_the_exact_mixture_of_a_public_n(pm: Any) -> None:
     mechanism = dc.LatticeGeometric(dc.Dirichlet([1, 1, 2]), 40, 0.3)
-    release = mechanism.recorded(mechanism.guarantee, (12, 31, -3))
+    release = mechanism._recorded(mechanism.guarantee, (12, 31, -3))
     with pm.Model():
         likelihood("release", release, pm.Dirichlet("theta", np.array([1.0, 1.0, 2.0])))
         theta = sampled(pm, 500, 1)["theta"]
     exact = release.noise_aware()
     assert errors(theta, exact.mean(), exact.std()) < ERRORS
     other = dc.LatticeGeometric(dc.Dirichlet([1, 1, 6]), 40, 0.3)  # another prior is noticed
-    shifted = other.recorded(other.guarantee, (12, 31, -3)).noise_aware()
+    shifted = other._recorded(other.guarantee, (12, 31, -3)).noise_aware()
     assert errors(theta, shifted.mean(), shifted.std()) > ERRORS
     wrong = dc.LatticeGeometric(dc.Dirichlet([1, 1, 2]), 40, 0.2)  # and so is other noise
-    noisier = wrong.recorded(wrong.guarantee, (12, 31, -3)).noise_aware()
+    noisier = wrong._recorded(wrong.guarantee, (12, 31, -3)).noise_aware()
     assert errors(theta, noisier.mean(), noisier.std()) > ERRORS
 
 
 def test_nuts_agrees_with_the_exact_mixture_of_a_private_n(pm: Any) -> None:
     """A flat prior on the expected number of records is a flat prior on the number itself."""
     mechanism = dc.LatticeGeometric(dc.Dirichlet([1, 1]), epsilon=0.5)
-    release = mechanism.recorded(mechanism.guarantee, (9, 24))
+    release = mechanism._recorded(mechanism.guarantee, (9, 24))
     with pm.Model():
         size = pm.HalfFlat("size", initval=30.0)
         likelihood("release", release, pm.Dirichlet("theta", np.ones(2)), size=size)
@@ -105,7 +105,7 @@ def test_nuts_agrees_with_the_exact_mixture_of_a_private_n(pm: Any) -> None:
 def test_nuts_agrees_with_quadrature_over_a_hierarchy(pm: Any) -> None:
     _, raw = world(1)
     mechanism = table()
-    release = mechanism.recorded(mechanism.guarantee, raw)
+    release = mechanism._recorded(mechanism.guarantee, raw)
     with pm.Model():
         centre, spread = pm.Normal("centre", 0.0, CENTRE_PRIOR), pm.HalfNormal("spread", SPREAD_PRIOR)
         yes = pm.Deterministic("yes", pm.math.invlogit(centre + spread * pm.Normal("each", shape=len(raw))))
@@ -132,7 +132,7 @@ def releases() -> dict[str, tuple[Any, dict[str, Any]]]:
         "total": (dc.LatticeGeometric(beta, 9, 1, by=by, impossible=[("b", 0)]), np.array([[2, 2], [0, 5]]), {"shares": [0.4, 0.6]}),
         "nothing": (dc.LatticeGeometric(beta, epsilon=1, by=by), np.array([[2, 2], [11, -2]]), {"size": [4.0, 5.0]}),
     }
-    return {kind: (mechanism.recorded(mechanism.guarantee, raw), given) for kind, (mechanism, raw, given) in kinds.items()}
+    return {kind: (mechanism._recorded(mechanism.guarantee, raw), given) for kind, (mechanism, raw, given) in kinds.items()}
 
 
 @pytest.mark.parametrize("kind", releases())
@@ -146,7 +146,7 @@ def test_values_gradients_and_draws_of_every_kind(pm: Any, kind: str) -> None:
         drawn = pm.draw(observed, random_seed=1)
     raw = np.asarray(release.raw)
     assert drawn.shape == raw.shape
-    assert release.mechanism.is_outcome(tuple(drawn.tolist()) if raw.ndim == 1 else drawn)
+    assert release.mechanism._is_outcome(tuple(drawn.tolist()) if raw.ndim == 1 else drawn)
     value, gradient = model.compile_logp(vars=[observed], jacobian=False), model.compile_dlogp()
     whole = model.compile_logp()
     point = np.linspace(-0.5, 0.7, int(np.prod(shape))).reshape(shape)

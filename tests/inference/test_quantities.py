@@ -6,9 +6,9 @@ from scipy.integrate import quad
 from scipy.stats import beta, kstest
 
 import discreet as dc
+from discreet.betas.mixtures import BetaMixture
 from discreet.inference.contrasts import independent_contrast
 from discreet.inference.quantities import Quantity
-from discreet.model.beta_mixtures import BetaMixture
 from tests.record.table_support import released
 
 FIRST, SECOND = (6.0, 3.5), (4.0, 8.0)

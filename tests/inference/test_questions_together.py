@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,12 @@ import pytest
 
 import discreet as dc
 from discreet.counts.factors import Count, Noisy, Split
-from discreet.counts.nested import nested_counts
 from discreet.errors import InvalidInputError, RefusedError
+from discreet.model.periods import PeriodRange
 from discreet.model.size_priors import known_size, size_prior_of
 from tests.counts import count_tree as plain
 from tests.counts.count_tree import Floats, PlainCount, PlainLaw, PlainSplit
+from tests.counts.nested import nested_counts
 
 BY = {"g": ["x", "y"]}
 RAW = {"first": [[2, 1], [0, 3]], "second": [[3, 1], [1, 1]]}
@@ -22,12 +24,15 @@ EPSILONS = {"first": 1.0, "second": 1.8}
 RULE = dc.CountingRule("answer")
 
 
-def record(name: str, n: Any, *, by: Any = BY, raw: Any = None, rule: dc.CountingRule = RULE, **options: Any) -> dc.Release:
+def record(
+    name: str, n: Any, *, by: Any = BY, raw: Any = None, rule: dc.CountingRule = RULE, period: str | None = None, **options: Any
+) -> dc.Release:
     """A release with this outcome, which is no draw."""
     mechanism = dc.LatticeGeometric(dc.Dirichlet(PRIORS[name]), n, EPSILONS[name], **({} if by is None else {"by": by}), **options)
     outcome = np.array(RAW[name] if raw is None else raw)
-    ready = mechanism.prepare(np.maximum(outcome, 0))
-    return mechanism.recorded(ready.guarantee, outcome if by is not None else tuple(outcome.tolist()), dc.About(counting=rule))
+    own = mechanism.prepare(np.maximum(outcome, 0), unit=rule.unit).guarantee
+    promise = replace(own, period=None if period is None else PeriodRange.read(period))
+    return mechanism._recorded(promise, outcome if by is not None else tuple(outcome.tolist()), dc.About(counting=rule))
 
 
 def records(n: Any) -> dict[str, dc.Release]:
@@ -89,7 +94,7 @@ def test_larger_tables_agree_with_the_engine_of_nested_trees() -> None:
         noise = rng.integers(-9, 10, size=counts.shape)
         noise.flat[-1] -= noise.sum()
         mechanism = dc.LatticeGeometric(dc.Dirichlet.uniform(3), 400, 2 * slope, by=by, shares=shares)
-        found[name] = mechanism.recorded(mechanism.prepare(counts).guarantee, counts + noise, dc.About(counting=RULE))
+        found[name] = mechanism._recorded(mechanism.prepare(counts).guarantee, counts + noise, dc.About(counting=RULE))
     post: Any = dc.read_together(found)
     groups = [
         Count((), [Split([Count([Noisy(one.mechanism.noise, int(z))]) for z in one.raw[i]], np.ones(3)) for one in found.values()])
@@ -138,6 +143,27 @@ def test_tables_that_share_no_sizes_are_read_alone(tables: dict[str, dc.Release]
     assert post.shared == ()
     for name, release in tables.items():
         assert np.array_equal(post[name].mean(), release.noise_aware().mean())
+
+
+def of_period(name: str, period: str | None, column: str | None = None) -> dc.Release:
+    dated = None if column is None or period is None else (column, period)
+    return record(name, 6, rule=dc.CountingRule("answer", one_row_per_person=True, dated=dated), period=period)
+
+
+@pytest.mark.parametrize(("other", "said"), [("2025-11", "2025-11"), ("2025-10..2025-11", "2025-10..2025-11"), (None, "none")])
+def test_tables_of_different_periods_are_refused_and_those_of_one_are_not(other: str | None, said: str) -> None:
+    """Nothing but the period differs: of the same period the same tables are read together."""
+    first = of_period("first", "2025-10")
+    with pytest.raises(InvalidInputError) as refused:
+        dc.read_together({"first": first, "second": of_period("second", other)})
+    assert str(refused.value) == f"releases with different periods are not combined: one has 2025-10, another {said}"
+    assert dc.read_together({"first": first, "second": of_period("second", "2025-10")}).shared == (("first", "second"),)
+
+
+@pytest.mark.parametrize(("column", "shared"), [("visited", (("first", "second"),)), ("paid", ()), (None, ())])
+def test_rows_that_were_picked_by_other_dates_share_no_sizes(column: str | None, shared: Any) -> None:
+    tables = {"first": of_period("first", "2025-10", "visited"), "second": of_period("second", "2025-10", column)}
+    assert dc.read_together(tables).shared == shared
 
 
 def test_what_is_between_questions_is_refused_and_sizes_warn() -> None:

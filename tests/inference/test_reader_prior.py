@@ -30,7 +30,7 @@ WORLDS = [([1, 1], [0.004, 6], 9), ([0.3, 2, 1], [5, 0.7, 1], 6), ([2, 1, 1, 0.5
 
 def _listed(mechanism: Mechanism, raw: tuple[int, ...], a: Floats) -> tuple[Any, Floats]:
     """All counts with their posterior probabilities, the prior being Dir(a) and the likelihood the mechanism's own."""
-    points = lattice(mechanism.total, mechanism.k)
+    points = lattice(mechanism.space.total, mechanism.k)
     log_weight = (gammaln(a + points) - gammaln(points + 1.0)).sum(axis=-1) + [mechanism.log_prob(x, raw) for x in points]
     return points, np.exp(log_weight - logsumexp(log_weight))
 
@@ -58,7 +58,7 @@ def test_every_mechanism_keeps_its_own_law(cls: type[Mechanism], world: Any) -> 
     own, reader, n = world
     mechanism = make(cls, dc.Dirichlet(own), n, 0.7)
     counts = np.random.default_rng(3).multinomial(n, np.full(len(own), 1.0 / len(own)))
-    raw = tuple(mechanism.simulate_raw(counts, 1, np.random.default_rng(4))[0].tolist())
+    raw = tuple(mechanism._simulate_raw(counts, 1, np.random.default_rng(4))[0].tolist())
     listed = _listed(mechanism, raw, np.array(reader))
     release = release_of(mechanism, raw)
     assert _difference(release.noise_aware(prior=dc.Dirichlet(reader)), np.array(reader), *listed) < 1e-10

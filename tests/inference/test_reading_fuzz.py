@@ -87,7 +87,7 @@ def _readings(posterior: Any, world: World) -> Iterator[tuple[str, Callable[[], 
     yield "simultaneous", lambda: posterior.simultaneous(0.9).low
     yield "sample", lambda: posterior.sample(3, 0)
     yield "sums", lambda: (posterior.counts.over().mean(), posterior.counts.over().std())
-    possible = world.mechanism.table.cells.possible
+    possible = world.mechanism._table.cells.possible
     for position, group in enumerate(list(posterior)[:2]):
         yield f"size of {group}", partial(_interval_of_size, posterior, group)
         if possible[position].sum() > 1:
@@ -97,7 +97,7 @@ def _readings(posterior: Any, world: World) -> Iterator[tuple[str, Callable[[], 
 
 
 def _interval_of_size(posterior: Any, group: str) -> Any:
-    return posterior.size(group).interval(0.9)
+    return posterior.size[group].interval(0.9)
 
 
 def _interval_of_group(posterior: Any, group: str) -> Any:

@@ -22,6 +22,9 @@ from discreet.ledger.ledger import Ledger
 DATASET = "survey"
 AMOUNT = "0.1"
 BUDGET = 10_000
+KIND: dict[str, Any] = {}
+PERIOD: str | None = None
+"""What datasets are created with beside their budget, and the periods that spenders charge."""
 LONGEST_LIFE = 15
 """Times a spend takes that a spender lives at most: some are killed at once, some after a few outputs."""
 
@@ -41,11 +44,11 @@ def spend_and_output(location: str, out: int, *, careless: bool) -> None:
     """Spend, then output, for ever. The careless one outputs first: it must be found out."""
     ledger = Ledger(location)
     if "://" not in location and not Path(location).exists():
-        ledger.create(DATASET, BUDGET)
+        ledger.create(DATASET, BUDGET, **KIND)
     while True:
         if careless:
             os.write(out, f"{len(ledger.history(DATASET)) + 1}\n".encode())
-        line = ledger.spend(DATASET, AMOUNT, note="one of many")
+        line = ledger.spend(DATASET, AMOUNT, note="one of many", period=PERIOD)
         if not careless:
             os.write(out, f"{line.number}\n".encode())
 
@@ -84,9 +87,14 @@ def recorded(location: str) -> list[int]:
     except LedgerError as error:
         if "no ledger" not in str(error):
             raise
-        ledger.create(DATASET, BUDGET)  # killed before the first dataset was there: the ledger must still be able to begin
-    assert ledger.spent(DATASET).epsilon <= BUDGET
-    assert ledger.remaining(DATASET).epsilon >= 0
+        ledger.create(DATASET, BUDGET, **KIND)  # killed before the first dataset was there: the ledger must still be able to begin
+    if PERIOD is not None:  # all of its months were charged the same, or none was
+        charged = {one.spent for one in ledger.periods(DATASET)}
+        assert len(charged) <= 1
+        assert len(ledger.periods(DATASET)) in (0, 3)
+    else:
+        assert ledger.spent(DATASET).epsilon <= BUDGET
+    assert ledger.remaining(DATASET, PERIOD).epsilon >= 0
     return [line.number for line in ledger.history(DATASET)]
 
 
@@ -96,7 +104,7 @@ def seconds_for_a_spend(location: str) -> float:
     ledger, tries = Ledger(location), 3
     start = time.perf_counter()
     for _ in range(tries):
-        ledger.spend(DATASET, AMOUNT)
+        ledger.spend(DATASET, AMOUNT, period=PERIOD)
     return (time.perf_counter() - start) / tries
 
 
@@ -142,6 +150,25 @@ def filter_race(location: str, processes: int, affordable: int) -> dict[str, int
     return raced(ledger, AMOUNT, processes)
 
 
+def period_race(location: str, processes: int, affordable: int) -> dict[str, int]:
+    """A race for the last of one of three months, which all are charged together."""
+    ledger = Ledger(location, timeout=60)
+    ledger.create(DATASET, processes, unit="person", every="month")
+    ledger.spend(DATASET, processes - affordable, period="2025-02")
+    seen = raced(ledger, "1", processes, period="2025-01..2025-03")
+    left = [int(ledger.remaining(DATASET, month).epsilon) for month in ("2025-01", "2025-02", "2025-03")]
+    assert left == [processes - affordable, 0, processes - affordable]
+    return seen
+
+
+def period_kills(location: str, rounds: int, seed: int) -> dict[str, int]:
+    """Kill spenders that charge three months at once."""
+    global PERIOD
+    PERIOD = "2025-01..2025-03"
+    KIND.update(unit="person", every="month")
+    return kills(location, rounds, seed)
+
+
 def request_race(location: str, processes: int) -> dict[str, int]:
     """A race of one request, sent many times, for a budget that would pay for all of them."""
     ledger = Ledger(location, timeout=60)
@@ -149,7 +176,7 @@ def request_race(location: str, processes: int) -> dict[str, int]:
     return raced(ledger, "1", processes, request="the same")
 
 
-def raced(ledger: Ledger, amount: str, processes: int, request: str | None = None) -> dict[str, int]:
+def raced(ledger: Ledger, amount: str, processes: int, request: str | None = None, period: str | None = None) -> dict[str, int]:
     """Many processes, let go at once, each try to take one share of what only some can have."""
     gate, opener = os.pipe()
     reading, writing = os.pipe()
@@ -158,7 +185,7 @@ def raced(ledger: Ledger, amount: str, processes: int, request: str | None = Non
         os.close(opener)
         os.read(gate, 1)
         try:
-            ledger.spend(DATASET, amount, request=request)
+            ledger.spend(DATASET, amount, request=request, period=period)
             os.write(writing, b"+")
         except (BudgetError, RepeatedError):
             os.write(writing, b"-")
@@ -227,6 +254,8 @@ MODES: dict[str, Callable[..., dict[str, Any]]] = {
     "race": race,
     "request race": request_race,
     "filter-race": filter_race,
+    "period-race": period_race,
+    "period-kills": period_kills,
     "read-only": read_only,
     "too-large": too_large,
 }

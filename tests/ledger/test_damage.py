@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from discreet.cli import app
 from discreet.errors import LedgerError
-from discreet.ledger.budgets import amount_of
 from discreet.ledger.ledger import Ledger, Loss
+from discreet.ledger.rows import amount_of
 
 USES: dict[str, Callable[[Ledger], Any]] = {
     "budget": lambda ledger: ledger.budget("survey"),

@@ -1,7 +1,6 @@
 """The ledger under kills, races, full disks and read-only files: no output without its spend, no spend beyond the budget."""
 
 import os
-import pwd
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -10,12 +9,12 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger.ledger import Ledger
+from tests.postgresql import postgresql  # noqa: F401 - a server
 from tests.support import run_module
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the fault tests fork processes, which this system cannot")
@@ -55,6 +54,17 @@ def test_one_request_sent_many_times_is_charged_once(tmp_path: Path) -> None:
 def test_a_race_for_the_last_of_a_filter(tmp_path: Path) -> None:
     seen = faults("filter-race", tmp_path / "ledger.db", RACERS, 3)
     assert seen == {"spent": 3, "refused": RACERS - 3, "failed": 0, "lines": seen["lines"]}
+
+
+def test_a_race_for_the_last_of_a_month(tmp_path: Path) -> None:
+    assert faults("period-race", tmp_path / "ledger.db", RACERS, 3) == {"spent": 3, "refused": RACERS - 3, "failed": 0, "lines": 4}
+
+
+@pytest.mark.parametrize("rounds", [SAMPLE, pytest.param(WHOLE, marks=pytest.mark.slow)])
+def test_no_kill_charges_one_month_without_the_others(tmp_path: Path, rounds: int) -> None:
+    seen = faults("period-kills", tmp_path / "ledger.db", rounds, 20260711)
+    assert seen["lost"] == 0
+    assert 0 < seen["outputs"] <= seen["spends"]
 
 
 def test_a_read_only_ledger(tmp_path: Path) -> None:
@@ -101,40 +111,8 @@ def test_a_full_disk(small_disk: Path) -> None:
 # --- a server ---------------------------------------------------------------------------------------------------------
 
 
-def _postgres_programs() -> Path | None:
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parent.parent.name))
-    if found:
-        return found[-1].parent
-    initdb = shutil.which("initdb")
-    return None if initdb is None else Path(initdb).parent
-
-
-@pytest.fixture(scope="module")
-def postgresql() -> Iterator[str]:
-    """The URL of a PostgreSQL server that lives in a temporary folder and listens on a socket in it."""
-    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'discreet[postgresql]'")
-    programs = _postgres_programs()
-    if programs is None:
-        pytest.skip("there is no PostgreSQL server on this machine (Debian: apt-get install postgresql)")
-    owner = None if os.getuid() else next((user.pw_name for user in pwd.getpwall() if user.pw_name in ("postgres", "nobody")), None)
-
-    def run(program: str, *arguments: str) -> None:
-        command = [str(programs / program), *arguments]
-        with Path(folder, "output").open("ab") as output:
-            subprocess.run(command, user=owner, cwd=folder, stdout=output, stderr=output, check=True, timeout=120)  # noqa: S603
-
-    with TemporaryDirectory(prefix="discreet-server-") as folder:
-        if owner is not None:
-            shutil.chown(folder, owner)
-        data = f"{folder}/data"
-        run("initdb", "-D", data, "-U", "curator", "-A", "trust", "-E", "UTF8", "--no-locale")
-        run("pg_ctl", "-D", data, "-w", "-l", f"{folder}/log", "-o", f"-k {folder} -c listen_addresses=''", "start")
-        yield f"postgresql://curator@/postgres?host={folder}"
-        run("pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
-
-
 @pytest.fixture
-def database(postgresql: str) -> str:
+def database(postgresql: str) -> str:  # noqa: F811
     """The server with an empty ledger."""
     import psycopg
 
@@ -171,6 +149,14 @@ class TestServer:
 
     def test_no_kill_loses_a_spend(self, database: str) -> None:
         seen = faults("kills", database, 100, 20240607)
+        assert seen["lost"] == 0
+        assert 0 < seen["outputs"] <= seen["spends"]
+
+    def test_a_month_is_neither_overspent_nor_charged_without_the_others(self, database: str) -> None:
+        assert faults("period-race", database, RACERS, 3) == {"spent": 3, "refused": RACERS - 3, "failed": 0, "lines": 4}
+
+    def test_no_kill_charges_one_month_without_the_others(self, database: str) -> None:
+        seen = faults("period-kills", database, 50, 20260711)
         assert seen["lost"] == 0
         assert 0 < seen["outputs"] <= seen["spends"]
 
@@ -221,7 +207,7 @@ class TestServer:
             list(pool.map(lambda _: Ledger(database).spend("survey", "0.1"), range(RACERS // 2)))
         assert str(Ledger(database).remaining("survey")) == "ε = 0"
         with psycopg.connect(database) as connection:
-            assert connection.execute("SELECT max(length(time)), max(version) FROM discreet_spend, discreet_ledger").fetchone() == (10, 6)
+            assert connection.execute("SELECT max(length(time)), max(version) FROM discreet_spend, discreet_ledger").fetchone() == (10, 7)
 
     def test_a_ledger_of_the_second_version_replaces_one_and_is_brought_up_to_date_once(self, database: str) -> None:
         import psycopg

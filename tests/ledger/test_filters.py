@@ -291,7 +291,7 @@ def test_a_release_is_charged_by_its_own_laws(ledger: Ledger, mechanism: dc.mech
 def test_where_laws_are_not_listed_the_epsilon_is_charged(ledger: Ledger, mechanism: dc.mechanisms.Mechanism) -> None:
     rule = ledger.budget("survey").filter
     assert rule is not None
-    ledger.release("survey", mechanism, [mechanism.total, *(0,) * (mechanism.k - 1)])
+    ledger.release("survey", mechanism, [mechanism.space.total, *(0,) * (mechanism.k - 1)])
     assert ledger.history("survey")[0].divergence == largest_divergence(Fraction(1, 10), rule.order)
 
 

@@ -228,7 +228,7 @@ def test_an_older_ledger_is_brought_up_to_date_by_a_spend(second_version: Path) 
     assert ledger.budget("survey").neighbours == REPLACE
     assert str(ledger.budget("panel").filter) == "Rényi filter of order 11"
     with closing(sqlite3.connect(second_version)) as connection:
-        assert connection.execute("SELECT version FROM discreet_ledger").fetchall() == [(6,)]
+        assert connection.execute("SELECT version FROM discreet_ledger").fetchall() == [(7,)]
 
 
 def test_neighbours_that_someone_has_edited_are_an_error_and_no_spend(ledger: Ledger, tmp_path: Path) -> None:

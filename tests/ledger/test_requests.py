@@ -1,12 +1,11 @@
 """One request is charged once. Races and kills: tests/ledger/test_faults.py and tests/cli/release_faults.py."""
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import discreet as dc
+from tests.ledger.conftest import make_older
 
 KEY = "3f0c8a7f"
 
@@ -69,11 +68,7 @@ def test_a_key_is_printable_text(ledger: dc.Ledger, key: str) -> None:
 
 def test_a_ledger_of_the_fourth_version_gets_the_column(ledger: dc.Ledger, tmp_path: Path) -> None:
     ledger.spend("survey", 1)
-    with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:
-        for column in ("request", "source"):
-            connection.execute(f"ALTER TABLE discreet_spend DROP COLUMN {column}")
-        connection.execute("UPDATE discreet_ledger SET version = 4")
-        connection.commit()
+    make_older(tmp_path / "ledger.db", 4)
     assert [line.request for line in ledger.history("survey")] == [None]
     assert ledger.charged("survey", KEY) is None
     ledger.spend("survey", 1, request=KEY)

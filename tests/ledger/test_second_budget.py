@@ -1,8 +1,6 @@
 """The same records under two names have two budgets, which add up: a ledger keeps the declared source of a spend, and says so first."""
 
-import sqlite3
 import warnings
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ from typer.testing import CliRunner, Result
 
 import discreet as dc
 from discreet.cli import app
+from tests.ledger.conftest import make_older
 
 
 @pytest.fixture
@@ -90,10 +89,7 @@ def test_a_source_is_short_printable_text(ledger: dc.Ledger, source: str) -> Non
 
 def test_a_ledger_of_the_fifth_version_knows_no_sources_until_it_is_written_to(ledger: dc.Ledger, tmp_path: Path) -> None:
     ledger.spend("survey", 1)
-    with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:
-        connection.execute("ALTER TABLE discreet_spend DROP COLUMN source")
-        connection.execute("UPDATE discreet_ledger SET version = 5")
-        connection.commit()
+    make_older(tmp_path / "ledger.db", 5)
     assert [line.source for line in ledger.history("survey")] == [None]
     assert ledger.charged_elsewhere("survey again", "a.csv") == ()
     ledger.spend("survey", 1, source="a.csv")

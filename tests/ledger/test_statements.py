@@ -1,6 +1,7 @@
 """What is left of a budget from sums that the database makes. Oracle: the same sums over the whole history, in exact fractions."""
 
 import sqlite3
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
@@ -81,12 +82,12 @@ def test_a_ledger_is_there_with_its_first_dataset(tmp_path: Path) -> None:
 
 
 def test_an_amount_that_someone_has_edited_is_an_error_of_the_ledger(ledger: Ledger, tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "ledger.db") as database:
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as database, database:
         database.execute("UPDATE discreet_spend SET epsilon = '1/0'")
     for read in (ledger.history, ledger.statement, ledger.remaining):
         with pytest.raises(LedgerError, match="do not release"):
             read("survey")
-    with sqlite3.connect(tmp_path / "ledger.db") as database:
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as database, database:
         database.execute("UPDATE discreet_budget SET epsilon = '0'")
     with pytest.raises(LedgerError, match="do not release"):
         ledger.statements()

@@ -1,6 +1,6 @@
 """Releases from random corners of what can be asked for, in a process of its own: `python -m tests.mechanisms.attack SEED CASES SECONDS`.
 
-Each case is a mechanism with extreme public parameters and counts at a corner or spread out. `check_release` may refuse it, with a
+Each case is a mechanism with extreme public parameters and counts at a corner or spread out. `prepare` may refuse it, with a
 `DiscreetError` of one line. If it does not, `release` must end within the given seconds, with no error and no warning. A hang is ended
 by a watchdog that is no Python code, so that it also ends one inside a library; the last line printed then says which case it was.
 """
@@ -93,7 +93,7 @@ def attempt(case: Case) -> str:
     """What became of a case: "released" or "refused"; anything else is raised."""
     try:
         mechanism = case.mechanism()
-        mechanism.check_release(case.counts, allow_nonprivate=True)
+        mechanism.prepare(case.counts, allow_nonprivate=True)
     except dc.DiscreetError as refusal:
         if "\n" in str(refusal):
             raise AssertionError("a refusal of more than one line") from refusal

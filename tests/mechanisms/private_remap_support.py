@@ -69,7 +69,7 @@ def mean_excess(prior: Any, n: int, epsilon: str, draws: int) -> Excess:
     mechanism, rng = dc.LatticeGeometric(dirichlet, epsilon=epsilon), np.random.default_rng(3)
     remapped, found, best = dc.Remapped(mechanism).report, np.zeros(3), 0.0
     for x in dirichlet.predictive(n).sample(draws, rng):
-        z = tuple(mechanism.simulate_raw(x, 1, rng)[0].tolist())
+        z = tuple(mechanism._simulate_raw(x, 1, rng)[0].tolist())
         reports = [remapped.one(z)]
         with lowered(REPORT_POINTS=0):
             reports += [remapped.one(z), mechanism.report.one(z)]

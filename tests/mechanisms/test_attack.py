@@ -40,13 +40,13 @@ def test_a_report_that_needs_too_many_nodes_is_refused_before_the_spend_by_publi
     mechanism = NAMED[-1].mechanism()
     for counts in (NAMED[-1].counts, (10**9 - 29, *[1] * 29)):
         with pytest.raises(dc.TooLargeError, match="without Remapped"):
-            mechanism.check_release(counts)
+            mechanism.prepare(counts)
 
 
 def test_a_study_mechanism_is_refused_before_the_spend_too() -> None:
     mechanism = dc.MetricExponential(dc.Beta(1, 1), 5, 1, dc.total_variation)
     with pytest.raises(dc.RefusedError, match="for study"):
-        mechanism.check_release([3, 2], allow_nonprivate=True)
+        mechanism.prepare([3, 2], allow_nonprivate=True)
 
 
 def run(seed: int, cases: int, seconds: float) -> subprocess.CompletedProcess[str]:

@@ -44,10 +44,10 @@ def _off(mechanism: Exponential, raw: tuple[int, ...], datasets: Any, factor: Fr
 
     With `likely`, only those are computed that the posterior needs.
     """
-    other = type(mechanism)(mechanism.prior, mechanism.n, **mechanism.options | {"factor": mechanism.factor * factor})
+    other = type(mechanism)(mechanism.prior, mechanism.n, **mechanism._options | {"factor": mechanism.factor * factor})
     expected = np.array([other.log_prob(x, raw) for x in datasets])
-    log_prior = mechanism.prior.predictive(mechanism.total).logpmf(mechanism.space.points()) if likely else None
-    found = mechanism.log_likelihoods(raw, log_prior)[[_place(mechanism, x) for x in datasets]]
+    log_prior = mechanism.prior.predictive(mechanism.space.total).logpmf(mechanism.space.points()) if likely else None
+    found = mechanism._log_likelihoods(raw, log_prior)[[_place(mechanism, x) for x in datasets]]
     return float((np.abs(found - expected) / np.maximum(1.0, np.abs(expected))).max())
 
 
@@ -58,7 +58,7 @@ def _place(mechanism: Exponential, counts: Any) -> int:
 @pytest.mark.parametrize("seed", mostly_slow(range(48), 12))
 def test_likelihoods_are_those_of_the_laws_of_all_datasets(seed: int) -> None:
     mechanism, raw = _world(seed)
-    points = lattice(mechanism.total, mechanism.k)
+    points = lattice(mechanism.space.total, mechanism.k)
     assert _off(mechanism, raw, points) < TOLERANCE["likelihoods"]
     if float(mechanism.epsilon) >= 1.0 and len(points) > 3:  # a tiny ε says nothing, whatever it is multiplied by
         assert _off(mechanism, raw, points[:12], Fraction(11, 10)) > 1e-4
@@ -103,7 +103,7 @@ def test_the_series_of_far_candidates(monkeypatch: pytest.MonkeyPatch, a: tuple[
     rest = [0] * (len(a) - 3)
     datasets = np.array([(*rest, x, y, n - x - y) for x, y in ((0, 0), (n, 0), (1, n - 1), (n // 3, n // 3), (n // 2, 3))])
     sums = product_sums.ProductSums([gap_table(one, n) for one in mechanism.prior.exact])
-    found = sums(datasets, mechanism.rate(datasets), lambda *step: told.append(step))
+    found = sums(datasets, mechanism._rate(datasets), lambda *step: told.append(step))
     steps = ceil((36.0 + log(len(lattice(n, len(a))))) / 0.25)  # one for the near candidates, and one for each term but the first
     assert told == [(step, steps) for step in range(1, steps + 1)]
     known = np.array([-mechanism.log_prob(x, x) for x in datasets.tolist()])  # the probability of no noise is one over the normaliser
@@ -113,10 +113,10 @@ def test_the_series_of_far_candidates(monkeypatch: pytest.MonkeyPatch, a: tuple[
 class Lopsided(dc.HellingerGlobal):
     """A rate that tells categories apart, although their priors are the same."""
 
-    is_fair = False
+    _is_fair = False
 
-    def rate(self, counts: Any) -> Floats:
-        return np.asarray(super().rate(counts) / (1.0 + counts[..., 0]))
+    def _rate(self, counts: Any) -> Floats:
+        return np.asarray(super()._rate(counts) / (1.0 + counts[..., 0]))
 
 
 def test_categories_change_places_only_where_the_rate_allows_it() -> None:
@@ -130,10 +130,10 @@ def test_datasets_left_out_have_next_to_none_of_the_posterior(a: tuple[float, ..
     raw = (n - len(a) * (n // 4) + n // 4, *[n // 4] * (len(a) - 1))
     posterior = release_of(mechanism, raw).noise_aware()
     log_prior = mechanism.prior.predictive(n).logpmf(mechanism.space.points())
-    log_weight = log_prior + mechanism.log_likelihoods(raw)
+    log_weight = log_prior + mechanism._log_likelihoods(raw)
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
-    left_out = np.isneginf(mechanism.log_likelihoods(raw, log_prior))
+    left_out = np.isneginf(mechanism._log_likelihoods(raw, log_prior))
     assert left_out.sum() > 10
     assert weight[left_out].sum() <= posterior.omitted == limits.WINDOW_TAIL
     points = mechanism.space.points()
@@ -219,10 +219,10 @@ def test_the_authors_medical_data() -> None:
 
 def _log_normaliser_ball(mechanism: Exponential, x: int) -> float:
     """ln Σ_r exp(-c H(x, r)) of two categories in balls, each gap from three logarithms of Γ."""
-    n, (a, b) = mechanism.total, mechanism.prior.exact
+    n, (a, b) = mechanism.space.total, mechanism.prior.exact
     with ctx.workprec(160):
         gammas = [[ball(one + Fraction(j, 2)).lgamma() for j in range(2 * n + 1)] for one in (a, b)]
-        rate, total = mechanism.rate_ball(np.array([x, n - x])), arb(0)
+        rate, total = mechanism._rate_ball(np.array([x, n - x])), arb(0)
         for r in range(n + 1):
             triples = zip(gammas, (x, n - x), (r, n - r), strict=True)
             gap = sum(((g[2 * u] + g[2 * v]) / 2 - g[u + v] for g, u, v in triples), arb(0))
@@ -244,6 +244,6 @@ def test_as_many_candidates_as_are_listed() -> None:
 @pytest.mark.parametrize("cls", [dc.HellingerGlobal, dc.HellingerLocal])
 def test_normalisers_of_many_records_in_ball_arithmetic(cls: Any) -> None:
     mechanism = cls(dc.Beta("0.3", 2), 8_000, 3)
-    found = -mechanism.log_likelihoods((2_500, 5_500))[2_500]
+    found = -mechanism._log_likelihoods((2_500, 5_500))[2_500]
     assert found == pytest.approx(_log_normaliser_ball(mechanism, 2_500), abs=TOLERANCE["likelihoods"])
     assert found != pytest.approx(_log_normaliser_ball(cls(dc.Beta("0.3", 2), 8_000, "3.3"), 2_500), abs=1e-4)

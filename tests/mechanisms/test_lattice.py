@@ -131,7 +131,7 @@ def test_the_noise_per_count_that_pages_quote_is_that_of_the_law(k: int, n: int 
     ]
     noise = np.array(outcomes if n is None else [(*free, -sum(free)) for free in outcomes])
     counts = np.array([10] * k) if n is None else np.array([50, *[0] * (k - 1)])
-    probability = np.exp(mechanism.log_probabilities(counts, counts + noise))
+    probability = np.exp(mechanism._log_probabilities(counts, counts + noise))
     assert probability.sum() == pytest.approx(1.0, abs=1e-9)
     assert count_noise(mechanism) == pytest.approx(float(probability @ noise[:, 0] ** 2) ** 0.5, rel=1e-9)
     assert count_noise(mechanism) != pytest.approx(count_noise(dc.LatticeGeometric(UNIFORM[k], mechanism.n, 1.1 * epsilon)), rel=0.05)

@@ -87,7 +87,7 @@ def test_the_law_of_the_report_is_the_noisy_counts_with_0_for_what_is_negative(c
 def chi_square(mechanism: dc.LatticeGeometric, counts: tuple[int, ...], size: int, epsilon: float) -> float:
     """The p value of exact draws against the law of another ε, cells of the first two counts, far ones together."""
     source = SeededBits(7)
-    sampler = mechanism.sampler(counts)
+    sampler = mechanism._sampler(counts)
     draws = np.array([sampler.draw(source) for _ in range(size)]) - np.array(counts)
     reach = 3
     one = [mass(epsilon, d) for d in range(-reach, reach + 1)]
@@ -110,7 +110,7 @@ def test_an_audit_finds_no_more_than_epsilon_and_finds_a_claim_that_is_too_low()
     mechanism = dc.LatticeGeometric(dc.Beta(1, 1), epsilon=1)
 
     def draw(counts: ArrayLike, size: int) -> ArrayLike:
-        drawn = mechanism.simulate_raw(np.asarray(counts), size, np.random.default_rng(np.asarray(counts)))
+        drawn = mechanism._simulate_raw(np.asarray(counts), size, np.random.default_rng(np.asarray(counts)))
         return drawn[:, :1]  # the count that differs
 
     found = dc.audit(draw, (0, 0), (1, 0))
@@ -190,7 +190,7 @@ class HidesPresence(dc.LatticeGeometric):
     """It claims what no record with a public n can keep."""
 
     @property
-    def claim(self) -> dc.Guarantee:
+    def _claim(self) -> dc.Guarantee:
         return dc.Guarantee(float(self.epsilon), 0.0, "proof", neighbours=Relation.ADD_REMOVE_ONE)
 
 
@@ -251,7 +251,7 @@ def test_at_equal_epsilon_the_noise_has_less_variance_than_with_a_public_n_and_t
     """With many cells half the standard deviation; at equal protection of an answer, ε/2 for coming and going, nearly the same."""
 
     def variance(mechanism: dc.LatticeGeometric) -> float:
-        draws: Floats = mechanism.simulate_raw(np.full(50, 100), 4000, np.random.default_rng(1)).astype(np.float64)
+        draws: Floats = mechanism._simulate_raw(np.full(50, 100), 4000, np.random.default_rng(1)).astype(np.float64)
         return float(draws.var())
 
     prior = dc.Dirichlet.uniform(50)

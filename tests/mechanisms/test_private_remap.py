@@ -102,7 +102,7 @@ def test_it_is_post_processing_that_a_record_describes() -> None:
 def test_any_outcome_has_a_report(a: str, epsilon: str) -> None:
     for k in (2, 33):
         mechanism = remapped(dc.Dirichlet([a] * k), epsilon)
-        mechanism.check_release([0] * k)
+        mechanism.prepare([0] * k)
         for z in ((0,) * k, (10**40,) * k, (limits.RAW_OUTCOME, *(3,) * (k - 1))):
             report = mechanism.report.one(z)
             assert len(report) == k
@@ -114,8 +114,8 @@ def test_what_would_need_too_many_nodes_is_refused_by_public_numbers_before_a_dr
     for prior in (dc.Beta("1e12", 1), dc.Beta("1e100", 1), dc.Dirichlet([10**6] * 100)):
         for counts in ([0] * prior.k, [10**9] * prior.k):
             with pytest.raises(dc.TooLargeError, match=r"may need \S+ nodes where n is private.*without Remapped"):
-                remapped(prior, "1").check_release(counts)
-    remapped(dc.Dirichlet([1] * 1000), "1").check_release([0] * 1000)
+                remapped(prior, "1").prepare(counts)
+    remapped(dc.Dirichlet([1] * 1000), "1").prepare([0] * 1000)
 
 
 def test_simulated_means_are_those_of_the_reports() -> None:

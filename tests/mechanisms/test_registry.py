@@ -25,13 +25,13 @@ def constant() -> Any:
         step: int = field(default=1, converter=int)
 
         @property
-        def claim(self) -> Guarantee:
-            return self.by_proof()
+        def _claim(self) -> Guarantee:
+            return self._by_proof()
 
-        def raw_law(self, counts: Any) -> Law:
+        def _raw_law(self, counts: Any) -> Law:
             return Law(self.space.points()[:1], np.zeros(1))
 
-        def sampler(self, counts: Sequence[int]) -> Any:
+        def _sampler(self, counts: Sequence[int]) -> Any:
             return self
 
         def draw(self, source: BitSource) -> tuple[int, ...]:
@@ -67,7 +67,7 @@ def test_no_name_of_a_built_in_mechanism_can_be_taken(name: str, names: tuple[st
         return (0, 0)
 
     with pytest.raises(dc.InvalidInputError, match="is taken by discreet") as refused:
-        held.append(type(name, (dc.LatticeGeometric,), {"names": names, "draw_noise": draw_noise, "__module__": __name__}))
+        held.append(type(name, (dc.LatticeGeometric,), {"_names": names, "_draw_noise": draw_noise, "__module__": __name__}))
     for asked in ("LatticeGeometric", "lattice", "EHDS"):
         assert type(dc.mechanism(asked, BETA, 4, 1)).__module__.startswith("discreet.")
     record = dc.LatticeGeometric(BETA, 4, 1).release([3, 1])
@@ -77,7 +77,7 @@ def test_no_name_of_a_built_in_mechanism_can_be_taken(name: str, names: tuple[st
 
 def test_names_are_a_tuple() -> None:
     with pytest.raises(dc.InvalidInputError, match="must be a tuple of texts"):
-        type("Another", (dc.LatticeGeometric,), {"names": "xyz", "__module__": __name__})
+        type("Another", (dc.LatticeGeometric,), {"_names": "xyz", "__module__": __name__})
 
 
 @pytest.mark.parametrize("by_sampler", [False, True])
@@ -87,18 +87,18 @@ def test_what_is_drawn_is_of_whole_numbers(*, by_sampler: bool) -> None:
     class Held(dc.LatticeGeometric):
         held: Any = None
 
-        def draw_noise(self, source: BitSource) -> Any:
+        def _draw_noise(self, source: BitSource) -> Any:
             return Held.held
 
-        def sampler(self, counts: Sequence[int]) -> Any:
-            return super().sampler(counts) if not by_sampler else self
+        def _sampler(self, counts: Sequence[int]) -> Any:
+            return super()._sampler(counts) if not by_sampler else self
 
         def draw(self, source: BitSource) -> Any:
             return Held.held
 
         @property
-        def claim(self) -> Guarantee:
-            return self.by_proof()
+        def _claim(self) -> Guarantee:
+            return self._by_proof()
 
     mechanism = Held(BETA, 4, 1)
     for held in (np.array([1.0, 2.0]), [1.0, 2], np.array([0.5, -0.5], dtype=np.float32), (1, np.float64(2.0))):
@@ -115,11 +115,11 @@ def test_what_is_drawn_is_of_whole_numbers(*, by_sampler: bool) -> None:
 
 def test_another_law_has_no_promise_until_it_is_claimed() -> None:
     class Careless(dc.LatticeGeometric):
-        def draw_noise(self, source: BitSource) -> Sequence[int]:
+        def _draw_noise(self, source: BitSource) -> Sequence[int]:
             return (0, 0)
 
     class Certain(dc.HellingerSmoothDelta):
-        def sampler(self, counts: Sequence[int]) -> Any:
+        def _sampler(self, counts: Sequence[int]) -> Any:
             return self
 
     class Renamed(dc.LatticeGeometric):
@@ -135,10 +135,10 @@ def test_another_law_has_no_promise_until_it_is_claimed() -> None:
 
 def test_what_a_record_could_not_hold_is_refused_before_anything_is_spent() -> None:
     with pytest.raises(dc.RefusedError, match="which report"):
-        dc.LatticeGeometric(BETA, 4, 1, report=Cut(4, 2)).check_release([3, 1])
+        dc.LatticeGeometric(BETA, 4, 1, report=Cut(4, 2)).prepare([3, 1])
     labelled = dc.Dirichlet([1, 1], categories=[("a", 1), ("b", 2)])
     with pytest.raises(dc.InvalidInputError, match="cannot be written to JSON"):
-        dc.LatticeGeometric(labelled, 4, 1).check_release([3, 1])
+        dc.LatticeGeometric(labelled, 4, 1).prepare([3, 1])
 
 
 def test_a_factor_is_one_that_floats_can_follow() -> None:

@@ -4,6 +4,7 @@ import gc
 import random
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -111,8 +112,8 @@ def test_what_is_too_large_to_draw_is_refused_before_it_is_drawn() -> None:
     mechanism = dc.HellingerSmooth(dc.Dirichlet.uniform(10), 10**8, 1)
     counts = [10**7] * 10
     with pytest.raises(dc.TooLargeError, match="LatticeGeometric"):
-        mechanism.check_release(counts)
-    assert dc.LatticeGeometric(dc.Dirichlet.uniform(10), 10**8, 1).check_release(counts).epsilon == 1.0
+        mechanism.prepare(counts)
+    assert dc.LatticeGeometric(dc.Dirichlet.uniform(10), 10**8, 1).prepare(counts).guarantee.epsilon == 1.0
 
 
 # --- what stays behind ------------------------------------------------------------------------------------------------
@@ -184,6 +185,22 @@ def test_nothing_private_stays_behind(name: str, k: int) -> None:
     assert not set(secrets) & set(numbers)
 
 
+@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize("name", ["HellingerLocal", "HellingerSmooth", "LaplaceZhang", "LatticeGeometric"])
+def test_no_private_fraction_is_hashed(name: str, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From Python 3.12 on, `fractions` remembers the last numbers that were hashed, which a release must not leave behind."""
+    counts, as_before = [1_009, 2_003, 3_001, 4_007][:k], Fraction.__hash__
+    hashed: list[Fraction] = []
+
+    def noted(self: Fraction) -> int:
+        hashed.append(self)
+        return as_before(self)
+
+    monkeypatch.setattr(Fraction, "__hash__", noted)
+    FAMILIES[name](dc.Dirichlet.uniform(k), sum(counts), 1).release(counts, allow_nonprivate=True)
+    assert not {count + more for count in counts for more in (-1, 0, 1)} & {int(one) for one in hashed}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("public", mostly_slow(["nothing", "sizes", "total"], 1))
 def test_nothing_of_a_private_table_stays_behind(public: str, tmp_path: Path) -> None:
@@ -212,7 +229,7 @@ def test_nothing_of_a_private_table_stays_behind(public: str, tmp_path: Path) ->
 def test_a_sampler_that_is_kept_would_be_found() -> None:
     secrets = new_secrets(3)
     counts = [int(secret) for secret in secrets]
-    sampler = dc.HellingerGlobal(dc.Dirichlet.uniform(3), sum(counts), 1).sampler(counts)
+    sampler = dc.HellingerGlobal(dc.Dirichlet.uniform(3), sum(counts), 1)._sampler(counts)
     assert samplers() == [type(sampler).__name__]
     assert len(kept(secrets)) >= 3
 

@@ -23,7 +23,7 @@ RAW = {"LaplaceZhang": 0, "LaplaceDimension": 1, "LaplaceHistogram": 1, "Lattice
 def _excess(mechanism: Mechanism, raw: brute.Outcome) -> float:
     """How much worse the report is than the best of all candidates, by brute force."""
     reported = tuple(dc.Remapped(mechanism).report(np.array([raw]))[0].tolist())
-    errors = brute.expected_errors(mechanism.prior.exact, mechanism.total, lambda x: exp(mechanism.log_prob(x, raw)))
+    errors = brute.expected_errors(mechanism.prior.exact, mechanism.space.total, lambda x: exp(mechanism.log_prob(x, raw)))
     return errors[reported] / min(errors.values()) - 1.0
 
 
@@ -83,7 +83,7 @@ def test_many_records_give_what_enumeration_gives() -> None:
 
 def _error(mechanism: Mechanism, raw: Any, r: int) -> float:
     """E[H | z] of one report at k = 2, as a sum over every dataset there is."""
-    n, (a, b) = mechanism.total, mechanism.prior.concentration
+    n, (a, b) = mechanism.space.total, mechanism.prior.concentration
     x = np.arange(n + 1.0)
     log_weight = mechanism.prior.predictive(n).logpmf(np.stack([x, n - x], axis=-1))
     assert mechanism.noise is not None
@@ -147,7 +147,7 @@ def mean_excess(name: str, prior: Any, n: int, epsilon: str, draws: int, seed: i
     dirichlet = dc.Dirichlet(prior)
     mechanism = dc.mechanism(name, dirichlet, n, epsilon)
     rng = np.random.default_rng(seed)
-    raws = np.concatenate([mechanism.simulate_raw(x, 1, rng) for x in dirichlet.predictive(n).sample(draws, rng)])
+    raws = np.concatenate([mechanism._simulate_raw(x, 1, rng) for x in dirichlet.predictive(n).sample(draws, rng)])
     remapped, noise = dc.Remapped(mechanism), mechanism.noise
     assert noise is not None
     best = remapped.report(raws)
@@ -232,7 +232,7 @@ def test_it_wraps_mechanisms_only() -> None:
 def _reports(parameters: list[str], outcomes: list[list[int]]) -> list[list[int]]:
     prior = dc.Dirichlet(parameters)
     mechanism = dc.Remapped(dc.LatticeGeometric(prior, 10_000, "0.01"))
-    mechanism.check_release([10_000, *[0] * (prior.k - 1)])
+    mechanism.prepare([10_000, *[0] * (prior.k - 1)])
     return [list(row) for row in mechanism.report(np.array(outcomes)).tolist()]
 
 

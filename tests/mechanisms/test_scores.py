@@ -28,7 +28,7 @@ def squared_hellinger(p: Any, q: Any) -> Any:
 
 def _laws(mechanism: dc.mechanisms.Mechanism) -> dict[brute.Outcome, brute.Probabilities]:
     laws = {}
-    for x in brute.lattice(mechanism.total, mechanism.k):
+    for x in brute.lattice(mechanism.space.total, mechanism.k):
         law = mechanism.law(x)
         laws[x] = brute.as_dict(law.counts, law.probability)
     return laws

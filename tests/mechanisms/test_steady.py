@@ -95,7 +95,7 @@ NOISY = [
 @pytest.mark.parametrize("mechanism", NOISY, ids=repr)
 def test_noise_is_drawn_in_whole_quanta_too(clock: Clock, mechanism: Mechanism) -> None:
     mechanism.release([12, 8])
-    assert clock.time == 1000.0 + mechanism.time_quantum == 1000.0 + SHORTEST
+    assert clock.time == 1000.0 + mechanism._time_quantum == 1000.0 + SHORTEST
 
 
 def test_a_table_is_drawn_in_whole_quanta(clock: Clock) -> None:
@@ -149,15 +149,15 @@ FAMILY: list[Callable[..., Mechanism]] = [dc.HellingerGlobal, dc.HellingerLocal,
 @pytest.mark.parametrize("cls", FAMILY)
 @pytest.mark.parametrize(("k", "n"), [(2, 10), (2, 10**12), (3, 50), (3, 5000), (12, 300)])
 def test_the_quantum_is_one_of_few_and_known_before_any_data(cls: Callable[..., Mechanism], k: int, n: int) -> None:
-    quantum = cls(dc.Dirichlet.uniform(k), n, 1).time_quantum
+    quantum = cls(dc.Dirichlet.uniform(k), n, 1)._time_quantum
     assert quantum in [QUANTUM * 2**power for power in range(12)]
-    assert quantum == cls(dc.Dirichlet.uniform(k), n, 1).time_quantum
+    assert quantum == cls(dc.Dirichlet.uniform(k), n, 1)._time_quantum
 
 
 def test_every_dataset_takes_the_same_time_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """A source whose bits take as long as the data are lopsided: what it adds to the draw is not seen."""
     mechanism, seen = dc.HellingerSmooth(dc.Dirichlet.uniform(3), 4, 1), set()
-    for counts in mechanism.outcomes().tolist():
+    for counts in mechanism._outcomes().tolist():
         clock = _installed(Clock(), monkeypatch)
         mechanism.release(counts, source=SlowBits(clock, max(counts) / 100.0))
         seen.add(clock.time - 1000.0)
@@ -165,7 +165,7 @@ def test_every_dataset_takes_the_same_time_by_the_clock(monkeypatch: pytest.Monk
 
 
 def test_the_quantum_grows_with_the_tables_that_the_worst_data_need() -> None:
-    quanta = [dc.HellingerSmooth(dc.Dirichlet.uniform(3), n, 1).time_quantum for n in (100, 1000, 10**5, 10**7)]
+    quanta = [dc.HellingerSmooth(dc.Dirichlet.uniform(3), n, 1)._time_quantum for n in (100, 1000, 10**5, 10**7)]
     assert quanta == sorted(quanta)
     assert quanta[0] < quanta[1] < quanta[2] < quanta[3]
 
@@ -182,14 +182,14 @@ def test_the_quantum_grows_with_the_tables_that_the_worst_data_need() -> None:
 )
 def test_the_quantum_counts_the_search_for_a_report(plain: Mechanism, seconds: float) -> None:
     """Each search was measured to take so long, on a machine of two cores: the quantum is three times as long."""
-    assert dc.Remapped(plain).time_quantum >= plain.time_quantum
-    assert dc.Remapped(plain).time_quantum >= 3.0 * seconds
+    assert dc.Remapped(plain)._time_quantum >= plain._time_quantum
+    assert dc.Remapped(plain)._time_quantum >= 3.0 * seconds
 
 
 def test_the_quantum_of_noise_grows_with_cells_and_with_what_is_attempted_together() -> None:
     def quantum(k: int, n: int | list[int] | None, groups: int) -> float:
         by = {"g": list(range(groups))}
-        return dc.LatticeGeometric(dc.Dirichlet.uniform(k), n, "0.001", by=by).time_quantum
+        return dc.LatticeGeometric(dc.Dirichlet.uniform(k), n, "0.001", by=by)._time_quantum
 
     assert quantum(3, None, 10) == SHORTEST
     assert quantum(3, None, 10) < quantum(3, None, 10**4) < quantum(3, None, 10**5)

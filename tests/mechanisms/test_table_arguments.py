@@ -151,7 +151,7 @@ def test_odd_arguments_make_a_mechanism_or_one_line(examples: int) -> None:
 
 
 def test_groups_are_found_by_their_labels_and_by_their_number() -> None:
-    groups = LatticeGeometric(PRIOR, None, 1, by=BY).table.cells.groups
+    groups = LatticeGeometric(PRIOR, None, 1, by=BY)._table.cells.groups
     keys = [("north", "f"), ("north", "m"), ("south", "f"), ("south", "m")]
     assert [*groups] == keys == [groups[i] for i in range(4)]
     assert [groups.index(key) for key in keys] == [0, 1, 2, 3]
@@ -173,7 +173,7 @@ def test_data_frames_are_not_taken_by_position() -> None:
 def test_huge_counts_are_all_alike_where_n_is_private() -> None:
     made = dc.LatticeGeometric(dc.Dirichlet.uniform(categories="ab"), epsilon=1, by={"region": ["north", "south"]})
     for huge in (2**53, 2**63, 2**64 - 1, 2**64, 10**30):
-        assert made.checked([[huge, 0], [1, 2]]).tolist() == [[2**53, 0], [1, 2]]
+        assert made._checked([[huge, 0], [1, 2]]).tolist() == [[2**53, 0], [1, 2]]
 
 
 def test_sums_of_counts_do_not_wrap_around() -> None:

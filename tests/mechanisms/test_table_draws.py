@@ -35,7 +35,7 @@ def world(shape: str, public: str, epsilon: Any = EPSILON, records: int = 4) -> 
     """A mechanism and a table of its space, with so many records in every cell that can occur."""
     k, impossible = SHAPES[shape]
     free = LatticeGeometric(PRIOR[k], None, epsilon, by=BY, impossible=impossible)
-    counts = np.where(free.table.cells.possible, records, 0)
+    counts = np.where(free._table.cells.possible, records, 0)
     n: Any = {"sizes": counts.sum(axis=1), "total": int(counts.sum()), "nothing": None}[public]
     return LatticeGeometric(PRIOR[k], n, epsilon, by=BY, impossible=impossible), counts
 
@@ -44,7 +44,7 @@ def world(shape: str, public: str, epsilon: Any = EPSILON, records: int = 4) -> 
 def law(shape: str, public: str, epsilon: Any = EPSILON) -> Law:
     """The law of the noise, all cells in a row, straight from the definition: e^-ε for each step, where steps keep what is public."""
     made, _ = world(shape, public, epsilon)
-    cells = [*zip(*np.nonzero(made.table.cells.possible), strict=True)]
+    cells = [*zip(*np.nonzero(made._table.cells.possible), strict=True)]
     rate = float(made.epsilon)
     blocks = [[i for i, (g, _) in enumerate(cells) if g == group] for group in (0, 1)] if public == "sizes" else [[*range(len(cells))]]
     parts = []
@@ -75,7 +75,7 @@ def _total(cells: int, rate: float, public: str) -> float:
 
 def noise(made: LatticeGeometric, counts: np.ndarray[Any, Any], seed: int, draws: int) -> list[Hashable]:
     """Noise of so many draws of the sampler, which is what a release adds its report to."""
-    source, possible, sampler = SeededBits(seed), made.table.cells.possible, made.sampler(counts)
+    source, possible, sampler = SeededBits(seed), made._table.cells.possible, made._sampler(counts)
     return [tuple((sampler.draw(source) - counts)[possible].tolist()) for _ in range(draws)]
 
 
@@ -84,14 +84,14 @@ def test_a_release_is_a_draw_of_the_sampler(public: str) -> None:
     made, counts = world("2x3, one impossible", public)
     for seed in range(20):
         drawn = made.release(counts, source=SeededBits(seed), steady=False).raw
-        np.testing.assert_array_equal(drawn, made.sampler(counts).draw(SeededBits(seed)))
+        np.testing.assert_array_equal(drawn, made._sampler(counts).draw(SeededBits(seed)))
 
 
 @pytest.mark.parametrize("public", PUBLIC)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_log_prob_is_the_definition(shape: str, public: str) -> None:
     made, counts = world(shape, public)
-    possible, expected = made.table.cells.possible, law(shape, public).probability
+    possible, expected = made._table.cells.possible, law(shape, public).probability
     for key in [*expected][:: 1 + len(expected) // 40]:
         raw = counts.copy()
         raw[possible] += np.array(key)
@@ -131,12 +131,12 @@ def test_simulated_tables_have_the_law_of_their_reports(shape: str, public: str)
     """`simulate` gives reported counts: with so many records in every cell none is cut, and reports are outcomes."""
     k, impossible = SHAPES[shape]
     free = LatticeGeometric(PRIOR[k], None, EPSILON, by=BY, impossible=impossible)
-    counts = np.where(free.table.cells.possible, 10**6, 0)
+    counts = np.where(free._table.cells.possible, 10**6, 0)
     n: Any = {"sizes": counts.sum(axis=1), "total": int(counts.sum()), "nothing": None}[public]
     made = LatticeGeometric(PRIOR[k], n, EPSILON, by=BY, impossible=impossible)
     reports = made.simulate(counts, 2000, rng=5)
     assert reports.shape == (2000, 2, k)
-    drawn = [tuple((report - counts)[made.table.cells.possible].tolist()) for report in reports]
+    drawn = [tuple((report - counts)[made._table.cells.possible].tolist()) for report in reports]
     assert law(shape, public).p_value(drawn) > FALSE_ALARM
     assert law(shape, public, "0.75").p_value(drawn) < FALSE_ALARM
 
@@ -155,7 +155,7 @@ def nearest(row: tuple[int, ...], total: int) -> set[tuple[int, ...]]:
 @pytest.mark.parametrize("public", PUBLIC)
 def test_reports_are_the_nearest_tables(shape: str, public: str) -> None:
     made, counts = world(shape, public, "0.3", records=1)
-    possible, source = made.table.cells.possible, SeededBits(6)
+    possible, source = made._table.cells.possible, SeededBits(6)
     prepared = made.prepare(counts)
     for _ in range(20):
         release = prepared.draw(source, steady=False)

@@ -341,7 +341,7 @@ def test_too_many_categories_are_refused_before_anything_is_drawn() -> None:
     with pytest.raises(dc.TooLargeError, match="at most 1024 categories"):
         dc.smooth_sensitivity(prior, counts, gamma=1)
     with pytest.raises(dc.TooLargeError, match="at most 1024 categories"):
-        dc.HellingerSmooth(prior, 3, 1).check_release(counts)
+        dc.HellingerSmooth(prior, 3, 1).prepare(counts)
 
 
 def test_many_datasets_are_gone_through_in_parts() -> None:
@@ -355,4 +355,4 @@ def test_a_delta_of_a_thousand_digits_loses_none_of_beta() -> None:
     numerator = 10**400 - 3
     mechanism = dc.HellingerSmoothDelta(dc.Beta(1, 1), 5, 1, delta=Fraction(numerator, numerator + 10**395))
     with ctx.workprec(200):
-        assert abs(arb(mechanism.beta) - mechanism.beta_ball()) <= 2.0**-52 * mechanism.beta_ball()
+        assert abs(arb(mechanism._beta) - mechanism._beta_ball()) <= 2.0**-52 * mechanism._beta_ball()

@@ -52,7 +52,7 @@ def _predictive_law(mechanism: Mechanism) -> ErrorLaw:
     """The law of the error of data from the prior predictive: the laws of all datasets, weighted."""
     points = mechanism.space.points()
     laws = [error_law(mechanism, counts) for counts in points]
-    weights = mechanism.prior.predictive(mechanism.total).pmf(points)
+    weights = mechanism.prior.predictive(mechanism.space.total).pmf(points)
     probability = np.concatenate([weight * law.probability for weight, law in zip(weights, laws, strict=True)])
     return ErrorLaw.of(np.concatenate([law.support for law in laws]), probability)
 

@@ -45,7 +45,7 @@ def test_the_longest_labels_are_drawn(characters: int) -> None:
     ],
 )
 def test_the_title_says_what_of_whom_and_under_which_promise(mechanism: Mechanism, unit: Literal["record", "person"], known: str) -> None:
-    release = mechanism.release([mechanism.total // 3, mechanism.total - mechanism.total // 3], unit=unit)
+    release = mechanism.release([mechanism.space.total // 3, mechanism.space.total - mechanism.space.total // 3], unit=unit)
     assert release.plot(variable="smoking").get_title() == f"How common is each value of “smoking”?\nEstimated from {known}."
     assert release.plot().get_title() == f"How common is each category?\nEstimated from {known}."
 
@@ -161,6 +161,8 @@ def test_a_picture_of_a_table_takes_title_label_and_colour() -> None:
     assert all(text.get_text().endswith(" %") for text in ax.get_xticklabels())
     with pytest.raises(dc.InvalidInputError, match="sort must be 'mean', 'group' or 'declared', got 'size'"):
         table_of().noise_aware().plot(sort="size")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="colour"):
+        table_of().noise_aware().plot(colour="red")  # type: ignore[call-arg]
 
 
 def test_all_categories_have_a_panel() -> None:

@@ -236,7 +236,7 @@ def test_the_private_sizes_of_groups(tmp_path: Path) -> None:
     found = dc.LatticeGeometric(PRIOR, epsilon=1, by={"region": ["north", "south"]}).release([[30, 18, 12], [40, 0, 20]])
     assert is_table(found)
     _, page = reported(found, tmp_path, "--mass", "0.9")
-    sizes = [found.noise_aware().size(group) for group in ("north", "south")]
+    sizes = [found.noise_aware().size[group] for group in ("north", "south")]
     expected = [[f"{size.mean():,.0f}", "{:,} to {:,}".format(*size.interval(0.9))] for size in sizes]
     assert page.rows[-3:] == [["group", "records", "90 % interval"], ["north", *expected[0]], ["south", *expected[1]]]
 

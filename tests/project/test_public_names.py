@@ -16,8 +16,55 @@ from tests.places import ROOT
 TESTS = ROOT / "tests"
 PAPERS = ROOT / "papers" / "tests"
 OURS = ("discreet", "discreet_papers", "benchmarks", "tests")
-PROTOCOLS = {"_repr_html_"}
-"""Names with an underscore that another program asks for: a notebook calls this one."""
+HOOKS = {
+    "_affected",
+    "_beta",
+    "_beta_ball",
+    "_by_proof",
+    "_check_labels",
+    "_check_single",
+    "_check_size",
+    "_checked",
+    "_claim",
+    "_described",
+    "_draw_noise",
+    "_draw_seconds",
+    "_hellinger_rate",
+    "_is_fair",
+    "_is_outcome",
+    "_is_symmetric",
+    "_layout",
+    "_line_law",
+    "_listed_laws",
+    "_log_likelihoods",
+    "_log_probabilities",
+    "_loss",
+    "_loss_atoms",
+    "_mean_errors",
+    "_most_datasets",
+    "_names",
+    "_near_sensitivity",
+    "_needs_total",
+    "_noised",
+    "_options",
+    "_outcomes",
+    "_own_report",
+    "_rate",
+    "_rate_ball",
+    "_raw_law",
+    "_recorded",
+    "_sampler",
+    "_scale",
+    "_sensitivity_ball",
+    "_simulate_raw",
+    "_table",
+    "_theorem",
+    "_time_quantum",
+    "_warm_up",
+}
+"""What a mechanism gives and the library asks for: its protocol, which users' own classes follow too (docs/howto/extending.md)."""
+PROTOCOLS = {"_repr_html_", *HOOKS}
+"""Names with an underscore that someone else asks for: a notebook calls the first."""
 LOOKED_INTO = {
     "sampling/test_two_categories": {"_blocks", "_bound", "_scale"},
     "sampling/test_many_categories": {
@@ -35,15 +82,15 @@ LOOKED_INTO = {
 }
 """Private names that a test file uses all the same: the tables of the samplers, each compared with what it is said to bound."""
 REPLACED = {
-    "support": {"limits.name", "mechanism.sampler"},  # the two helpers that all other tests use
+    "support": {"limits.name", "mechanism._sampler"},  # the two helpers that all other tests use
     # Negative controls: a wrong number must change the verdict, and an error must be seen by the comparison that rules it out.
     "papers/test_claims": {
-        *(f"{name}.rate" for name in ("HellingerLocal", "HellingerSmooth", "HellingerSmoothDelta")),
+        *(f"{name}._rate" for name in ("HellingerLocal", "HellingerSmooth", "HellingerSmoothDelta")),
         *(f"sensitivity.{name}" for name in ("global_sensitivity", "local_sensitivities", "local_sensitivity")),
     },
-    "papers/test_reproduce": {"HellingerSmooth.rate"},
+    "papers/test_reproduce": {"HellingerSmooth._rate"},
     "numerics/test_divergences": {"divergences.STIRLING"},
-    "analysis/test_privacy": {"dc.mechanisms.Exponential.is_symmetric", "Mechanism.is_symmetric"},
+    "analysis/test_privacy": {"dc.mechanisms.Exponential._is_symmetric", "Mechanism._is_symmetric"},
     # The samplers: an enclosure that stays wide, and bounds that are never met, do not occur by themselves.
     "sampling/test_coins": {"coins.WORD"},
     "sampling/test_bits": {"module.name"},

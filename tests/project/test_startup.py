@@ -45,7 +45,7 @@ def test_asking_for_help_is_light() -> None:
 def test_the_list_of_commands_loads_no_network_library() -> None:
     """What finds packages brings e-mail and sockets; only `reproduce` looks for one."""
     assert loaded("from discreet.cli import app; app(['--help'], standalone_mode=False)", ("email", "socket")) == set()
-    assert loaded("import importlib.metadata", ("email", "socket")) == {"email", "socket"}
+    assert "email" in loaded("import importlib.metadata", ("email", "socket"))  # and sockets, until Python 3.12
 
 
 def test_what_is_listed_is_public_and_there() -> None:

@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from inspect import signature
+from inspect import getdoc, signature
 from os import environ
 from pathlib import Path
 
@@ -58,8 +58,8 @@ def test_type_checkers_know_a_table_from_a_variable(checked: Callable[[Path], st
 
 
 def test_help_describes_every_argument() -> None:
-    text = dc.LatticeGeometric.__doc__ or ""
+    text = getdoc(dc.LatticeGeometric) or ""
     listed = text.partition("Args:")[2].partition("Returns:")[0]
     for name in signature(dc.LatticeGeometric).parameters:
-        assert f"\n        {name}: " in listed, name
+        assert f"\n    {name}: " in listed, name
     assert "Raises:" in text

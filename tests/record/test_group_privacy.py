@@ -197,16 +197,16 @@ def test_an_accountant_adds_up_promises_about_different_neighbours() -> None:
 class SaysNothing(Mechanism):
     """The same outcome for all data, without a public n: nothing is known of it but its law and its promise."""
 
-    needs_total = False
+    _needs_total = False
 
     @property
-    def claim(self) -> dc.Guarantee:
-        return self.by_proof()
+    def _claim(self) -> dc.Guarantee:
+        return self._by_proof()
 
-    def raw_law(self, counts: Counts) -> Law:
+    def _raw_law(self, counts: Counts) -> Law:
         return Law(np.zeros_like(counts)[None], np.zeros(1))
 
-    def draw_noise(self, source: BitSource) -> list[int]:
+    def _draw_noise(self, source: BitSource) -> list[int]:
         raise AssertionError(source)
 
 

@@ -227,7 +227,7 @@ def test_an_outcome_that_no_float_holds_is_read(kept: Callable[[str], Path]) -> 
     prior = dc.Dirichlet(["1", "7", "1e9", "0.5", "1", "1e9", "1e-100", "1e-100", "1", "7", "1", "1"])
     made = dc.LaplaceDimension(prior, 2**53, 30)
     raw = (-(10**400), 10**400 + 2**53, *[0] * 9)
-    path = kept(dc.Release(made, made.claim, raw, made.report.one(raw)).to_json())
+    path = kept(dc.Release(made, made._claim, raw, made.report.one(raw)).to_json())
     for words in (["show", path], ["show", path, "--json"]):
         result = invoke(*words)
         assert result.exit_code == 0, result.output
@@ -315,7 +315,7 @@ def bases() -> list[dict[str, Any]]:
         dc.Calibrated(dc.HellingerGlobal(two, 9, 1)),
     ]
     full = {3: (4, 2, 1), 2: (5, 4)}
-    counts = [full[m.k] if sum(full[m.k]) == m.n else (m.total, *[0] * (m.k - 1)) for m in made]
+    counts = [full[m.k] if sum(full[m.k]) == m.n else (m.space.total, *[0] * (m.k - 1)) for m in made]
     return [json.loads(m.release(c, allow_nonprivate=True).to_json()) for m, c in zip(made, counts, strict=True)]
 
 
@@ -398,7 +398,7 @@ def extreme(draw: st.DrawFn) -> str:
     raw = raw[: k - 1] if cls in (dc.LaplaceDimension, dc.LaplaceHistogram) else raw
     if issubclass(cls, (dc.HellingerGlobal, dc.HellingerLocal, dc.HellingerSmooth, dc.HellingerSmoothDelta)):
         raw = draw(st.permutations([n - n // 3, n // 3, *[0] * (k - 2)]))
-    return dc.Release(made, made.claim, tuple(raw), made.report.one(tuple(raw))).to_json()
+    return dc.Release(made, made._claim, tuple(raw), made.report.one(tuple(raw))).to_json()
 
 
 def check(text: str, path: Path) -> bool:

@@ -90,7 +90,7 @@ def test_a_release_is_read_back_exactly(world: Any, data: st.DataObject) -> None
     assert again.to_json() == release.to_json()
     assert pickle.loads(pickle.dumps(release)) == copy.deepcopy(release) == release  # noqa: S301
     rebuilt = again.mechanism
-    counts = [mechanism.total, *[0] * (release.prior.k - 1)]
+    counts = [mechanism.space.total, *[0] * (release.prior.k - 1)]
     assert rebuilt.log_prob(counts, release.raw) == mechanism.log_prob(counts, release.raw)
     np.testing.assert_array_equal([rebuilt.report.one(release.raw)], [release.counts])
 
@@ -273,6 +273,15 @@ def test_a_mark_at_the_start_of_the_text_is_no_part_of_it() -> None:
 def test_what_is_not_text_is_told_how_to_read_a_file(given: Any) -> None:
     with pytest.raises(dc.InvalidInputError, match=r"Release\.from_json\(Path\('release\.json'\)\.read_text\(\)\)"):
         dc.Release.from_json(given)
+
+
+@pytest.mark.parametrize("content", [b"smoking\nnever\n", b"PK\x03\x04", b"", b"[1"], ids=["csv", "xlsx", "empty", "list"])
+def test_a_file_that_holds_no_record_is_told_what_reads_it(tmp_path: Path, content: bytes) -> None:
+    (path := tmp_path / "survey.xlsx").write_bytes(content)
+    with pytest.raises(dc.InvalidInputError, match=r"survey\.xlsx is no JSON, .* dc\.count counts data") as caught:
+        dc.read(path)
+    assert "from_json" not in str(caught.value)
+    assert "dc." not in caught.value.in_shell
 
 
 @pytest.mark.parametrize("missing", ["format", "version", "mechanism", "parameters", "prior", "n", "guarantee", "raw", "counts"])

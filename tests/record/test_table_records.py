@@ -60,7 +60,7 @@ def tables(draw: st.DrawFn) -> dc.Release[Counts]:
     k = draw(st.integers(2, 3))
     categories = draw(distinct(LABELS, k, k))
     prior = dc.Dirichlet(draw(st.lists(st.fractions(Fraction(1, 50), 50), min_size=k, max_size=k)), categories)
-    groups = LatticeGeometric(prior, None, 1, by=by).table.cells.groups
+    groups = LatticeGeometric(prior, None, 1, by=by)._table.cells.groups
     counts = np.array(draw(st.lists(st.lists(st.integers(0, 3), min_size=k, max_size=k), min_size=len(groups), max_size=len(groups))))
     impossible = [(*groups.key(g), categories[0]) for g in draw(st.sets(st.integers(0, len(groups) - 1), max_size=2))]
     own = {groups[g]: dc.Dirichlet([2] * k, categories) for g in draw(st.sets(st.integers(0, len(groups) - 1), max_size=2))}
@@ -219,13 +219,13 @@ def test_a_large_table_is_written_to_parquet_alone(tmp_path: Path) -> None:
 def test_what_a_record_cannot_hold_is_refused_before_it_is_paid_for() -> None:
     made = released("total", shares=[1, 1, 2, "1/3"]).mechanism
     with lowered(RECORD_CHARACTERS=1000), pytest.raises(dc.InvalidInputError, match="declare fewer"):
-        made.check_release(COUNTS)
+        made.prepare(COUNTS)
     odd = LatticeGeometric(dc.Beta(1, 1), None, 1, by={"g": ["x", b"y"]})
     with pytest.raises(dc.InvalidInputError, match="type bytes cannot be written"):
-        odd.check_release([[1, 2], [3, 4]])
+        odd.prepare([[1, 2], [3, 4]])
     long = LatticeGeometric(dc.Beta(1, 1), None, 1, by={"g": ["x", 10**1001]})
     with pytest.raises(dc.InvalidInputError, match="at most 1,000 digits"):
-        long.check_release([[1, 2], [3, 4]])
+        long.prepare([[1, 2], [3, 4]])
     with lowered(TABLE_CELLS=7), pytest.raises(dc.InvalidInputError, match="more than the 7 cells"):
         LatticeGeometric(dc.Beta(1, 1), None, 1, by={"g": range(4)})
 

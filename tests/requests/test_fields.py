@@ -15,15 +15,18 @@ import discreet as dc
 from discreet.cli import app
 from discreet.cli.questions import asks
 from discreet.cli.study import app as study_app
-from discreet.requests.budget import BudgetRequest, SpendRequest
+from discreet.requests.budget import BudgetRequest, ExploreRequest, HistoryRequest, LedgerRequest, SpendRequest
 from discreet.requests.fields import REQUIRED, Field, Request, Row, WrongError, asked, changed, fields_of, spoken
 from discreet.requests.kinds import POSITIVE_KIND, TEXT_KIND
 from discreet.requests.plan import CompareRequest, PlanRequest, VerifyRequest
-from discreet.requests.records import CombineRequest, ContrastRequest, RecordRequest, ShowRequest
-from discreet.requests.release import RECORDS_PART, CheckRequest, ReleaseRequest
+from discreet.requests.planning import GoalQuestion, PlanQuestion
+from discreet.requests.reading import ReadContrast, ReadMargins, ReadRequest, ReadShares, ReadTable, ReadThreshold
+from discreet.requests.records import CombineRequest, ContrastRequest, RecordRequest, ReportRequest, ShowRequest
+from discreet.requests.release import RECORDS_PART, CheckRequest, ReleaseDelivery, ReleaseRequest
 from discreet.requests.study_requests import (
     PublishedPageRequest,
     PublishedRequest,
+    PublishedShowRequest,
     StudyCheckRequest,
     StudyPlanRequest,
     StudyReleaseRequest,
@@ -32,8 +35,9 @@ from discreet.requests.study_requests import (
 from discreet.web.budget.form import create_form
 from discreet.web.code_to_copy import request_command
 from discreet.web.form_fields import rows
-from discreet.web.plan.question import PlanQuestion
+from discreet.web.opened_records import Record
 from discreet.web.plan.routes import PLAN_FORM
+from discreet.web.read.view import opened_record
 from discreet.web.release.view import form_fields
 
 RELEASE = {
@@ -64,6 +68,8 @@ RELEASE = {
     "delta": "1e-8",
     "ledger": "ledger.db",
     "dataset": "survey",
+    "period": "2026-01..2026-03",
+    "period_column": "date",
     "title": "It's a title",
     "variable": "Do you smoke?",
     "source": "A survey",
@@ -77,6 +83,7 @@ BUDGET = {
     "dataset": "survey 2024",
     "epsilon": "3",
     "unit": "person",
+    "every": "month",
     "public": "sizes",
     "by": ['region,"a,b"'],
     "delta": "1e-6",
@@ -87,6 +94,7 @@ SPEND = {
     "dataset": "survey",
     "epsilon": "1/3",
     "delta": "1e-6",
+    "period": "2026-11",
     "public": "sizes",
     "by": ["region"],
     "note": "Elsewhere",
@@ -105,8 +113,12 @@ PLAN = {
     "worst": True,
     "curve": True,
     "about": "records",
+    "by": ["sex=f,m"],
+    "expect_groups": "60%,40%",
+    "plot": "curve.svg",
+    "as_json": True,
 }
-COMPARE = {"n": 1000, "epsilon": "1/3", "prior": "1/2,2", "public": "nothing", "delta": "1e-6", "errors": False}
+COMPARE = {"n": 1000, "epsilon": "1/3", "prior": "1/2,2", "public": "nothing", "delta": "1e-6", "errors": False, "as_json": True}
 VERIFY = {
     "mechanism": "EHDS",
     "n": 10,
@@ -116,41 +128,56 @@ VERIFY = {
     "gamma": "0.25",
     "delta": "1e-8",
     "calibrated": True,
+    "as_json": True,
 }
-CONTRAST = {"first": "north,f", "second": "north,m", "category": "current", "category_option": "former", "group": "south"}
-COMBINE = {"records": ["a.json", "-"], "same_data": False, "prior": "uniform", "mass": "0.9", "seed": 7, "slow": True}
+CONTRAST = {"first": "north,f", "second": "north,m", "category": "current", "category_option": "former", "group": "south", "as_json": True}
+CONTRAST |= {"over": "sex,age", "weights": "alike"}
+COMBINE = {"records": ["a.json", "-"], "same_data": False, "prior": "uniform", "mass": "0.9", "seed": 7, "slow": True, "as_json": True}
 STUDY = {"study": "study.toml"}
 STUDY_RELEASE = STUDY | {"corrections": "c.toml", "output": "published", "ledger": "ledger.db", "dry_run": True, "yes": True}
-PUBLISHED = {"folder": "published"}
+PUBLISHED = {"folder": "published", "mass": "90%", "slow": True, "about": "records"}
 EXAMPLES: dict[type[Request], dict[str, Any]] = {
     ReleaseRequest: RELEASE,
+    ReleaseDelivery: RELEASE | {"output": "a b.parquet", "plot": "a.PDF", "as_json": True, "quiet": True, "yes": True},
     CheckRequest: RELEASE,
     BudgetRequest: BUDGET,
     SpendRequest: SPEND,
+    LedgerRequest: {"ledger": "ledger.db", "as_json": True},
+    HistoryRequest: {"ledger": "ledger.db", "dataset": "survey", "as_json": True},
+    ExploreRequest: {"port": 8000, "ledger": "ledger.db", "no_browser": True},
     PlanRequest: PLAN,
     CompareRequest: COMPARE,
     VerifyRequest: VERIFY,
     RecordRequest: RECORD,
-    ShowRequest: RECORD | {"reference": "north,f", "category": "current"},
+    ShowRequest: RECORD
+    | {"reference": "north,f", "category": "current", "over": "sex,age", "weights": "alike", "plot": "forest.png"}
+    | {"output": "a.csv", "layout": "cross", "only": "yes", "as_json": True},
+    ReportRequest: RECORD | {"output": "a.html"},
     ContrastRequest: RECORD | CONTRAST,
     CombineRequest: COMBINE,
     StudyRequest: STUDY,
     StudyCheckRequest: STUDY | {"corrections": "c.toml"},
     StudyReleaseRequest: STUDY_RELEASE,
-    StudyPlanRequest: STUDY | {"n": 2700},
+    StudyPlanRequest: STUDY | {"n": 2700, "as_json": True},
     PublishedRequest: PUBLISHED,
-    PublishedPageRequest: PUBLISHED | {"output": "study.html", "mass": "90%", "slow": True, "about": "records"},
+    PublishedShowRequest: PUBLISHED | {"as_json": True},
+    PublishedPageRequest: PUBLISHED | {"output": "study.html"},
 }
 """For every question, something other than the default for each of its fields."""
 COMMANDS: dict[type[Request], str] = {
     ReleaseRequest: "release",
+    ReleaseDelivery: "release",
     CheckRequest: "check",
     BudgetRequest: "ledger create",
     SpendRequest: "ledger spend",
+    LedgerRequest: "ledger show",
+    HistoryRequest: "ledger history",
+    ExploreRequest: "explore",
     PlanRequest: "plan",
     CompareRequest: "compare",
     VerifyRequest: "verify",
     RecordRequest: "report",
+    ReportRequest: "report",
     ShowRequest: "show",
     ContrastRequest: "contrast",
     CombineRequest: "combine",
@@ -159,13 +186,18 @@ COMMANDS: dict[type[Request], str] = {
     StudyReleaseRequest: "study release",
     StudyPlanRequest: "study plan",
     PublishedRequest: "study show",
+    PublishedShowRequest: "study show",
     PublishedPageRequest: "study report",
 }
 """The command that asks it; `study` before those that take a study."""
+_COUNTS = [[30, 12], [25, 20]]
+TABLE = Record(dc.LatticeGeometric(dc.Beta(1, 1), 87, 1, by={"region": ["north", "south"]}).release(_COUNTS), "table.json", "json", 1000)
 FORMS: dict[type[Request], Callable[[], str]] = {
     ReleaseRequest: lambda: form_fields("x"),
     BudgetRequest: lambda: create_form(first=True),
     PlanQuestion: lambda: PLAN_FORM,
+    GoalQuestion: lambda: PLAN_FORM,
+    **dict.fromkeys((ReadRequest, ReadShares, ReadContrast, ReadThreshold, ReadMargins, ReadTable), lambda: opened_record("key", TABLE)),
 }
 
 
@@ -174,7 +206,11 @@ def test_every_question_has_an_example() -> None:
         return {question}.union(*map(below, question.__subclasses__()))
 
     declared = {question for question in below(Request) if fields_of(question) and question.__module__.startswith("discreet.requests.")}
-    assert set(EXAMPLES) == declared == set(COMMANDS)
+    of_page = {question for question in declared if not any(one.help for one in fields_of(question).values())}
+    assert set(EXAMPLES) == declared - of_page == set(COMMANDS)
+    assert (
+        of_page == {PlanQuestion, GoalQuestion, ReadRequest, ReadShares, ReadContrast, ReadThreshold, ReadMargins, ReadTable} <= set(FORMS)
+    )
     assert all(set(example) | {"bands", "missing"} >= set(fields_of(question)) for question, example in EXAMPLES.items())
 
 
@@ -260,7 +296,7 @@ def parts(page: str) -> list[str]:
     return [part.strip() for found in re.findall(r'>([^<>]+)<|="([^"]*)"', page) for part in found]
 
 
-def test_every_option_of_a_command_is_declared_by_its_question_or_is_its_own() -> None:
+def test_every_option_of_a_command_is_declared_by_its_question() -> None:
     commands: Any = typer.main.get_command(app)
     for question, name in COMMANDS.items():
         found: Any = typer.main.get_command(study_app) if name.startswith("study ") else commands

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
+from discreet.data.count import tallied
 from discreet.errors import BudgetError, InvalidInputError, SourceError
 from discreet.ledger.budgets import Loss
 from discreet.ledger.ledger import Ledger
@@ -353,3 +354,18 @@ def test_a_plan_is_what_the_planner_says_of_each_table(tmp_path: Path) -> None:
     assert sum(table.epsilon for table in found.even) == study.epsilon
     prices = [table.price for table in found.even]
     assert max(prices) - min(prices) <= max(0.02, 0.5 * abs(found.declared[0].price - found.declared[1].price))
+
+
+def test_months_and_years_are_declared_as_they_are_typed(tmp_path: Path) -> None:
+    (tmp_path / "visits.csv").write_text("ill,visited\nyes,2026-01-05\nno,2026-02-07\nno,\n")
+    (tmp_path / "study.toml").write_text(
+        '[study]\nsource = "visits.csv"\nepsilon = 1\n[tables.ill]\ncolumn = "ill"\ncategories = ["yes", "no"]\n'
+        'by.visited = "months:2026-01..2026-02 or no date"\n[tables.when]\ncolumn = "visited"\ncategories = "years:2025..2026 or no date"\n'
+    )
+    study = Study.load(tmp_path / "study.toml")
+    found = [tally.settled().counts.tolist() for tally in tallied(study.path, study.questions())]
+    assert found == [[[1, 0], [0, 1], [0, 1]], [0, 2, 1]]
+    wrong = (tmp_path / "study.toml").read_text().replace("months:2026-01..2026-02 or no date", "monthly")
+    (tmp_path / "wrong.toml").write_text(wrong)
+    with pytest.raises(InvalidInputError, match=r"tables\.ill\.by\.visited must be a list .* or a rule"):
+        Study.load(tmp_path / "wrong.toml")

@@ -117,19 +117,19 @@ class IntegerSum:
 class IntegerLattice(dc.LatticeGeometric):
     """LatticeGeometric for two categories, whose noise is a Python integer."""
 
-    def draw_noise(self, source: BitSource) -> Sequence[int]:
+    def _draw_noise(self, source: BitSource) -> Sequence[int]:
         (noise,) = integer_draws(discrete_laplace_law(1 / self.epsilon), source, 1)
         return [noise, -noise]
 
-    def sampler(self, counts: Sequence[int]) -> "IntegerSum":
-        return IntegerSum(tuple(counts), self.draw_noise)
+    def _sampler(self, counts: Sequence[int]) -> "IntegerSum":
+        return IntegerSum(tuple(counts), self._draw_noise)
 
 
 @define(frozen=True, slots=False, repr=False)
 class LoopLattice(dc.LatticeGeometric):
     """LatticeGeometric for two categories, drawn by loops."""
 
-    def draw_noise(self, source: BitSource) -> Sequence[int]:
+    def _draw_noise(self, source: BitSource) -> Sequence[int]:
         noise = loop_discrete_laplace(source, 1 / self.epsilon)
         return [noise, -noise]
 
@@ -138,5 +138,5 @@ class LoopLattice(dc.LatticeGeometric):
 class LoopHistogram(dc.LaplaceHistogram):
     """LaplaceHistogram, drawn by loops."""
 
-    def draw_noise(self, source: BitSource) -> Sequence[int]:
-        return [loop_floored_laplace(source, self.scale) for _ in range(self.noised)]
+    def _draw_noise(self, source: BitSource) -> Sequence[int]:
+        return [loop_floored_laplace(source, self._scale) for _ in range(self._noised)]

@@ -229,7 +229,7 @@ def test_an_outcome_is_never_made_of_noise_that_is_a_python_integer() -> None:
         *(kind(prior, 100, 1) for kind in (dc.LaplaceHistogram, dc.LaplaceDimension, dc.LaplaceZhang)),
         dc.LaplaceHistogram(prior, 100, 1, rounding="nearest"),
     ):
-        noise = mechanism.draw_noise(SeededBits(1))
+        noise = mechanism._draw_noise(SeededBits(1))
         assert isinstance(noise, np.ndarray)
         assert noise.dtype == np.int64
 
@@ -238,7 +238,7 @@ def test_an_outcome_is_never_made_of_noise_that_is_a_python_integer() -> None:
 @pytest.mark.parametrize("n", [10**12, None])
 def test_the_smallest_epsilon_and_the_largest_counts_are_drawn(k: int, n: int | None) -> None:
     mechanism, counts = dc.LatticeGeometric(dc.Dirichlet.uniform(k), n, "1e-15"), [10**12, *[0] * (k - 1)]
-    raw = mechanism.sampler(counts).draw(SeededBits(1))
+    raw = mechanism._sampler(counts).draw(SeededBits(1))
     assert max(map(abs, raw)) > 10**14
     assert n is None or sum(raw) == n
     with pytest.raises(TooLargeError, match="raise epsilon"):

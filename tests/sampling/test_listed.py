@@ -63,12 +63,12 @@ DATA = [(("1", "1"), (40, 60)), (("1e-9", "3"), (0, 5)), (("1/2", "1/2", "1/2"),
 
 def enclosed(mechanism: Exponential, counts: tuple[int, ...], wrong: Fraction = Fraction(1)) -> list[bool]:
     """For every candidate, whether its weight in ball arithmetic lies between the bounds that the sampler draws by."""
-    sampler = mechanism.sampler(counts)
+    sampler = mechanism._sampler(counts)
     assert isinstance(sampler, Listed)
-    rate = refine(lambda: mechanism.rate_ball(np.array(counts)), 128) * ball(wrong)
+    rate = refine(lambda: mechanism._rate_ball(np.array(counts)), 128) * ball(wrong)
     weights = Weights(mechanism.prior.exact, counts, lambda: rate)
     found = []
-    for index, candidate in enumerate(mechanism.outcomes()):
+    for index, candidate in enumerate(mechanism._outcomes()):
         with working_precision(256):
             low, high = sampler.bounds(index)
             weight = weights(tuple(int(r) for r in candidate)) * arb(2) ** SCALE
@@ -94,8 +94,8 @@ def test_a_rate_ten_percent_off_leaves_the_bounds() -> None:
 class HalfAsSure(dc.HellingerSmooth):
     """Twice the sensitivity, and nothing said about tables."""
 
-    def sensitivity_ball(self, counts: Counts) -> arb:
-        return 2 * super().sensitivity_ball(counts)
+    def _sensitivity_ball(self, counts: Counts) -> arb:
+        return 2 * super()._sensitivity_ball(counts)
 
 
 def test_whoever_changes_the_sensitivity_changes_what_is_drawn() -> None:
@@ -156,7 +156,7 @@ def test_bounds_that_are_far_from_the_weights_are_refused() -> None:
 @pytest.mark.parametrize(("n", "k"), [(12, 2), (4, 3), (3, 4)])
 def test_whether_candidates_are_listed_does_not_depend_on_the_data(n: int, k: int) -> None:
     mechanism = dc.HellingerSmooth(dc.Dirichlet.uniform(k), n, 1)
-    assert {type(mechanism.sampler(tuple(x))) for x in mechanism.outcomes().tolist()} == {Listed}
+    assert {type(mechanism._sampler(tuple(x))) for x in mechanism._outcomes().tolist()} == {Listed}
 
 
 def test_long_lists_are_left_to_the_other_samplers() -> None:
@@ -230,8 +230,8 @@ def test_sensitivities_from_tables_keep_their_bound(k: int, data: st.DataObject)
         dc.HellingerSmooth(dc.Dirichlet(prior), sum(counts), 1, gamma),
         dc.HellingerLocal(dc.Dirichlet(prior), sum(counts), 1),
     ):
-        true = refine(lambda m=mechanism: m.sensitivity_ball(np.array(counts)), 100)  # type: ignore[misc]
-        assert abs(float(arb(mechanism.near_sensitivity(tables, counts)) / true - 1)) < TABLED_ERROR
+        true = refine(lambda m=mechanism: m._sensitivity_ball(np.array(counts)), 100)  # type: ignore[misc]
+        assert abs(float(arb(mechanism._near_sensitivity(tables, counts)) / true - 1)) < TABLED_ERROR
 
 
 def test_the_bounds_add_up_to_less_than_a_unit() -> None:

@@ -295,7 +295,7 @@ HANGING = [
 @pytest.mark.parametrize(("mechanism", "counts"), HANGING, ids=["k = 100", "k = 40", "smooth"])
 def test_attempts_succeed_for_counts_in_a_corner(mechanism: Exponential, counts: tuple[int, ...]) -> None:
     """Of 40 attempts that succeed with probability 0.8, fewer than 20 do so once in 10^5 times; the bits are fixed."""
-    sampler, source = mechanism.sampler(counts), SeededBits(1)
+    sampler, source = mechanism._sampler(counts), SeededBits(1)
     assert sum(sampler.attempt(source) is not None for _ in range(40)) >= 20
 
 
@@ -410,8 +410,8 @@ def test_a_law_that_is_nearly_one_point_is_proposed_as_such(rate: int) -> None:
 )
 def test_attempts_succeed_also_with_many_categories(mechanism: Exponential) -> None:
     """There the far tail spans hundreds of orders of magnitude, and what is done about it must not cost the bulk."""
-    counts, source = (mechanism.total // mechanism.k,) * mechanism.k, SeededBits(1)
-    sampler = mechanism.sampler(counts)
+    counts, source = (mechanism.space.total // mechanism.k,) * mechanism.k, SeededBits(1)
+    sampler = mechanism._sampler(counts)
     assert sum(sampler.attempt(source) is not None for _ in range(40)) >= 20
 
 

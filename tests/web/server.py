@@ -39,6 +39,11 @@ class Server:
 
     def ask(self, method: str, path: str, headers: dict[str, str] | None = None, body: bytes = b"") -> tuple[int, dict[str, str], str]:
         """The status, the headers and the text of an answer to a request with these headers and no others."""
+        status, found, content = self.fetch(method, path, headers, body)
+        return status, found, content.decode()
+
+    def fetch(self, method: str, path: str, headers: dict[str, str] | None = None, body: bytes = b"") -> tuple[int, dict[str, str], bytes]:
+        """The same with the bytes of the answer, such as those of a file."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
@@ -47,7 +52,7 @@ class Server:
             connection.putheader("Content-Length", str(len(body)))
             connection.endheaders(body)
             answer = connection.getresponse()
-            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode()
+            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
         finally:
             connection.close()
 

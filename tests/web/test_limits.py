@@ -10,10 +10,10 @@ import pytest
 import discreet as dc
 from discreet import limits
 from discreet.requests.fields import WrongError
+from discreet.requests.planning import PlanQuestion
+from discreet.requests.reading import is_listed
 from discreet.web.budget.datasets import dataset_view, ledger_view
 from discreet.web.opened_records import GoneError, Opened, Record, read
-from discreet.web.plan import question as plan_question
-from discreet.web.read.question import is_listed
 from discreet.web.uploads import Uploads, file_name
 from tests.support import lowered
 from tests.web.server import Server, explore
@@ -62,9 +62,9 @@ def test_a_form_has_at_most_two_hundred_fields(server: Server, more: int, is_rea
 )
 def test_a_plan_is_asked_for_up_to_a_size(name: str, most: str, beyond: str) -> None:
     others = PLAN | ({"n": "1000000", "size": "1"} if name == "groups" else {})
-    plan_question.read(others | {name: most})
+    PlanQuestion.read(others | {name: most}, "form")
     with pytest.raises(WrongError) as refused:
-        plan_question.read(others | {name: beyond})
+        PlanQuestion.read(others | {name: beyond}, "form")
     assert name in refused.value.by_field
 
 

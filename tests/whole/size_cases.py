@@ -27,7 +27,7 @@ from discreet.cli import app
 from discreet.inference import noise_aware
 from discreet.mechanisms import Exponential, Mechanism
 from discreet.model import sensitivity
-from discreet.planning import comparison, plans, width_plans
+from discreet.planning import comparison, curves, plans
 
 __all__ = ["API", "COMMANDS", "CONTROLS", "MEMORY", "SECONDS", "WRAPPED", "run"]
 
@@ -73,7 +73,7 @@ def mechanism_of(case: Case) -> Mechanism:
 def released(case: Case) -> dc.Release:
     """A record as the mechanism could have drawn it: simulated where an exact draw is another test's business."""
     mechanism, counts = mechanism_of(case), np.array(counts_of(case))
-    raw = mechanism.simulate_raw(counts, 1, np.random.default_rng(1))
+    raw = mechanism._simulate_raw(counts, 1, np.random.default_rng(1))
     reported = mechanism.report(raw)[0]
     guarantee = mechanism.guarantee
     return dc.Release(mechanism, guarantee, tuple(int(x) for x in raw[0]), tuple(int(x) for x in reported))
@@ -152,7 +152,7 @@ API: dict[str, Callable[[Case], Any]] = {
     "private plan width": lambda case: plans.plan(prior_of(case), width=case["target"], n=case["n"], public="nothing"),
     "private plan price": lambda case: plans.plan(prior_of(case), price=1.0 + case["target"], n=case["n"], public="nothing"),
     "private n by price": lambda case: plans.plan(prior_of(case), price=1.0 + case["target"], epsilon=case["epsilon"], public="nothing"),
-    "width curve": lambda case: str(width_plans.width_curve(prior_of(case), case["n"])),
+    "width curve": lambda case: str(curves.width_curve(prior_of(case), case["n"])),
     "plan worst": lambda case: plans.plan(prior_of(case), error=case["target"], n=case["n"], worst=True),
     "predictive": lambda case: error_laws.expected_error(mechanism_of(case), over="predictive"),
     "predictive kl": lambda case: error_laws.expected_error(mechanism_of(case), over="predictive", distance=dc.kl),

@@ -163,7 +163,7 @@ def test_refusals_of_release(given: str) -> None:
     private = PRIVATE[given]
     for call, kind in (
         (lambda: dc.LatticeGeometric(PRIOR, TOTAL + 1, 1).release(private), dc.InvalidInputError),
-        (lambda: dc.LatticeGeometric(dc.Dirichlet([1, 1]), TOTAL, 1).check_release(private), dc.InvalidInputError),
+        (lambda: dc.LatticeGeometric(dc.Dirichlet([1, 1]), TOTAL, 1).prepare(private), dc.InvalidInputError),
         (lambda: dc.HellingerLocal(PRIOR, TOTAL, 1).release(private), dc.RefusedError),
         (lambda: MECHANISM.release(private, unit="household"), dc.InvalidInputError),  # type: ignore[arg-type]
         (lambda: MECHANISM.release(private, source=Dry()), EntropyError),
@@ -191,15 +191,15 @@ def test_errors_in_the_middle_of_a_draw(kind: type[BaseException], where: str, t
         one = fails  # type: ignore[assignment]
 
     class InReport(LatticeGeometric):
-        def own_report(self) -> Report:
-            return FailingReport(self.total)
+        def _own_report(self) -> Report:
+            return FailingReport(self.space.total)
 
     class InDraw(LatticeGeometric):
-        sampler = fails
+        _sampler = fails
 
         @property
-        def claim(self) -> dc.Guarantee:
-            return self.by_proof()
+        def _claim(self) -> dc.Guarantee:
+            return self._by_proof()
 
     failing = (InDraw if where == "draw" else InReport)(PRIOR, TOTAL, 1)
     book = Ledger(tmp_path / "ledger.db")
@@ -223,8 +223,10 @@ def test_refusals_of_the_ledger(tmp_path: Path) -> None:
         assert found_in(error) == []
 
     class Interrupted(LatticeGeometric):
-        def described(self) -> Any:
+        def _described(self) -> Any:
             raise KeyboardInterrupt
+
+        _claim = LatticeGeometric._claim
 
     error = raised_by(lambda: book.release("survey", Interrupted(PRIOR, TOTAL, 1), COUNTS))
     assert isinstance(error, KeyboardInterrupt)

@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet import limits
-from discreet.ledger.budgets import DamagedRowError, amount_of
+from discreet.ledger.rows import DamagedRowError, amount_of
 from discreet.model.cells import Groups
 from discreet.model.datasets import Relation
 from discreet.record.json import read_parameters

@@ -137,7 +137,7 @@ def observed(
     seen["repr"] = "\n".join(f"{thing!r} {thing} {pformat(thing)}" for thing in shown).encode()
     seen["html"] = "\n".join(thing._repr_html_() for thing in shown if hasattr(thing, "_repr_html_")).encode()
     seen["pickle"] = pickle.dumps(found)
-    seen["law"] = repr(mechanism.release(counts)).encode() + repr(mechanism.loss_atoms()).encode()
+    seen["law"] = repr(mechanism.release(counts)).encode() + repr(mechanism._loss_atoms()).encode()
     seen["ledger file"] = (folder / "ledger.db").read_bytes()
     seen["ledger rows"] = _rows(folder / "ledger.db")
     seen["log"] = "\n".join(f"{record.getMessage()} {_timeless(record)}" for record in caplog.records).encode()
@@ -269,7 +269,7 @@ def test_no_refusal_of_the_command_holds_a_secret(survey: Path, categories: str)
 
 def test_not_even_a_defect_shows_the_data(survey: Path) -> None:
     """A crash prints where it happened, and none of the variables there."""
-    crash = "from discreet.mechanisms.lattice import LatticeGeometric as L; L.draw_noise = lambda self, source: 1 / 0; "
+    crash = "from discreet.mechanisms.lattice import LatticeGeometric as L; L._draw_noise = lambda self, source: 1 / 0; "
     run = f"{crash}from discreet.cli import app; app()"
     asked = ["release", str(survey), "-c", "smoking", "--categories", ",".join(LABELS), "-e", "1", "--other", "current"]
     done = subprocess.run(  # noqa: S603
@@ -349,8 +349,8 @@ def test_rich_does_not_print_what_is_held_for_a_draw() -> None:
     """It prints the fields of a class, also of one that has no repr."""
     single = dc.LatticeGeometric(dc.Beta(1, 1), None, 1)
     table = dc.LatticeGeometric(dc.Beta(1, 1), None, 1, by={"g": ["a", "b"]})
-    held = [single.prepare([31337, 4]), single.sampler((31337, 4)), table.prepare([[31337, 4], [2, 1]])]
-    held.append(table.sampler(np.array([[31337, 4], [2, 1]])))
+    held = [single.prepare([31337, 4]), single._sampler((31337, 4)), table.prepare([[31337, 4], [2, 1]])]
+    held.append(table._sampler(np.array([[31337, 4], [2, 1]])))
     assert all("31337" not in pretty_repr(thing) for thing in held)
     assert "guarantee" in pretty_repr(held[0])  # rich does look at the fields
     law = dc.LatticeGeometric(dc.Beta(1, 1), 3, 1).law([2, 1])

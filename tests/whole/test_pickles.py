@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.betas.mixtures import BetaMixture
+from discreet.betas.rows import BetaRows
 from discreet.inference.quantities import Quantity
 from discreet.mechanisms import Remapped
-from discreet.model.beta_mixtures import BetaMixture
 from discreet.requests.study import StudyTable
 from discreet.sampling import SeededBits
 from tests.record.table_support import released
@@ -24,8 +25,8 @@ PRIOR = dc.Dirichlet([1, 0.5, 2], categories=["never", "former", "current"])
 TWO = dc.Beta(1, 2)
 COUNTS = [30, 20, 10]
 PUBLIC = ("sizes", "total", "nothing")
-NOT_VALUES = {"Ledger", "Mechanism", "Release", "CombinedTable", "TableSummaries"}
-"""A ledger is a file, and `Mechanism` is abstract; two have instances below, of several origins; the last needs a file, in test_pieces."""
+NOT_VALUES = {"Ledger", "Mechanism", "Release", "TablePosterior", "CombinedTable", "TableSummaries"}
+"""A ledger is a file, and `Mechanism` is abstract; three have instances below, of several origins; the last needs a file (test_pieces)."""
 
 
 def drawn(mechanism: dc.Mechanism, counts: list[int], seed: int = 1) -> dc.Release:
@@ -88,6 +89,7 @@ CASES: dict[str, Case] = {
     "reported": (lambda: variable().reported, lambda x: x.mean()),
     "given": (lambda: variable().noise_aware().given(["never", "former"]), read),
     "marginal": (lambda: variable().noise_aware().marginal("never"), lambda x: (read(x), x.pdf(0.3))),
+    "mixture": (lambda: BetaMixture(np.array([0.3, 0.7]), np.array([2.0, 5.0]), np.array([4.0, 1.0])), lambda x: (read(x), x.pdf(0.3))),
     "contrast of categories": (lambda: variable().noise_aware().contrast("never", "former"), contrasted),
     "contrast of two categories": (lambda: drawn(MECHANISMS["lattice"](), [7, 5]).noise_aware().contrast(*TWO.categories), contrasted),
     "difference": (lambda: variable().noise_aware().contrast("never", "former").difference, read),
@@ -123,6 +125,8 @@ CASES: dict[str, Case] = {
     "records": (lambda: variable(None).noise_aware().records, read),
     "combined tables": (lambda: dc.combine([released(), released(seed=2)], same_data=True), by_group),
     "Bands": (lambda: dc.Bands([0, 1, 3], missing="none"), lambda x: x),
+    "Months": (lambda: dc.Months("2026-01", "2026-12", missing="none"), lambda x: (*x, x.typed())),
+    "Years": (lambda: dc.Years(2020, 2026), lambda x: (*x, x.typed())),
     "About": (lambda: dc.About(title="a", variable="b"), lambda x: x),
     "Guarantee": (lambda: variable().guarantee, lambda x: x),
     "CountingRule": (lambda: dc.CountingRule("smoking"), lambda x: x),
@@ -170,4 +174,4 @@ def test_no_public_kind_is_left_out() -> None:
     public = {name for name in dc.__all__ if inspect.isclass(getattr(dc, name)) and not issubclass(getattr(dc, name), Exception)}
     kinds = {type(make()).__name__ for make, _ in CASES.values()} | {"CombinedDraws"}
     assert public - NOT_VALUES <= kinds
-    assert {BetaMixture.__name__, Quantity.__name__} <= kinds
+    assert {BetaMixture.__name__, BetaRows.__name__, Quantity.__name__} <= kinds

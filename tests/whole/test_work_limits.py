@@ -230,9 +230,9 @@ class _Asked(dc.HellingerSmooth):
 
     asked: ClassVar[list[int]] = []
 
-    def listed_laws(self, datasets: Integers | None = None) -> Any:
+    def _listed_laws(self, datasets: Integers | None = None) -> Any:
         self.asked.append(0 if datasets is None else len(datasets))
-        return super().listed_laws(datasets)
+        return super()._listed_laws(datasets)
 
 
 def test_reports_are_searched_for_in_parts_of_few_likelihoods() -> None:

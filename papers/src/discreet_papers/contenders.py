@@ -93,7 +93,7 @@ def simulated_mean(name: str, mechanism: Mechanism, counts: Counts, draws: int) 
     """The average error of so many draws, as in the papers, with its standard error. The seed depends on the setting alone."""
     seed = [_SEED, mechanism.n, mechanism.k, draws, *name.encode()]
     drawn = mechanism.simulate(counts, draws, np.random.default_rng(seed))
-    errors = Errors(mechanism.prior, mechanism.total, hellinger)(counts, drawn)
+    errors = Errors(mechanism.prior, mechanism.space.total, hellinger)(counts, drawn)
     return {"draws": draws, "simulated": float(errors.mean()), "standard_error": float(errors.std(ddof=1) / np.sqrt(draws))}
 
 

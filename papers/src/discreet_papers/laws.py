@@ -12,7 +12,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats
-from discreet.mechanisms import LaplaceDimension, LaplaceHistogram
+from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger_ball, renyi
 from discreet.numerics.balls import working_precision

@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb
 
 from discreet.arrays import Floats
-from discreet.mechanisms import HellingerSmoothDelta
+from discreet.mechanisms.hellinger import HellingerSmoothDelta
 from discreet.model.dirichlet import Beta
 
 __all__ = ["Algebra", "Sides", "Tail", "dilation", "dilation_tail", "induction_algebra", "laplace_dilation", "sliding"]
@@ -27,7 +27,7 @@ class Sides(NamedTuple):
 
 def _scores(mechanism: HellingerSmoothDelta, x: int) -> tuple[Floats, float, Floats]:
     """Scores u = -H of all candidates, the sensitivity, and the probabilities."""
-    counts = np.array([x, mechanism.total - x])
+    counts = np.array([x, mechanism.space.total - x])
     law = mechanism.law(counts)
     return -mechanism._distances(counts, law.counts), float(mechanism._sensitivity(counts)), law.probability
 
@@ -52,7 +52,7 @@ def dilation(prior: Beta, n: int, epsilon: float, delta: float, x: int, share: f
     """004 Lemma 3.3 at λ = share · β: the probability read as a function of the score."""
     mechanism = _mechanism(prior, n, epsilon, delta)
     score, sensitivity, probability = _scores(mechanism, x)
-    stretch = expm1(share * mechanism.beta)
+    stretch = expm1(share * mechanism._beta)
     return _sides(score, probability, epsilon / 2.0 + epsilon * score * stretch / (2.0 * sensitivity), delta)
 
 
@@ -72,7 +72,7 @@ def dilation_tail(prior: Beta, n: int, epsilon: float, delta: float, x: int, sha
     """004 Lemma 3.3, its proof, at λ = share · β."""
     mechanism = _mechanism(prior, n, epsilon, delta)
     score, sensitivity, probability = _scores(mechanism, x)
-    stretch = expm1(share * mechanism.beta)
+    stretch = expm1(share * mechanism._beta)
     ratio, low = -epsilon * score * stretch / (2.0 * sensitivity), score <= -sensitivity / stretch
     return Tail(ratio[low], ratio[~low], float(probability[low].sum()), (n + 1) * exp(-epsilon / (2.0 * stretch)))
 

@@ -22,9 +22,9 @@ def loss_ratio(mechanism: Mechanism) -> float:
 
 def balanced_loss(mechanism: Mechanism) -> float:
     """The largest loss between balanced data of two categories and a neighbour, which 000 Figure 7 shows."""
-    if mechanism.loss_atoms() is not None:
+    if mechanism._loss_atoms() is not None:
         return privacy_loss(mechanism).value
-    n = mechanism.total
+    n = mechanism.space.total
     x = int(balanced(n, 2)[0])
     own = mechanism.law([x, n - x]).log_probability
     others = [mechanism.law([y, n - y]).log_probability for y in (x - 1, x + 1) if 0 <= y <= n]

@@ -6,7 +6,7 @@ import numpy as np
 
 from discreet.analysis.dataset_errors import Errors
 from discreet.analysis.error_laws import error_law
-from discreet.mechanisms import LaplaceHistogram
+from discreet.mechanisms.laplace import LaplaceHistogram
 from discreet.model.dirichlet import Beta
 from discreet.model.distances import hellinger
 from discreet.model.sensitivity import local_sensitivity

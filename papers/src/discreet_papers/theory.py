@@ -439,9 +439,9 @@ def l1_accuracy(
     if mechanism.k != 2:
         raise InvalidInputError(f"the papers' theory is about two categories, got {mechanism.k}")
     law = mechanism.law(counts)
-    moved = np.abs(law.counts - check_counts(counts, 2, mechanism.total)).sum(axis=-1)
-    scale = float(mechanism.scale)
+    moved = np.abs(law.counts - check_counts(counts, 2, mechanism.space.total)).sum(axis=-1)
+    scale = float(mechanism._scale)
     reach = max(gamma - floored, 0.0)
     tail = float(gammaincc(2.0, reach / scale)) if isinstance(mechanism, LaplaceZhang) else exp(-reach / (2.0 * scale))
-    name = type(mechanism).names[0]
+    name = type(mechanism)._names[0]
     return Inequality(f"000 section 3, {name}: P(ℓ1 >= {gamma:g})", float(law.probability[moved >= gamma].sum()), "<=", tail)

@@ -90,7 +90,7 @@ def test_sizes_of_larger_tables(a: list[float], shares: list[float], epsilon: fl
     world = _wide_world(a, shares, epsilon, raw)
     posterior, laws = world.posterior(), _size_laws(world)
     for group, law in zip(world.groups, laws, strict=True):
-        np.testing.assert_allclose(posterior.size(group).pmf(np.arange(len(law))), law, atol=1e-11)
+        np.testing.assert_allclose(posterior.size[group].pmf(np.arange(len(law))), law, atol=1e-11)
         assert posterior[group].omitted < 1e-15
 
 
@@ -99,7 +99,7 @@ def test_expected_sizes_of_many_groups_add_up_to_the_total() -> None:
     raw = rng.poisson(rng.gamma(0.5, 8.0, (40, 3))) + rng.integers(-6, 7, (40, 3))
     world = _wide_world([1.0, 0.5, 2.0], [1.0] * 40, 0.5, raw.tolist())
     posterior = world.posterior()
-    assert sum(posterior.size(group).mean() for group in posterior) == pytest.approx(world.total, rel=1e-12)
+    assert sum(posterior.size[group].mean() for group in posterior) == pytest.approx(world.total, rel=1e-12)
     assert sum(posterior.share(group).mean() for group in posterior) == pytest.approx(1.0, rel=1e-12)
 
 
@@ -186,7 +186,7 @@ def test_each_group_has_what_one_variable_has(promise: str) -> None:
 def test_with_one_column_a_group_is_its_label() -> None:
     posterior = _release("sizes", by={"region": ["north", "south"]}, truth=TRUTH[:2]).noise_aware()
     assert list(posterior) == ["north", "south"]
-    assert posterior["south"].n == posterior.size("south").mean() == 35
+    assert posterior["south"].n == posterior.size["south"].mean() == 35
     with pytest.raises(dc.InvalidInputError, match="region must be one of 'north', 'south'; got 'east'"):
         posterior["east"]
     with pytest.raises(dc.InvalidInputError, match="a label for each of region"):
@@ -229,8 +229,8 @@ def test_cells_that_cannot_occur(promise: str) -> None:
         posterior["south", "m"]
     with pytest.raises(dc.InvalidInputError, match="nothing can occur in group"):
         posterior["south", "f"]
-    assert posterior.size(("south", "f")).pmf(0) == 1.0
-    low, high = posterior.size(("south", "m")).interval(0.999999)
+    assert posterior.size["south", "f"].pmf(0) == 1.0
+    low, high = posterior.size["south", "m"].interval(0.999999)
     assert (low, high) == (20, 20) if promise == "sizes" else low < high
 
 
@@ -311,3 +311,11 @@ def test_an_outcome_that_is_none_is_refused() -> None:
     shifted = dc.Release(release.mechanism, release.guarantee, release.raw + 1, release.counts)
     with pytest.raises(dc.InvalidInputError, match="raw is not a possible outcome"):
         shifted.noise_aware()
+
+
+def test_the_size_of_a_group_is_asked_for_as_in_version_0_2() -> None:
+    mechanism = dc.LatticeGeometric(dc.Dirichlet([1, 1]), None, 1, by={"region": ["north", "south"]})
+    posterior = mechanism.release([[3, 4], [9, 2]], steady=False).noise_aware()
+    with pytest.warns(DeprecationWarning, match=r"post\.size\[group\]"):
+        former = posterior.size("south")
+    assert former.mean() == posterior.size["south"].mean() == posterior.size.mean()[1]

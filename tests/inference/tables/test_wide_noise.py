@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet import TablePosterior
 from discreet.arrays import Counts
-from discreet.counts.batched.leave_one_out import Frequencies, leave_one_out, relative_error
-from discreet.inference.tables.posterior import TablePosterior
+from discreet.counts.batched.leave_one_out import Frequencies, relative_error
+from tests.counts.leave_one_out import leave_one_out
 from tests.support import lowered
 
 

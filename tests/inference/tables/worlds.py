@@ -125,8 +125,8 @@ class TableWorld:
         found, weight = [0.0], self.probability
         for i, group in enumerate(self.groups):
             sizes = np.bincount(self.tables[:, i].sum(axis=1), weight)
-            found.append(np.abs(posterior.size(group).pmf(np.arange(len(sizes))) - sizes).max())
-            found.append(abs(posterior.size(group).mean() - sizes @ np.arange(len(sizes))))
+            found.append(np.abs(posterior.size[group].pmf(np.arange(len(sizes))) - sizes).max())
+            found.append(abs(posterior.size[group].mean() - sizes @ np.arange(len(sizes))))
         for i in self.open_groups():
             aware = posterior[self.groups[i]]
             for c in np.flatnonzero(self.possible[i]).tolist():

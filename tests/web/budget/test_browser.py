@@ -12,7 +12,8 @@ import pytest
 
 import discreet as dc
 from tests.browser_support import MARKS, SERIOUS, SIDEWAYS, WIDTHS, browser, playwright, until
-from tests.ledger.test_faults import database, postgresql  # noqa: F401 - a PostgreSQL server, and an empty ledger on it
+from tests.ledger.test_faults import database  # noqa: F401 - an empty ledger on a PostgreSQL server
+from tests.postgresql import postgresql  # noqa: F401
 from tests.web.browser import page_of
 from tests.web.server import Server
 

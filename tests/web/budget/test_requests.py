@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -132,7 +133,7 @@ def test_kinds_of_budget_in_words(server: Server, where: str, dataset: str, said
 
 
 def test_of_very_many_spends_the_latest_are_listed(server: Server, where: str) -> None:
-    with sqlite3.connect(where) as database:
+    with closing(sqlite3.connect(where)) as database, database:
         columns = "dataset, epsilon, delta, unit, note, description, time, neighbours, guarantee_epsilon, guarantee_delta"
         row = "'census', '0.0001', '0', 'record', 'old ' || i, '{}', '2024-01-01', 'replace one', '0.0001', '0'"
         counted = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)"
@@ -149,7 +150,7 @@ def test_of_very_many_spends_the_latest_are_listed(server: Server, where: str) -
 def test_of_very_many_datasets_one_is_named(server: Server, tmp_path: Path) -> None:
     location = str(tmp_path / "many.db")
     dc.Ledger(location).create("wave 0000", 1)
-    with sqlite3.connect(location) as database:
+    with closing(sqlite3.connect(location)) as database, database:
         counted = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)"
         row = "printf('wave %04d', i), '1', '0', 'record', '2024-01-01', 'replace one'"
         database.execute(f"INSERT INTO discreet_budget (dataset, epsilon, delta, unit, created, neighbours) {counted} SELECT {row} FROM n")  # noqa: S608
@@ -344,7 +345,7 @@ def test_hostile_names_and_notes_are_texts(server: Server, tmp_path: Path) -> No
     ledger = dc.Ledger(location)
     ledger.create(name, 1)
     ledger.spend(name, "0.1", description={"mechanism": note})
-    with sqlite3.connect(location) as database:
+    with closing(sqlite3.connect(location)) as database, database:
         database.execute("UPDATE discreet_spend SET note = ?, description = ?", (note, '{"mechanism": ["<b>"]}'))
     for text in (asked(server, "open", ledger=location), asked(server, "dataset", ledger=location, dataset=name)):
         assert "<img" not in text

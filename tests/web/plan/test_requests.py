@@ -18,8 +18,9 @@ from discreet.cli import app
 from discreet.planning.comparison import points
 from discreet.present.odds import odds_factor, surest
 from discreet.progress import Progress
+from discreet.requests.fields import labelled
+from discreet.requests.planning import PlanQuestion
 from discreet.requests.release import MECHANISMS
-from discreet.web.plan.question import FIELDS
 from discreet.web.turns import SupersededError, Turns
 from tests.web.server import Server, copied
 
@@ -178,7 +179,7 @@ def test_curves(server: Server) -> None:
     ends = dc.width_curve(dc.Dirichlet.uniform(3), 50, epsilons=["0.01", 10], mechanism="LaplaceHistogram")
     assert [over_epsilon[0], over_epsilon[-1]] == ends.to_dicts()
     over_records = run_python(copied(text, "plan-over-records-python"))["found"]
-    assert (over_records.mechanism, float(over_records.epsilon)) == ("LaplaceHistogram", 0.2)
+    assert (over_records.mechanism, float(over_records.given)) == ("LaplaceHistogram", 0.2)
     assert all(option in copied(text, "plan-over-records-command") for option in ("--curve", "--epsilon 0.2"))
     for row in (*over_epsilon, *over_records.to_dicts()):
         assert f"<td>{points(row['width'])}</td>" in text
@@ -282,7 +283,7 @@ def test_what_is_wrong_is_said_beside_its_field(server: Server, field: str, valu
     status, headers, text = server.ask("POST", "/plan/answer", server.headers(), _body({**FORM, field: value}))
     assert (status, headers["hx-reswap"]) == (200, "none")
     wrong = {name: html.unescape(words) for name, words in re.findall(r'<p id="plan-(\w+)-error"[^>]*>(.*?)</p>', text, re.DOTALL)}
-    assert set(wrong) == set(FIELDS)
+    assert set(wrong) == set(labelled(PlanQuestion))
     assert said in wrong[field]
     assert len(wrong[field]) < 400
     assert [name for name, words in wrong.items() if words] == [field]
@@ -353,11 +354,11 @@ def test_an_example_that_would_take_minutes_is_left_out(server: Server, fields: 
 
 def test_the_form_has_every_field_with_its_label_and_message(server: Server) -> None:
     text = server.ask("GET", "/plan")[2]
-    for name in FIELDS:
+    for name in labelled(PlanQuestion):
         assert f'<label for="plan-{name}">' in text
         assert f'name="{name}"' in text
         assert f'id="plan-{name}-error"' in text
-    assert tuple(re.findall(r'<option value="([^"]*)">\1</option>', text)) == MECHANISMS
+    assert tuple(re.findall(r'<option value="([^"]*)"[^>]*>\1</option>', text)) == MECHANISMS
     assert "style=" not in text
     assert "onclick" not in text
 

@@ -12,6 +12,8 @@ import pytest
 
 import discreet as dc
 from discreet.present.contrasts import quantity_words
+from discreet.present.exports import file_of, summary_table
+from discreet.present.how_read import HowRead
 from tests.browser_support import MARKS, SERIOUS, SIDEWAYS, WIDTHS, browser
 from tests.present.test_page import HOSTILE, single, table
 from tests.present.test_page_browser import OVERFLOWING
@@ -62,6 +64,44 @@ def text(page: Any, selector: str) -> str:
     return " ".join((page.locator(selector).text_content() or "").split())
 
 
+def test_every_screen_and_every_open_record_has_an_address(server: Server, tmp_path: Path) -> None:
+    """Back, Forward and a reload lead to what was shown there; a record that is not open any more is said to be gone."""
+    (tmp_path / "smoking.json").write_text(smoking().to_json())
+    (tmp_path / "regions.json").write_text(regions().to_json())
+
+    def shows(name: str) -> None:
+        page.wait_for_selector(f"#read-opened:visible .from:has-text('{name}')")
+        settled(page)
+
+    with opened(server) as page:
+        empty = page.url
+        assert empty.endswith("/#read")
+        addresses = []
+        for name in ("smoking.json", "regions.json"):
+            chosen(page, tmp_path / name)
+            addresses.append(page.url)
+        assert len({empty, *addresses}) == 3
+        page.get_by_role("button", name="Budget", exact=True).press("Enter")
+        page.wait_for_selector("#budget-form:visible")
+        assert page.url.endswith("/#budget")
+        page.go_back()
+        shows("regions.json")
+        page.go_back()
+        shows("smoking.json")
+        assert page.url == addresses[0]
+        page.reload()
+        shows("smoking.json")
+        page.go_forward()
+        shows("regions.json")
+        page.go_back()
+        page.go_back()
+        page.wait_for_selector("#read-record:empty", state="attached")
+        page.go_back()
+        page.wait_for_selector("#plan-form:visible")
+        page.goto(f"{addresses[0]}x")
+        page.wait_for_selector("#read-record .warn:has-text('is not open any more')")
+
+
 def test_a_record_is_read_with_the_keyboard(server: Server, tmp_path: Path) -> None:
     release = smoking()
     (tmp_path / "smoking.json").write_text(release.to_json())
@@ -107,8 +147,7 @@ def test_a_record_is_read_with_the_keyboard(server: Server, tmp_path: Path) -> N
         page.wait_for_selector("#read-threshold[aria-invalid='false']")
         settled(page)
 
-        page.locator("#read-prior").select_option("own")
-        page.locator("#read-concentrations").fill("60,20,20")
+        page.locator("#read-prior").fill("60,20,20")
         page.keyboard.press("Enter")
         page.wait_for_selector("#read-answer .whose strong:text-is('yours')")
         settled(page)
@@ -125,6 +164,42 @@ def test_a_record_is_read_with_the_keyboard(server: Server, tmp_path: Path) -> N
         chosen(page, tmp_path / "smoking.html")
         assert "From smoking.html" in text(page, "#read-opened")
         assert text(page, "h1:visible") == "Smoking among adults"
+
+
+def test_the_table_is_downloaded_as_it_is_shown(server: Server, tmp_path: Path) -> None:
+    release = regions()
+    (tmp_path / "regions.json").write_text(release.to_json())
+    with opened(server) as page:
+        chosen(page, tmp_path / "regions.json")
+        page.locator("#read-level").fill("80")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#read-answer th:text('80 % interval') >> nth=0")
+        page.locator("#read-layout").select_option("cross")
+        page.locator("#read-only").select_option(label="former")
+        page.wait_for_selector("#read-table-command:text('--only former')", state="attached")
+        settled(page)
+        table = summary_table(release, HowRead(0.8), "cross", "former")
+        for label, ending in (("CSV", ".csv"), ("Parquet", ".parquet"), ("Excel", ".xlsx")):
+            with page.expect_download() as started:
+                page.get_by_role("button", name=label, exact=True).click()
+            assert started.value.suggested_filename == f"regions{ending}"
+            file = Path(started.value.path()).read_bytes()
+            assert file[:4] == b"PK\x03\x04" if ending == ".xlsx" else file == file_of(table, ending)
+
+
+def test_why_a_table_is_not_downloaded_is_said_once(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "smoking.json").write_text(smoking().to_json())
+    with browser() as found:
+        page, wrong = new_page(found, server)
+        unlocked(page, server)
+        page.get_by_role("button", name="Read", exact=True).press("Enter")
+        chosen(page, tmp_path / "smoking.json")
+        for level in ("12", "13"):
+            page.locator("#read-level").fill(level)
+            page.get_by_role("button", name="CSV", exact=True).click()
+            page.wait_for_selector(f"#read .downloads .error:has-text('{level}')")
+        assert page.locator("#read .downloads .error").count() == 1  # the last alone
+        assert all("422" in one for one in wrong), wrong  # Chromium lists every answer that is not 2xx
 
 
 def test_a_record_is_dropped_or_pasted(server: Server) -> None:

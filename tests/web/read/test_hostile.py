@@ -97,7 +97,7 @@ def test_no_label_is_obeyed(server: Server, kind: str) -> None:
     release = made[kind]()
     reader = opened(server, release, f"{MARKUP}.json")
     parts = [reader.view, reader.ask("answer"), reader.ask("contrast", first="0", second="1", category="0"), reader.ask("verify")]
-    parts += [reader.ask("above", of="0", within="0", threshold="10"), reader.ask("margins", over="")]
+    parts += [reader.ask("above", of="0", within="0", threshold="10"), reader.ask("margins", over=""), reader.ask("table", only="0")]
     for part in parts:
         assert {tag for tag, _ in part.tags}.isdisjoint({"script", "img", "b", "title", "iframe", "style"})
         assert not any(key.startswith("on") for _, found in part.tags for key in found)

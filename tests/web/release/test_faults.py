@@ -12,7 +12,8 @@ from threading import Thread
 import pytest
 
 import discreet as dc
-from tests.ledger.test_faults import database, postgresql  # noqa: F401 - a PostgreSQL server, and an empty ledger on it
+from tests.ledger.test_faults import database  # noqa: F401 - an empty ledger on a PostgreSQL server
+from tests.postgresql import postgresql  # noqa: F401
 from tests.web.release.releases import SECRET, Survey, drawn, look
 from tests.web.server import Server, explore
 

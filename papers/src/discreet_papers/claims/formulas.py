@@ -9,7 +9,7 @@ import numpy as np
 from flint import arb
 
 from discreet.arrays import Counts
-from discreet.mechanisms import LaplaceDimension, LaplaceHistogram, LaplaceZhang
+from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram, LaplaceZhang
 from discreet.model.datasets import simplex_points
 from discreet.model.dirichlet import Beta
 from discreet_papers import formulas, theory
@@ -311,7 +311,7 @@ def _l1_cases(floored: float) -> Iterator[Cases]:
                 for epsilon in ("0.1", "1", "5"):
                     for gamma in (2, 4, 8, 16):
                         found = theory.l1_accuracy(cls(Beta(1, 1), n, epsilon), [x, n - x], gamma, floored=floored)
-                        at = f"{cls.names[0]}, {pair(x, n)}, ε = {epsilon}, γ = {gamma}"
+                        at = f"{cls._names[0]}, {pair(x, n)}, ε = {epsilon}, γ = {gamma}"
                         yield case(at, float(relative(found.right, found.left)))
 
 

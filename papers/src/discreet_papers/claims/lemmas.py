@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from flint import arb
 
-from discreet.mechanisms import LaplaceZhang
+from discreet.mechanisms.laplace import LaplaceZhang
 from discreet.model.dirichlet import Beta
 from discreet.model.distances import hellinger_ball
 from discreet.model.sensitivity import Smoothing, local_sensitivities, local_sensitivity, smooth_sensitivities

@@ -8,8 +8,9 @@ import numpy as np
 
 from discreet.analysis.optimum import neighbouring_pairs
 from discreet.analysis.privacy import delta_at
-from discreet.mechanisms import Calibrated, HellingerGlobal, HellingerSmooth, HellingerSmoothDelta
+from discreet.mechanisms import Calibrated
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.hellinger import HellingerGlobal, HellingerSmooth, HellingerSmoothDelta
 from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram, LaplaceZhang
 from discreet.model.datasets import Relation, simplex_points
 from discreet.model.dirichlet import Beta, Dirichlet
@@ -60,7 +61,7 @@ def _noise_case(mechanism: Mechanism, margin: Callable[[float], float], name: st
     """The loss of a Laplace mechanism against ε. Rational arithmetic decides whether they are equal."""
     if not isinstance(mechanism, LaplaceZhang | LaplaceDimension | LaplaceHistogram):
         raise TypeError(name)
-    spare = 1 - mechanism.affected / mechanism.scale / mechanism.epsilon
+    spare = 1 - mechanism._affected / mechanism._scale / mechanism.epsilon
     return case(
         f"{name}, k = {mechanism.k}, ε = {float(mechanism.epsilon):g}", margin(loss_ratio(mechanism)), exact=lambda: ball(Fraction(spare))
     )
@@ -372,9 +373,9 @@ def _less_noise() -> Claim:
         mechanism = Calibrated(HellingerSmooth(Beta(1, 1), n, epsilon))
         before, after = exact_mean("EHDS", n, 2, epsilon), exact_mean("Calibrated", n, 2, epsilon)
         if epsilon == "1" and n >= 50:
-            numbers |= {f"factor, n = {n}": float(mechanism.factor), f"its loss, n = {n}": mechanism.loss.value}
+            numbers |= {f"factor, n = {n}": float(mechanism.factor), f"its loss, n = {n}": mechanism._loss.value}
             numbers |= {f"mean error before, n = {n}": before, f"after, n = {n}": after}
-        kept = mechanism.loss.bound <= float(epsilon)
+        kept = mechanism._loss.bound <= float(epsilon)
         found.append(case(f"n = {n}, ε = {epsilon}", before / after - 1.0 if kept and mechanism.factor > 1 else -1.0))
     return Claim(
         "less-noise",

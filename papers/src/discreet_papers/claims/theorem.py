@@ -10,7 +10,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats
-from discreet.mechanisms import LaplaceDimension
+from discreet.mechanisms.laplace import LaplaceDimension
 from discreet.model.dirichlet import Beta
 from discreet.model.distances import renyi
 from discreet_papers import theory

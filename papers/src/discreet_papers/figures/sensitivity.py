@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from discreet.mechanisms import HellingerSmoothDelta
+from discreet.mechanisms.hellinger import HellingerSmoothDelta
 from discreet.model.dirichlet import Beta
 from discreet.model.sensitivity import Smoothing, global_sensitivity, local_sensitivities, smooth_sensitivities
 from discreet.validation import check_positive
@@ -37,7 +37,7 @@ def sensitivity_curves(quick: bool) -> Data:  # noqa: ARG001
     """Local, smooth and global sensitivities of every dataset of 100 records under Beta(1, 1)."""
     prior, x = Beta(1, 1), datasets(RECORDS)
     local = local_sensitivities(prior, x)
-    beta = HellingerSmoothDelta(prior, RECORDS, 1, POSTER_DELTA).beta
+    beta = HellingerSmoothDelta(prior, RECORDS, 1, POSTER_DELTA)._beta
     curves = {
         "local": local,
         "gamma": smooth_sensitivities(prior, x, Smoothing(gamma=check_positive(1, "gamma"))),

@@ -3,7 +3,7 @@
 from math import log
 from typing import TYPE_CHECKING
 
-from discreet.mechanisms import LaplaceDimension, LaplaceHistogram, LaplaceZhang
+from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram, LaplaceZhang
 from discreet.model.dirichlet import Beta
 from discreet.plotting.style import SMALL
 from discreet_papers import theory

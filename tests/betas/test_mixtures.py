@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 import discreet as dc
-from discreet.model.beta_mixtures import BetaMixture
-from discreet.model.beta_rows import BetaRows, Block
+from discreet.betas.mixtures import BetaMixture
+from discreet.betas.rows import BetaRows, Block
 from tests.inference.coverage import TOLERANCE, ks_p_value
 
 FALSE_ALARM = 1e-6

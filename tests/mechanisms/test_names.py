@@ -1,0 +1,77 @@
+"""What a mechanism shows a stranger, and what becomes of names that it showed before."""
+
+import pickle
+from typing import Any
+
+import pytest
+from attrs import field
+
+import discreet as dc
+from discreet.mechanisms import MECHANISMS
+
+SHARED = {
+    *("prior", "n", "epsilon", "report", "k", "space", "noise", "title", "parameters", "guarantee"),
+    *("law", "log_prob", "simulate", "prepare", "release"),
+}
+OPTIONS = {"projection", "by", "impossible", "shares", "priors", "rounding", "consistent", "gamma", "delta", "factor"}
+PRIOR = dc.Dirichlet([1, 2])
+
+
+@pytest.mark.parametrize("cls", MECHANISMS)
+def test_a_mechanism_shows_fifteen_names_and_its_options(cls: Any) -> None:
+    shown = {name for name in dir(cls(PRIOR, 10, 1)) if not name.startswith("_")}
+    assert shown >= SHARED
+    assert shown - SHARED <= OPTIONS
+    assert shown <= SHARED | set(cls(PRIOR, 10, 1)._options) | {"by", "impossible", "shares", "priors"}
+
+
+def test_former_names_answer_with_a_warning() -> None:
+    mechanism: Any = dc.LatticeGeometric(PRIOR, 10, 1)
+    with pytest.warns(DeprecationWarning, match=r"_loss_atoms"):
+        assert mechanism.loss_atoms().largest == 1
+    with pytest.warns(DeprecationWarning, match=r"space\.total"):
+        assert mechanism.total == 10
+    with pytest.warns(DeprecationWarning, match="prepare"):
+        assert mechanism.check_release([3, 7]) == mechanism.guarantee
+    laplace: Any = dc.LaplaceZhang(PRIOR, 10, 1)
+    with pytest.warns(DeprecationWarning, match="_scale"):
+        assert laplace.scale == 2
+
+
+def test_other_names_are_missing_as_ever() -> None:
+    mechanism: Any = dc.LatticeGeometric(PRIOR, 10, 1)
+    for name in ("nothing_of_this_name", "scale", "beta"):
+        with pytest.raises(AttributeError, match=name):
+            getattr(mechanism, name)
+    assert pickle.loads(pickle.dumps(mechanism)) == mechanism  # noqa: S301  our own bytes
+
+
+class _Beside:
+    """Beside a mechanism, it gives a promise under a former name."""
+
+    claim = property(lambda self: dc.Guarantee(0.1, 0.0, "proof"))
+
+
+GIVEN: list[tuple[Any, dict[str, Any], str]] = [
+    ((dc.LaplaceHistogram,), {"scale": 1}, "_scale"),
+    ((dc.LaplaceZhang,), {"noised": 2}, "_noised"),
+    ((dc.HellingerGlobal,), {"rate_ball": None}, "_rate_ball"),
+    ((dc.HellingerSmoothDelta,), {"__annotations__": {"beta": float}}, "_beta"),
+    ((dc.LatticeGeometric,), {"checked": None}, "_checked"),
+    ((dc.LatticeGeometric,), {"needs_total": field(default=True)}, "_needs_total"),
+    ((dc.LatticeGeometric,), {"check_release": None}, "prepare"),
+    ((dc.Mechanism,), {"raw_law": None}, "_raw_law"),
+    ((_Beside, dc.LaplaceHistogram), {}, "_claim"),
+]
+
+
+@pytest.mark.parametrize(("bases", "body", "now"), GIVEN)
+def test_a_class_that_gives_a_former_name_is_refused(bases: tuple[type, ...], body: dict[str, Any], now: str) -> None:
+    with pytest.raises(dc.InvalidInputError, match=rf"gives \w+, which is called {now} from version 0\.3 on; rename it there$"):
+        type("Mine", bases, {"__module__": __name__, **body})
+
+
+def test_what_no_built_in_class_of_it_gave_is_a_free_name() -> None:
+    cls: Any = type("Scaled", (dc.LatticeGeometric,), {"__module__": __name__, "scale": 3})
+    assert cls(PRIOR, 10, 1).scale == 3
+    assert cls(PRIOR, 10, 1).guarantee == dc.LatticeGeometric(PRIOR, 10, 1).guarantee
