@@ -1,9 +1,10 @@
-"""Settings for every test: a home of its own, no windows, no wall-clock limits, the same examples in every run."""
+"""Settings for every test: a home of its own, no windows, no wall-clock limits, the same examples and random bits in every run."""
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -33,6 +34,41 @@ def pytest_configure(config: pytest.Config) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
+
+
+# --- the same random bits in every run --------------------------------------------------------------------------------
+
+SYSTEM_RANDOMNESS = os.urandom
+STREAMS: list[Random] = []
+"""The streams of what is being set up or run, the innermost last."""
+
+
+def _seeded(size: int) -> bytes:
+    """Stand in for `os.urandom`, which releases draw from: a test passes always or never. Child processes have the true one."""
+    return STREAMS[-1].randbytes(size)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Give each test the stream of its own name, unless it is marked `system_randomness`."""
+    os.urandom = SYSTEM_RANDOMNESS if item.get_closest_marker("system_randomness") else _seeded
+    STREAMS.append(Random(item.nodeid))  # noqa: S311 - for tests alone
+    try:
+        return (yield)
+    finally:
+        STREAMS.pop()
+        os.urandom = SYSTEM_RANDOMNESS
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest) -> Generator[None, object, object]:
+    """Give each fixture its own stream: one that several tests share is the same whichever of them comes first."""
+    name = f"{fixturedef.baseid} {fixturedef.argname} {getattr(request, 'param_index', 0)}"
+    STREAMS.append(Random(name))  # noqa: S311 - for tests alone
+    try:
+        return (yield)
+    finally:
+        STREAMS.pop()
 
 
 @pytest.fixture(autouse=True)
