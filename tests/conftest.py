@@ -52,7 +52,7 @@ def _seeded(size: int) -> bytes:
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Give each test the stream of its own name, unless it is marked `system_randomness`."""
     os.urandom = SYSTEM_RANDOMNESS if item.get_closest_marker("system_randomness") else _seeded
-    STREAMS.append(Random(item.nodeid))  # noqa: S311 - for tests alone
+    STREAMS.append(Random(ascii(item.nodeid)))  # noqa: S311 - for tests alone
     try:
         return (yield)
     finally:
@@ -64,7 +64,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest) -> Generator[None, object, object]:
     """Give each fixture its own stream: one that several tests share is the same whichever of them comes first."""
     name = f"{fixturedef.baseid} {fixturedef.argname} {getattr(request, 'param_index', 0)}"
-    STREAMS.append(Random(name))  # noqa: S311 - for tests alone
+    STREAMS.append(Random(ascii(name)))  # noqa: S311 - for tests alone
     try:
         return (yield)
     finally:
