@@ -26,6 +26,11 @@ _NEARLY_SURE = 1e-6
 """Probabilities nearer to 0 or 1 are said to be that near."""
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things in words: "1 table", "2,000 tables"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def is_plain(character: str) -> bool:
     """Whether a character only shows itself, and tells neither a terminal nor a page to do anything."""
     return character in _JOINERS or category(character) not in _NOT_PRINTED

@@ -12,7 +12,9 @@ from flint import arb, ctx
 
 import discreet as dc
 from discreet.analysis.privacy import only_prior_speaks, privacy_profile
+from discreet.errors import InvalidInputError
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.laws import Law
 from tests.support import Floats, Integers, lattice, neighbours, reference_values
 
 EXPONENTIAL = {"EHD": dc.HellingerGlobal, "EHDL": dc.HellingerLocal, "EHDS": dc.HellingerSmooth, "EHDS-delta": dc.HellingerSmoothDelta}
@@ -406,3 +408,42 @@ def test_where_only_the_prior_speaks_no_outcome_tells_datasets_apart(name: str) 
     mechanism = dc.mechanism(name, dc.Beta(1, 1), n, epsilon)
     first, second = (mechanism._raw_law(np.array(counts)).log_probability for counts in ((n, 0), (0, n)))
     assert 0.03 < np.abs(first - second).max() <= n * float(epsilon) * (1.0 + 1e-12)
+
+
+class OneAnswer(Mechanism[Any]):
+    """One person's answer, told with odds of e^(factor · ε) and otherwise turned round; `total` is what its probabilities add up to."""
+
+    factor = 1.0
+    total = 1.0
+
+    def _raw_law(self, counts: Integers) -> Law:
+        odds = np.exp(self.factor * float(self.epsilon) * counts)
+        return Law(lattice(1, 2), np.log(self.total * odds[lattice(1, 2).argmax(axis=1)] / odds.sum()))
+
+    @property
+    def _claim(self) -> dc.Guarantee:
+        return dc.Guarantee(float(self.epsilon), 0.0, "proof")
+
+
+def test_rounding_errors_of_a_law_leave_a_claim_open_and_more_refutes_it() -> None:
+    exact = dc.verify(OneAnswer(dc.Beta(1, 1), 1, "0.3"))
+    assert (exact.holds, exact.verdict.split(":")[0]) == (None, "not decided")
+
+    class LosesMore(OneAnswer):
+        factor = 1.001
+
+    class LosesLess(OneAnswer):
+        factor = 0.999
+
+    assert dc.verify(LosesMore(dc.Beta(1, 1), 1, "0.3")).holds is False
+    assert dc.verify(LosesLess(dc.Beta(1, 1), 1, "0.3")).holds is True
+
+
+@pytest.mark.parametrize("total", [0.99, 1.0 + 1e-9, float("nan")])
+def test_probabilities_that_do_not_add_up_to_1_are_refused(total: float) -> None:
+    class Wrong(OneAnswer):
+        pass
+
+    Wrong.total = total
+    with pytest.raises(InvalidInputError, match="do not add up to 1"):
+        dc.verify(Wrong(dc.Beta(1, 1), 1, "0.3"))

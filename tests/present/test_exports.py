@@ -122,3 +122,9 @@ def test_show_writes_new_files_alone(record: dc.Release, tmp_path: Path) -> None
         assert_refused(invoke("show", place, *words), said)
     assert (tmp_path / "table.csv").read_bytes() == before
     assert not (tmp_path / "new.csv").exists()
+
+
+def test_blanks_and_full_width_do_not_hide_a_formula() -> None:
+    hidden = [" =1+1", "\u00a0+x", "\n@sum", "\uff1d1", " -a"]
+    assert all(map(is_guarded, hidden))
+    assert not any(map(is_guarded, [" plain", "a=1", " 5"]))

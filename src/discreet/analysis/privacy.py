@@ -155,6 +155,9 @@ _SLIGHT_SLACK = 0.005
 """Less of ε than this left unused is not worth a word."""
 
 
+_ROUNDED = "what was computed is what is claimed, up to the rounding errors of the law that the mechanism lists"
+
+
 @dataclass(frozen=True)
 class Verification:
     """What a mechanism claims, what was computed, and whether the one covers the other."""
@@ -166,10 +169,12 @@ class Verification:
 
     @property
     def holds(self) -> bool | None:
-        """True or False where it could be computed; None where it could not."""
+        """True or False where it could be computed; None where it could not, or where rounding errors leave it open."""
         if self.delta is None:
             return None
-        return self.claimed.basis != "none" and self.delta.bound <= self.claimed.delta
+        if self.claimed.basis == "none" or 2.0 * self.delta.value - self.delta.bound > self.claimed.delta:
+            return False
+        return True if self.delta.bound <= self.claimed.delta else None
 
     @property
     def slack(self) -> float | None:
@@ -182,7 +187,7 @@ class Verification:
             return f"not computed: {self.reason}"
         if self.claimed.basis == "none":
             return f"nothing is claimed; the computed loss is {self.loss.value:.6g}"
-        return "holds" if self.holds else "does not hold"
+        return {True: "holds", False: "does not hold", None: f"not decided: {_ROUNDED}"}[self.holds]
 
     def _repr_html_(self) -> str:
         fields: dict[str, object] = {"claimed": self.claimed}

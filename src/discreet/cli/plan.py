@@ -74,7 +74,10 @@ def _show_table(asked: PlanRequest, *, as_json: bool) -> None:
         return
     headings, rows = found.cells()
     print_table(table_of(found.caption, headings[:1], headings[1:], rows))
-    typer.echo("Public sizes do not hide anyone's group; with nothing public it is also hidden who took part.")
+    typer.echo(
+        "Public sizes do not hide anyone's group. With nothing public it is also hidden who took part, by ε; another answer, which the "
+        "other two hide by ε, is then hidden by 2ε."
+    )
     guess = "" if asked.expect_groups is not None else " Groups are taken to be equally large: --expect-groups says otherwise."
     Console(highlight=False).print(f"No data were looked at: choosing by this is public.{guess}", markup=False, soft_wrap=True)
 

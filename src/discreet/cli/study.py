@@ -22,7 +22,7 @@ from discreet.requests.study_requests import (
     StudyPlanRequest,
     StudyReleaseRequest,
 )
-from discreet.text import plain
+from discreet.text import counted, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -192,4 +192,4 @@ def report(asked: PublishedPageRequest) -> None:
     records, title = read_folder(asked.folder), read_manifest(asked.folder)["title"]
     written = write_new(asked.output, study_page(records, title, HowRead(asked.mass, asked.slow, None, asked.about)))
     tell_name(written, asked.output)
-    typer.echo(f"wrote {plain(written)}: a page of {len(records)} tables")
+    typer.echo(f"wrote {plain(written)}: a page of {counted(len(records), 'table')}")

@@ -15,7 +15,7 @@ from discreet.errors import BudgetError, InvalidInputError, RepeatedError
 from discreet.model.datasets import Relation, check_relation, check_within
 from discreet.model.periods import Every, PeriodRange
 from discreet.record.guarantee import Guarantee
-from discreet.text import html_fields, html_table
+from discreet.text import counted, html_fields, html_table
 from discreet.validation import Number, check_delta, check_positive
 
 _MOST_SHOWN_DIGITS = 10 * limits.AMOUNT_DIGITS
@@ -149,7 +149,7 @@ class Spend:
         if not isinstance(tables, Mapping):
             return str(self.description.get("mechanism", ""))
         names = dict.fromkeys(str(one.get("mechanism", "")) for one in tables.values() if isinstance(one, Mapping))
-        return f"{', '.join(names)}: {len(tables)} tables"
+        return f"{', '.join(names)}: {counted(len(tables), 'table')}"
 
 
 class History(tuple[Spend, ...]):

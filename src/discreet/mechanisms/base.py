@@ -257,6 +257,7 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
             law = self._raw_law(counts)
             if not np.array_equal(law.counts, outcomes):
                 raise TooLargeError(f"the law of {type(self).__name__} cannot be listed for every dataset")
+            law.check_total(type(self).__name__)
             yield ListedLaw(counts, law.log_probability, law.log_error)
 
     @property

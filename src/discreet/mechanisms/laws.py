@@ -8,6 +8,7 @@ import numpy as np
 from attrs import field, frozen
 
 from discreet.arrays import Counts, Floats
+from discreet.errors import InvalidInputError
 
 _LISTED_ERROR = 2.0**-40
 """What the log probabilities of a listed law are taken to be right to, unless the law says better."""
@@ -28,6 +29,12 @@ class Law:
     @property
     def probability(self) -> Floats:
         return np.exp(self.log_probability)
+
+    def check_total(self, name: str) -> None:
+        """Refuse a law of the mechanism of this name whose probabilities do not add up to 1, within its own errors."""
+        error = self.omitted + 2.0 * self.log_error + len(self.counts) * np.finfo(np.float64).eps
+        if not abs(self.probability.sum() - 1.0) <= error:
+            raise InvalidInputError(f"the probabilities of {name} do not add up to 1, so nothing that is computed of them would hold")
 
     def __repr__(self) -> str:
         return f"Law({len(self.counts)} outcomes)"

@@ -22,7 +22,8 @@ LAYOUTS = ("long", "cross")
 TABLE_ENDINGS = (".csv", ".xlsx", ".parquet")
 _SHEET_ROWS = 1_048_575
 """Rows of a sheet below its header."""
-_FORMULA = re.compile(r"[=+\-@\t\r]")
+_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
+"""How a text begins that a program may take for a formula: also behind blanks, and in characters of full width."""
 _NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f]")
 """Characters that XML cannot hold, or changes."""
@@ -96,7 +97,7 @@ def file_of(table: "pa.Table", ending: str) -> bytes:
 
 
 def is_guarded(text: Any) -> bool:
-    """Whether a program would take a text for a formula, and is kept from it: one that begins with =, +, -, @, tab or return."""
+    """Whether a program would take a text for a formula, and is kept from it: one that begins with =, +, - or @, also behind blanks."""
     return isinstance(text, str) and _FORMULA.match(text) is not None and _NUMBER.fullmatch(text) is None
 
 

@@ -16,7 +16,7 @@ from discreet.present.page_rows import shares_of
 from discreet.present.page_words import counting, hidden, meaning, promise
 from discreet.present.record import promise_lines
 from discreet.present.terminal import Lines, print_lines, print_table, table_of
-from discreet.text import plain
+from discreet.text import counted, plain
 from discreet.validation import shown
 
 if TYPE_CHECKING:
@@ -96,7 +96,9 @@ def plan_fields(declared: Sequence[Any], even: Sequence[Any]) -> dict[str, Any]:
 def study_page(records: "Mapping[str, Release]", title: str | None, how: HowRead) -> bytes:
     """One page for all tables of a study, with the record of each inside."""
     heading = "A study" if title is None else title
-    lead = f"{len(records)} tables that were released together; what they give away adds up{_together(records.values())}. {ALONE}"
+    lead = (
+        f"{counted(len(records), 'table')} that were released together; what they give away adds up{_together(records.values())}. {ALONE}"
+    )
     kicker = element("p", "Results published with differential privacy", class_="kicker")
     top = element("header", kicker, element("h1", isolated(heading)), element("p", lead, class_="lead"))
     parts = [part for name, found in records.items() for part in _part(name, found, how)]

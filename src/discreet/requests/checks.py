@@ -12,7 +12,7 @@ from discreet.data.question import CountingQuestion, Grouping
 from discreet.errors import DiscreetError
 from discreet.frames import forgets_variables
 from discreet.requests.fields import Place, Request, spoken
-from discreet.text import plain
+from discreet.text import counted, plain
 
 PRIVATE = "private: do not publish"
 _SHOWN_SPELLINGS = 20
@@ -96,7 +96,7 @@ class DataCheck:
         return said + [self.remedy] * any(table.refusal == _NO_PLACE for table in self.tables)
 
     def __repr__(self) -> str:
-        return f"DataCheck({len(self.tables)} tables; {PRIVATE})"
+        return f"DataCheck({counted(len(self.tables), 'table')}; {PRIVATE})"
 
     def __str__(self) -> str:
         return "\n".join([PRIVATE, *self.lines])

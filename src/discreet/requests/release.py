@@ -295,8 +295,8 @@ class ReleaseRequest(Request):
     )
     corrections: str | None = asked(
         TEXT_KIND,
-        "A TOML file of your own corrections of spellings, which are applied before counting and never published: for each column, "
-        "[column] and lines such as 'Nevr' = 'never'. The record says that corrections are allowed, whether there are any or not.",
+        "A TOML file of your own corrections of spellings, which are applied before counting and never published: for each column, a "
+        "section of its name with lines such as 'Nevr' = 'never'. The record says that corrections are allowed, used or not.",
         Row(
             MORE_PART,
             "Path of a file of corrections",

@@ -32,6 +32,7 @@ from discreet.requests.release import ReleaseRequest
 from discreet.requests.release_steps import check_budget, longest_text, printable, published_sizes, relation_of, source_of
 from discreet.requests.study import MANIFEST, Study, StudyTable
 from discreet.requests.study_keys import in_study
+from discreet.text import counted
 
 try:
     import fcntl
@@ -132,7 +133,7 @@ def _ready_table(study: Study, table: StudyTable, tally: "Tallied") -> "Prepared
 
 def note_of_study(study: Study) -> str:
     """What the ledger notes of a study."""
-    return printable(f"study of {len(study.tables)} tables: {', '.join(table.name for table in study.tables)}")[:1000]
+    return printable(f"study of {counted(len(study.tables), 'table')}: {', '.join(table.name for table in study.tables)}")[:1000]
 
 
 def read_folder(folder: Path) -> dict[str, Release]:
