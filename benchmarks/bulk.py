@@ -36,7 +36,6 @@ def _cold(epsilon: str, size: int) -> Action:
 
     def draw() -> object:
         noise.law_of.cache_clear()
-        bulk.table_words.cache_clear()
         return bulk.discrete_laplace_array(SystemBits(), 1 / Fraction(epsilon), size)
 
     return draw

@@ -3,12 +3,13 @@
 Some loop as often as the noise is large. Others take the same steps whatever the noise is, but hold it in a Python integer, which CPython
 keeps ready from -5 to 256 and otherwise makes anew.
 
-References: Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (2020), Algorithms 1 and 2.
+References: Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (2020), Algorithms 1 to 3.
 """
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from math import isqrt
 
 from attrs import define, frozen
 
@@ -26,6 +27,7 @@ __all__ = [
     "bernoulli_exp",
     "bernoulli_ratio",
     "integer_draws",
+    "loop_discrete_gaussian",
     "loop_discrete_laplace",
     "loop_geometric",
 ]
@@ -75,6 +77,16 @@ def loop_discrete_laplace(source: BitSource, scale: Fraction) -> int:
         negative, size = take(source, 1), loop_geometric(source, scale)
         if size or not negative:
             return -size if negative else size
+
+
+def loop_discrete_gaussian(source: BitSource, variance: Fraction) -> int:
+    """Canonne, Kamath and Steinke (2020), Algorithm 3: a two-sided geometric, kept with a probability that makes it Gaussian."""
+    scale = isqrt(variance.numerator // variance.denominator) + 1
+    while True:
+        drawn = loop_discrete_laplace(source, Fraction(scale))
+        exponent = (abs(drawn) - variance / scale) ** 2 / (2 * variance)
+        if bernoulli_exp(source, exponent.numerator, exponent.denominator):
+            return drawn
 
 
 def loop_floored_laplace(source: BitSource, scale: Fraction) -> int:

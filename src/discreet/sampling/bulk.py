@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InternalError
 from discreet.sampling.bits import BitSource, take, take_octets
+from discreet.sampling.gaussian import discrete_gaussian_law
 from discreet.sampling.inversion import LONGEST, Inversion
 from discreet.sampling.lattice_total import accepts, mode
 from discreet.sampling.noise import (
@@ -72,6 +73,11 @@ def rounded_laplace_array(source: BitSource, scale: Fraction, size: int) -> Inte
     return draw_array(source, rounded_laplace_law(scale), size)
 
 
+def discrete_gaussian_array(source: BitSource, variance: Fraction, size: int) -> Integers:
+    """Independent draws of Z with P(Z = z) ∝ e^{-z²/(2 variance)}; TooLargeError for a variance beyond the longest table."""
+    return draw_array(source, discrete_gaussian_law(variance), size)
+
+
 # --- words and tables ---------------------------------------------------------------------------------------------------
 
 
@@ -82,10 +88,9 @@ def _words(source: BitSource, count: int, bits: int) -> Words:
     return np.array([take(source, bits) for _ in range(count)], dtype=np.uint64)
 
 
-@lru_cache(maxsize=256)
 def table_words(law: Inversion) -> tuple[Words, Words]:
-    """The table of a law as arrays of words: `high` and `low`."""
-    return np.array(law.high, dtype=np.uint64), np.array(law.low, dtype=np.uint64)
+    """The table of a law as arrays of words, which share its memory: `high` and `low`."""
+    return np.frombuffer(law.high, dtype=np.uint64), np.frombuffer(law.low, dtype=np.uint64)
 
 
 _ONES = np.ones(LONGEST, dtype=np.uint8)
@@ -97,7 +102,11 @@ def located(source: BitSource, law: Inversion, words: Words, most: int) -> Integ
     if not high.dtype == low.dtype == words.dtype == _HELD_WORD:
         raise InternalError("a table and the words compared with it must be of one type; nothing was released")
     index: Integers
-    if len(words) <= COMPARED:
+    if len(words) <= COMPARED and len(high) > LONGEST:
+        index = np.zeros(len(words), dtype=np.int64)
+        for place in range(len(words)):
+            index[place] = (high <= words[place]).sum()
+    elif len(words) <= COMPARED:
         index = (high <= words[:, None]).view(np.uint8).dot(_ONES[: len(high)]).astype(np.int64)  # at most LONGEST: it fits a byte
     else:
         index = high.searchsorted(words, side="right").astype(np.int64, copy=False)

@@ -5,9 +5,10 @@ U has that law. A word of U's first bits decides it by comparison with integers,
 words that hold a boundary are extended by further bits and compared with the boundaries themselves, in ball arithmetic.
 """
 
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, count, islice
 
 from attrs import frozen
 from flint import arb
@@ -19,6 +20,9 @@ from discreet.sampling.coins import PRECISION, LazyUniform, endpoints, ladder
 
 LONGEST = 255
 """Boundaries that a table has at most. It is padded to one less than a power of two, so that every search of it takes as many steps."""
+
+LONGEST_LISTED = (1 << 20) - 1
+"""Boundaries of a table that are computed one from the other: a Gaussian law of σ = 2^16 has some 600,000."""
 
 Boundary = Callable[[int], arb]
 """P(X < j) at the working precision, for j >= 1; it grows with j."""
@@ -33,9 +37,9 @@ class Inversion:
     """The first integer beyond the law's support; None if there is none."""
     bits: int
     """Bits of a word."""
-    high: tuple[int, ...]
+    high: "array[int]"
     """In place j, the least word that is at or above boundary j + 1 for certain. It is padded by numbers that no word reaches."""
-    low: tuple[int, ...]
+    low: "array[int]"
     """In place j, a number: words that are less are below boundary j + 1 for certain. It has one boundary more than `high`."""
 
     def settle(self, index: int, word: int, source: BitSource) -> int:
@@ -61,15 +65,20 @@ class Inversion:
         return j == self.end or number.is_below(ladder(partial(self.boundary, j), PRECISION))
 
 
-def inversion(boundary: Boundary, end: int | None = None, bits: int = 63) -> Inversion:
-    """The table of a law whose boundaries reach the last word, or its end, within `LONGEST` steps."""
+def inversion(boundary: Boundary, end: int | None = None, bits: int = 63, rising: Iterable[arb] | None = None) -> Inversion:
+    """The table of a law whose boundaries reach the last word, or its end, within `LONGEST` steps.
+
+    Where all boundaries are given as `rising`, which computes them at the working precision when they are asked for, it may have
+    `LONGEST_LISTED` steps.
+    """
     low, high = [], []
+    boundaries, most_steps = (map(boundary, count(1)), LONGEST) if rising is None else (rising, LONGEST_LISTED)
     with working_precision(PRECISION):
-        for j in range(1, LONGEST + 2):
+        for j, enclosure in enumerate(islice(boundaries, most_steps + 1), 1):
             if j == end:
                 low.append(1 << bits)
                 break
-            least, most = _words(boundary(j), bits)
+            least, most = _words(enclosure, bits)
             low.append(least)
             if most == 1 << bits:
                 break
@@ -77,8 +86,8 @@ def inversion(boundary: Boundary, end: int | None = None, bits: int = 63) -> Inv
         else:
             raise InternalError("the table of a law does not end; nothing was released")
     size = (1 << len(high).bit_length()) - 1
-    rising = [*accumulate(reversed(high), min)][::-1]
-    return Inversion(boundary, end, bits, tuple(rising + [1 << bits] * (size - len(high))), tuple(accumulate(low, max)))
+    ordered = [*accumulate(reversed(high), min)][::-1]
+    return Inversion(boundary, end, bits, array("Q", ordered + [1 << bits] * (size - len(high))), array("Q", accumulate(low, max)))
 
 
 def _words(enclosure: arb, bits: int) -> tuple[int, int]:
