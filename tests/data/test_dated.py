@@ -1,5 +1,6 @@
 """Rows of a period alone, in every engine. Oracle: the same rows picked by Python before they are counted."""
 
+from calendar import monthrange
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,9 @@ def test_what_other_periods_say_is_not_looked_at() -> None:
         ("18.11.2025", "has values that are no dates"),
         ("2025-11", "no dates"),
         ("2025-13-01", "no dates"),
+        ("2025-02-29", "no dates"),
+        ("1900-02-29", "no dates"),
+        ("2025-11-31", "no dates"),
     ],
 )
 @pytest.mark.parametrize("options", [{}, {"privacy_id": "who"}, {"by": BY}], ids=["records", "ids", "table"])
@@ -86,6 +90,18 @@ def test_a_row_without_a_date_is_refused_and_not_dropped(bad: Any, words: str, o
     rows = [*((*row[:3], str(row[3])) for row in ROWS), ("p1", "never", "n", bad)]
     with pytest.raises(SourceError, match=f"{words}.*; a row without a date .* is of no period: give it one; rows are never dropped"):
         dc.count(table(rows), "smoking", LABELS, dated=("date", "2025-11"), **options)
+
+
+def test_every_day_of_the_calendar_is_a_date_and_no_other() -> None:
+    """Python's calendar is the oracle, over all months and the four kinds of years."""
+    for year in (1900, 2000, 2023, 2024):
+        written = [f"{year}-{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 32)]
+        days = [day for day in written if int(day[8:]) <= monthrange(year, int(day[5:7]))[1]]
+        rows = [("p1", "never", "n", day) for day in days]
+        assert dc.count(table(rows), "smoking", LABELS, dated=("date", f"{year}-02-28")).counts.tolist() == [1, 0, 0]
+        for day in set(written) - set(days):
+            with pytest.raises(SourceError, match="no dates"):
+                dc.count(table([*rows, ("p1", "never", "n", day)]), "smoking", LABELS, dated=("date", str(year)))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import datetime
 import re
 import sys
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,26 +109,73 @@ def test_merged_cells_are_refused_where_they_hide_answers(tmp_path: Path) -> Non
     assert dc.count(tmp_path / "answers.xlsx", "since", since, nulls="none").counts.tolist() == [1] * 6
 
 
-def test_formulas_that_were_never_computed_are_refused(tmp_path: Path) -> None:
-    """openpyxl writes formulas without their values; a program that computes them writes both."""
+def changed(source: Path, target: Path, parts_of: dict[str, Callable[[bytes], bytes]]) -> Path:
+    """A copy of a workbook with other bytes in these parts."""
+    with zipfile.ZipFile(source) as parts, zipfile.ZipFile(target, "w") as copy:
+        for name in parts.namelist():
+            copy.writestr(name, parts_of.get(name, bytes)(parts.read(name)))
+    return target
+
+
+SHEET, BOOK, CONTENT = "xl/worksheets/sheet1.xml", "xl/workbook.xml", "content.xml"
+LATER = b' fullCalcOnLoad="1"'
+COMPUTED = {BOOK: lambda part: part.replace(LATER, b"")}
+
+
+def valued(value: bytes, kind: bytes = b"") -> Callable[[bytes], bytes]:
+    """A sheet in which formulas have this in place of their value, and this as their type."""
+    return lambda part: re.sub(rb'<c r="(B\d)"><f>(.*?)</f><v ?/?>(</v>)?', rb'<c r="\1"' + kind + rb"><f>\2</f>" + value, part)
+
+
+def prefixed(part: bytes) -> bytes:
+    """The sheet as programs write it that name its space."""
+    return re.sub(rb"<(/?)(?=[a-zA-Z])", rb"<\1x:", part).replace(b"xmlns=", b"xmlns:x=")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        bytes,
+        prefixed,
+        valued(b"\n  "),
+        valued(b'<v xml:space="preserve"></v>'),
+        valued(b"", kind=b' t="str"'),
+        lambda part: re.sub(rb"<f>.*?</f>", b'<f t="shared" si="0"/>', part),
+        lambda part: part.replace(b'"never"', b'"' + b"n" * 8000 + b'"').replace(b"<row ", b"\n" * (1 << 19) + b"<row "),
+    ],
+    ids=["empty", "prefix", "blanks", "marked empty", "none", "shared", "across pieces"],
+)
+def test_formulas_that_were_never_computed_are_refused(tmp_path: Path, written: Callable[[bytes], bytes]) -> None:
+    """openpyxl writes formulas without their values."""
     path = book(tmp_path / "a.xlsx", Answers=[*ROWS, (6, '="never"', None)])
     with pytest.raises(dc.SourceError, match="formulas without a value"):
-        smoking(path)
-    with zipfile.ZipFile(path) as parts:
-        content = {name: parts.read(name) for name in parts.namelist()}
-    sheet = content["xl/worksheets/sheet1.xml"]
-    with zipfile.ZipFile(tmp_path / "b.xlsx", "w") as parts:
-        for name, part in (content | {"xl/worksheets/sheet1.xml": re.sub(rb"</f><v ?/?>(</v>)?", b"</f><v>7</v>", sheet)}).items():
-            parts.writestr(name, part)
-    assert dc.count(tmp_path / "b.xlsx", "smoking", [*CATEGORIES, "7"], nulls="no answer").counts.tolist() == [1, 2, 2, 1, 1]
+        smoking(changed(path, tmp_path / "b.xlsx", {SHEET: written, **COMPUTED}))
+
+
+def test_formulas_that_were_computed_have_their_value(tmp_path: Path) -> None:
+    """An empty text is a value. A workbook that is to be computed when it is opened may have another one, which is often 0."""
+    path = book(tmp_path / "a.xlsx", Answers=[*ROWS, (6, '="never"', None)])
+    for value, kind, expected in ((b"<v>7</v>", b"", [1, 2, 2, 1, 1]), (b"<v></v>", b' t="str"', [1, 2, 2, 2, 0])):
+        parts = {SHEET: valued(value, kind), **COMPUTED}
+        found = dc.count(changed(path, tmp_path / "b.xlsx", parts), "smoking", [*CATEGORIES, "7"], nulls="no answer")
+        assert found.counts.tolist() == expected
+        with pytest.raises(dc.SourceError, match="formulas without a value"):
+            smoking(changed(path, tmp_path / "c.xlsx", parts | {BOOK: bytes}))
 
 
 def test_open_document(tmp_path: Path) -> None:
     rows = [("who", "smoking"), ("1", "never"), ("2", "former"), ("3", "")]
-    assert smoking(open_document(tmp_path / "a.ods", rows)) == [0, 1, 1, 1]
+    plain = open_document(tmp_path / "a.ods", rows)
+    assert smoking(plain) == [0, 1, 1, 1]
     with pytest.raises(dc.SourceError, match="merged cells"):
         smoking(open_document(tmp_path / "b.ods", rows, ' table:number-rows-spanned="2"'))
     assert smoking(open_document(tmp_path / "c.ods", rows, ' table:number-rows-spanned="1"')) == [0, 1, 1, 1]
+    formula = b'<table:table-cell table:formula="of:=IF(1>0;1;2)"'
+    computed = changed(plain, tmp_path / "e.ods", {CONTENT: lambda part: part.replace(b"<table:table-cell", formula)})
+    assert smoking(computed) == [0, 1, 1, 1]
+    never = {CONTENT: lambda part: part.replace(b"<table:table-cell", formula).replace(b' office:value-type="string"', b"")}
+    with pytest.raises(dc.SourceError, match="formulas without a value"):
+        smoking(changed(plain, tmp_path / "f.ods", never))
 
 
 @pytest.mark.parametrize("ending", ["sav", "zsav", "dta", "xpt", "por"])
@@ -146,6 +193,21 @@ def test_files_of_statistics_programs(tmp_path: Path, ending: str) -> None:
     assert dc.count(path, "SMOKING", [former, never, "3", "none"], "WHO", nulls="none").counts.tolist() == [2, 1, 1, 1]
     with pytest.raises(dc.InvalidInputError, match="there is no column 'smoking' in the file"):
         dc.count(path, "smoking", ["a", "b"])
+
+
+def test_missing_codes_and_labels_without_letters(tmp_path: Path) -> None:
+    """Codes that are declared missing are missing, labelled or not; a label without letters is none, and the value counts as it is."""
+    labels: dict[str, Any] = {"a": {1: "yes", 2: "no", "a": "refused"}}
+    table = pd.DataFrame({"a": [1, 2, "a", "z", 1]})
+    pyreadstat.write_dta(table, tmp_path / "a.dta", missing_user_values={"a": ["a", "z"]}, variable_value_labels=labels)
+    assert dc.count(tmp_path / "a.dta", "a", ["yes", "no", "none"], nulls="none").counts.tolist() == [2, 1, 2]
+    table = pd.DataFrame({"a": [1.0, 2, 9, 98, 99, None], "b": ["x", "y", "DK", "x", "", None]})
+    ranges: dict[str, Any] = {"a": [9, {"lo": 98, "hi": 99}], "b": ["DK"]}
+    pyreadstat.write_sav(table, tmp_path / "a.sav", missing_ranges=ranges, variable_value_labels={"a": {1: "yes", 2: " ", 9: "refused"}})
+    assert dc.count(tmp_path / "a.sav", "a", ["yes", "2", "none"], nulls="none").counts.tolist() == [1, 1, 4]
+    assert dc.count(tmp_path / "a.sav", "b", ["x", "y", "none"], nulls="none").counts.tolist() == [2, 1, 3]
+    with pytest.raises(dc.SourceError, match="values outside the declared categories"):
+        dc.count(tmp_path / "a.sav", "a", ["yes", "none"], nulls="none")
 
 
 def test_pieces_are_put_together(tmp_path: Path) -> None:

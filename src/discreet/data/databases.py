@@ -283,6 +283,9 @@ def _table(connection: Any, found: _Source, types: dict[str, str], reading: Line
     for name, column in written.items():
         if not found.is_server:
             written[name] = _cell_text(column, strict=reading.strict)
+        elif kinds[name] in ("date", "timestamp") and name != reading.privacy_id:
+            # To ask for the year of infinity is an error in some versions. It is of no period, as what was before Christ is.
+            written[name] = f"CASE WHEN isfinite({column}) OR {column} IS NULL THEN {column} ELSE '0001-01-01 BC' END"
         elif kinds[name] == "string":
             is_exact = types[name] == "numeric" and name == reading.privacy_id  # 1 and 1.0 are one person
             # The database's own collation calls texts equal only if they are the same; that of a column may not.

@@ -7,12 +7,16 @@ import narwhals.stable.v2 as nw
 from discreet.data.made_labels import DateLabels
 from discreet.model.periods import PeriodRange
 
+_DAYS = "(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31"
+"""The days that every year has; a 30th of February would be of no day, and no release of a day would read its row."""
+_LEAP_YEARS = "[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00"
+
 
 class InPeriod(DateLabels):
     """One label, for the dates of a run of periods. Rows of other dates are left out, and those without a date are in the way."""
 
     outside = "a row without a date that is written like 2026-11-18 is of no period"
-    _pattern = "^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])(?:[T ].*)?$"
+    _pattern = f"^(?:[0-9]{{4}}-(?:{_DAYS})|(?:{_LEAP_YEARS})-02-29)(?:[T ].*)?$"
 
     def __new__(cls, period: PeriodRange) -> "InPeriod":
         """Make the label of these periods."""

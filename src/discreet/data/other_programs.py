@@ -21,7 +21,7 @@ from discreet.errors import InvalidInputError, SourceError
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema
 
-SPREADSHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 _READ_BY = {
     ".sav": "read_sav",
     ".zsav": "read_sav",
@@ -132,11 +132,19 @@ class _Sheet:
 
 
 def _check_parts(file: str) -> None:
-    """Refuse what calamine does not tell of: merged cells of OpenDocument, and formulas of Excel that no program has computed yet."""
+    """Refuse what calamine does not tell of: merged cells of OpenDocument, and formulas that no program has computed yet."""
     ending = Path(file).suffix.lower()
-    if ending == ".ods" and any(found[1] != b"1" for found in _found(file, "content.xml", _SPAN)):
-        raise SourceError("the workbook has merged cells, and only the first of them has the value: unmerge and fill them")
-    if ending in (".xlsx", ".xlsm") and any(_found(file, "xl/worksheets/", _VALUELESS)):
+    if ending == ".ods":
+        if any(found[1] != b"1" for found in _found(file, "content.xml", _SPAN)):
+            raise SourceError("the workbook has merged cells, and only the first of them has the value: unmerge and fill them")
+        is_computed = not any(_found(file, "content.xml", _VALUELESS_CELL))
+    elif ending in (".xlsx", ".xlsm"):
+        # Some libraries write 0 in place of the value, and all of them this wish into the workbook.
+        is_waiting = any(_found(file, "xl/workbook.xml", _COMPUTE_LATER))
+        is_computed = not any(_found(file, "xl/worksheets/", _ANY_FORMULA if is_waiting else _VALUELESS))
+    else:
+        return
+    if not is_computed:
         raise SourceError(
             "the workbook has formulas without a value, which would be read as missing: open it in Excel or LibreOffice, which computes "
             "them, and save it"
@@ -154,9 +162,19 @@ def _found(file: str, part: str, pattern: re.Pattern[bytes]) -> Iterator[re.Matc
                     last = chunk[-_LONGEST_MATCH:]
 
 
-_VALUELESS = re.compile(rb"(?:</f>|<f[^>]*/>)(?:<v ?/>|<v></v>)?</c>")
+_ANY_FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
+_VALUELESS = re.compile(
+    rb"<(?:\w+:)?c(?:\s[^>]*)?>\s*<(?:\w+:)?f(?:\s[^>]*)?(?:/>|(?<!/)>[^<]*</(?:\w+:)?f>)\s*</(?:\w+:)?c>"
+    # An empty value of a formula that makes a text is an empty text.
+    rb'|<(?:\w+:)?c(?:(?!\st="str")[^>])*>\s*<(?:\w+:)?f(?:\s[^>]*)?(?:/>|(?<!/)>[^<]*</(?:\w+:)?f>)'
+    rb"\s*<(?:\w+:)?v(?:\s[^>]*)?(?:/>|(?<!/)>\s*</(?:\w+:)?v>)"
+)
+_COMPUTE_LATER = re.compile(rb'fullCalcOnLoad="(?:1|true)"')
 _SPAN = re.compile(rb'number-(?:rows|columns)-spanned="([^"]*)"')
-_LONGEST_MATCH = 128
+_NOT_ITS_TYPE = rb'(?:\s+(?!\w+:value-type)[\w:.-]+="[^"]*")*'
+_VALUELESS_CELL = re.compile(rb"<(?:\w+:)?table-cell" + _NOT_ITS_TYPE + rb'\s+\w+:formula="[^"]*"' + _NOT_ITS_TYPE + rb"\s*/?>")
+_LONGEST_MATCH = 1 << 16
+"""More bytes than a formula has, which is at most 8192 characters long."""
 
 
 # --- statistics -------------------------------------------------------------------------------------------------------
@@ -173,5 +191,5 @@ def statistics_batches(file: str, schema: "Schema", encoding: str, most: int = _
     while rows == offset:
         piece, said = read(file, row_offset=offset, row_limit=most, usecols=schema.names, output_format="dict", **options)
         labels = [said.variable_value_labels.get(name, {}) for name in schema.names]
-        yield _batch(([known.get(cell, cell) for cell in piece[name]] for name, known in zip(schema.names, labels, strict=True)), schema)
+        yield _batch(([known.get(cell) or cell for cell in piece[name]] for name, known in zip(schema.names, labels, strict=True)), schema)
         rows, offset = rows + len(piece[schema.names[0]]), offset + most
