@@ -9,9 +9,8 @@ form for a public n: pairs (G, G') of compositions of S differ by δ with distan
     Σ_δ q^d(δ)  =  (1-q)^k Σ_S q^S C(S+k-1, k-1)²  =  (1-q)^-(k-1) Σ_j C(k-1, j)² q^j .
 """
 
-from collections.abc import Hashable, Mapping
-from fractions import Fraction
-from functools import cached_property, lru_cache, reduce
+from collections.abc import Mapping
+from functools import lru_cache, partial, reduce
 from itertools import accumulate
 from math import ceil, exp, expm1, inf, log, log1p, prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
@@ -24,25 +23,23 @@ from scipy.special import logsumexp
 
 from discreet import limits
 from discreet.arrays import Counts, Drawn, Floats
-from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.mechanisms.base import Mechanism
+from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.laws import Law, LossAtoms
 from discreet.mechanisms.noise import CellNoise, IndependentNoise, symmetric_reach
-from discreet.mechanisms.reports import Cut, NonNegative, Projected, Report
+from discreet.mechanisms.reports import Cut, Report
 from discreet.mechanisms.samplers import Noise, Sampler
-from discreet.mechanisms.table_noise import NoisyTable, TableReport, log_likelihood
-from discreet.model.cells import Groups, cells_of, groups_of
-from discreet.model.datasets import Relation, Space, box_points, check_outcomes, grid_points, simplex_points
-from discreet.model.dirichlet import Beta, Dirichlet, Prior
-from discreet.model.tables import TableSpace, space_of
+from discreet.mechanisms.table_noise import NoisyTable, log_likelihood, table_noise
+from discreet.mechanisms.tabled import Tabled
+from discreet.model.cells import Groups
+from discreet.model.datasets import Relation, box_points, check_outcomes, grid_points, simplex_points
+from discreet.model.dirichlet import Prior
 from discreet.numerics.balls import ball, refine
 from discreet.numerics.lattice_sums import log_normaliser, log_squares, log_sum_law
 from discreet.record.guarantee import Guarantee
-from discreet.record.table_json import check_header
 from discreet.sampling import BitSource, SeededBits
 from discreet.sampling.bulk import ATTEMPTED, discrete_laplace_array, lattice_noise
 from discreet.sampling.noise import check_fits, noise_seconds
-from discreet.validation import Number, check_parameter, check_records, items_of, shown, spelling
+from discreet.validation import Number, shown
 
 Projection = Literal["euclidean", "cut"]
 
@@ -169,51 +166,13 @@ def _check_projection(_: object, __: object, value: object) -> None:
         raise InvalidInputError(f"projection must be 'euclidean' or 'cut', got {shown(value)!r}")
 
 
-def _listed_cells(value: Any) -> tuple[tuple[Hashable, ...], ...]:
-    cells = items_of(value)
-    if cells is None:
-        raise InvalidInputError("impossible must be a list of cells, such as [('north', 'm', 'pregnant')]")
-    return tuple(tuple(cell) if isinstance(cell, (list, tuple)) else (cell,) for cell in cells)
-
-
-def _shares(value: Any) -> tuple[Fraction, ...] | None:
-    if value is None:
-        return None
-    if isinstance(value, (Dirichlet, Beta)):
-        return value.exact
-    given = items_of(value)
-    if given is None:
-        raise InvalidInputError("shares must be a Dirichlet, or a list of positive numbers, with an entry for each group")
-    shares = tuple(check_parameter(share, f"shares[{i}]") for i, share in enumerate(given))
-    if not shares:
-        raise InvalidInputError("shares must have a concentration for each group, got none; leave it out for a 1 for each")
-    return shares
-
-
-def _priors(value: Any) -> tuple[tuple[Hashable, Prior], ...]:
-    pairs = tuple(value.items()) if isinstance(value, Mapping) else value
-    if not isinstance(pairs, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
-        raise InvalidInputError("priors must be a mapping of groups to their priors")
-    if not all(isinstance(prior, (Dirichlet, Beta)) for _, prior in pairs):
-        raise InvalidInputError("priors must give a Dirichlet or a Beta to each group that it names")
-    return pairs
-
-
 @define(frozen=True, slots=False, repr=False)
-class _LatticeOptions(Mechanism[Drawn]):
+class _LatticeOptions(Tabled[Drawn]):
     """The fields of `LatticeGeometric`. They have a class of their own so that type checkers can be told what its `by` means."""
 
     __qualname__ = "LatticeGeometric"  # whose `__init__` this has, and it is what an error of Python's names
 
     projection: Projection = field(default="euclidean", validator=_check_projection)
-    by: Groups = field(default=None, kw_only=True, converter=groups_of)
-    """The groups of a table: columns with their labels, as {"region": ["north", "south"]}; no columns for one variable."""
-    impossible: tuple[tuple[Hashable, ...], ...] = field(default=(), kw_only=True, converter=_listed_cells)
-    """Cells of a table that cannot occur: the labels of a group and a category."""
-    shares: tuple[Fraction, ...] | None = field(default=None, kw_only=True, converter=_shares)
-    """The prior of the groups' shares where only their total is public: a concentration for each group, by default 1."""
-    priors: tuple[tuple[Hashable, Prior], ...] = field(default=(), kw_only=True, converter=_priors)
-    """Groups with another prior than `prior`, which all others have: {group: prior}."""
 
 
 class LatticeGeometric(_LatticeOptions[Drawn]):
@@ -247,8 +206,6 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
 
     _names: ClassVar[tuple[str, ...]] = ("lattice", "geometric")
     _look: ClassVar[tuple[Any, ...]] = ("#1b1e23", "h", "-", "||")
-    _layout: ClassVar[tuple[str, ...]] = ("by", "impossible", "shares", "priors")
-    _needs_total: ClassVar[bool] = False
 
     if TYPE_CHECKING:  # attrs makes it: this tells type checkers that groups make a table
 
@@ -284,49 +241,13 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
     def __attrs_post_init__(self) -> None:
         if self.n is None and self.projection == "cut":
             raise InvalidInputError("projection='cut' cuts the counts to a public n, and n is private here; leave it out")
-        if not self.by.columns:
-            for name in self._layout[1:]:
-                if getattr(self, name):
-                    raise InvalidInputError(f"{name} is about the groups of a table: say which there are, with by=")
-        else:
-            self._check_table(self.by)
-        super().__attrs_post_init__()
-
-    def _check_table(self, by: Groups) -> None:
-        if self.projection == "cut":
+        if self.by.columns and self.projection == "cut":
             raise InvalidInputError("projection='cut' is for one variable, and this is a table; leave it out")
-        if self.shares is not None and self._table.published != "total":
-            raise InvalidInputError("shares is the prior of the groups' shares where n is one public total; leave it out")
-        if self.shares is not None and len(self.shares) != len(by):
-            raise InvalidInputError(f"shares must have a concentration for each of the {len(by):,} groups, got {len(self.shares):,}")
-        places = [by.index(group) for group, _ in self.priors]
-        if len(set(places)) != len(places):
-            raise InvalidInputError("priors must name each group once; it names one twice")
-        if any([*map(spelling, prior.categories)] != [*map(spelling, self.prior.categories)] for _, prior in self.priors):
-            raise InvalidInputError("the priors of all groups must have the categories of prior, in its order")
-        # As declared and in the declared order, however they were spelled, so that one table has one description.
-        object.__setattr__(self, "impossible", tuple(map(self._table.cells.named, self._table.cells.impossible)))
-        object.__setattr__(self, "priors", tuple((by[places[i]], self.priors[i][1]) for i in np.argsort(places).tolist()))
-
-    @cached_property
-    def _table(self) -> TableSpace:
-        """The tables it may be given. Raises RefusedError for a mechanism of one variable."""
-        if not self.by.columns:
-            raise RefusedError("this is a mechanism for one variable; a table has groups, which by= declares")
-        return space_of(cells_of(self.by, self.prior.categories, self.impossible), self.n)
-
-    @cached_property
-    def space(self) -> Space:
-        """The datasets it may be given: counts of one variable, or tables."""
-        return super().space if not self.by.columns else self._table
+        super().__attrs_post_init__()
 
     def _own_report(self) -> Report:
         """The nearest counts, or ("cut") left to right what is left of n."""
-        if self.by.columns:
-            return TableReport(self._table)
-        if not isinstance(self.n, int):
-            return NonNegative()
-        return Projected(self.n) if self.projection == "euclidean" else Cut(self.n, self.k)
+        return Cut(self.n, self.k) if self.projection == "cut" and isinstance(self.n, int) else super()._own_report()
 
     @property
     def _claim(self) -> Guarantee:
@@ -353,7 +274,11 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
 
     def _sampler(self, counts: Any) -> Sampler:
         """Adds exact noise: to every count of one variable, or to every cell of a table."""
-        return super()._sampler(counts) if not self.by.columns else NoisyTable(counts, self._table, self.epsilon)
+        return (
+            super()._sampler(counts)
+            if not self.by.columns
+            else NoisyTable(counts, partial(table_noise, space=self._table, epsilon=self.epsilon))
+        )
 
     def _check_size(self) -> None:
         """Refuse noise that does not fit arrays."""
@@ -371,23 +296,6 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
         if not self.by.columns:
             self._draw_noise(SeededBits(0))
 
-    def _check_labels(self) -> None:
-        """Refuse labels that a record cannot hold."""
-        super()._check_labels()
-        if self.by.columns:
-            check_header(self, self.by)
-
-    def __repr__(self) -> str:
-        return super().__repr__() if not self.by.columns else f"{super().__repr__()[:-1]}, by={self.by!r})"
-
-    def _checked(self, counts: ArrayLike) -> Counts:
-        """The counts of one variable, or of a table as an array of a row a group; refused if they are not of its space."""
-        return super()._checked(counts) if not self.by.columns else self._table.checked(counts)
-
-    def _is_outcome(self, raw: Any) -> bool:
-        """Whether this is a raw outcome of some dataset."""
-        return super()._is_outcome(raw) if not self.by.columns else self._table.holds(np.asarray(raw))
-
     def log_prob(self, counts: ArrayLike, raw: ArrayLike) -> float:
         """Log probability of one raw outcome. For study: it is a function of the private counts."""
         if not self.by.columns:
@@ -397,15 +305,6 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
             raise InvalidInputError(f"a raw outcome of this mechanism is a table of whole numbers of shape {self._table.cells.shape}")
         noise, possible = outcome - self._checked(counts), self._table.cells.possible
         return log_likelihood(self._table, float(self.epsilon), noise) if not noise[~possible].any() else -inf
-
-    def simulate(self, counts: ArrayLike, size: int, rng: np.random.Generator | int | None = None) -> Counts:
-        """Fast float Monte Carlo draws of the reported counts, for experiments. Never publish them: they are not exact."""
-        if not self.by.columns:
-            return super().simulate(counts, size, rng)
-        private, possible = self._checked(counts), self._table.cells.possible
-        noise = np.zeros((check_records(size, "size"), *private.shape), dtype=np.int64)
-        noise[:, possible] = self.noise.simulate(len(noise), np.random.default_rng(rng))
-        return np.stack([self.report(private + one) for one in noise])
 
     def _draw_noise(self, source: BitSource) -> Noise:
         """Exact noise on the lattice."""

@@ -4,7 +4,7 @@ Where the size of every group is public, each group has a lattice of its own; wh
 has noise of its own. A cell that cannot occur has none.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import exp, expm1, inf, log, log1p
 
@@ -37,12 +37,11 @@ class NoisyTable:
     """Adds exact noise to the private counts of a table, which it holds: draw, and drop it."""
 
     counts: Counts = field(repr=False)
-    space: TableSpace
-    epsilon: Fraction
+    noise: Callable[[BitSource], Counts] = field(repr=False)
 
     def draw(self, source: BitSource) -> Counts:
         """The noisy counts of every cell, a row a group."""
-        return self.counts + table_noise(source, self.space, self.epsilon)
+        return self.counts + self.noise(source)
 
 
 def _lattices(source: BitSource, cells: int, epsilon: Fraction, blocks: int) -> Counts:

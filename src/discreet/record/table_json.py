@@ -29,7 +29,7 @@ from discreet.record.json import (
 )
 
 if TYPE_CHECKING:
-    from discreet import LatticeGeometric, Release
+    from discreet import Mechanism, Release
 
 HEADER = ("format", "version", "mechanism", "parameters", "prior", "n", "groups", "impossible", "shares", "priors", "guarantee")
 """What a record of a table says beside its cells."""
@@ -61,15 +61,14 @@ _PARQUET_INSTEAD = "write it with release.to_parquet('release.parquet')"
 
 def header(mechanism: Any, guarantee: Guarantee, n: Any, groups: list[dict[str, Any]], about: About | None = None) -> dict[str, Any]:
     """All fields of a table but its cells; how n and the groups are written depends on where the cells are."""
-    table: LatticeGeometric = mechanism
-    described = written_description(table, guarantee, about, TABLE)
+    described = written_description(mechanism, guarantee, about, TABLE)
     return {
         **described,
         "n": n,
         "groups": groups,
-        "impossible": [[written_label(label) for label in cell] for cell in table.impossible],
-        "shares": None if table.shares is None else [written_number(share) for share in table.shares],
-        "priors": [{"group": [written_label(x) for x in _parts(group)], "prior": written_prior(prior)} for group, prior in table.priors],
+        "impossible": [[written_label(label) for label in cell] for cell in mechanism.impossible],
+        "shares": None if mechanism.shares is None else [written_number(share) for share in mechanism.shares],
+        "priors": [{"group": [written_label(x) for x in _parts(group)], "prior": written_prior(own)} for group, own in mechanism.priors],
         "guarantee": written_guarantee(guarantee),
     }
 
@@ -78,7 +77,7 @@ def _parts(group: Any) -> tuple[Hashable, ...]:
     return group if isinstance(group, tuple) else (group,)
 
 
-def check_header(mechanism: "LatticeGeometric", groups: Groups) -> None:
+def check_header(mechanism: "Mechanism", groups: Groups) -> None:
     """Refuse a table whose record could not be written or read again: for use before anything is spent."""
     for labels in groups.labels:
         if set(map(type, labels)) != {str}:
