@@ -15,7 +15,7 @@ from discreet.errors import DiscreetError
 from discreet.inference.posterior import Posterior
 from discreet.inference.quantities import DrawnQuantity
 from discreet.inference.reading import Reading
-from discreet.inference.record_contrasts import RecordContrast
+from discreet.inference.records import RecordContrast
 from discreet.sampling import SeededBits
 
 CATEGORIES = ("never", "former", "current")

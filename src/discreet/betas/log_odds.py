@@ -380,6 +380,10 @@ def _legendre(x: Floats, count: int) -> Floats:
 
 Boundary = Callable[[Floats], Floats]
 """For log-odds of one kind, those of the other: a curve in the plane, or its inverse."""
+Curve = tuple[Boundary, Boundary, Sequence[float]]
+"""A curve in the plane, its inverse, and its kinks."""
+_CURVES_TOGETHER = 32
+"""Curves whose points are looked at together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -403,22 +407,20 @@ class JointLaw:
         sizes = [(np.abs(law.values) * law.node_weights[..., None]).sum(axis=(0, 1)) for law in (self.first, self.second)]
         return float(self.first.roughness() @ sizes[1] + sizes[0] @ self.second.roughness()) / self.mass
 
-    def second_below(self, y: float) -> float:
-        """P(y₂ <= y)."""
-        return float(np.clip(self.first.integral() @ self.second.below(np.array([y]))[0] / self.mass, 0.0, 1.0))
+    def second_below(self, y: Floats) -> Floats:
+        """P(y₂ <= y), for each y."""
+        return np.clip(self.second.below(y) @ self.first.integral() / self.mass, 0.0, 1.0)
 
-    def probability(self, boundary: Boundary, inverse: Boundary, kinks: Sequence[float] = ()) -> float:
-        """P(y₁ <= boundary(y₂)): an integral over y₂, on panels that end where those of either law do.
+    def probabilities(self, curves: Sequence[Curve]) -> Floats:
+        """P(y₁ <= boundary(y₂)) for each curve: an integral over y₂, on panels that end where those of either law do.
 
-        Args:
-            boundary: monotone between kinks; it may be infinite.
-            inverse: what the ends of the first law's panels are for y₂; NaN and infinite values are left out.
-            kinks: more places for panels to end.
+        A curve has its boundary, which is monotone between kinks and may be infinite; the inverse, of which NaN and infinite values are
+        left out; and kinks, which are more places for panels to end. The points of several curves are looked at together.
         """
-        return self.probabilities([(boundary, inverse, kinks)])[0]
+        groups = [curves[start : start + _CURVES_TOGETHER] for start in range(0, len(curves), _CURVES_TOGETHER)]
+        return np.array([found for group in groups for found in self._together(group)])
 
-    def probabilities(self, curves: "Sequence[tuple[Boundary, Boundary, Sequence[float]]]") -> list[float]:
-        """What `probability` gives for each of several curves, whose points are looked at together."""
+    def _together(self, curves: Sequence[Curve]) -> list[float]:
         points = [self._points(inverse, kinks) for _, inverse, kinks in curves]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             reached = np.concatenate([boundary(y) for (boundary, _, _), (y, _) in zip(curves, points, strict=True)])

@@ -20,7 +20,7 @@ from discreet.text import listed
 if TYPE_CHECKING:
     from discreet.inference.noise_aware import NoiseAware
     from discreet.inference.quantities import Contrast, Quantity
-    from discreet.inference.record_contrasts import DifferenceOfShares, RecordContrast
+    from discreet.inference.records import DifferenceOfShares, RecordContrast
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
 
@@ -123,7 +123,7 @@ def _known(moment: Callable[[], float]) -> float | None:
 def _contrast_records(asked: ContrastRequest, category: str | None, *, as_json: bool) -> None:
     """One category in two releases about different records, whose posteriors are independent."""
     from discreet.inference.contrasts import independent_contrast
-    from discreet.inference.record_contrasts import of_different_records
+    from discreet.inference.records import of_different_records
     from discreet.inference.several.combine import drawn_alike
 
     if category is None:

@@ -15,7 +15,7 @@ from scipy.special import expit, log_expit
 
 from discreet import limits
 from discreet.arrays import Floats
-from discreet.betas.log_odds import BetaFamily, JointLaw, check_nodes, joined_density, panel_edges, short_law, single_law
+from discreet.betas.log_odds import BetaFamily, Curve, JointLaw, check_nodes, joined_density, panel_edges, short_law, single_law
 from discreet.betas.rows import Block
 from discreet.counts.law import CountLaw
 from discreet.counts.pairs import OUTER_COUNTS, PairWeights
@@ -145,14 +145,14 @@ def _of_two(pair: _CategoryPair, names: tuple[Hashable, Hashable], omitted: floa
             (2.0 * low, 2.0 * high),
             partial(raw_moments, partial(_doubled, pair.ratio_moment), 0.5 * pair.second),
         ),
-        1.0 - law.second_below(0.0),
+        1.0 - float(law.second_below(np.zeros(1))[0]),
         min(1.0, error + omitted),
     )
 
 
-def _spread_below(law: JointLaw, t: float) -> float:
+def _spread_below(law: JointLaw, t: Floats) -> Floats:
     """P(2v - 1 <= t)."""
-    return law.second_below(2.0 * float(np.arctanh(np.clip(t, -BELOW_ONE, BELOW_ONE))))
+    return law.second_below(2.0 * np.arctanh(np.clip(t, -BELOW_ONE, BELOW_ONE)))
 
 
 def _spread_moments(law: JointLaw) -> tuple[float, float]:
@@ -162,7 +162,7 @@ def _spread_moments(law: JointLaw) -> tuple[float, float]:
     return mean, float(np.sqrt(law.mean(second=(spread - mean) ** 2)))
 
 
-def _half_below(law: JointLaw, t: float) -> float:
+def _half_below(law: JointLaw, t: Floats) -> Floats:
     """P(twice the log-odds of v <= t)."""
     return law.second_below(0.5 * t)
 
@@ -180,7 +180,7 @@ def _of_many(pair: _CategoryPair, names: tuple[Hashable, Hashable], omitted: flo
         names,
         Quantity(
             "difference",
-            partial(_difference_below, law),
+            partial(_either_side, _difference_curve, law),
             (most * min(np.tanh(low / 2), 0.0), most * max(np.tanh(high / 2), 0.0)),
             partial(_difference_moments, law),
             False,
@@ -188,18 +188,24 @@ def _of_many(pair: _CategoryPair, names: tuple[Hashable, Hashable], omitted: flo
         Quantity("ratio", law.second_below, (low, high), partial(raw_moments, pair.ratio_moment, pair.second)),
         Quantity(
             "odds ratio",
-            partial(_odds_below, law),
+            partial(_either_side, _odds_curve, law),
             (2.0 * min(low, 0.0), 2.0 * max(high, 0.0)),
             partial(raw_moments, pair.odds_moment, least),
         ),
-        1.0 - law.second_below(0.0),
+        1.0 - float(law.second_below(np.zeros(1))[0]),
         min(1.0, error + omitted),
     )
 
 
-def _difference_below(law: JointLaw, t: float) -> float:
-    """P(s (2v - 1) <= t). For t >= 0, v is at most 1/2 or s at most t/(2v - 1); for t < 0 a and b are exchanged."""
-    side, size = (1.0 if t >= 0.0 else -1.0), abs(t)
+def _either_side(curve: Callable[[float, float], Curve], law: JointLaw, t: Floats) -> Floats:
+    """The probabilities beyond curves on either side, given which side it is and how far; for t < 0 the two categories are exchanged."""
+    side = np.where(t >= 0.0, 1.0, -1.0)
+    found = law.probabilities([curve(*each) for each in zip(side.tolist(), np.abs(t).tolist(), strict=True)])
+    return np.where(side > 0.0, found, 1.0 - found)
+
+
+def _difference_curve(side: float, size: float) -> Curve:
+    """Of P(s (2v - 1) <= t): for t >= 0, v is at most 1/2 or s at most t/(2v - 1)."""
 
     def boundary(y: Floats) -> Floats:
         spread = np.tanh(0.5 * side * y)
@@ -210,13 +216,11 @@ def _difference_below(law: JointLaw, t: float) -> float:
     def inverse(y: Floats) -> Floats:
         return np.asarray(2.0 * side * np.arctanh(size / expit(y)))
 
-    found = law.probability(boundary, inverse, [0.0, side * float(2.0 * np.arctanh(min(size, BELOW_ONE)))])
-    return found if side > 0.0 else 1.0 - found
+    return boundary, inverse, [0.0, side * float(2.0 * np.arctanh(min(size, BELOW_ONE)))]
 
 
-def _odds_below(law: JointLaw, t: float) -> float:
-    """P(odds ratio <= e^t). Given v with the odds e^y > 1 it grows from e^y to e^{2y} with s; for t < 0 a and b are exchanged."""
-    side, size = (1.0 if t >= 0.0 else -1.0), abs(t)
+def _odds_curve(side: float, size: float) -> Curve:
+    """Of P(odds ratio <= e^t): given v with the odds e^y > 1 it grows from e^y to e^{2y} with s."""
 
     def boundary(y: Floats) -> Floats:
         z = side * y
@@ -229,8 +233,7 @@ def _odds_below(law: JointLaw, t: float) -> float:
         spread = expit(-y) * -np.expm1(-size)
         return np.asarray(side * (size + np.log(0.5 * (spread + np.sqrt(spread**2 + 4.0 * np.exp(-size))))))
 
-    found = law.probability(boundary, inverse, [0.0, 0.5 * t, t])
-    return found if side > 0.0 else 1.0 - found
+    return boundary, inverse, [0.0, 0.5 * side * size, side * size]
 
 
 def _difference_moments(law: JointLaw) -> tuple[float, float]:

@@ -38,6 +38,8 @@ _SUDDEN = 1e-13
 Parameters = tuple[float, float]
 Powers = tuple[tuple[int, int], tuple[int, int]]
 """Of θ₁, 1-θ₁, θ₂ and 1-θ₂."""
+Move = Callable[[Floats, float], Floats]
+"""Moves log-odds by a step."""
 
 
 # --- two groups -------------------------------------------------------------------------------------------------------
@@ -184,49 +186,29 @@ def _of_two_groups(
     odds_moments = partial(raw_moments, partial(_odds_moment, moment), min(priors[0][1], priors[1][0]))
     return Contrast(
         names,
-        Quantity(
-            "difference",
-            partial(_below, law, shifted),
-            plain_ends,
-            partial(_difference_moments, law),
-            False,
-            partial(_near, law, shifted, plain_ends),
-            partial(_all_below, law, shifted),
-        ),
-        _ratio("ratio", law, scaled, logs, ratio_moments),
-        _ratio("odds ratio", law, moved, odds, odds_moments),
-        1.0 - _below(law, moved, 0.0),
+        _moved("difference", law, shifted, plain_ends, partial(_difference_moments, law)),
+        _moved("ratio", law, scaled, logs, ratio_moments),
+        _moved("odds ratio", law, moved, odds, odds_moments),
+        1.0 - float(_below(law, moved, np.zeros(1))[0]),
         error,
     )
 
 
-def _ratio(
-    name: str,
-    law: JointLaw,
-    move: Callable[[Floats, float], Floats],
-    ends: tuple[float, float],
-    moments: Callable[[], tuple[float, float]],
-) -> Quantity:
-    """A ratio of two groups, by its logarithm."""
-    found = partial(_below, law, move)
-    return Quantity(name, found, ends, moments, near=partial(_near, law, move, ends), all_below=partial(_all_below, law, move))
+def _moved(name: str, law: JointLaw, move: Move, ends: tuple[float, float], moments: Callable[[], tuple[float, float]]) -> Quantity:
+    """The number by which y₂ is moved to y₁; of a ratio its logarithm."""
+    return Quantity(name, partial(_below, law, move), ends, moments, move is not shifted, partial(_near, law, move, ends))
 
 
-def _below(law: JointLaw, move: Callable[[Floats, float], Floats], t: float) -> float:
-    """The probability that y₁ is at most the moved y₂."""
-    return _all_below(law, move, [t])[0]
-
-
-def _all_below(law: JointLaw, move: Callable[[Floats, float], Floats], steps: Sequence[float]) -> list[float]:
+def _below(law: JointLaw, move: Move, steps: Floats) -> Floats:
     """The probabilities that y₁ is at most y₂, moved by each step; moving by -t undoes moving by t."""
-    return law.probabilities([(partial(_moved_by, move, t), partial(_moved_by, move, -t), _kinks(move, t)) for t in steps])
+    return law.probabilities([(partial(_moved_by, move, t), partial(_moved_by, move, -t), _kinks(move, t)) for t in steps.tolist()])
 
 
-def _moved_by(move: Callable[[Floats, float], Floats], t: float, y: Floats) -> Floats:
+def _moved_by(move: Move, t: float, y: Floats) -> Floats:
     return move(y, t)
 
 
-def _kinks(move: Callable[[Floats, float], Floats], t: float) -> Sequence[float]:
+def _kinks(move: Move, t: float) -> Sequence[float]:
     if move is not shifted or not 0.0 < abs(t) < _SUDDEN:
         return ()
     around = np.log(abs(t)) + np.arange(-40.0, 41.0)  # the boundary bends where θ₂ is about as small as t
@@ -256,7 +238,7 @@ def shifted(y: Floats, step: float) -> Floats:
     return np.where(mine <= 0.0, -np.inf, np.where(rest <= 0.0, np.inf, value))
 
 
-_ADDING_SCALES: dict[Callable[[Floats, float], Floats], tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]] = {
+_ADDING_SCALES: dict[Move, tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]] = {
     moved: (np.positive, np.ones_like),
     scaled: (log_expit, lambda y: 1.0 / expit(-y)),
     shifted: (expit, lambda y: 1.0 / (expit(y) * expit(-y))),
@@ -264,7 +246,7 @@ _ADDING_SCALES: dict[Callable[[Floats, float], Floats], tuple[Callable[[Floats],
 """For each way to move log-odds, the scale on which it adds, and the derivative of log-odds on that scale."""
 
 
-def _near(law: JointLaw, move: Callable[[Floats, float], Floats], ends: tuple[float, float], levels: Floats) -> Floats:
+def _near(law: JointLaw, move: Move, ends: tuple[float, float], levels: Floats) -> Floats:
     """Places close to quantiles, for all levels at once: sums over the nodes of the narrower law, and Newton's method on a normal scale.
 
     The other law is smooth on the narrower one's panels as a rule, and then these are the quantiles to rounding errors. Whoever asks

@@ -46,8 +46,8 @@ class Quantity(FieldsAlone):
     """What is known about one number that two probabilities make: their difference, ratio or odds ratio."""
 
     name: str
-    below: Callable[[float], float]
-    """The probability of being at most this; of a ratio's logarithm."""
+    below: Callable[[Floats], Floats]
+    """The probabilities of being at most these; of a ratio's logarithm."""
     ends: tuple[float, float]
     """What quantiles lie between; of a ratio's logarithm."""
     moments: Callable[[], tuple[float, float]]
@@ -55,8 +55,6 @@ class Quantity(FieldsAlone):
     logarithmic: bool = True
     near: Callable[[Floats], Floats] | None = None
     """Places that are close to the quantiles of some levels, on the scale of `below`: searches begin there."""
-    all_below: Callable[[Sequence[float]], Sequence[float]] | None = None
-    """What `below` gives for several places, looked at together."""
 
     @cached_property
     def _known(self) -> tuple[float, float]:
@@ -79,7 +77,13 @@ class Quantity(FieldsAlone):
         points = np.asarray(x, dtype=np.float64)
         if np.isnan(points).any():
             raise InvalidInputError("x must be numbers, got NaN")
-        return np.array([self._at_most(point) for point in points.ravel().tolist()]).reshape(points.shape)
+        return self._inside(points, np.array(points >= self.support[1], dtype=np.float64), self.below)
+
+    def _inside(self, points: Floats, beyond: Floats, function: Callable[[Floats], Floats]) -> Floats:
+        """A function of places on the scale of `below`, for points inside of the support; what it is beyond is given."""
+        inside = (points > self.support[0]) & (points < self.support[1])
+        beyond[inside] = function(np.log(points[inside]) if self.logarithmic else points[inside])
+        return beyond
 
     @property
     def support(self) -> tuple[float, float]:
@@ -98,41 +102,31 @@ class Quantity(FieldsAlone):
     def pdf(self, x: ArrayLike) -> Floats:
         """Density, by differences of the distribution function: to about five digits of its largest value; 0 outside of the support."""
         points = np.asarray(x, dtype=np.float64)
-        return np.array([self._density(point) for point in points.ravel().tolist()]).reshape(points.shape)
+        found = self._inside(points, np.zeros(points.shape), self._slope)
+        return np.divide(found, points, out=found, where=found > 0.0) if self.logarithmic else found
 
-    def _density(self, x: float) -> float:
-        if not self.support[0] < x < self.support[1]:
-            return 0.0
-        return self._slope(float(np.log(x))) / x if self.logarithmic else self._slope(x)
+    def _slope(self, y: Floats) -> Floats:
+        """The derivative of `below`, by four values around each place that leave an error of the fourth order."""
+        steps = np.array([[1.0], [-1.0], [2.0], [-2.0]]) * self._short
+        up, down, far_up, far_down = self._inner((y + steps).ravel()).reshape(4, -1)
+        return np.maximum(0.0, (8.0 * (up - down) - (far_up - far_down)) / (12.0 * self._short))
 
-    def _slope(self, y: float) -> float:
-        """The derivative of `below`, by four values around it that leave an error of the fourth order."""
-        near, far = (self._inner(y + m * self._short) - self._inner(y - m * self._short) for m in (1.0, 2.0))
-        return max(0.0, (8.0 * near - far) / (12.0 * self._short))
-
-    def _inner(self, y: float) -> float:
+    def _inner(self, y: Floats) -> Floats:
         """`below` on the scale of the difference, or of a ratio's logarithm; a difference ends at -1 and 1."""
-        return float(y >= 1.0) if not self.logarithmic and abs(y) >= 1.0 else self.below(y)
+        return self.below(y) if self.logarithmic else self._inside(y, np.array(y >= 1.0, dtype=np.float64), self.below)
 
     @cached_property
     def _short(self) -> float:
         """A short way on that scale: a part of what the middle half of the probability lies in."""
         return (self._quantile(0.75) - self._quantile(0.25)) / _STEPS_IN_HALF
 
-    def _at_most(self, x: float) -> float:
-        lowest, highest = self.support
-        if x <= lowest or x >= highest:
-            return float(x >= highest)
-        return self.below(float(np.log(x)) if self.logarithmic else x)
-
     def ppf(self, q: ArrayLike) -> Floats:
         """Quantile: the value with probability q at or below it."""
         levels = check_levels(q)
         flat = levels.ravel()
         guesses = [None] * len(flat) if self.near is None else self.near(np.clip(flat, _LEAST_BELOW, _MOST_BELOW)).tolist()
-        if self.all_below is not None:
-            inside = [x for x in guesses if x is not None and self.ends[0] < x < self.ends[1]]
-            self._looked_at.update(zip(inside, self.all_below(inside), strict=True) if inside else ())
+        inside = [x for x in guesses if x is not None and self.ends[0] < x < self.ends[1]]
+        self._looked_at.update(zip(inside, self.below(np.array(inside)).tolist(), strict=True))
         inner = np.array([self._quantile(*each) for each in zip(flat.tolist(), guesses, strict=True)]).reshape(levels.shape)
         with np.errstate(over="ignore"):
             return np.exp(inner) if self.logarithmic else inner
@@ -145,7 +139,7 @@ class Quantity(FieldsAlone):
         def excess(x: float) -> float:
             """How far the probability is from q, on the scale of a normal variable's quantiles, where it is nearly a straight line."""
             if x not in self._looked_at:
-                self._looked_at[x] = self.below(x)
+                self._looked_at[x] = float(self.below(np.array([x]))[0])
             found = self._looked_at[x]
             return float(ndtri(np.clip(found, _LEAST_BELOW, _MOST_BELOW))) - target if abs(found - q) > _UNFOLLOWED else 0.0
 
@@ -196,13 +190,13 @@ class Quantity(FieldsAlone):
     def _nodes(self) -> tuple[Floats, Floats]:
         """Places close together where there is probability, and the distribution function there."""
         y = np.linspace(self._quantile(_OUTSIDE_TABLE), self._quantile(1.0 - _OUTSIDE_TABLE), _FIRST_NODES)
-        below = np.array([self._inner(at) for at in y.tolist()])
+        below = self._inner(y)
         for _ in range(_NODE_HALVINGS):
             wide = np.flatnonzero(np.diff(below) > _FINEST_NODES)
             if not wide.size:
                 break
             between = 0.5 * (y[wide] + y[wide + 1])
-            y, below = np.insert(y, wide + 1, between), np.insert(below, wide + 1, [self._inner(at) for at in between.tolist()])
+            y, below = np.insert(y, wide + 1, between), np.insert(below, wide + 1, self._inner(between))
         rising = np.concatenate([[True], np.diff(np.maximum.accumulate(below)) > 0.0])
         return y[rising], below[rising]
 
@@ -322,7 +316,7 @@ class DrawnQuantity(Quantity):
         return f"{self.name}: mean {self.mean():.4g}, sd {self.std():.2g}, 95 % from {ends} ({len(self.samples):,} draws)"
 
 
-def nothing(*_: float) -> Any:
+def nothing(*_: Any) -> Any:
     """What is not known by a function: draws say it."""
     raise NotImplementedError
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from discreet import Release
     from discreet.inference.quantities import Contrast, Quantity
-    from discreet.inference.record_contrasts import DifferenceOfShares, RecordContrast
+    from discreet.inference.records import DifferenceOfShares, RecordContrast
     from discreet.inference.tables.contrasts import ContrastSummary
 
 QUANTITIES = ("difference", "ratio", "odds_ratio")

@@ -19,9 +19,8 @@ from discreet.frames import warn_caller
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.quantities import Contrast, compared_pairs, contrast_columns
 from discreet.inference.reading import Reading, inside_of, place_of_set
-from discreet.inference.record_contrasts import RecordContrast, of_different_records
+from discreet.inference.records import RecordContrast, ShareOfRecords, of_different_records
 from discreet.inference.seeds import Rng
-from discreet.inference.share_laws import ShareOfRecords
 from discreet.inference.tables.latent import Margin, Positions, check_groups_drawn
 from discreet.inference.tables.shares import SharedProbability, compared
 from discreet.model.cells import Groups

@@ -25,7 +25,7 @@ from discreet.web.read.question import ReadQuestion
 
 if TYPE_CHECKING:
     from discreet.inference.quantities import Contrast
-    from discreet.inference.record_contrasts import RecordContrast
+    from discreet.inference.records import RecordContrast
     from discreet.model.dirichlet import Beta, Dirichlet
     from discreet.present.page_rows import Shares
     from discreet.progress import Progress
