@@ -83,9 +83,10 @@ def _summaries(promise: str, groups: int, categories: int, epsilon: float) -> Ac
 
     from benchmarks.groups import noisy_table
     from discreet.inference.tables.summaries import group_summaries
+    from discreet.mechanisms.lattice import GeometricNoise
 
     z, slope, public = noisy_table(promise, groups, categories, epsilon)
-    return lambda: group_summaries(z, np.ones(categories), slope, **public)
+    return lambda: group_summaries(z, np.ones(categories), GeometricNoise(categories, slope), **public)
 
 
 def _small_summaries(epsilon: float) -> Action:
@@ -93,9 +94,10 @@ def _small_summaries(epsilon: float) -> Action:
 
     from benchmarks.augmentation import CATEGORIES, TOTAL, noisy_table
     from discreet.inference.tables.summaries import group_summaries
+    from discreet.mechanisms.lattice import GeometricNoise
 
     z, slope = noisy_table(epsilon, 1)
-    return lambda: group_summaries(z, np.ones(CATEGORIES), slope, total=TOTAL)
+    return lambda: group_summaries(z, np.ones(CATEGORIES), GeometricNoise(CATEGORIES, slope), total=TOTAL)
 
 
 def _contrasts(promise: str, groups: int) -> Action:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks.timing import machine, shown, table
 from discreet.inference.tables.summaries import group_summaries
+from discreet.mechanisms.lattice import GeometricNoise
 
 GROUPS, CATEGORIES, TOTAL = 6, 3, 150
 EPSILONS = (1.0, 0.25, 0.1)
@@ -91,7 +92,7 @@ def measure(epsilon: float, tables: int = TABLES, many: int = SWEEPS) -> dict[st
     for seed in range(tables + 1):  # the first compiles
         z, slope = noisy_table(epsilon, seed)
         start = process_time()
-        exact = group_summaries(z, np.ones(CATEGORIES), slope, total=TOTAL)
+        exact = group_summaries(z, np.ones(CATEGORIES), GeometricNoise(CATEGORIES, slope), total=TOTAL)
         middle = process_time()
         draws = sampler(z, slope, TOTAL, many, seed)
         end = process_time()

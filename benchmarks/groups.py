@@ -15,6 +15,7 @@ import discreet as dc
 from benchmarks.peers import megabytes
 from benchmarks.timing import growth, machine, shown, table
 from discreet.inference.tables.summaries import group_summaries
+from discreet.mechanisms.lattice import GeometricNoise
 
 SIZES = {"sizes public": (1_000, 10_000, 100_000), "nothing public": (1_000, 10_000), "total public": (1_000, 10_000)}
 """Groups, by promise."""
@@ -42,7 +43,7 @@ def measure(promise: str, groups: int, categories: int = 3, epsilon: float = 1.0
     """Seconds, halved processor seconds, memory and the largest bound on an interval's error."""
     z, slope, public = noisy_table(promise, groups, categories, epsilon)
     start, wall, processor = megabytes(), perf_counter(), process_time()
-    found = group_summaries(z, np.ones(categories), slope, **public)
+    found = group_summaries(z, np.ones(categories), GeometricNoise(categories, slope), **public)
     return {
         "wall": perf_counter() - wall,
         "halved": 0.5 * (process_time() - processor),

@@ -8,6 +8,7 @@ from discreet.arrays import Floats
 from discreet.counts.batched.rungs import ladders
 from discreet.counts.batched.sums import laws_of_sizes
 from discreet.counts.batched.windows import GroupCells, RiseTable
+from discreet.counts.factors import Kernel
 from discreet.inference.true_counts import counts_of_outcomes
 from discreet.mechanisms.lattice import GeometricNoise
 from discreet.model.size_priors import size_prior_of
@@ -18,7 +19,7 @@ def cells_of(z: list[list[float]], a: list[float], slope: float, top: int, lengt
     """The cells of some groups, in places of so many counts."""
     noisy = np.clip(np.array(z) / length, 0.0, top)
     table = RiseTable(np.array(a), 0, length)
-    return GroupCells(noisy, np.broadcast_to(np.array(a), noisy.shape), slope * length, np.full(noisy.shape, top), table)
+    return GroupCells(noisy, np.broadcast_to(np.array(a), noisy.shape), Kernel(slope * length), np.full(noisy.shape, top), table)
 
 
 @pytest.mark.parametrize("a", [0.01, 0.3, 1.0, 1.9])

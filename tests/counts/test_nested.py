@@ -15,7 +15,7 @@ from discreet.model.size_priors import SizePrior, known_size, size_prior_of, tab
 from tests.counts import count_tree as plain
 from tests.counts.count_tree import Floats, PlainCount, PlainLaw, PlainSplit, brute
 from tests.counts.nested import NestedCounts, nested_counts
-from tests.counts.observations import AtMost, DiscreteGaussian
+from tests.counts.observations import AtMost, gaussian
 from tests.support import ends_at
 
 CLOSE = 1e-12
@@ -34,12 +34,12 @@ class Tree:
 
     def gaussian(self, z: int, sigma: float, *splits: "tuple[list[Count], list[float]]") -> Count:
         """A count with Gaussian noise."""
-        noise = DiscreteGaussian(self.wrong * sigma)
+        noise = gaussian(self.wrong * sigma)
         return self._count(Noisy(noise, z, noise.curvature), plain.gaussian(z, sigma), splits)
 
     def at_most(self, z: int, sigma: float) -> Count:
         """A suppressed count."""
-        noise = DiscreteGaussian(self.wrong * sigma)
+        noise = gaussian(self.wrong * sigma)
         return self._count(AtMost(noise, z, noise.curvature), plain.at_most(z, sigma), ())
 
     def unseen(self, *splits: "tuple[list[Count], list[float]]") -> Count:

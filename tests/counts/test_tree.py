@@ -19,7 +19,7 @@ from discreet.model.dirichlet import Dirichlet
 from discreet.model.size_priors import SizePrior, known_size, size_prior_of, tabled
 from tests.counts import count_tree as plain
 from tests.counts.count_tree import PlainCount, PlainLaw, PlainSplit, brute
-from tests.counts.observations import AtLeast, AtMost, DiscreteGaussian, clamped
+from tests.counts.observations import AtLeast, AtMost, clamped, gaussian
 
 Floats = NDArray[np.float64]
 CLOSE = 1e-12
@@ -38,7 +38,7 @@ class Seen:
         scale = self.scale * wrong
         if self.kind == "geometric":
             return Noisy(GeometricNoise(1, scale), self.z)
-        noise = DiscreteGaussian(scale)
+        noise = gaussian(scale)
         kinds: dict[str, Any] = {"gaussian": Noisy, "at most": AtMost, "at least": AtLeast}
         found: Observation = kinds[self.kind](noise, self.z, noise.curvature)
         return found
@@ -204,7 +204,7 @@ def test_listed_and_tree_answer_the_same() -> None:
 
 
 def test_clamped_counts_are_tails_at_the_ends() -> None:
-    noise, x = DiscreteGaussian(1.3), np.arange(12.0)
+    noise, x = gaussian(1.3), np.arange(12.0)
     for z in range(11):
         found = clamped(noise, z, 0, 10)(x)
         differences = np.arange(-60, 61)
@@ -216,7 +216,7 @@ def test_clamped_counts_are_tails_at_the_ends() -> None:
 def test_far_tails_of_gaussian_noise_stay_concave_and_exact() -> None:
     """The table ends at 40 standard deviations. Oracle: the sum of the terms, relative to the first."""
     for sigma in (0.7, 3.0, 25.0):
-        noise = DiscreteGaussian(sigma)
+        noise = gaussian(sigma)
         t = np.arange(30.0 * sigma, 60.0 * sigma + 1.0)
         found = noise.log_at_least(t)
         first = np.ceil(t)

@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attrs import evolve
 from numpy.typing import NDArray
 from scipy.special import betainc, gammaln
 
 import discreet as dc
 from discreet.counts.batched.arrays import GroupSummaries
 from discreet.inference.tables.summaries import group_summaries
+from discreet.mechanisms.gaussian_noise import GaussianNoise
+from discreet.mechanisms.lattice import GeometricNoise
+from discreet.mechanisms.noise import CellNoise
 from tests.counts.leave_one_out import leave_one_out
 from tests.inference.coverage import release_of
 from tests.sampling.support import PretendedSecret
@@ -29,7 +33,7 @@ class Table:
 
     z: Ints
     a: Floats
-    slope: float
+    noise: CellNoise
     possible: NDArray[np.bool_]
     promise: str
     sizes: Ints
@@ -42,12 +46,12 @@ class Table:
             "total": {"total": self.total, "shares": self.shares},
             "nothing": {},
         }
-        return group_summaries(self.z, self.a, self.slope, possible=self.possible, mass=MASS, **public[self.promise])
+        return group_summaries(self.z, self.a, self.noise, possible=self.possible, mass=MASS, **public[self.promise])
 
     @property
     def most(self) -> int:
         """Records up to which groups are listed."""
-        return self.total if self.promise == "total" else int(self.z.max() + 14 + 30.0 / self.slope)
+        return self.total if self.promise == "total" else int(self.z.max() + 14 + self.noise.kernel.width(30.0))
 
 
 def _listed(table: Table, group: int) -> tuple[Ints, Floats]:
@@ -61,7 +65,7 @@ def _listed(table: Table, group: int) -> tuple[Ints, Floats]:
     n = points.sum(axis=1)
     points = points[n == size] if table.promise == "sizes" else points[n <= most]
     n, prior = points.sum(axis=1), table.a[held]
-    logs = (gammaln(prior + points) - gammaln(1.0 + points) - table.slope * np.abs(table.z[group, held] - points)).sum(axis=1)
+    logs = (gammaln(prior + points) - gammaln(1.0 + points) + table.noise.log_factor(table.z[group, held] - points)).sum(axis=1)
     if table.promise == "nothing":
         logs += gammaln(1.0 + n) - gammaln(prior.sum() + n)
     if table.promise == "total":
@@ -108,8 +112,13 @@ def _differences(table: Table, found: GroupSummaries, bound: bool = True) -> Flo
     return worst
 
 
-def _random_table(seed: int, promise: str) -> Table:
-    """True counts, and noise on the possible cells that keeps the totals that are public."""
+def straight(slope: float) -> CellNoise:
+    """Noise whose log likelihood falls so fast on either side."""
+    return GeometricNoise(1, slope)
+
+
+def _random_table(seed: int, promise: str, kind: str) -> Table:
+    """True counts, and noise on the possible cells; if it is straight it keeps the totals that are public, as noise on a lattice does."""
     rng = np.random.default_rng(seed)
     groups, k = int(rng.integers(1, 5)), int(rng.integers(2, 4))
     possible = rng.random((groups, k)) < 0.8
@@ -118,40 +127,48 @@ def _random_table(seed: int, promise: str) -> Table:
     a = np.round(10.0 ** rng.uniform(-1.3, 1.0, k), 3)
     x = rng.integers(0, 5, (groups, k)) * possible
     noise = rng.integers(-4, 5, (groups, k)) * possible
-    blocks = {"sizes": [slice(g, g + 1) for g in range(groups)], "total": [slice(None)], "nothing": []}[promise]
-    for block in blocks:
+    blocks = {} if kind == "gaussian" else {"sizes": [slice(g, g + 1) for g in range(groups)], "total": [slice(None)]}
+    for block in blocks.get(promise, []):
         cells = np.argwhere(possible[block])
         if cells.size:
             noise[block][tuple(cells[-1])] -= noise[block].sum()
     shares = np.round(10.0 ** rng.uniform(-0.5, 0.7, groups), 2)
-    return Table(x + noise, a, slope, possible, promise, x.sum(axis=1), int(x.sum()), shares)
+    cells_noise = GaussianNoise(1, 2.0 / slope**2) if kind == "gaussian" else straight(slope)
+    return Table(x + noise, a, cells_noise, possible, promise, x.sum(axis=1), int(x.sum()), shares)
 
 
+@pytest.mark.parametrize("kind", ["straight", "gaussian"])
 @pytest.mark.parametrize("promise", ["sizes", "nothing", "total"])
-def test_small_tables_match_the_definition(promise: str) -> None:
-    for seed in range(8):
-        _check_small_table(seed, promise)
+def test_small_tables_match_the_definition(promise: str, kind: str) -> None:
+    for seed in range(8 if kind == "straight" else 4):
+        _check_small_table(seed, promise, kind)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", ["straight", "gaussian"])
 @pytest.mark.parametrize("promise", ["sizes", "nothing", "total"])
-def test_a_hundred_small_tables_match_the_definition(promise: str) -> None:
+def test_a_hundred_small_tables_match_the_definition(promise: str, kind: str) -> None:
     for seed in range(100):
-        _check_small_table(seed, promise)
+        _check_small_table(seed, promise, kind)
 
 
-def _check_small_table(seed: int, promise: str) -> None:
-    table = _random_table(seed, promise)
+def _check_small_table(seed: int, promise: str, kind: str) -> None:
+    table = _random_table(seed, promise, kind)
     mean, deviation, probability = _differences(table, table.summaries())
     assert max(mean, deviation) < MOMENTS, seed
     assert probability < QUANTILES, seed
 
 
 @pytest.mark.parametrize("promise", ["sizes", "nothing", "total"])
-def test_a_slope_that_is_a_tenth_off_is_told_apart(promise: str) -> None:
-    tables = [_random_table(seed, promise) for seed in range(3)]
-    found = np.array([_differences(table, replace(table, slope=1.1 * table.slope).summaries(), bound=False) for table in tables])
+def test_a_scale_that_is_a_tenth_off_is_told_apart(promise: str) -> None:
+    tables = [_random_table(seed, promise, kind) for seed in range(3) for kind in ("straight", "gaussian")]
+    found = np.array([_differences(table, replace(table, noise=_off(table.noise)).summaries(), bound=False) for table in tables])
     assert (found > 1e-3).any(axis=0).all()
+
+
+def _off(noise: CellNoise) -> CellNoise:
+    """Noise of a scale that is a tenth off."""
+    return evolve(noise, variance=1.21 * noise.variance) if isinstance(noise, GaussianNoise) else straight(1.1 * noise.slope)
 
 
 # --- against the exact path for one release ---------------------------------------------------------------------------
@@ -170,7 +187,7 @@ _PRIVATE = [*_PUBLIC[:4], ((40.0, 9.0, 1.0), 0.5, (80, 20, 0)), _PUBLIC[5]]
 @pytest.mark.parametrize(("a", "epsilon", "raw"), _PUBLIC)
 def test_groups_of_public_size_are_single_releases(a: tuple[float, ...], epsilon: float, raw: tuple[int, ...]) -> None:
     posterior = release_of(dc.LatticeGeometric(dc.Dirichlet(a), n=sum(raw), epsilon=epsilon), raw).noise_aware()
-    found = group_summaries(np.array([raw, raw[::-1]])[:1], np.array(a), 0.5 * epsilon, sizes=np.array([sum(raw)]), mass=MASS)
+    found = group_summaries(np.array([raw, raw[::-1]])[:1], np.array(a), straight(0.5 * epsilon), sizes=np.array([sum(raw)]), mass=MASS)
     _check_single(posterior, found)
 
 
@@ -178,13 +195,13 @@ def test_groups_of_public_size_are_single_releases(a: tuple[float, ...], epsilon
 def test_groups_of_private_size_are_single_releases(a: tuple[float, ...], epsilon: float, raw: tuple[int, ...]) -> None:
     """The second and the fifth prior are so strong that one tilt does not hold the total, and groups are looked at one by one."""
     posterior = release_of(dc.LatticeGeometric(dc.Dirichlet(a), epsilon=epsilon), raw).noise_aware()
-    _check_single(posterior, group_summaries(np.array([raw]), np.array(a), epsilon, mass=MASS))
+    _check_single(posterior, group_summaries(np.array([raw]), np.array(a), straight(epsilon), mass=MASS))
 
 
 def test_one_group_of_public_total_is_a_group_of_public_size() -> None:
     z, a = np.array([[40, 25, -3]]), np.array([1.0, 0.5, 2.0])
-    found = group_summaries(z, a, 0.3, total=62, mass=MASS)
-    fixed = group_summaries(z, a, 0.3, sizes=np.array([62]), mass=MASS)
+    found = group_summaries(z, a, straight(0.3), total=62, mass=MASS)
+    fixed = group_summaries(z, a, straight(0.3), sizes=np.array([62]), mass=MASS)
     np.testing.assert_allclose(found.mean, fixed.mean, atol=1e-11)
     np.testing.assert_allclose(found.std, fixed.std, atol=1e-11)
     np.testing.assert_allclose(found.low, fixed.low, atol=1e-6)
@@ -216,7 +233,7 @@ def test_groups_do_not_depend_on_their_neighbours(promise: str) -> None:
     results = []
     for rows in (np.arange(40), order):
         public: dict[str, dict[str, Any]] = {"sizes": {"sizes": sizes[rows]}, "total": {"total": total}, "nothing": {}}
-        results.append(group_summaries(z[rows], np.array([1.0, 0.5, 2.0]), 0.8, **public[promise]))
+        results.append(group_summaries(z[rows], np.array([1.0, 0.5, 2.0]), straight(0.8), **public[promise]))
     first, second = results
     np.testing.assert_allclose(first.mean[order], second.mean, atol=1e-11)
     np.testing.assert_allclose(first.high[order], second.high, atol=1e-6)
@@ -227,22 +244,22 @@ def test_a_prior_for_each_group() -> None:
     rng = np.random.default_rng(6)
     z, sizes = rng.integers(0, 40, (6, 3)), np.full(6, 60)
     a = rng.uniform(0.2, 5.0, (6, 3))
-    together = group_summaries(z, a, 0.4, sizes=sizes)
+    together = group_summaries(z, a, straight(0.4), sizes=sizes)
     for g in range(6):
-        alone = group_summaries(z[g : g + 1], a[g], 0.4, sizes=sizes[:1])
+        alone = group_summaries(z[g : g + 1], a[g], straight(0.4), sizes=sizes[:1])
         np.testing.assert_allclose(together.mean[g], alone.mean[0], atol=1e-12)
 
 
 def test_a_total_that_the_noise_cannot_explain_is_an_answer_with_a_large_bound() -> None:
-    found = group_summaries(np.full((30, 3), 400), np.ones(3), 0.8, total=5)
+    found = group_summaries(np.full((30, 3), 400), np.ones(3), straight(0.8), total=5)
     assert np.isfinite(found.mean).all()
     assert (found.error >= 0.0).all()
 
 
 def test_no_groups_and_empty_groups() -> None:
-    none = group_summaries(np.empty((0, 3), dtype=np.int64), np.ones(3), 1.0, sizes=np.empty(0, dtype=np.int64))
+    none = group_summaries(np.empty((0, 3), dtype=np.int64), np.ones(3), straight(1.0), sizes=np.empty(0, dtype=np.int64))
     assert none.mean.shape == (0, 3)
-    empty = group_summaries(np.array([[2, -2]]), np.array([1.0, 3.0]), 1.0, sizes=np.array([0]))
+    empty = group_summaries(np.array([[2, -2]]), np.array([1.0, 3.0]), straight(1.0), sizes=np.array([0]))
     np.testing.assert_allclose(empty.mean, [[0.25, 0.75]])
 
 
@@ -338,7 +355,7 @@ def test_bounds_hold_where_nodes_lose_digits_and_where_parts_of_a_bound_add_up(s
 def test_no_end_is_found_where_nodes_say_nothing() -> None:
     """Far from the first guess powers at nodes are no powers any more: a bound that floats cut at e^500 took 0.99993 for 0.52073."""
     a, raw = (0.112, 1.429, 0.154, 4.839, 0.515), (-62, 199, 53, -107, -33)
-    found = group_summaries(np.array([raw]), np.array(a), 0.0105, total=50, mass=0.999)
+    found = group_summaries(np.array([raw]), np.array(a), straight(0.0105), total=50, mass=0.999)
     posterior = release_of(dc.LatticeGeometric(dc.Dirichlet(a), n=50, epsilon=0.021), raw).noise_aware()
     for category, high, error in zip(posterior.categories, found.high[0], found.error[0], strict=True):
         assert abs(float(posterior.marginal(category).sf(high)) - 0.0005) <= error + 1e-9
@@ -363,7 +380,7 @@ def test_public_sizes_far_from_what_the_prior_expects(seed: int) -> None:
     a, x = 10.0 ** rng.uniform(-3, 3, 4), rng.integers(0, 40, (5, 4))
     noise = np.rint(rng.laplace(size=(5, 4)) * 80.0).astype(np.int64)
     noise[:, -1] -= noise.sum(axis=1)
-    assert group_summaries(x + noise, a, 0.1, sizes=x.sum(axis=1)).error.max() <= 1e-7
+    assert group_summaries(x + noise, a, straight(0.1), sizes=x.sum(axis=1)).error.max() <= 1e-7
 
 
 @pytest.mark.slow
@@ -376,7 +393,7 @@ def test_groups_are_computed_by_themselves_as_long_as_there_is_time() -> None:
 
     def hard(work: int) -> int:
         with lowered(SUMMARY_WORK=work):
-            return int((group_summaries(x + noise, a, 0.1, sizes=x.sum(axis=1)).error > 1e-7).any(axis=1).sum())
+            return int((group_summaries(x + noise, a, straight(0.1), sizes=x.sum(axis=1)).error > 1e-7).any(axis=1).sum())
 
     each = 4 * (int(x.sum(axis=1).max()) + 1 + 1000)
     every = hard(1) + 1

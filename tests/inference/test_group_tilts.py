@@ -10,6 +10,7 @@ from scipy.special import digamma, gammaln, polygamma
 from discreet.arrays import Counts, Floats
 from discreet.counts.batched.tilts import balanced_tilts, matched_tilts
 from discreet.counts.batched.windows import GroupCells, RiseTable
+from discreet.counts.factors import Kernel
 from discreet.numerics.tilts import CLOSE
 
 TOP = 12_000
@@ -18,7 +19,7 @@ COARSE = 1.02
 
 
 def cells_of(a: Floats, z: Counts, slope: float) -> GroupCells:
-    return GroupCells(z, a, slope, np.full(z.shape, TOP), RiseTable(a, TOP))
+    return GroupCells(z, a, Kernel(slope), np.full(z.shape, TOP), RiseTable(a, TOP))
 
 
 def moments(cells: GroupCells, tilt: Floats) -> tuple[Floats, Floats]:

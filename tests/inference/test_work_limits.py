@@ -8,6 +8,7 @@ import pytest
 import discreet as dc
 from discreet.betas.planes import BetaPlanes
 from discreet.counts.batched.tilts import check_transforms
+from discreet.counts.factors import Kernel
 from discreet.counts.pairs import PairWeights, check_pairs
 from discreet.counts.tree import TreeCounts
 from discreet.inference.category_contrasts import category_contrast
@@ -21,6 +22,7 @@ from tests.inference.coverage import make, release_of
 from tests.support import ends_at, lowered
 
 K, SLOPE, RAW = 3, 0.5, (12, 5, 20)
+KERNEL = Kernel(SLOPE)
 DEPTH = -log(1e-22)
 """How far down windows reach, in logarithms."""
 
@@ -34,36 +36,36 @@ def _counts() -> TreeCounts:
 
 def test_sums_over_groups_are_three_for_each_pair_on_each_level_of_a_tree() -> None:
     groups, values = 5, 11  # a total of 10 records
-    ends_at(3 * 3 * groups * values**2, "GROUP_PRODUCTS", lambda: check_groups(groups, K, values - 1, SLOPE))
+    ends_at(3 * 3 * groups * values**2, "GROUP_PRODUCTS", lambda: check_groups(groups, K, values - 1, KERNEL))
     transform = 32 * values * ceil(log2(values))
     ends_at(
-        3 * 3 * groups * transform, "GROUP_PRODUCTS", lambda: check_groups(groups, K, values - 1, SLOPE), DIRECT_CONVOLUTION=values**2 - 1
+        3 * 3 * groups * transform, "GROUP_PRODUCTS", lambda: check_groups(groups, K, values - 1, KERNEL), DIRECT_CONVOLUTION=values**2 - 1
     )
-    ends_at(groups, "GROUPS_CONVOLVED", lambda: check_groups(groups, K, values - 1, SLOPE))
+    ends_at(groups, "GROUPS_CONVOLVED", lambda: check_groups(groups, K, values - 1, KERNEL))
 
 
 def test_pairs_of_a_count_and_a_total_are_320_totals_by_the_values_of_a_count() -> None:
-    ends_at(320 * 11, "MIXTURE_CELLS", lambda: check_any_total(K, SLOPE, 10))
+    ends_at(320 * 11, "MIXTURE_CELLS", lambda: check_any_total(K, KERNEL, 10))
     counts = int(1.25 * 2.0 * DEPTH / SLOPE)
-    ends_at(320 * counts, "MIXTURE_CELLS", lambda: check_any_total(K, SLOPE))
+    ends_at(320 * counts, "MIXTURE_CELLS", lambda: check_any_total(K, KERNEL))
 
 
 def test_the_values_of_a_total_are_those_that_the_noise_leaves_likely() -> None:
-    ends_at(11, "WINDOW_CELLS", lambda: check_any_total(K, SLOPE, 10))
-    ends_at(11 * K, "WINDOW_CONVOLUTIONS", lambda: check_any_total(K, SLOPE, 10))
+    ends_at(11, "WINDOW_CELLS", lambda: check_any_total(K, KERNEL, 10))
+    ends_at(11 * K, "WINDOW_CONVOLUTIONS", lambda: check_any_total(K, KERNEL, 10))
     values = int(1.25 * 2.0 * (DEPTH + sqrt(4.0 * K * DEPTH)) / SLOPE) + 1
-    ends_at(values, "WINDOW_CELLS", lambda: check_any_total(K, SLOPE))
+    ends_at(values, "WINDOW_CELLS", lambda: check_any_total(K, KERNEL))
 
 
 def test_the_total_of_all_groups_spreads_with_the_root_of_their_cells() -> None:
-    ends_at(4 * 10 + 1, "TOTAL_PERIOD", lambda: check_total(4, K, SLOPE, 10))
-    ends_at(int(2.0 * 16.0 * sqrt(4 * K) / SLOPE) + 1, "TOTAL_PERIOD", lambda: check_total(4, K, SLOPE, 10**6))
+    ends_at(4 * 10 + 1, "TOTAL_PERIOD", lambda: check_total(4, K, KERNEL, 10))
+    ends_at(int(2.0 * 16.0 * sqrt(4 * K) / SLOPE) + 1, "TOTAL_PERIOD", lambda: check_total(4, K, KERNEL, 10**6))
 
 
 def test_groups_one_at_a_time_and_pairs_of_all_groups_at_once() -> None:
-    ends_at(11 * 11, "PLANE_PAIRS", lambda: check_summaries(4, K, SLOPE, 10), SUMMARY_WORK=0)
-    ends_at(4 * K * (11 + 1000), "SUMMARY_WORK", lambda: check_summaries(4, K, SLOPE, 10), PLANE_PAIRS=0)
-    ends_at(4 * K * (137 + 1000), "SUMMARY_WORK", lambda: check_summaries(4, K, SLOPE), PLANE_PAIRS=0)
+    ends_at(11 * 11, "PLANE_PAIRS", lambda: check_summaries(4, K, KERNEL, 10), SUMMARY_WORK=0)
+    ends_at(4 * K * (11 + 1000), "SUMMARY_WORK", lambda: check_summaries(4, K, KERNEL, 10), PLANE_PAIRS=0)
+    ends_at(4 * K * (137 + 1000), "SUMMARY_WORK", lambda: check_summaries(4, K, KERNEL), PLANE_PAIRS=0)
 
 
 def test_rows_by_columns() -> None:

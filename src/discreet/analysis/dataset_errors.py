@@ -215,7 +215,7 @@ def _reach(noise: IndependentNoise, n: int | None) -> int:
 
 def _far(noise: IndependentNoise) -> int:
     """Noise that is larger than this has next to no probability."""
-    return int(np.ceil(-np.log(_NEGLIGIBLE_PRODUCT) / noise.slope))
+    return int(np.ceil(noise.kernel.width(-np.log(_NEGLIGIBLE_PRODUCT))))
 
 
 def _product_law(noise: IndependentNoise, n: int | None, counts: Counts) -> DatasetLaw:

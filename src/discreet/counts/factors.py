@@ -45,6 +45,36 @@ class Noise(Protocol):
 
 
 @dataclass(frozen=True)
+class Kernel:
+    """Noise with the log likelihood `-fall |d| - curvature d²/2`, and `peak` more at 0: what sums over many groups know of it."""
+
+    fall: float = 0.0
+    curvature: float = 0.0
+    peak: float = 0.0
+
+    @property
+    def slope(self) -> float:
+        """How fast the log likelihood falls on either side of the noisy count; where it bends, as it does four deviations away."""
+        return float(self.fall or 4.0 * self.curvature**0.5)
+
+    @property
+    def deviation(self) -> float:
+        """About the standard deviation of the noise."""
+        return float(self.curvature**-0.5 if self.curvature else 2.0**0.5 / self.fall)
+
+    def width(self, depth: float) -> float:
+        """How far from the noisy count the log likelihood has fallen by so much."""
+        return float((2.0 * depth / self.curvature) ** 0.5 if self.curvature else depth / self.fall)
+
+    def log_factor(self, difference: Floats) -> Floats:
+        """The log likelihood, which is the same for d and -d."""
+        straight = -self.fall * np.abs(difference)
+        if self.peak:
+            straight = straight + self.peak * (difference == 0.0)
+        return np.asarray(straight - 0.5 * self.curvature * difference * difference if self.curvature else straight)
+
+
+@dataclass(frozen=True)
 class Noisy:
     """A count with noise added to it was z: the log likelihood may bend there."""
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.counts.factors import Count, Noisy, Split
+from discreet.counts.factors import Count, Kernel, Observation, Split
 from discreet.counts.ladder import TAIL
 from discreet.counts.law import CountLaw
 from discreet.counts.listed import ListedCounts
@@ -47,7 +47,8 @@ class Outcome:
 
     def clamped(self, n: int | None) -> Counts:
         """The noisy counts without what says nothing: how far below 0 they are, or above a known n."""
-        return np.maximum(np.array(self.raw, dtype=object), -1).astype(np.int64) if n is None else clamp_outcomes(self.raw, n)
+        noise = self.mechanism.noise
+        return clamp_outcomes(self.raw, limits.COUNT if n is None else n) if noise is None else noise.held(self.raw, n)
 
     def log_likelihood(self, points: Counts, n: int | None, log_prior: Floats | None = None, progress: Progress | None = None) -> Floats:
         """ln P(z | x) of counts x, one a row, up to a constant; n is their total if that is known.
@@ -108,12 +109,12 @@ def counts_of_outcomes(a: Floats, outcomes: Sequence[tuple[CellNoise, Sequence[i
     if sizes.first != sizes.last:
         check_noisy_total(max(sum(max(int(z), 0) for z in raw) for _, raw in outcomes))
         _check_prior(a)
-    observed: list[list[Noisy]] = [[] for _ in a]
-    highest, log_constant = limits.COUNT if sizes.last is None else sizes.last + 1, 0.0
+    observed: list[list[Observation]] = [[] for _ in a]
+    log_constant = 0.0
     for noise, raw in outcomes:
-        held = np.clip(np.array(raw, dtype=object), -1, highest).astype(np.int64)  # how far beyond it is says nothing about the counts
+        held = noise.held(raw, sizes.last)
         for one, z in zip(observed, held.tolist(), strict=False):
-            one.append(Noisy(noise, z))
+            one.append(noise.observation(z))
         log_constant += log_outcome_constant(noise, raw, held)
     return counts_of_split(Split([Count(one) for one in observed], a), sizes, log_constant=log_constant)
 
@@ -145,12 +146,12 @@ def check_posterior(mechanism: Mechanism, reader: Prior | None = None) -> None:
     """
     if mechanism.n is None:
         _check_prior((reader or mechanism.prior).concentration)
-        check_any_total(mechanism.k, noise_of_any_total(mechanism).slope)
+        check_any_total(mechanism.k, noise_of_any_total(mechanism).kernel)
     elif mechanism.noise is None:
         check_listable(mechanism)
     elif not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
         noise = mechanism.noise
-        _check_windows(mechanism.space.total, np.where(np.arange(mechanism.k) < noise.cells, noise.slope, 0.0))
+        _check_windows(mechanism.space.total, mechanism.k, noise)
 
 
 def check_listable(mechanism: Mechanism) -> None:
@@ -165,12 +166,13 @@ def check_listable(mechanism: Mechanism) -> None:
         )
 
 
-def _check_windows(n: int, slopes: Floats) -> None:
-    """Refuse noise that is so wide, falling with these slopes, that the windows of a usual outcome would have too many cells.
+def _check_windows(n: int, k: int, noise: CellNoise) -> None:
+    """Refuse noise that is so wide that the windows of a usual outcome would have too many cells.
 
     A law e^{-slope |x|} has a part t of its mass beyond ln(1/t)/slope; windows end at the next node, which measured up to 4 % more.
     """
-    widths = [_NODE_ROOM * 2.0 * -np.log(limits.WINDOW_TAIL) / slope if slope > 0.0 else float(n) for slope in slopes]
+    width = _NODE_ROOM * 2.0 * noise.kernel.width(-float(np.log(limits.WINDOW_TAIL)))
+    widths = [width] * noise.cells + [float(n)] * (k - noise.cells)
     cells = int(min(float(n), sum(widths) - max(widths))) + 1
     if cells > limits.WINDOW_CELLS:
         raise TooLargeError(
@@ -196,19 +198,19 @@ def noise_of_any_total(mechanism: Mechanism) -> CellNoise:
     return noise
 
 
-def usual_totals(k: int, slope: float) -> int:
+def usual_totals(k: int, noise: Kernel) -> int:
     """About how many values the total of k categories has, given a usual outcome.
 
-    The sum of k noises e^{-slope |d|} has about TAIL of its mass beyond (t + sqrt(4kt))/slope on either side, t = ln(1/TAIL).
+    The sum of k noises has about TAIL of its mass beyond w + sqrt(2kt) deviations on either side, t = ln(1/TAIL) and w the width of one.
     """
     t = -float(np.log(TAIL))
-    return int(min(_USUAL_ROOM * 2.0 * (t + (4.0 * k * t) ** 0.5) / slope, 1e18)) + 1
+    return int(min(_USUAL_ROOM * 2.0 * (noise.width(t) + (2.0 * k * t) ** 0.5 * noise.deviation), 1e18)) + 1
 
 
-def check_any_total(k: int, slope: float, most: int = limits.COUNT) -> None:
+def check_any_total(k: int, noise: Kernel, most: int = limits.COUNT) -> None:
     """Refuse noise so wide that the total of a usual outcome, which is at most `most`, would have too many values."""
-    t, cells = -float(np.log(TAIL)), min(usual_totals(k, slope), most + 1)
-    pairs = _USUAL_NODES * min(int(_USUAL_ROOM * 2.0 * t / slope), cells)
+    t, cells = -float(np.log(TAIL)), min(usual_totals(k, noise), most + 1)
+    pairs = _USUAL_NODES * min(int(_USUAL_ROOM * 2.0 * noise.width(t)), cells)
     if pairs > limits.MIXTURE_CELLS:
         raise TooLargeError(
             f"the noise leaves about {pairs:,} pairs of a count and a total possible; the noise-aware posterior holds at most "

@@ -1,12 +1,14 @@
 """Noise that has one likelihood for each cell: what inference, reports and errors need to know of it."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from math import log
 
 import numpy as np
 
+from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.counts.factors import Count, Noisy
+from discreet.counts.factors import Count, Kernel, Noisy, Observation
 from discreet.errors import RefusedError
 from discreet.numerics.roots import last_inside
 
@@ -30,7 +32,17 @@ class CellNoise(ABC):
     @property
     @abstractmethod
     def slope(self) -> float:
-        """How fast the log likelihood falls on either side of the noisy count."""
+        """How fast the log likelihood falls on either side of the noisy count, or about how fast where windows end."""
+
+    @property
+    def curvature(self) -> float:
+        """How much that slope changes from one count to the next: 0 where it is straight on either side."""
+        return 0.0
+
+    @property
+    def kernel(self) -> Kernel:
+        """The log likelihood in the form that sums over many groups take, up to a constant."""
+        return Kernel(self.slope)
 
     @abstractmethod
     def simulate(self, size: int, rng: np.random.Generator) -> Counts:
@@ -50,8 +62,17 @@ class CellNoise(ABC):
 
     def observed(self, raw: Counts, k: int) -> list[Count]:
         """What a raw outcome says about each of k true counts: nothing about one without noise of its own."""
-        seen = [Count([Noisy(self, z)]) for z in raw[: self.cells].tolist()]
+        seen = [Count([self.observation(z)]) for z in raw[: self.cells].tolist()]
         return seen + [Count()] * (k - len(seen))
+
+    def observation(self, z: int) -> Observation:
+        """What an outcome of one cell says about its true count."""
+        return Noisy(self, z, self.curvature)
+
+    def held(self, raw: Sequence[int] | Counts, n: int | None) -> Counts:
+        """The outcomes without what says nothing: how far below 0 they are, or above a known n, where likelihoods are straight."""
+        held: Counts = np.clip(np.array(raw, dtype=object), -1, limits.COUNT if n is None else n + 1).astype(np.int64)
+        return held
 
     def log_likelihoods(self, raw: Counts, points: Counts) -> Floats:
         """The log likelihood of a raw outcome for counts, one a row, up to a constant."""

@@ -18,6 +18,7 @@ from discreet.arrays import Counts, Floats, Mask
 from discreet.counts.batched.rungs import Rung, ladders
 from discreet.counts.batched.sums import Rests, laws_of_sizes
 from discreet.counts.batched.windows import GroupCells, RiseTable
+from discreet.counts.factors import Kernel
 from discreet.mechanisms.noise import CellNoise
 from discreet.numerics.gamma import log_rise_means, log_rising
 from discreet.numerics.incomplete_beta import BELOW_ONE
@@ -104,12 +105,16 @@ class OutcomeReader:
         """The factors of the counts that have noise of their own: on either side of its peak, the log likelihood is a straight line."""
         at = self.noise.log_factor(np.array([-2.0, 0.0, 2.0]))
         slope, meet = self.noise.slope, 0.5 * float(at[2] - at[0]) / self.noise.slope
-        z = np.clip((raw - meet) / self.length, 0.0, self._last)
+        curvature = self.noise.curvature
+        z: Floats = np.asarray((raw - meet) / self.length, dtype=np.float64)
+        if not curvature:  # how far a noisy count is below 0 or above all records says nothing
+            z = np.clip(z, 0.0, self._last)
         a = self.a[: raw.shape[1]]
         last = int(min(self._last, z.sum(axis=1).max() + _BEYOND_NOISE / (slope * self.length)))
         table = RiseTable(a, last if last * len(np.unique(a)) <= _TABLED_PLACES else 0, self.length)
         peak = float(at[1] - at[2]) - slope * (2.0 - abs(meet)) if self.length == 1.0 else 0.0
-        return GroupCells(z, np.broadcast_to(a, z.shape), slope * self.length, np.full(z.shape, last), table, peak)
+        kernel = Kernel(0.0, curvature * self.length**2) if curvature else Kernel(slope * self.length, 0.0, peak)
+        return GroupCells(z, np.broadcast_to(a, z.shape), kernel, np.full(z.shape, last), table)
 
     def widths(self, raw: Counts, targets: Counts, mass: float) -> Floats:
         """The widths of the intervals of the target categories (a row of them for each outcome, and so many columns)."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.counts.batched.windows import GroupCells, RiseTable
+from discreet.counts.factors import Kernel
 from discreet.numerics.tails import even_windows
 from discreet.text import html_table
 
@@ -105,7 +106,7 @@ class Table:
 def table_of(
     z: Counts,
     a: Floats,
-    slope: float,
+    noise: Kernel,
     possible: NDArray[np.bool_] | None,
     top: Counts,
     sizes: Counts | None = None,
@@ -115,7 +116,7 @@ def table_of(
     groups, k = z.shape
     allowed = np.ones((groups, k), dtype=np.bool_) if possible is None else np.asarray(possible, dtype=np.bool_)
     highest = np.where(allowed, top[:, None], 0)
-    centres = np.clip(z, 0, highest)
+    centres = z if noise.curvature else np.clip(z, 0, highest)
     share = np.ones(1) if shares is None else shares
     size = np.zeros(groups, dtype=np.int64) if sizes is None else sizes
     keys = [*centres.T, *([] if sizes is None else [sizes]), *([] if possible is None else allowed.T.astype(np.int64))]
@@ -123,8 +124,8 @@ def table_of(
     prior, share = np.broadcast_to(a, (groups, k))[chosen], np.broadcast_to(share, groups)[chosen]
     allowed, centres, highest = allowed[chosen], centres[chosen], highest[chosen]
     rest = np.where(allowed, prior, 0.0) @ (1.0 - np.eye(k))
-    last = int(min(highest.max(initial=0), centres.max(initial=0) + 200.0 / slope))
-    cells = GroupCells(centres, prior, slope, highest, RiseTable(a, last))
+    last = int(min(highest.max(initial=0), centres.max(initial=0) + 200.0 / noise.slope))
+    cells = GroupCells(centres, prior, noise, highest, RiseTable(a, last))
     return Table(cells, allowed, rest, size[chosen], share, multiplicity, inverse)
 
 
@@ -136,11 +137,12 @@ def _distinct(keys: list[Counts]) -> tuple[NDArray[np.int64] | slice, NDArray[np
     """Rows that differ, which of them each group is, and how many groups each is; all rows if their keys do not fit into an integer."""
     groups, code, size = len(keys[0]), np.zeros(len(keys[0]), dtype=np.int64), 1
     for key in keys:
-        span = int(key.max(initial=0)) + 1
+        least = int(key.min(initial=0))
+        span = int(key.max(initial=0)) - least + 1
         size *= span
         if size >= 2**62:
             return _all(groups)
-        code = code * span + key
+        code = code * span + (key - least)
     _, chosen, inverse, multiplicity = np.unique(code, return_index=True, return_inverse=True, return_counts=True)
     if len(chosen) > _MOSTLY * groups:
         return _all(groups)

@@ -3,7 +3,8 @@
 The factor of a cell is `g(x) = Poisson(x; rate) f(z - x) e^{λx}`, f the likelihood of the noise, whose logarithm falls by `slope` a step on
 either side of z, and λ a tilt. Its peak M is z, or where the Poisson law outweighs the noise: z clipped to [rate e^{λ-slope}, rate
 e^{λ+slope}]. At a distance t from M the logarithm has fallen by at least `ρt`, ρ its slope beside M, and by what a Poisson law of mean M
-falls, `t²/(2M)` below and `t²/(2M + 2t/3)` above. So windows have closed forms, whatever z and the rate are.
+falls, `t²/(2M)` below and `t²/(2M + 2t/3)` above. So windows have closed forms, whatever z and the rate are. The log likelihood of Gaussian
+noise bends: ρ is then 0, and M where both pulls are equal.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from scipy.special import gammaln
 from discreet.arrays import Counts, Floats, Mask
 from discreet.counts.batched.tilts import check_widths
 from discreet.counts.batched.windows import Windows
-from discreet.counts.factors import Noise
+from discreet.counts.factors import Kernel, Noise
 from discreet.numerics.divergences import log_ratio_excess
 from discreet.numerics.gamma import log_gamma_excess
 from discreet.numerics.tilts import balancing_tilts
@@ -27,16 +28,18 @@ _FAIRLY_CLOSE = 2.0
 samplers ask for thousands of times."""
 _SMALL_FACTORIALS = 2000.0
 """Counts up to which logarithms of their factorials are small enough for their digits."""
+_RATE_PEAK_STEPS = 40
+"""Steps of Newton's method, which never overshoots and is quick near the peak."""
 _LARGEST_LOG_RATE = 690.0
 """Exponents beyond this are cut: their exponentials would not be floats."""
 
 
-class StraightNoise(Noise, Protocol):
-    """Noise whose log likelihood falls by its slope a step."""
+class CellsNoise(Noise, Protocol):
+    """Noise with a kernel."""
 
     @property
-    def slope(self) -> float:
-        """How fast the log likelihood falls on either side of the noisy count."""
+    def kernel(self) -> Kernel:
+        """Its log likelihood, up to a constant."""
         ...
 
 
@@ -65,7 +68,7 @@ class NoisyCells:
     z: Counts
     noisy: Mask
     """Which cells have noise of their own; the others say nothing about their counts."""
-    noise: StraightNoise
+    noise: CellsNoise
     totals: Counts | None = None
     """What the counts of each group add up to, if that is public."""
 
@@ -88,11 +91,12 @@ class NoisyCells:
 
     def _places(self, log_rate: Floats) -> tuple[Counts, int]:
         """Where each window begins, and how wide they all are."""
-        slope = np.where(self.noisy, self.noise.slope, 0.0)
+        kernel = self.noise.kernel
+        slope = np.where(self.noisy, kernel.fall, 0.0)
         lowest, highest = (np.exp(np.minimum(log_rate + sign * slope, _LARGEST_LOG_RATE)) for sign in (-1.0, 1.0))
-        peak = np.where(self.noisy, np.clip(self.z, lowest, highest), lowest)
+        peak = np.where(self.noisy, np.clip(self.z, lowest, highest) if kernel.fall else self._bent_peaks(log_rate), lowest)
         with np.errstate(divide="ignore", invalid="ignore"):
-            away = np.where(peak > 0.0, np.log(peak) - log_rate, 0.0)
+            away = np.where((peak > 0.0) & (slope > 0.0), np.log(peak) - log_rate, 0.0)  # where it bends, both pulls are equal at its peak
             above = RATE_DEPTH / np.maximum(away + np.where(peak >= self.z, slope, -slope), 0.0)
             below = RATE_DEPTH / np.maximum(np.where(peak <= self.z, slope, -slope) - away, 0.0)
         above = np.minimum(above, RATE_DEPTH / 3.0 + np.sqrt(RATE_DEPTH**2 / 9.0 + 2.0 * RATE_DEPTH * peak))
@@ -105,13 +109,25 @@ class NoisyCells:
         check_widths(high - low)
         return low, int((high - low).max()) + 1
 
+    def _bent_peaks(self, log_rate: Floats) -> Floats:
+        """Where `κ(z - x) + ln(rate/x) = 0` under Gaussian noise: Newton's method for ln x, from above, where it is convex."""
+        curvature = self.noise.kernel.curvature
+        start = np.maximum(np.exp(np.minimum(log_rate, _LARGEST_LOG_RATE)), np.maximum(self.z, 0.0))
+        with np.errstate(divide="ignore"):
+            log_x = np.maximum(np.log(start), -_LARGEST_LOG_RATE)
+        for _ in range(_RATE_PEAK_STEPS):
+            x = np.exp(log_x)
+            log_x = log_x - (log_x - np.maximum(log_rate, -_LARGEST_LOG_RATE) - curvature * (self.z - x)) / (1.0 + curvature * x)
+        return np.where(log_rate > -np.inf, np.exp(log_x), 0.0)
+
     def balanced(self, totals: Counts, log_rate: Floats) -> tuple[TiltedCounts, Floats]:
         """The laws under tilts that give the counts of each group about these totals on average, and the tilts.
 
         Rates that add up to the total and a tilt of -slope give a mean of at most the total, and +slope one of at least the total: then
         the noise and the tilt together only lower, or only raise, every count. Newton's method finds the tilt between them.
         """
-        tilt, slope = np.zeros(len(totals)), self.noise.slope
+        tilt, kernel = np.zeros(len(totals)), self.noise.kernel
+        slope = kernel.fall + kernel.curvature * float(np.abs(np.where(self.noisy, self.z, 0)).max(initial=0) + totals.max(initial=0))
         found = self.counts(log_rate, tilt)
 
         def moments(rows: Counts, at: Floats) -> tuple[Floats, Floats]:

@@ -66,6 +66,7 @@ def balanced_tilts(cells: GroupCells, sizes: Counts, highest: float = np.inf) ->
     pull = -np.log((np.where(cells.top > 0, cells.a, 0.0).sum(axis=1) / k + share + 0.5) / (share + 1.5))
     tilt = np.where(np.abs(pull) > 0.5 * cells.slope, pull, 0.0)
     steepest = cells.slope + _STEEPEST + float(np.log(max(1.0, cells.a.max(initial=1.0))))
+    steepest += cells.noise.curvature * float(np.abs(sizes - np.where(cells.top > 0, cells.z, 0).sum(axis=1)).max(initial=0.0))
 
     def moments(rows: Counts, at: Floats) -> tuple[Floats, Floats]:
         """Those under the highest tilt where one is beyond it; a mean that is still too small there is as good as right."""

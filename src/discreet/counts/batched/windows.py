@@ -1,8 +1,9 @@
 """Windows of many cells at once: where each true count has its mass under a tilt, and its tilted law there (docs/proofs/inference.md).
 
 The factor of one cell is `g(x) = e^{-s|z - x|} Γ(a + x)/x!`. For a prior parameter of at least 1 its logarithm is concave; below 1 it is
-convex on either side of z, so that it is largest at 0, at z or at the last count. In both cases the counts whose log factor is within
-`depth` of the largest lie between two places that bisection finds. Arrays have the groups on the first axis and the cells of a group on
+convex on either side of z, so that it is largest at 0, at z or at the last count. Under Gaussian noise, `e^{-(z - x)²/2σ²}` in place of
+the first factor, it then falls from 0 on and may rise to one more peak. In all cases the counts whose log factor is within `depth` of the
+largest lie between two places that bisection finds. Arrays have the groups on the first axis and the cells of a group on
 the second; a cell that is not possible has 0 as its only count.
 
 Where the noise is wide, the places of a window may stand for several counts each (`RiseTable.length`). Then all counts, slopes and tilts
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Counts, Floats, Mask
+from discreet.counts.factors import Kernel
 from discreet.numerics.gamma import log_rise, log_rise_means
 from discreet.numerics.roots import last_inside
 
@@ -30,25 +32,28 @@ class GroupCells:
     """The factors of the cells of some groups."""
 
     z: Counts | Floats
-    """Noisy counts, none below 0 or above `top`: beyond these the likelihood changes by a constant."""
+    """Noisy counts; where the noise is straight none below 0 or above `top`, beyond which the likelihood changes by a constant."""
     a: Floats
-    slope: float
+    noise: Kernel
     top: Counts
     """The largest possible count of each cell; 0 where the cell is not possible."""
     table: "RiseTable"
-    peak: float = 0.0
-    """What the log likelihood of the noisy count itself is above the two lines on either side of it: 0, or less."""
+
+    @property
+    def slope(self) -> float:
+        """How fast the log likelihood falls on either side of a noisy count, about."""
+        return self.noise.slope
 
     def __len__(self) -> int:
         return len(self.z)
 
     def rows(self, chosen: NDArray[np.int64] | slice) -> "GroupCells":
         """The same for some of the groups."""
-        return GroupCells(self.z[chosen], self.a[chosen], self.slope, self.top[chosen], self.table, self.peak)
+        return GroupCells(self.z[chosen], self.a[chosen], self.noise, self.top[chosen], self.table)
 
     def log_factor(self, x: Counts, tilt: Floats) -> Floats:
         """ln g(x) e^{tilt x} for one count of each cell."""
-        likelihood = self.peak * (x == self.z) - self.slope * np.abs(x - self.z)
+        likelihood = self.noise.log_factor(np.subtract(x, self.z, dtype=np.float64))
         return np.asarray(self.table(self.a, x) + likelihood + tilt[:, None] * x)
 
 
@@ -126,13 +131,29 @@ def ranges(cells: GroupCells, tilt: Floats, depth: float) -> tuple[Counts, Count
 
 def _peaks(cells: GroupCells, tilt: Floats) -> list[Counts]:
     """Places where a factor may be largest; `ψ(a + x) - ψ(1 + x) = fall` with ψ(y) = ln(y - ½) nearly where it is smooth."""
-    found = [np.zeros_like(cells.top), np.rint(cells.z).astype(np.int64)]
+    found = [np.zeros_like(cells.top), np.clip(np.rint(cells.z), 0, cells.top).astype(np.int64)]
+    if cells.noise.curvature:
+        return [*found, *_bent_peaks(cells, tilt)]
     for side in (-cells.slope, cells.slope):
         fall = np.clip(-(tilt[:, None] + side), 1e-12, 700.0)
         smooth = np.clip((cells.a - 1.0) / np.expm1(fall) - 0.5, 0.0, cells.top)
         smooth = np.where(side < 0.0, np.maximum(smooth, cells.z), np.minimum(smooth, cells.z))
         found.append(np.minimum(np.rint(smooth).astype(np.int64), cells.top))
     return found
+
+
+def _bent_peaks(cells: GroupCells, tilt: Floats) -> list[Counts]:
+    """The peak c under Gaussian noise without the prior, and that with it, nearly: `κ(c - x) + ln (a + x)/(1 + x) = 0`."""
+    curvature, centre = cells.noise.curvature, cells.z + tilt[:, None] / cells.noise.curvature
+    x = without = np.clip(centre, 0.0, cells.top)
+    for _ in range(_PEAK_STEPS):  # from one side, where the prior's factor is concave or convex
+        excess = curvature * (centre - x) + np.log((cells.a + x) / (1.0 + x))
+        x = np.clip(x + excess / np.maximum(curvature + (cells.a - 1.0) / ((cells.a + x) * (1.0 + x)), 0.5 * curvature), 0.0, cells.top)
+    return [np.rint(place).astype(np.int64) for place in (without, x)]
+
+
+_PEAK_STEPS = 6
+"""Steps of Newton's method: a place near the peak makes a window that is a little wider than it need be."""
 
 
 def _last_counts(cells: GroupCells, tilt: Floats, depth: float, candidates: list[Counts]) -> Counts:
@@ -154,10 +175,7 @@ def windows(cells: GroupCells, tilt: Floats, low: Counts, high: Counts, depth: f
     """The tilted laws on windows as wide as the widest of these ranges."""
     width = int((high - low).max()) + 1
     away = (low - cells.z)[:, :, None] + np.arange(width, dtype=np.float64)
-    log_value = np.abs(away)
-    log_value *= -cells.slope
-    if cells.peak:
-        log_value[away == 0.0] += cells.peak
+    log_value = cells.noise.log_factor(away)
     if tilt.any():
         away *= tilt[:, None, None]
         log_value += away
@@ -179,12 +197,14 @@ def windows(cells: GroupCells, tilt: Floats, low: Counts, high: Counts, depth: f
 def _tails(cells: GroupCells, tilt: Floats, low: Counts, high: Counts, depth: float, total: Floats) -> Floats:
     """Bounds on what lies outside: every term is below the floor, and terms fall at least as fast as a geometric series.
 
-    Above the window that is the rate `slope - tilt`, or that of its last step where the logarithm is concave. Below it the rate of the
+    Above the window that is the rate `slope - tilt`, or that of the last step: of the whole factor where its logarithm is concave, of
+    Gaussian noise alone otherwise. Below it the rate of the
     first step does for a concave logarithm; a convex one is below the floor at all places, of which there are `low`.
     """
     floor = np.exp(-depth) / total
     inner = cells.log_factor(np.minimum(high, cells.top), tilt) - cells.log_factor(np.clip(high - 1, 0, cells.top), tilt)
-    rate = np.where(cells.a >= 1.0, -inner, cells.slope - tilt[:, None])
+    alone = cells.noise.curvature * (high - cells.z - 0.5) if cells.noise.curvature else cells.slope
+    rate = np.where(cells.a >= 1.0, -inner, alone - tilt[:, None])
     beyond = np.maximum(cells.top - high, 0).astype(np.float64)
     above = np.minimum(beyond, 1.0 / -np.expm1(-np.maximum(rate, 1e-9)))
     first = cells.log_factor(np.minimum(low + 1, cells.top), tilt) - cells.log_factor(low, tilt)

@@ -157,9 +157,8 @@ class _ChainWalk:
             total = one.n if one.n is not None else max(sum(max(z, 0) for z in one.raw), 1)
             raw = one.clamped(one.n)
             shares = np.maximum(np.concatenate([raw, np.full(prior.k - len(raw), total - raw.sum())]), 0) + a / a.sum()
-            parts.append(
-                _ChainPart(noise, raw, None if one.n is not None else size_prior, _WINDOW_ROOM / noise.slope + _WINDOW_ROOM * total**0.5)
-            )
+            reach = noise.kernel.width(_WINDOW_ROOM) + _WINDOW_ROOM * total**0.5
+            parts.append(_ChainPart(noise, raw, None if one.n is not None else size_prior, reach))
             counts.append((total, shares))
         together = np.sum([shares for _, shares in counts], axis=0)
         x = np.empty((len(parts), chains, prior.k), dtype=np.int64)

@@ -20,6 +20,7 @@ from scipy.special import gammaln
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.counts.factors import Kernel
 from discreet.counts.runs import FLOOR, Run, sum_of
 from discreet.counts.segments import TotalSegment
 from discreet.counts.tree import TreeCounts
@@ -157,14 +158,14 @@ def tied_evidence(tied: TiedSizes) -> float:
     return float(found + gammaln(tied.total + 1.0) + gammaln(whole) - gammaln(whole + tied.total))
 
 
-def check_groups(groups: int, categories: int, total: int, slope: float) -> None:
+def check_groups(groups: int, categories: int, total: int, noise: Kernel) -> None:
     """Refuse, by public numbers alone, tables whose groups are too many or whose noise is too wide for the sums over all of them."""
     if groups > limits.GROUPS_CONVOLVED:
         raise TooLargeError(
             f"where only the total is public, single groups, contrasts, draws and sums are computed for up to {limits.GROUPS_CONVOLVED:,} "
             f"groups, and there are {groups:,}: summary() has the means and intervals of any number of groups"
         )
-    _check_work(groups, min(usual_totals(categories, slope), total + 1))
+    _check_work(groups, min(usual_totals(categories, noise), total + 1))
 
 
 def _check_work(groups: int, cells: int) -> None:

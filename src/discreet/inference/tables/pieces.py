@@ -20,6 +20,7 @@ from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.frames import labelled_frame, with_labels
 from discreet.inference.reader_priors import reader_prior
 from discreet.inference.tables.summaries import check_summaries, group_summaries
+from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.registry import rebuilt
 from discreet.model.dirichlet import Prior
 from discreet.model.size_priors import SizePrior, size_prior_of
@@ -64,25 +65,26 @@ def summaries(path: str | PathLike[str], prior: Any = None, size_prior: Any = No
     if cells.sizes_public and size_prior is not None:
         raise InvalidInputError("size_prior is for groups whose sizes are private; here the size of every group is public")
     found = cells.fields
-    slope = _slope(cells, found)
+    noise = _noise(cells, found)
     if not cells.sizes_public:
-        check_summaries(cells.groups, len(cells.categories), slope)
+        check_summaries(cells.groups, len(cells.categories), noise.kernel)
     size = None if cells.sizes_public else size_prior_of("flat" if size_prior is None else size_prior)
     own = {_spelled(group, cells): its for group, its in found["layout"]["priors"]} if prior is None else {}
     impossible: dict[_Spelled, tuple[int, ...]] = {}
     for *labels, category in found["layout"]["impossible"]:
         group = _spelled(labels, cells)
         impossible[group] = (*impossible.get(group, ()), category_index(cells.categories, category))
-    return TableSummaries(place, cells, reader_prior(prior, found["prior"]), own, impossible, slope, size, check_share(mass, "mass"))
+    return TableSummaries(place, cells, reader_prior(prior, found["prior"]), own, impossible, noise, size, check_share(mass, "mass"))
 
 
-def _slope(cells: CellsFile, found: Mapping[str, Any]) -> float:
-    """How fast log likelihoods fall beside a noisy count: that of the mechanism with one group, which must have the promise as well."""
+def _noise(cells: CellsFile, found: Mapping[str, Any]) -> CellNoise:
+    """The noise of a cell: that of the mechanism with one group, which must have the promise as well."""
     one_group = {"by": {column.name: [0] for column in cells.columns}}
     n = (1,) if cells.sizes_public else None
     mechanism = guarded(lambda: rebuilt(found["mechanism"], found["parameters"], found["prior"], n, one_group))
     check_claim(mechanism, stated_guarantee(mechanism, found))
-    return float(mechanism.noise.slope)
+    noise: CellNoise = mechanism.noise
+    return noise
 
 
 def _spelled(labels: Iterable[Any], cells: CellsFile) -> _Spelled:
@@ -103,7 +105,7 @@ class TableSummaries:
     """The groups that have another prior."""
     impossible: Mapping[_Spelled, tuple[int, ...]]
     """The groups with categories, given by their positions, that cannot occur."""
-    slope: float
+    noise: CellNoise
     size_prior: SizePrior | None
     """What is believed about the size of each group; None where it is public."""
     mass: float
@@ -175,7 +177,7 @@ class TableSummaries:
         possible, a = self._known(groups, z.shape)
         sizes = z.sum(axis=1) if self.size_prior is None else None
         _check_outcome(z, possible, sizes)
-        found = group_summaries(z, a, self.slope, sizes=sizes, size_prior=self.size_prior, possible=possible, mass=self.mass)
+        found = group_summaries(z, a, self.noise, sizes=sizes, size_prior=self.size_prior, possible=possible, mass=self.mass)
         numbers = {name: getattr(found, own) for name, own in _SUMMARY_COLUMNS.items()}
         return self._frame(groups, numbers).combine_chunks().to_batches()[0]
 

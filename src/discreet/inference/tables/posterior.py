@@ -65,7 +65,7 @@ def _lattice(mechanism: Mechanism) -> LatticeGeometric:
 
 def check_table_posterior(mechanism: Mechanism) -> None:
     """Refuse, by public numbers alone, a table whose groups have no posterior that can be computed."""
-    space, slope = (lattice := _lattice(mechanism))._table, lattice.noise.slope
+    space, noise = (lattice := _lattice(mechanism))._table, lattice.noise.kernel
     possible = space.cells.possible.sum(axis=1)
     if space.sizes is not None:
         sizes = np.array(space.sizes)
@@ -74,24 +74,24 @@ def check_table_posterior(mechanism: Mechanism) -> None:
             check_posterior(LatticeGeometric(Dirichlet.uniform(categories), largest, mechanism.epsilon))
         return
     if space.n is None:
-        check_any_total(int(possible.max()), slope)
-        check_summaries(len(possible), int(possible.max()), slope)
+        check_any_total(int(possible.max()), noise)
+        check_summaries(len(possible), int(possible.max()), noise)
         return
     groups, most = int((possible > 0).sum()), int(possible.max())
     if groups <= limits.GROUPS_CONVOLVED:  # beyond, summaries have the means and intervals of all groups, and single groups are refused
-        check_groups(groups, most, space.n, slope)
-    check_any_total(most, slope, space.n)
-    check_summaries(groups, most, slope, space.n)
-    check_total(groups, most, slope, space.n)
+        check_groups(groups, most, space.n, noise)
+    check_any_total(most, noise, space.n)
+    check_summaries(groups, most, noise, space.n)
+    check_total(groups, most, noise, space.n)
 
 
 def summary_pairs(mechanism: Mechanism) -> int:
     """About how many pairs of a count and a rest of its group the summaries of all groups go through; 0 where sizes are public."""
-    space, slope = (lattice := _lattice(mechanism))._table, lattice.noise.slope
+    space, noise = (lattice := _lattice(mechanism))._table, lattice.noise.kernel
     if space.sizes is not None:
         return 0
     possible = space.cells.possible.sum(axis=1)
-    return int((possible > 0).sum() * pairs_in_a_group(int(possible.max()), slope, limits.COUNT if space.n is None else space.n))
+    return int((possible > 0).sum() * pairs_in_a_group(int(possible.max()), noise, limits.COUNT if space.n is None else space.n))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -179,7 +179,7 @@ class ReleasedTable(TablePosterior):
             known = {"sizes": np.array(space.sizes)}
         elif space.n is not None:
             known = {"total": space.n, "shares": 1.0 if mechanism.shares is None else np.array([float(b) for b in mechanism.shares])}
-        found = group_summaries(self.raw, a, mechanism.noise.slope, **known, possible=self._possible, mass=mass)
+        found = group_summaries(self.raw, a, mechanism.noise, **known, possible=self._possible, mass=mass)
         return Figures(**vars(found), by=self.by, categories=self.categories, level=mass)
 
     def mean(self) -> Floats:
@@ -286,7 +286,7 @@ class ReleasedTable(TablePosterior):
         """The sizes of all groups that may have records, tied by a public total."""
         space, noise = self.mechanism._table, self.mechanism.noise
         assert space.n is not None  # noqa: S101
-        check_groups(len(self._held), int(self._possible.sum(axis=1).max()), space.n, noise.slope)
+        check_groups(len(self._held), int(self._possible.sum(axis=1).max()), space.n, noise.kernel)
         groups = [TiedGroup(tuple(map(float, self._concentrations(i))), self._row(i), float(self._shares[i])) for i in self._held]
         return tied_sizes(groups, space.n, noise)
 

@@ -20,12 +20,12 @@ from discreet.counts.batched.leave_one_out import Contributions, Frequencies, ch
 from discreet.counts.batched.public_sizes import of_public_sizes
 from discreet.counts.batched.tilts import matched_tilts
 from discreet.counts.batched.windows import UNBOUNDED, RiseTable
-from discreet.counts.law import CountLaw
+from discreet.counts.factors import Kernel
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.noise_aware import probability_law
 from discreet.inference.tables.other_groups import TiedGroup, tied_sizes
 from discreet.inference.true_counts import check_noisy_total, counts_of_outcomes
-from discreet.mechanisms.lattice import GeometricNoise
+from discreet.mechanisms.noise import CellNoise
 from discreet.model.size_priors import SizePrior, known_size, size_prior_of, tabled
 from discreet.numerics.tilts import balancing_tilt
 
@@ -37,8 +37,8 @@ _NEAR_TOTAL = 1.5
 all groups is enough as a rule."""
 _HARD = 1e-7
 """Bound of an interval from which on a group is looked at by itself."""
-_SPREAD = 16.0
-"""All but TRIMMED_TOTALS of a sum of m noises lies within about this times the root of m, over the slope, where m is large."""
+_SPREAD = 8.0 * 2.0**0.5
+"""All but TRIMMED_TOTALS of a sum of m noises lies within about this times the root of m, in standard deviations, where m is large."""
 _BESIDES = 1_000
 """Values of a count that take as long as what else there is to do for a category of a group that is looked at by itself."""
 _PRECISE = 1e-9
@@ -48,7 +48,7 @@ _PRECISE = 1e-9
 def group_summaries(
     z: Counts,
     a: Floats,
-    slope: float,
+    noise: CellNoise,
     *,
     sizes: Counts | None = None,
     total: int | None = None,
@@ -62,7 +62,7 @@ def group_summaries(
     Args:
         z: The noisy counts, one row for each group.
         a: The prior parameters, one for each category, or a row of them for each group.
-        slope: How fast the log likelihood falls on either side of a noisy count.
+        noise: The noise of a cell.
         sizes: The size of every group, if they are public.
         total: The total of all groups, if that is public and the sizes are not.
         shares: Where the total is public, the prior parameters of the groups' shares of it: one for all, or one for each.
@@ -78,34 +78,32 @@ def group_summaries(
     tail = 0.5 * (1.0 - mass)
     if sizes is not None:
         sizes = np.asarray(sizes, dtype=np.int64)
-        table = table_of(z, prior, slope, possible, sizes, sizes)
-        return joined(table, each_block(table, lambda block: _public_sizes(block, tail, len(table))))
+        table = table_of(z, prior, noise.kernel, possible, sizes, sizes)
+        return joined(table, each_block(table, lambda block: _public_sizes(block, noise, tail, len(table))))
     if total is None:
         check_noisy_total(float(np.maximum(z, 0.0).sum(axis=1).max(initial=0.0)))
-        table = table_of(z, prior, slope, possible, np.full(len(z), UNBOUNDED), None)
-        return _private_sizes(table, size_prior_of("flat") if size_prior is None else size_prior, tail)
+        table = table_of(z, prior, noise.kernel, possible, np.full(len(z), UNBOUNDED), None)
+        return _private_sizes(table, noise, size_prior_of("flat") if size_prior is None else size_prior, tail)
     top = np.full(len(z), int(total))
-    table = table_of(z, prior, slope, possible, top, shares=np.atleast_1d(np.asarray(shares, dtype=np.float64)))
-    return _PublicTotal(table, int(total)).summaries(tail)
+    table = table_of(z, prior, noise.kernel, possible, top, shares=np.atleast_1d(np.asarray(shares, dtype=np.float64)))
+    return _PublicTotal(table, noise, int(total)).summaries(tail)
 
 
-def _public_sizes(block: Table, tail: float, groups: int) -> GroupSummaries:
-    result, cells = of_public_sizes(block, tail), block.cells
+def _public_sizes(block: Table, noise: CellNoise, tail: float, groups: int) -> GroupSummaries:
+    result = of_public_sizes(block, tail)
     for row in _hard(block, result.error.max(axis=1, initial=0.0), groups):
-        held = block.possible[row]
-        noise, raw = GeometricNoise(int(held.sum()), cells.slope), cells.z[row, held]
-        _one_group(block, row, counts_of_outcomes(cells.a[row, held], [(noise, raw)], known_size(int(block.sizes[row]))), tail, result)
+        _of_one_group(block, row, noise, known_size(int(block.sizes[row])), tail, result)
     return result
 
 
-def _work(categories: int, slope: float, most: int = limits.COUNT) -> float:
+def _work(categories: int, noise: Kernel, most: int = limits.COUNT) -> float:
     """What one group costs that is looked at by itself, in values of a count: those of all categories, and what else there is to do."""
-    return categories * (min(2.0 * _FOUND_DEPTH, slope * most) / slope + 1.0 + _BESIDES)
+    return categories * (min(2.0 * noise.width(_FOUND_DEPTH), most) + 1.0 + _BESIDES)
 
 
 def _hard(block: Table, error: Floats, groups: int) -> list[int]:
     """The rows of a block whose bound is too large, the largest first, and no more than the block's part of the groups has time for."""
-    work = _work(block.possible.shape[1], block.cells.slope, int(block.cells.top.max(initial=0)))
+    work = _work(block.possible.shape[1], block.cells.noise, int(block.cells.top.max(initial=0)))
     most = ceil(limits.SUMMARY_WORK / work * len(block) / groups)
     rows = np.flatnonzero(error > _HARD)
     found: list[int] = rows[np.argsort(-error[rows], kind="stable")][:most].tolist()
@@ -115,7 +113,7 @@ def _hard(block: Table, error: Floats, groups: int) -> list[int]:
 # --- nothing public ---------------------------------------------------------------------------------------------------
 
 
-def _private_sizes(table: Table, prior: SizePrior, tail: float) -> GroupSummaries:
+def _private_sizes(table: Table, noise: CellNoise, prior: SizePrior, tail: float) -> GroupSummaries:
     rises, alone = _rises(table), _check_wide(table)
 
     def summaries(block: Table) -> GroupSummaries:
@@ -137,44 +135,44 @@ def _private_sizes(table: Table, prior: SizePrior, tail: float) -> GroupSummarie
             error = result.error[batch.rows].max(axis=1, initial=0.0)
             chosen = _hard(batch.part, error, len(table)) if done else list(range(len(batch.rows)))
             for row in batch.rows[chosen].tolist():
-                _of_any_size(block, row, prior, tail, result)
+                _of_one_group(block, row, noise, prior, tail, result)
         return result
 
     return joined(table, each_block(table, summaries))
 
 
-def pairs_in_a_group(categories: int, slope: float, most: int = limits.COUNT) -> float:
+def pairs_in_a_group(categories: int, noise: Kernel, most: int = limits.COUNT) -> float:
     """About how many pairs of a count and a rest of its group the noise of a usual outcome leaves possible; no group exceeds `most`."""
-    trimmed = -2.0 * float(np.log(TRIMMED_TOTALS))
-    counts = min(trimmed, slope * most) / slope + 1.0
-    return counts * (min(float(np.hypot(trimmed, _SPREAD * (categories - 1) ** 0.5)), slope * most) / slope + 1.0)
+    trimmed = 2.0 * noise.width(-float(np.log(TRIMMED_TOTALS)))
+    counts = min(trimmed, most) + 1.0
+    return counts * (min(float(np.hypot(trimmed, _SPREAD * noise.deviation * (categories - 1) ** 0.5)), most) + 1.0)
 
 
-def check_summaries(groups: int, categories: int, slope: float, most: int = limits.COUNT) -> None:
+def check_summaries(groups: int, categories: int, noise: Kernel, most: int = limits.COUNT) -> None:
     """Refuse, by public numbers alone, tables of too many groups for the noise of a usual outcome; no group exceeds `most` records."""
-    pairs = pairs_in_a_group(categories, slope, most)
-    if pairs > limits.PLANE_PAIRS and groups * _work(categories, slope, most) > limits.SUMMARY_WORK:
+    pairs = pairs_in_a_group(categories, noise, most)
+    if pairs > limits.PLANE_PAIRS and groups * _work(categories, noise, most) > limits.SUMMARY_WORK:
         raise TooLargeError(
             f"the noise leaves about {pairs:,.0f} pairs of a count and a rest of its group possible, in {groups:,} groups by {categories:,}"
             " categories: too many for their means and intervals. Less noise (a larger epsilon), or fewer groups or categories, need fewer"
         )
 
 
-def check_total(groups: int, categories: int, slope: float, total: int) -> None:
+def check_total(groups: int, categories: int, noise: Kernel, total: int) -> None:
     """Refuse, by public numbers alone, groups whose total the noise spreads too far, where that total is public."""
-    check_period(int(min(2.0 * _SPREAD * (groups * categories) ** 0.5 / slope, float(groups * total))) + 1)
+    check_period(int(min(2.0 * _SPREAD * (groups * categories) ** 0.5 * noise.deviation, float(groups * total))) + 1)
 
 
 def _check_wide(table: Table, most: int = limits.COUNT) -> bool:
     """Whether the noise is so wide that groups are gone through one at a time. Groups that are too many for that are refused."""
     categories = int(table.possible.sum(axis=1).max(initial=0))
-    check_summaries(len(table), categories, table.cells.slope, most)
-    return pairs_in_a_group(categories, table.cells.slope, most) > limits.PLANE_PAIRS
+    check_summaries(len(table), categories, table.cells.noise, most)
+    return pairs_in_a_group(categories, table.cells.noise, most) > limits.PLANE_PAIRS
 
 
 def _are_few(table: Table, most: int = limits.COUNT) -> bool:
     """Whether there is time to look at all groups one at a time."""
-    return len(table) * _work(table.possible.shape[1], table.cells.slope, most) <= limits.SUMMARY_WORK
+    return len(table) * _work(table.possible.shape[1], table.cells.noise, most) <= limits.SUMMARY_WORK
 
 
 def _all_at_once(table: Table, batch: WeightedTotals, tail: float, result: GroupSummaries) -> bool:
@@ -188,16 +186,12 @@ def _all_at_once(table: Table, batch: WeightedTotals, tail: float, result: Group
     return True
 
 
-def _of_any_size(table: Table, row: int, prior: SizePrior, tail: float, result: GroupSummaries) -> None:
-    """Summaries of a group whose total one tilt cannot hold, as for a single release."""
+def _of_one_group(table: Table, row: int, noise: CellNoise, prior: SizePrior, tail: float, result: GroupSummaries) -> None:
+    """Write the summaries of a group that one tilt cannot hold, as for a single release."""
     held, cells = table.possible[row], table.cells
-    if held.any():
-        noise, raw = GeometricNoise(int(held.sum()), cells.slope), tuple(cells.z[row, held].tolist())
-        _one_group(table, row, counts_of_outcomes(cells.a[row, held], [(noise, raw)], prior), tail, result)
-
-
-def _one_group(table: Table, row: int, counts: CountLaw, tail: float, result: GroupSummaries) -> None:
-    """Write the summaries of one group from the law of its true counts."""
+    if not held.any():
+        return
+    counts = counts_of_outcomes(cells.a[row, held], [(noise, cells.z[row, held])], prior)
     unsure = table.open[row]
     for i, cell in enumerate(np.flatnonzero(table.possible[row]).tolist()):
         run = counts.marginal(i)
@@ -231,8 +225,8 @@ class _PublicTotal:
     The law of a group's size under the tilt is needed again and again, and is computed anew each time instead of being held.
     """
 
-    def __init__(self, table: Table, total: int) -> None:
-        self.table, self.total, self.slope = table, total, table.cells.slope
+    def __init__(self, table: Table, noise: CellNoise, total: int) -> None:
+        self.table, self.noise, self.total = table, noise, total
         self.rises = _rises(table)
         self.share_rises = RiseTable(table.shares, int(min(total, 2**20)))
         self.tilt = 0.0
@@ -244,7 +238,7 @@ class _PublicTotal:
         if wide and self._alone:
             return self._each_alone(tail)
         span = int(self.table.multiplicity.sum()) * self.total + 1  # no group has more records than all have
-        frequencies = Frequencies.of(self._balanced(), self.total, self.slope, span)
+        frequencies = Frequencies.of(self._balanced(), self.total, self.noise.slope, span)
         parts = each_block(self.table, lambda block: self._spectra(block, frequencies))
         log_whole, centre = np.sum([part[0] for part in parts], axis=0), sum(part[1] for part in parts)
         offset, left = self.total - centre, sum(part[2] for part in parts)
@@ -261,7 +255,7 @@ class _PublicTotal:
                     if prior is None and not done:
                         prior = self._prior(batch, i, others[i], float(weighted.omitted[i]))
                     if prior is not None:
-                        _of_any_size(block, int(batch.rows[i]), prior, tail, result)
+                        _of_one_group(block, int(batch.rows[i]), self.noise, prior, tail, result)
             return result
 
         return joined(self.table, each_block(self.table, summaries))
@@ -270,7 +264,7 @@ class _PublicTotal:
         """The summaries of groups that are all looked at by themselves."""
         result = known(self.table)
         for row, prior in self._alone.items():
-            _of_any_size(self.table, row, prior, tail, result)
+            _of_one_group(self.table, row, self.noise, prior, tail, result)
         return joined(self.table, [result])
 
     def _error(self, law: Floats, others: Floats, frequencies: Frequencies, left: float) -> Floats:
@@ -295,7 +289,7 @@ class _PublicTotal:
             return {rows[0]: tabled(self.total, np.zeros(1), 0.0)}
         groups = [group for row, times in zip(rows, many.tolist(), strict=True) for group in [self._group(row)] * times]
         try:
-            priors = tied_sizes(groups, self.total, GeometricNoise(table.possible.shape[1], self.slope)).priors()
+            priors = tied_sizes(groups, self.total, self.noise).priors()
         except TooLargeError:
             return {}
         first = (np.cumsum(many) - many).tolist()
@@ -328,7 +322,7 @@ class _PublicTotal:
             found = sum(parts[1:], parts[0])
             return found.mean, found.variance, found
 
-        return balancing_tilt(tilted, self.total, close=_NEAR_TOTAL, longest=self.slope)[1]
+        return balancing_tilt(tilted, self.total, close=_NEAR_TOTAL, longest=self.noise.slope)[1]
 
     def _batches(self, block: Table, depth: float) -> Iterator[WeightedTotals]:
         total, shares = block.prior_total, block.shares
@@ -346,7 +340,7 @@ class _PublicTotal:
     def _contributions(self, block: Table) -> Contributions:
         """What the groups of a block add to the total, from windows that are a little short."""
         each = [
-            contributions(batch.law, batch.found.first, batch.part.multiplicity, self.slope)
+            contributions(batch.law, batch.found.first, batch.part.multiplicity, self.noise.slope)
             for batch in self._batches(block, _SEARCH_DEPTH)
         ]
         return sum(each[1:], each[0])

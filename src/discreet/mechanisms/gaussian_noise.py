@@ -1,0 +1,110 @@
+"""Discrete Gaussian noise: P(d) ∝ e^{-d²/2σ²} on the whole numbers (Canonne, Kamath and Steinke 2020), independent by cell."""
+
+from functools import cached_property
+from math import ceil, inf, log
+
+import numpy as np
+from attrs import field, frozen
+
+from discreet import limits
+from discreet.arrays import Counts, Floats
+from discreet.counts.factors import Kernel
+from discreet.errors import InvalidInputError, TooLargeError
+from discreet.mechanisms.noise import IndependentNoise
+
+_TABLED_DEVIATIONS = 40.0
+"""Standard deviations out to which tails are tabled; beyond, they are nearly geometric."""
+_MOST_DEVIATIONS = 1000.0
+"""How many standard deviations a noisy count may lie outside of all possible ones: further out the logarithms of floats lose digits."""
+
+
+@frozen
+class GaussianNoise(IndependentNoise):
+    """Independent discrete Gaussian noise with parameter σ², which is its variance nearly, and never less."""
+
+    cells: int
+    variance: float = field(converter=float)
+
+    @property
+    def sigma(self) -> float:
+        """σ."""
+        return float(self.variance**0.5)
+
+    @property
+    def curvature(self) -> float:
+        """1/σ²."""
+        return 1.0 / self.variance
+
+    @property
+    def kernel(self) -> Kernel:
+        """The log likelihood up to its constant."""
+        return Kernel(0.0, self.curvature)
+
+    @property
+    def slope(self) -> float:
+        """About how fast the log likelihood falls where windows end."""
+        return self.kernel.slope
+
+    def held(self, raw: "Counts | tuple[int, ...] | list[int]", n: int | None) -> Counts:  # type: ignore[override]
+        """The outcomes themselves: how far one is below 0 says how unlikely larger counts are. InvalidInputError for impossible ones."""
+        far, most = _MOST_DEVIATIONS * self.sigma, inf if n is None else float(n)
+        values = [int(z) for z in raw]
+        if any(not -far <= z <= min(most + far, limits.COUNT) for z in values):
+            raise InvalidInputError(
+                f"a noisy count lies more than {_MOST_DEVIATIONS:,.0f} standard deviations of the noise outside of what is possible; "
+                "look at the scale of the noise, and at n"
+            )
+        return np.array(values, dtype=np.int64)
+
+    @property
+    def _last(self) -> int:
+        last = ceil(_TABLED_DEVIATIONS * self.sigma) + 8
+        if last > limits.WINDOW_CELLS:
+            raise TooLargeError(f"tails of discrete Gaussian noise are computed up to a σ of {limits.WINDOW_CELLS // 40:,}")
+        return last
+
+    @cached_property
+    def _log_norm(self) -> float:
+        """ln Σ_d e^{-d²/2σ²}, by whichever of the sum and its Fourier series is short."""
+        if self.variance > 1.0:
+            j = np.arange(1.0, 9.0)
+            return 0.5 * log(2.0 * np.pi * self.variance) + float(np.log1p(2.0 * np.exp(-2.0 * np.pi**2 * self.variance * j * j).sum()))
+        j = np.arange(1.0, 50.0)
+        return float(np.log1p(2.0 * np.exp(-0.5 * j * j / self.variance).sum()))
+
+    @cached_property
+    def _tails(self) -> Floats:
+        """ln P(noise >= t) for t from -last to last."""
+        last = self._last
+        log_p = -0.5 * (np.arange(-last, last + np.ceil(self.sigma) + 8.0) / self.sigma) ** 2  # beyond is e^-40 of the last
+        tails = np.logaddexp.accumulate(log_p[::-1])[::-1]
+        return np.asarray(tails[: 2 * last + 1] - tails[0])
+
+    def log_factor(self, difference: Floats) -> Floats:
+        """ln P(noise = d)."""
+        return np.asarray(-0.5 * np.square(difference) / self.variance - self._log_norm)
+
+    def log_at_least(self, t: Floats | float) -> Floats:
+        """ln P(noise >= t)."""
+        last, whole = self._last, np.ceil(t)
+        near = self._tails[np.clip(whole + last, 0, 2 * last).astype(np.int64)]
+        far = np.maximum(whole, float(last))
+        steep = [np.log(-np.expm1(-(at + 0.5) / self.variance)) for at in (far, float(last))]
+        return np.asarray(near - 0.5 * (far - last) * (far + last) / self.variance - (steep[0] - steep[1]))
+
+    def log_at_most(self, t: Floats | float) -> Floats:
+        """ln P(noise <= t): the noise is symmetric."""
+        return self.log_at_least(-np.floor(t))
+
+    def reach(self, cells: int, block: int, tail: float) -> tuple[int, int]:
+        """That of one cell by its tails; of several by Chernoff's bound, since the noise is sub-Gaussian with variance σ²."""
+        if cells <= 1:
+            return super().reach(cells, block, tail) if cells else (0, 0)
+        far = ceil((2.0 * cells * self.variance * -log(tail)) ** 0.5)
+        return -far, far
+
+    def simulate(self, size: int, rng: np.random.Generator) -> Counts:
+        """By inversion of a table."""
+        law = np.exp(self._tails)
+        below = 1.0 - law[1:]
+        return np.asarray(np.searchsorted(below, rng.random((size, self.cells)), side="right") - self._last, dtype=np.int64)
