@@ -103,6 +103,9 @@ def test_bands_of_a_single_release_may_have_a_category_for_missing_numbers(tmp_p
     assert_refused(invoke(*asked, "--missing", "no answer", "--categories", "a,b"), "--missing is about bands")
     assert_refused(invoke(*asked, "--bands", "0,1", "--categories", "a,b"), "do not go together")
     assert_refused(invoke(*asked, "--bands", "0,1,half"), "--bands must be a number")
+    named = invoke(*asked, "--bands", "hours=0,1,3", "--missing", "no answer")
+    assert (named.exit_code, named.output) == (done.exit_code, done.output)
+    assert_refused(invoke(*asked, "--bands", "age=0,1,3"), "of another one bands are groups, as in --by age=bands:18,35,55")
     assert_refused(invoke(*asked), "--categories is needed, or --bands")
     python = ReleaseRequest.read(
         {"file": "h.csv", "column": "hours", "epsilon": "1", "bands": "0,1.5", "missing": "none"}, "shell"

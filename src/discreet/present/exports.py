@@ -138,10 +138,9 @@ def _xlsx(table: "pa.Table") -> bytes:
     sheet = book.create_sheet("discreet")
 
     def cell(value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        made = WriteOnlyCell(sheet, value)
-        made.data_type = "s"
+        is_text = isinstance(value, str)
+        made = WriteOnlyCell(sheet, value if is_text else repr(value))  # of a number openpyxl itself writes 16 digits
+        made.data_type = "s" if is_text else "n"
         if is_guarded(value):
             made.quotePrefix = True  # so that it stays text also once it is edited
         return made

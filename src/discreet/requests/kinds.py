@@ -111,9 +111,17 @@ def _gamma_text(value: Any) -> str:
 
 
 def _limits(text: str, reading: FieldContext) -> list[Fraction]:
-    """The limits of bands."""
+    """The limits of bands, also behind the name of the column that is counted."""
     from discreet.data.made_labels import Bands
 
+    column, is_named, limits = text.rpartition("=")
+    if is_named and column.strip() == reading.other("column"):
+        text = limits
+    elif is_named:
+        raise InvalidInputError(
+            f"{reading.name} must be of the column that is counted; of another one bands are groups, as in "
+            f"{'--by ' if reading.place == 'shell' else ''}age=bands:18,35,55"
+        )
     return list(Bands([parse_number(part, reading.name) for part in parse_list(text, reading.name)]).lows)
 
 
