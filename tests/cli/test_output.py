@@ -304,7 +304,7 @@ def test_another_mass_in_the_table(record: Path, mass: str) -> None:
     assert says_interval(shown, low, high)
 
 
-@pytest.mark.parametrize("mass", ["0", "1", "-0.5", "95", "nan", "", "x", "1e-99999", "0,9", "1e-500"])
+@pytest.mark.parametrize("mass", ["0", "1", "-0.5", "95", "nan", "", "x", "1e-99999", "1e-500"])
 def test_a_mass_that_is_none(record: Path, mass: str) -> None:
     result = invoke("show", record, f"--mass={mass}")
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
@@ -315,12 +315,8 @@ def test_a_mass_that_is_none(record: Path, mass: str) -> None:
     ("words", "says"),
     [
         (["show", "RECORD", "--mass", "95"], "got '95'; for 95 percent write 95%"),
-        (["show", "RECORD", "--mass", "0,9"], "got '0,9'; a decimal has a point, so write 0.9"),
-        (["show", "RECORD", "--mass", "97,5%"], "so write 97.5%"),
-        (
-            ["plan", "--n", "100", "--epsilon", "0,5"],
-            "got '0,5'; a decimal has a point, so write 0.5",
-        ),
+        (["plan", "--n", "100", "--epsilon", "1,500"], "got '1,500'; write 1.500, or 1500 without a comma"),
+        (["plan", "--n", "0,5", "--epsilon", "1"], "--n must be a whole number such as 1500 or 1,500, got '0,5'\n"),
         (
             ["plan", "--n", "100", "--epsilon", "1", "--expect", "20%,25%,50%"],
             "--expect must have a share for each of the 2 categories; got 1/5, 1/4, 1/2\n",

@@ -36,7 +36,7 @@ from discreet.web.budget.form import create_form
 from discreet.web.code_to_copy import request_command
 from discreet.web.form_fields import rows
 from discreet.web.opened_records import Record
-from discreet.web.plan.routes import PLAN_FORM
+from discreet.web.plan.routes import plan_form
 from discreet.web.read.view import opened_record
 from discreet.web.release.view import form_fields
 
@@ -104,7 +104,7 @@ PLAN = {
     "width": "4%",
     "price": "1.1",
     "error": "0.05",
-    "n": 2700,
+    "n": "2700",
     "epsilon": "1/3",
     "prior": "uniform:5",
     "mechanism": "LaplaceHistogram",
@@ -118,10 +118,10 @@ PLAN = {
     "plot": "curve.svg",
     "as_json": True,
 }
-COMPARE = {"n": 1000, "epsilon": "1/3", "prior": "1/2,2", "public": "nothing", "delta": "1e-6", "errors": False, "as_json": True}
+COMPARE = {"n": "1000", "epsilon": "1/3", "prior": "1/2,2", "public": "nothing", "delta": "1e-6", "errors": False, "as_json": True}
 VERIFY = {
     "mechanism": "EHDS",
-    "n": 10,
+    "n": "10",
     "public": "nothing",
     "epsilon": "0.5",
     "prior": "jeffreys:3",
@@ -132,7 +132,7 @@ VERIFY = {
 }
 CONTRAST = {"first": "north,f", "second": "north,m", "category": "current", "category_option": "former", "group": "south", "as_json": True}
 CONTRAST |= {"over": "sex,age", "weights": "alike"}
-COMBINE = {"records": ["a.json", "-"], "same_data": False, "prior": "uniform", "mass": "0.9", "seed": 7, "slow": True, "as_json": True}
+COMBINE = {"records": ["a.json", "-"], "same_data": False, "prior": "uniform", "mass": "0.9", "seed": "7", "slow": True, "as_json": True}
 STUDY = {"study": "study.toml"}
 STUDY_RELEASE = STUDY | {"corrections": "c.toml", "output": "published", "ledger": "ledger.db", "dry_run": True, "yes": True}
 PUBLISHED = {"folder": "published", "mass": "90%", "slow": True, "about": "records"}
@@ -144,7 +144,7 @@ EXAMPLES: dict[type[Request], dict[str, Any]] = {
     SpendRequest: SPEND,
     LedgerRequest: {"ledger": "ledger.db", "as_json": True},
     HistoryRequest: {"ledger": "ledger.db", "dataset": "survey", "as_json": True},
-    ExploreRequest: {"port": 8000, "ledger": "ledger.db", "no_browser": True},
+    ExploreRequest: {"port": "8000", "ledger": "ledger.db", "no_browser": True},
     PlanRequest: PLAN,
     CompareRequest: COMPARE,
     VerifyRequest: VERIFY,
@@ -158,7 +158,7 @@ EXAMPLES: dict[type[Request], dict[str, Any]] = {
     StudyRequest: STUDY,
     StudyCheckRequest: STUDY | {"corrections": "c.toml"},
     StudyReleaseRequest: STUDY_RELEASE,
-    StudyPlanRequest: STUDY | {"n": 2700, "as_json": True},
+    StudyPlanRequest: STUDY | {"n": "2700", "as_json": True},
     PublishedRequest: PUBLISHED,
     PublishedShowRequest: PUBLISHED | {"as_json": True},
     PublishedPageRequest: PUBLISHED | {"output": "study.html"},
@@ -193,10 +193,10 @@ COMMANDS: dict[type[Request], str] = {
 _COUNTS = [[30, 12], [25, 20]]
 TABLE = Record(dc.LatticeGeometric(dc.Beta(1, 1), 87, 1, by={"region": ["north", "south"]}).release(_COUNTS), "table.json", "json", 1000)
 FORMS: dict[type[Request], Callable[[], str]] = {
-    ReleaseRequest: lambda: form_fields("x"),
+    ReleaseRequest: lambda: form_fields({}),
     BudgetRequest: lambda: create_form(first=True),
-    PlanQuestion: lambda: PLAN_FORM,
-    GoalQuestion: lambda: PLAN_FORM,
+    PlanQuestion: lambda: plan_form({}, {}),
+    GoalQuestion: lambda: plan_form({}, {}),
     **dict.fromkeys((ReadRequest, ReadShares, ReadContrast, ReadThreshold, ReadMargins, ReadTable), lambda: opened_record("key", TABLE)),
 }
 
@@ -335,7 +335,7 @@ def test_a_field_is_added_in_one_place() -> None:
     assert found.arguments("count") == {"sheet": "answers"}
     assert "counts = dc.count('a.csv', 'c', prior.categories, sheet='answers')" in found.python()
     assert "--sheet answers" in (request_command("release", found) or "")
-    form = rows("release", Longer, RECORDS_PART, sheet="first")
+    form = rows("release", Longer, RECORDS_PART, {"sheet": "first"})
     assert 'for="release-sheet">Sheet of a workbook</label>' in form
     assert 'name="sheet"' in form
     assert 'value="first"' in form

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 import discreet as dc
-from discreet.requests.parsing import group_key, parse_list, parse_mass, parse_number, parse_prior, parse_share
+from discreet.requests.parsing import group_key, parse_list, parse_mass, parse_number, parse_prior, parse_share, parse_whole
 
 
 def test_a_list_is_a_line_of_csv() -> None:
@@ -21,9 +21,36 @@ def test_numbers_and_percentages_are_exact(text: str, number: Fraction) -> None:
     assert parse_share(text, "--error") == number
 
 
-def test_a_decimal_comma_is_said_with_its_point() -> None:
-    with pytest.raises(dc.InvalidInputError, match=r"--epsilon must be a number .* write 0\.5$"):
-        parse_number("0,5", "--epsilon")
+@pytest.mark.parametrize(
+    ("text", "number"), [("0,5", Fraction(1, 2)), ("0,500", Fraction(1, 2)), ("1,25", Fraction(5, 4)), ("-2,5", Fraction(-5, 2))]
+)
+def test_a_decimal_comma_is_understood_where_it_can_be_nothing_else(text: str, number: Fraction) -> None:
+    assert parse_number(text, "--epsilon") == number
+    assert parse_share(f"{text}%", "--width") == number / 100
+
+
+@pytest.mark.parametrize("text", ["1,500", "12,000"])
+def test_a_comma_that_may_part_thousands_is_asked_about(text: str) -> None:
+    meant = f"write {text.replace(',', '.')}, or {text.replace(',', '')} without a comma$"
+    with pytest.raises(dc.InvalidInputError, match=f"--epsilon must be a number .*{meant}"):
+        parse_number(text, "--epsilon")
+
+
+@pytest.mark.parametrize("text", ["0,5,1", ",5", "5,", "1,5/3", "1,234,567"])
+def test_other_commas_are_no_decimals(text: str) -> None:
+    with pytest.raises(dc.InvalidInputError, match="--epsilon must be a number"):
+        parse_number(text, "--epsilon")
+
+
+@pytest.mark.parametrize(("text", "number"), [("1500", 1500), ("1,500", 1500), ("10 000", 10_000), ("2,700,000", 2700000), ("1e6", 10**6)])
+def test_whole_numbers_may_have_their_digits_in_threes(text: str, number: int) -> None:
+    assert parse_whole(text, "--n") == number
+
+
+@pytest.mark.parametrize("text", ["1,5", "0,500", "-1,500", "-5", "1.5", "1500.", "ten", ""])
+def test_what_is_no_whole_number_is_refused(text: str) -> None:
+    with pytest.raises(dc.InvalidInputError, match="--n must be a whole number such as 1500 or 1,500, got"):
+        parse_whole(text, "--n")
 
 
 @pytest.mark.parametrize("text", ["0", "1", "100%", "-0.5", "nan", "much"])

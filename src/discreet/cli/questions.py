@@ -45,6 +45,6 @@ def _parameter(one: Field) -> Parameter:
     if one.positional:
         about: Any = typer.Argument(default, help=one.help, show_default=False)
     else:
-        shown: dict[str, Any] = {"help": one.help, "show_default": one.shown_default, "min": one.least, "envvar": one.variable}
+        shown: dict[str, Any] = {"help": one.help, "show_default": one.shown_default, "metavar": one.kind.metavar, "envvar": one.variable}
         about = typer.Option(default, one.option, *one.short, **shown)
     return Parameter(one.name, Parameter.KEYWORD_ONLY, annotation=kind | None if default is None else kind, default=about)

@@ -93,10 +93,7 @@ def _show_margins(margins: "Margins", how: HowRead, *, as_json: bool) -> None:
     found, none = margins.release, NoiseIntervals(wanted=False)
     if not how.slow:
         check_work(found)
-    posterior = margins.of(found.noise_aware(how.reader))
-    shape = margins.cells.shape
-    ends = posterior.interval(how.mass).reshape(*shape, 2)
-    figures = CellFigures(posterior.mean().reshape(shape), ends[..., 0], ends[..., 1])
+    figures = CellFigures.of_margins(margins.of(found.noise_aware(how.reader)), margins.cells.shape, how)
     if as_json:
         known = {"over": list(margins.over), "weights": margins.weights, "mass": how.mass, "shares_of": how.about}
         print_json({**known, "cells": cell_fields(margins.cells, margins.counts, figures, none)})

@@ -113,6 +113,12 @@ class CellFigures:
         none = float(size.pmf(0)) if how.of_records else None
         return cls(mean, ends[..., 0], ends[..., 1], none=none, size=(float(size.mean()), int(fewest), int(most)))
 
+    @classmethod
+    def of_margins(cls, posterior: Any, shape: tuple[int, int], how: HowRead) -> "CellFigures":
+        """Those of groups that were put together."""
+        ends = posterior.interval(how.mass).reshape(*shape, 2)
+        return cls(posterior.mean().reshape(shape), ends[..., 0], ends[..., 1])
+
     @property
     def arrays(self) -> "list[Floats] | None":
         """Means and both ends, if they are there."""

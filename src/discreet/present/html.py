@@ -1,5 +1,6 @@
 """HTML made of elements: every text in one is escaped here, and nowhere else."""
 
+from collections.abc import Iterable
 from html import escape
 
 from discreet.text import plain
@@ -30,6 +31,19 @@ def joined(*content: str) -> Html:
 def escaped(text: str) -> Html:
     """Foreign text as HTML that shows it: no markup, no control character and nothing that turns the direction of writing."""
     return Html(escape(plain(text)))
+
+
+def table(caption: str, heads: Iterable[str], rows: Iterable[Html], **attributes: str) -> Html:
+    """A table of rows, with the headings of its columns."""
+    top = [element("caption", caption)] if caption else []
+    head = element("thead", element("tr", *(element("th", name, scope="col") for name in heads)))
+    return element("table", *top, head, element("tbody", *rows), **attributes)
+
+
+def table_row(heading: str, *others: str, **attributes: str) -> Html:
+    """A row of a table: its heading, and its other cells, each of which is a cell already or put into one."""
+    cells = (one if isinstance(one, Html) and one.startswith("<td") else element("td", one) for one in others)
+    return element("tr", element("th", heading, scope="row"), *cells, **attributes)
 
 
 def isolated(text: str) -> Html:

@@ -10,7 +10,7 @@ from discreet import __version__, limits
 from discreet.errors import InvalidInputError
 from discreet.present.about import about_lines
 from discreet.present.how_read import whose
-from discreet.present.html import Html, element, escaped, isolated, joined
+from discreet.present.html import Html, element, escaped, isolated, joined, table, table_row
 from discreet.present.page_figure import figure, percentages_of, together
 from discreet.present.page_rows import Panel, Shares, SizeRow, cut
 from discreet.present.page_words import checking, counting, meaning, promise, record, section, several, words
@@ -154,19 +154,14 @@ def _panel(panel: Panel, mass: str, *, as_reported: bool) -> list[Html]:
 
 def _sizes(sizes: Sequence[SizeRow], units: str, by: str, mass: str) -> list[Html]:
     """How many there are in each group, where that is private."""
-    head = element("thead", element("tr", *(element("th", name, scope="col") for name in ("group", units, f"{mass} interval"))))
-    rows = [
-        element(
-            "tr",
-            element("th", isolated(row.label), scope="row"),
-            element("td", f"{row.mean:,.0f}"),
-            element("td", f"{row.low:,}\u00a0to\u00a0{row.high:,}", class_="interval"),
-        )
-        for row in sizes
-    ]
-    caption = element("caption", f"The number of {units} in each group is private. This is what the noisy counts say about it.")
-    table = element("table", caption, head, element("tbody", *rows), **together(len(rows)))
-    return [element("h3", f"Number of {units}, by ", isolated(by)), table]
+    rows = [table_row(isolated(row.label), f"{row.mean:,.0f}", _interval(f"{row.low:,}\u00a0to\u00a0{row.high:,}")) for row in sizes]
+    caption = f"The number of {units} in each group is private. This is what the noisy counts say about it."
+    heading = element("h3", f"Number of {units}, by ", isolated(by))
+    return [heading, table(caption, ("group", units, f"{mass} interval"), rows, **together(len(rows)))]
+
+
+def _interval(text: str) -> Html:
+    return element("td", text, class_="interval")
 
 
 def _caveat(shares: Shares) -> Html:
@@ -181,21 +176,14 @@ def _caveat(shares: Shares) -> Html:
 def _table(panel: Panel, caption: str, mass: str, *, with_groups: bool) -> Html:
     alone = [f"{mass}, noise alone"] if any(row.alone for row in panel.rows) else []
     heads = ("group" if with_groups else "category", "noisy count", "share", f"{mass} interval", *alone)
-    head = element("thead", element("tr", *(element("th", name, scope="col") for name in heads)))
     rows = [
-        element(
-            "tr",
-            element("th", isolated(row.label), scope="row"),
-            element("td", f"{row.count:,}"),
-            element("td", share),
-            *(element("td", words, class_="interval") for words in (interval, *row.alone)),
-        )
+        table_row(isolated(row.label), f"{row.count:,}", share, *map(_interval, (interval, *row.alone)))
         for row, (share, interval) in zip(panel.rows, percentages_of(panel), strict=True)
     ]
     if panel.left_out:
         between = f"{panel.left_out:,} between these are not shown; they are in the record"
         rows.insert(len(rows) // 2, element("tr", element("td", between, colspan=str(len(heads)), class_="gap")))
-    return element("table", element("caption", caption), head, element("tbody", *rows), **together(len(rows)))
+    return table(caption, heads, rows, **together(len(rows)))
 
 
 def page_content(found: "Release", shares: Shares, text: str, name: str, options: Sequence[str]) -> bytes:

@@ -1,6 +1,6 @@
 """The numbers of a page: means and intervals of all shares, or of the largest and smallest where they are many."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -9,12 +9,13 @@ import numpy as np
 
 from discreet import limits
 from discreet.model.dirichlet import Beta
-from discreet.present.figures import counts_of, figures_of, group_sizes
+from discreet.present.figures import CellFigures, counts_of, figures_of, group_sizes
 from discreet.present.how_read import AS_RELEASED, HowRead, NoiseIntervals
 from discreet.text import percent_decimals, plain
 
 if TYPE_CHECKING:
     from discreet.arrays import Floats, Mask
+    from discreet.model.cells import Cells
     from discreet.record.release import Release
 
 _LONGEST_ROW_LABEL = 120
@@ -55,13 +56,6 @@ class Panel:
     """How many lie between the largest and the smallest that are shown."""
     decimals: int | None = None
     """The decimals of its percentages; as many as its own narrowest interval asks for, if nothing is said."""
-
-
-def alike(panels: Iterable[Panel]) -> tuple[Panel, ...]:
-    """The same panels with the same decimals in all of them, as a terminal shows them."""
-    every = tuple(panels)
-    decimals = percent_decimals((row.low, row.high) for panel in every for row in panel.rows)
-    return tuple(replace(panel, decimals=decimals) for panel in every)
 
 
 @dataclass(frozen=True)
@@ -107,18 +101,39 @@ def shares_of(found: "Release", how: HowRead = AS_RELEASED, *, read: Callable[[]
     )
     chosen = group if cells.groups.columns else 0
     if chosen is not None:
-        places = [(chosen, int(c)) for c in np.flatnonzero(cells.possible[chosen])]
-        panel = _panel(None, [*map(cut, cells.categories)], places, numbers, in_order=True)
-        return known((panel,), size=figures.size)
-    labels = [cut(" · ".join(map(plain, cells.groups.key(group)))) for group in range(len(cells.groups))]
+        return known((_group_panel(cells, chosen, numbers),), size=figures.size)
+    sizes = group_sizes(found, how) if figures.reason is None and len(cells.groups) <= limits.PAGE_ROWS else []
+    rows = tuple(SizeRow(_group_label(cells, group), *size) for group, size in enumerate(sizes))
+    return known(_panels(cells, numbers), sizes=rows, categories_left_out=max(0, len(cells.categories) - limits.PAGE_PANELS))
+
+
+def margin_shares(cells: "Cells", counts: Any, figures: CellFigures, how: HowRead) -> Shares:
+    """The numbers of groups that were put together: those of each group that is left, in its order, or of one if there is none."""
+    numbers = _Numbers(counts, figures.arrays, np.zeros(cells.shape), cells.possible, how.mass, NoiseIntervals(wanted=False))
+    if cells.groups.columns:
+        return Shares(_panels(cells, numbers, in_order=True), how, categories_left_out=max(0, len(cells.categories) - limits.PAGE_PANELS))
+    return Shares((_group_panel(cells, 0, numbers),), how)
+
+
+def _group_label(cells: "Cells", group: int) -> str:
+    return cut(" · ".join(map(plain, cells.groups.key(group))))
+
+
+def _group_panel(cells: "Cells", group: int, numbers: "_Numbers") -> Panel:
+    """All categories in one group."""
+    places = [(group, int(c)) for c in np.flatnonzero(cells.possible[group])]
+    return _panel(None, [*map(cut, cells.categories)], places, numbers, in_order=True)
+
+
+def _panels(cells: "Cells", numbers: "_Numbers", *, in_order: bool = False) -> tuple[Panel, ...]:
+    """A panel for each category, with a row for each group, and the same decimals in all of them, as a terminal shows them."""
+    labels = [_group_label(cells, group) for group in range(len(cells.groups))]
     panels = [
-        _panel(cut(category), labels, [(int(group), c) for group in np.flatnonzero(cells.possible[:, c])], numbers, in_order=False)
+        _panel(cut(category), labels, [(int(group), c) for group in np.flatnonzero(cells.possible[:, c])], numbers, in_order=in_order)
         for c, category in enumerate(cells.categories[: limits.PAGE_PANELS])
     ]
-    sizes = group_sizes(found, how) if figures.reason is None and len(labels) <= limits.PAGE_ROWS else []
-    rows = tuple(SizeRow(label, *size) for label, size in zip(labels, sizes, strict=False))
-    left_out = max(0, len(cells.categories) - limits.PAGE_PANELS)
-    return known(alike(panels), sizes=rows, categories_left_out=left_out)
+    decimals = percent_decimals((row.low, row.high) for panel in panels for row in panel.rows)
+    return tuple(replace(panel, decimals=decimals) for panel in panels)
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,9 @@ class Kind:
     many: bool = False
     """Whether an option is given several times, and a field of a form has a line for each."""
     shell_type: Any = str
-    """What the shell takes: text, a whole number, a path, or bool for a switch."""
+    """What the shell takes: text, a path, or bool for a switch."""
+    metavar: str | None = None
+    """What the help shows for a value; what the shell takes if nothing else is said."""
     fits: Callable[[Any], bool] = lambda value: isinstance(value, str) and bool(value)
     """Whether a value of TOML is one that the file of a study takes."""
     toml: str = "text"
@@ -131,8 +133,6 @@ class Field:
     """The variable of the environment that may name it."""
     shown_default: str | bool = True
     """What the help says to be the default, where that is not the text itself."""
-    least: int | None = None
-    """The least whole number that the shell takes."""
     call: str = ""
     """The call of Python that takes it as an argument."""
     argument: str = ""

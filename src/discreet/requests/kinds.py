@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import InvalidInputError
 from discreet.requests import declarations as declared
 from discreet.requests.fields import FieldContext, Kind
-from discreet.requests.parsing import parse_list, parse_number, parse_prior, parse_public, parse_share
+from discreet.requests.parsing import parse_list, parse_number, parse_prior, parse_public, parse_share, parse_whole
 
 if TYPE_CHECKING:
     from discreet.model.cells import Groups
@@ -256,7 +256,7 @@ PERIOD_KIND = Kind(_period)
 SOURCE_KIND = Kind(_source)
 LABEL_KIND = Kind(_text, fits=_is_label, toml="a declared category")
 SWITCH_KIND = Kind(lambda text, _: bool(text), shell_type=bool, fits=lambda value: isinstance(value, bool), toml="true or false")
-WHOLE_KIND = Kind(lambda text, _: int(text), shell_type=int)
+WHOLE_KIND = Kind(lambda text, reading: parse_whole(text, reading.name), metavar="INTEGER")
 NUMBER_KIND = Kind(_number, number_words, quoted)
 POSITIVE_KIND = Kind(_positive, number_words, quoted, fits=lambda _: True, toml="a number above 0")
 GAMMA_KIND = Kind(_gamma, _gamma_text, lambda value: repr(_gamma_text(value)))

@@ -1,6 +1,7 @@
 """What was typed, as values: lists, numbers, shares, priors and names of groups."""
 
 import csv
+import re
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -30,14 +31,34 @@ def parse_list(text: str, option: str) -> list[str]:
     return [part.strip() for row in rows for part in row]
 
 
-def parse_number(text: str, option: str) -> Fraction:
-    """The number that a decimal or a fraction stands for, exactly."""
-    from discreet.validation import exact, shown, with_point
+_WITH_COMMA = re.compile(r"-?[0-9]+,[0-9]+")
+_GROUPED = re.compile(r"-?[1-9][0-9]{0,2}(?:[, \u00a0\u202f_][0-9]{3})+")
+"""A whole number whose digits stand in threes; with one comma it may also be a decimal as many languages write it."""
 
+
+def parse_number(text: str, option: str) -> Fraction:
+    """The number that a decimal or a fraction stands for, exactly: 0,5 is a half, and 1,500 is refused, which may be two numbers."""
+    from discreet.validation import exact, shown
+
+    given = text.strip()
+    pointed, is_either = given.replace(",", "."), bool(_GROUPED.fullmatch(given))
     try:
-        return exact(text, option)
+        return exact(pointed if _WITH_COMMA.fullmatch(given) and not is_either else text, option)
     except InvalidInputError:
-        raise InvalidInputError(f"{option} must be a number such as 0.5 or 1/3, got {shown(text)!r}{with_point(text)}") from None
+        meant = f"; write {pointed}, or {given.replace(',', '')} without a comma" if is_either and given.count(",") == 1 else ""
+        raise InvalidInputError(f"{option} must be a number such as 0.5 or 1/3, got {shown(text)!r}{meant}") from None
+
+
+def parse_whole(text: str, option: str) -> int:
+    """The whole number that a text stands for, 10,000 and 10 000 too, but no comma that could be that of a decimal."""
+    from discreet.validation import shown
+
+    given = text.strip()
+    digits = re.sub(r"[^0-9]", "", given) if _GROUPED.fullmatch(given) and not given.startswith("-") else given
+    value = parse_number(digits, option) if re.fullmatch(r"[0-9]+(?:[eE]\+?[0-9]{1,2})?", digits) else None
+    if value is None:
+        raise InvalidInputError(f"{option} must be a whole number such as 1500 or 1,500, got {shown(text)!r}")
+    return int(value)
 
 
 def parse_share(text: str, option: str) -> Fraction:
@@ -48,14 +69,14 @@ def parse_share(text: str, option: str) -> Fraction:
 
 def parse_mass(text: str) -> float:
     """How much probability an interval holds."""
-    from discreet.validation import shown, with_point
+    from discreet.validation import shown
 
     try:
         level = float(parse_share(text, "--mass"))
     except InvalidInputError:
         level = 0.0
     if not 0.0 < level < 1.0:
-        meant = f"; for {level:g} percent write {level:g}%" if 1.0 < level < 100.0 else with_point(text)
+        meant = f"; for {level:g} percent write {level:g}%" if 1.0 < level < 100.0 else ""
         raise InvalidInputError(f"--mass must be a number between 0 and 1, such as 0.9 or 90%, got {shown(text)!r}{meant}")
     return level
 

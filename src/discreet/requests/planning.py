@@ -1,6 +1,5 @@
 """What a steward asks on the screen for plans: public numbers alone."""
 
-import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,9 +10,10 @@ from discreet.mechanisms.lattice import LatticeGeometric
 from discreet.model.dirichlet import Dirichlet
 from discreet.planning.expected_widths import Believed
 from discreet.requests.fields import REQUIRED, FieldContext, Kind, Request, Row, Slider, asked, changed
-from discreet.requests.parsing import parse_list, parse_number, parse_prior, parse_share
+from discreet.requests.kinds import GROUPS_KIND
+from discreet.requests.parsing import parse_list, parse_number, parse_prior, parse_share, parse_whole
 from discreet.requests.plan import CompareRequest, PlanRequest
-from discreet.requests.release import MECHANISMS, ReleaseRequest
+from discreet.requests.release import MECHANISMS, ReleaseRequest, check_offered
 from discreet.validation import Public, check_positive, check_public, check_records, shown
 
 MOST_CATEGORIES = 1_000
@@ -25,7 +25,7 @@ _PRIORS = Fraction(1, 10**6), Fraction(10**9)
 """Parameters of priors that someone may have; others take long to plan with."""
 _MOST_TIMES, _LEAST_WIDTH = 1_000_000, Fraction(1, 10**9)
 """Goals that someone may have."""
-PRIVACY_PART, QUESTION_PART, FURTHER_PART = "Privacy", "Question", "Prior, groups, shares, mechanism"
+PRIVACY_PART, QUESTION_PART, FURTHER_PART = "Privacy", "Question", "Prior, groups, shares"
 GOAL_PART = "What ε do I need?"
 """The parts of the form."""
 
@@ -41,24 +41,17 @@ class Labels:
     given: bool
 
 
-def _typed_count(text: str, name: str) -> Fraction:
-    """A number of records or groups as people type it: 10,000 and 10 000 too, but no comma that could be that of a decimal."""
-    grouped = re.fullmatch(r"[0-9]{1,3}(?:[, \u00a0\u202f_][0-9]{3})+", text)
-    digits = re.sub(r"[^0-9]", "", text) if grouped else text
-    if not re.fullmatch(r"[0-9]+(?:[eE]\+?[0-9]{1,2})?", digits):
-        raise InvalidInputError(f"{name} must be a whole number such as 1500 or 1,500, got {shown(text)!r}")
-    return parse_number(digits, name)
-
-
 def _records(text: str, reading: FieldContext) -> int:
-    return check_records(_typed_count(text, reading.name), reading.name)
+    return check_records(parse_whole(text, reading.name), reading.name)
 
 
 def _groups(text: str, reading: FieldContext) -> int:
-    value, name = _typed_count(text, reading.name), reading.name
-    if value.denominator != 1 or not 1 <= value <= _MOST_PLANNED_GROUPS:
-        raise InvalidInputError(f"{name} must be a whole number from 1 to {_MOST_PLANNED_GROUPS:,}, got {shown(text)!r}")
-    return int(value)
+    """How many groups there are: as typed, or as many as are declared as for a release."""
+    declared = GROUPS_KIND.parse(text.splitlines(), reading) if "=" in text else None
+    value = parse_whole(text, reading.name) if declared is None else len(declared)
+    if not 1 <= value <= _MOST_PLANNED_GROUPS:
+        raise InvalidInputError(f"{reading.name} must be a whole number from 1 to {_MOST_PLANNED_GROUPS:,}, got {shown(text)!r}")
+    return value
 
 
 def _labels(text: str, _: FieldContext) -> Labels:
@@ -93,12 +86,6 @@ def _epsilon(text: str, reading: FieldContext) -> Fraction:
     if not _EPSILONS[0] <= value <= _EPSILONS[1]:
         raise InvalidInputError(f"ε must be from {float(_EPSILONS[0]):g} to {float(_EPSILONS[1]):g} here, got {shown(text)}")
     return value
-
-
-def _mechanism(text: str, _: FieldContext) -> str:
-    if text not in MECHANISMS:
-        raise InvalidInputError(f"choose one of {', '.join(MECHANISMS)}; got {shown(text)!r}")
-    return text
 
 
 def _public(text: str, reading: FieldContext) -> Public:
@@ -162,9 +149,9 @@ class PlanQuestion(Request):
         form=Row(
             FURTHER_PART,
             "Groups of a table",
-            "How many, such as regions; leave it empty if there are none.",
+            "How many, or a line for each column, as in region=north,south: the form of a release then has them too. Empty: none.",
             words="the number of groups",
-            numeric="numeric",
+            rows=2,
         ),
     )
     size: int = asked(
@@ -220,13 +207,7 @@ class PlanQuestion(Request):
         ),
         default=REQUIRED,
     )
-    mechanism: str = changed(
-        ReleaseRequest,
-        "mechanism",
-        help="",
-        kind=Kind(_mechanism),
-        form=Row(FURTHER_PART, "Mechanism", choices={name: name for name in MECHANISMS}),
-    )
+    mechanism: str = changed(ReleaseRequest, "mechanism", help="", kind=Kind(lambda text, _: check_offered(text)))
 
     @property
     def halved(self) -> bool:

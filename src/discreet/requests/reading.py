@@ -10,9 +10,9 @@ from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.requests.fields import REQUIRED, FieldContext, Kind, Request, Row, Slider, asked, changed
 from discreet.requests.kinds import NAMED_PRIORS, list_text, number_words
-from discreet.requests.parsing import group_key, parse_list
+from discreet.requests.parsing import group_key, parse_list, parse_number
 from discreet.requests.records import RecordRequest, ShowRequest
-from discreet.validation import category_index, exact, shown, spelling
+from discreet.validation import category_index, shown, spelling
 
 if TYPE_CHECKING:
     from discreet.validation import SharesOf
@@ -35,7 +35,7 @@ def _number(fits: Callable[[Fraction], bool], wrong: str) -> Kind:
 
     def read(text: str, _: FieldContext) -> Fraction:
         try:
-            value = exact(text, "number")
+            value = parse_number(text, "number")
         except InvalidInputError:
             value = Fraction(-1)
         if not fits(value):

@@ -135,6 +135,6 @@ class CombineRequest(Request):
     )
     prior: str | None = asked(TEXT_KIND, "Concentrations such as 1,1,1, or uniform or jeffreys; needed where the records' priors differ.")
     mass: float = asked(**_MASS)
-    seed: int = asked(WHOLE_KIND, "For the draws that stand for sums that would be too long.", default="0", least=0)
+    seed: int = asked(WHOLE_KIND, "For the draws that stand for sums that would be too long.", default="0")
     slow: bool = asked(SWITCH_KIND, "Compute it also where that takes minutes: many possible counts.")
     as_json: bool = asked(**AS_JSON)

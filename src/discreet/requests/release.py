@@ -66,8 +66,18 @@ PUBLIC_HELP = (
 )
 FOR_PAPERS = "Leave it unless you reproduce the papers."
 RECORDS_PART, CATEGORIES_PART, PROMISE_PART, BUDGET_PART = "Records", "Categories", "Promise", "Budget"
-TABLE_PART, WORDS_PART, MORE_PART = "Groups of a table", "Public words in the record", "Bands, prior, spellings, mechanism"
+TABLE_PART, WORDS_PART, MORE_PART = "Groups of a table", "Public words in the record", "Bands, prior, spellings"
+RESEARCH_PART = "For researchers"
 """The parts of the form."""
+
+
+def check_offered(name: str) -> str:
+    """Return the name of a mechanism that a form offers, and refuse others."""
+    from discreet.validation import shown
+
+    if name not in MECHANISMS:
+        raise InvalidInputError(f"choose one of {', '.join(MECHANISMS)}; got {shown(name)!r}")
+    return name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -373,7 +383,12 @@ class ReleaseRequest(Request):
     mechanism: str = asked(
         TEXT_KIND,
         f"{MECHANISM_HELP}.",
-        Row(MORE_PART, "Mechanism", choices={name: name for name in MECHANISMS}),
+        Row(
+            RESEARCH_PART,
+            "Mechanism",
+            "The first is the one to use; the others are those of the papers, to compare with.",
+            choices={name: name for name in MECHANISMS},
+        ),
         default=MECHANISMS[0],
         short=("-m",),
     )

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from discreet.web import access
+from discreet.web import access, drafts
 from discreet.web.budget import routes as budget_screen
 from discreet.web.forms import HANDLERS
 from discreet.web.ledgers import Ledgers
@@ -47,9 +47,11 @@ def application(keys: access.Keys, private: Path, ledger: str | None = None) -> 
     `private` is a folder that nobody else can read, and that goes with the process. `ledger` is the one that the screens begin with, a path
     or a URL.
     """
-    routes = [*_files(), *access.ROUTES, *plan_screen.ROUTES, *release_screen.ROUTES, *budget_screen.ROUTES, *read_screen.ROUTES]
+    screens = plan_screen, release_screen, budget_screen, read_screen
+    routes = [*_files(), *access.ROUTES, *drafts.ROUTES, *(route for screen in screens for route in screen.ROUTES)]
     app = Starlette(routes=routes, exception_handlers=HANDLERS)
     app.state.keys = keys
+    app.state.drafts = drafts.Drafts()
     app.state.turns = Turns()
     app.state.quick_turns = Turns()
     app.state.records = read_screen.Opened()

@@ -1,7 +1,9 @@
 """The fields of a form, made from what a question declares."""
 
+import re
 from collections.abc import Mapping
 from math import log10
+from types import MappingProxyType
 
 from discreet.present.html import Html, element, escaped, joined, void
 from discreet.requests.fields import Field, Request, Row, fields_of
@@ -20,7 +22,9 @@ def row(screen: str, one: Field, value: str | None = None, choices: Mapping[str,
     described = f"{place}-hint {place}-error" if form.hint else f"{place}-error"
     about = {"id": place, "name": one.name, "aria_describedby": described}
     if one.kind.is_switch:
-        return joined(element("label", void("input", **about, type="checkbox", value="yes"), f" {form.label}", class_="choice"), *said)
+        chosen = {"checked": ""} if value else {}
+        box = void("input", **about, type="checkbox", value="yes", **chosen)
+        return joined(element("label", box, f" {form.label}", class_="choice"), *said)
     text = form.value if value is None else value
     label = element("label", form.label, for_=place)
     if form.rows:
@@ -46,7 +50,8 @@ def _slider(screen: str, form: Row, text: str) -> Html:
     if form.slider is None:
         return Html()
     scale, ends = form.slider, [element("span", number, void("br"), meaning) for number, meaning in form.slider.ends]
-    low, high, at = (f"{log10(float(end)):.3g}" if scale.is_logarithmic else end for end in (scale.low, scale.high, text))
+    number = text if re.fullmatch(r"0*[1-9][0-9]*|[0-9]*\.[0-9]*[1-9][0-9]*", text) else form.value  # a script follows other texts
+    low, high, at = (f"{log10(float(end)):.3g}" if scale.is_logarithmic else end for end in (scale.low, scale.high, number))
     moved = void("input", id=f"{screen}-slider", type="range", min=low, max=high, step=scale.step, value=at, aria_label=scale.name)
     return joined(moved, *([element("div", *ends, class_="dial-ends", aria_hidden="true")] if ends else []))
 
@@ -56,7 +61,7 @@ def _lines(text: str) -> Html:
     return Html("&#10;".join(map(escaped, text.splitlines())))
 
 
-def rows(screen: str, question: type[Request], group: str, /, **values: str) -> Html:
+def rows(screen: str, question: type[Request], group: str, values: Mapping[str, str] = MappingProxyType({})) -> Html:
     """The fields of one part of a form, some with a value."""
     found = [one for one in fields_of(question).values() if one.form is not None and one.form.group == group]
     return joined(*(row(screen, one, values.get(one.name)) for one in found))

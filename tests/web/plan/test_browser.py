@@ -58,6 +58,7 @@ def test_planning_by_keyboard(server: Server) -> None:
         until(page, "document.querySelector('#plan-answer .lead').innerText.includes('60 records')")
         assert lead(page) == dc.plan(dc.Beta(1, 1), n=60, epsilon="1/3").sentence  # type: ignore[union-attr]
         until(page, "document.querySelector('#plan-curves h3')?.innerText.includes('n = 60')")
+        page.click("text=For researchers: every mechanism")
         until(page, "document.querySelector('#plan-compared caption')?.innerText.includes('points')")
         until(page, "!document.querySelector('.later [aria-busy=true]')")
         assert page.locator("#plan-curves svg[role=img]").count() == 2
@@ -94,9 +95,10 @@ def test_a_plan_fills_in_the_form_of_a_release(server: Server) -> None:
         until(page, "() => document.getElementById('release-epsilon').value === '0.2'")
         assert page.input_value("#release-categories") == ""
         page.click("[data-screen=plan]")
-        page.click("text=Prior, groups, shares, mechanism")
+        page.click("text=Prior, groups, shares")
         page.fill("#plan-prior", "1,2")
         page.fill("#plan-categories", "yes\nno")
+        page.fill("#plan-groups", "region=north,south")
         changed(page, lead(page))
         for epsilon, categories in (("1/7", "yes\nno"), ("0.7", "often\nnever")):
             page.click("[data-screen=plan]")
@@ -107,7 +109,15 @@ def test_a_plan_fills_in_the_form_of_a_release(server: Server) -> None:
             until(page, "epsilon => document.getElementById('release-epsilon').value === epsilon", epsilon)
             assert (page.input_value("#release-categories"), page.input_value("#release-prior")) == (categories, "1,2")
             assert page.input_value("#release-column") == ("" if epsilon == "1/7" else "smoking")
-            page.fill("#release-column", "smoking")
+            assert page.input_value("#release-by") == "region=north,south"
+            with page.expect_response("**/typed/release"):
+                page.fill("#release-column", "smoking")
+        page.reload()
+        page.wait_for_selector("#release-form")
+        assert (page.input_value("#release-column"), page.input_value("#release-epsilon")) == ("smoking", "0.7")
+        page.click("[data-screen=plan]")
+        page.wait_for_selector("#plan-form")
+        assert page.input_value("#plan-groups") == "region=north,south"
 
 
 def test_a_slider_that_does_not_wait(server: Server) -> None:
@@ -173,6 +183,7 @@ def test_every_width_and_everyone(server: Server, scheme: str) -> None:
     """No sideways scroll, and nothing serious that axe finds, with all that can be open open."""
     with opened(server, color_scheme=scheme, reduced_motion="reduce") as page:
         page.wait_for_selector("#plan-curves figure")
+        page.click("text=For researchers: every mechanism")
         page.wait_for_selector("#plan-compared table")
         until(page, "!document.querySelector('.later [aria-busy=true]')")
         page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")

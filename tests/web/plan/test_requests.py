@@ -234,6 +234,27 @@ def test_what_is_not_wanted_any_more_ends() -> None:
     assert run(computed) == ["superseded", "again"]
 
 
+def test_a_decimal_comma_and_groups_by_their_names(server: Server) -> None:
+    pattern = r'<p class="lead">(.*?)</p>'
+    assert re.findall(pattern, asked(server, "slowly", epsilon="0,2")) == re.findall(pattern, asked(server, "slowly", epsilon="0.2"))
+    named, counted = (asked(server, "slowly", groups=text) for text in ("region=north,south\nage=0-39,40-59,60+", "6"))
+    assert re.findall(pattern, named) == re.findall(pattern, counted) != []
+
+
+def test_what_was_typed_is_shown_again_to_its_tab_alone(server: Server) -> None:
+    """It is in the memory of the server. Other tabs, and forms that nobody typed into, are as they were."""
+    hostile = '"><script>GOAL'
+    assert server.post("/typed/plan", epsilon="1/7", categories=hostile)[0] == 204
+    assert server.post("/typed/goal", goal="FIELDS")[0] == 204
+    own, other = (server.ask("GET", "/plan", server.headers() | {"X-Discreet-Tab": tab})[2] for tab in ("test", "another"))
+    assert 'value="1/7"' in own
+    assert html.escape(hostile) in own
+    assert 'value="FIELDS"' in own
+    assert "1/7" not in other
+    assert other == server.ask("GET", "/plan", server.headers() | {"X-Discreet-Tab": "a third"})[2]
+    assert server.ask("POST", "/typed/plan", {"Host": server.host, "Origin": f"http://{server.host}"}, b"epsilon=9")[0] == 403
+
+
 # --- what is wrong --------------------------------------------------------------------------------------------------------
 
 
@@ -264,7 +285,6 @@ def test_what_is_not_wanted_any_more_ends() -> None:
         ("prior", "1,1,1e-9", "from 1e-06 to 1,000,000,000"),
         ("epsilon", "", "ε is needed"),
         ("epsilon", "0", "greater than 0"),
-        ("epsilon", "0,5", "a number such as 0.5"),
         ("epsilon", "1,000", "a number such as 0.5"),
         ("epsilon", "1/0", "a number such as"),
         ("epsilon", "1000", "from 0.0001 to 100"),
@@ -273,6 +293,8 @@ def test_what_is_not_wanted_any_more_ends() -> None:
         ("mechanism", "Magic", "choose one of"),
         ("groups", "0", "from 1 to 1,000,000"),
         ("groups", "2.5", "a whole number such as"),
+        ("groups", "region=north,north", "twice"),
+        ("groups", "region=@groups.txt", "no file is read"),
         ("size", "10", "say how many there are"),
         ("expect", "0.5,0.5", "for each of the 3"),
         ("expect", "0.5,0.5,0.5", "add up to 1.5"),

@@ -8,6 +8,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from typer.testing import CliRunner
@@ -163,7 +164,7 @@ FORMS = {
     "a home that is no group": ({"by": "region=north,south", "other_groups": "region=x"}, "other_groups", "not one of the groups"),
     "a home in no column": ({"by": "region=north,south", "other_groups": "place=x"}, "other_groups", "no groups of 'place'"),
     "homes alone": ({"other_groups": "region=south"}, "other_groups", "none are declared"),
-    "ε": ({"epsilon": "0,5"}, "epsilon", "such as 0.5"),
+    "ε": ({"epsilon": "1,500"}, "epsilon", "such as 0.5"),
     "prior": ({"prior": "1,2"}, "prior", "one for each category"),
     "mechanism": ({"mechanism": "Laplace"}, "mechanism", "choose one of"),
     "too large": (
@@ -181,6 +182,24 @@ FORMS = {
     "column": ({"column": "nope"}, "column", "there is no column 'nope'"),
     "json": ({"strict": "yes"}, "file", ".json"),
 }
+
+
+def test_what_was_typed_is_shown_again_without_a_password(server: Server) -> None:
+    """So is a file that was sent, by its name; and what is not there any more is left out."""
+    sent = server.ask("POST", "/release/upload", server.headers() | {"X-Discreet-Name": "mine.csv"}, b"risk\nlow\n")[2]
+    upload = re.search(r'name="upload" value="([0-9a-f]+)"', sent)
+    assert upload is not None
+    tab = server.headers() | {"X-Discreet-Tab": "typed"}
+    fields = {"ledger": "postgresql://me:hunter2hunter2@host/d", "title": "A <b>", "trim": "yes", "upload": upload[1]}
+    server.ask("POST", "/typed/release", tab, urlencode(fields).encode())
+    shown = server.ask("GET", "/release", tab)[2]
+    assert "hunter2hunter2" not in shown
+    assert all(part in shown for part in ("postgresql://me:", "A &lt;b&gt;", "mine.csv", upload[1]))
+    assert re.search(r'<input id="release-trim"[^>]* checked', shown)
+    server.ask("POST", "/typed/release", tab, urlencode(fields | {"upload": "0" * 32, "trim": ""}).encode())
+    shown = server.ask("GET", "/release", tab)[2]
+    assert "mine.csv" not in shown
+    assert " checked" not in shown
 
 
 @pytest.mark.parametrize("case", FORMS)

@@ -12,7 +12,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.statements import Statement, statements_of
 from discreet.model.datasets import Relation
 from discreet.present.budgets import left_of, staying
-from discreet.present.html import Html, element, isolated, joined, void
+from discreet.present.html import Html, element, isolated, joined, table, table_row, void
 from discreet.present.page_rows import cut
 from discreet.text import plain
 from discreet.web.budget.commands import same_dataset, same_overview
@@ -116,14 +116,9 @@ def _periods(budget: Budget, periods: Sequence[Statement]) -> list[Html]:
     """What was spent in each period and is left of it, the latest ones first, and what those lose who stay."""
     if not periods:
         return []
-    heads = element("tr", *(element("th", text, scope="col") for text in (str(budget.every).title(), "Spent", "Left")))
-    rows = [
-        element("tr", element("th", str(one.period), scope="row"), element("td", str(one.spent)), element("td", left_of(one)))
-        for one in reversed(periods[-limits.LEDGER_SPENDS :])
-    ]
+    rows = [table_row(str(one.period), str(one.spent), left_of(one)) for one in reversed(periods[-limits.LEDGER_SPENDS :])]
     words = f"{staying(budget, periods)[:1].upper()}{staying(budget, periods)[1:]}."
-    table = element("table", element("caption", words), element("thead", heads), element("tbody", *rows), class_="budget-spends")
-    return [table]
+    return [table(words, (str(budget.every).title(), "Spent", "Left"), rows, class_="budget-spends")]
 
 
 def _paying(budget: Budget, shown: str) -> Html:
@@ -139,9 +134,8 @@ def _spends(statement: Statement) -> Html:
     words = "What has been spent, latest first"
     if statement.spends > len(statement.latest):
         words = f"The latest {len(statement.latest):,} of {statement.spends:,} spends, latest first; the command below lists all of them"
-    heads = element("tr", *(element("th", text, scope="col") for text in ("Day (UTC)", "Release", "Charged")))
     rows = [_spend_row(statement.budget, line) for line in reversed(statement.latest)]
-    return element("table", element("caption", words), element("thead", heads), element("tbody", *rows), class_="budget-spends")
+    return table(words, ("Day (UTC)", "Release", "Charged"), rows, class_="budget-spends")
 
 
 def _spend_row(budget: Budget, line: Spend) -> Html:
@@ -156,7 +150,7 @@ def _spend_row(budget: Budget, line: Spend) -> Html:
     if line.divergence is not None:
         charged.append(element("span", f"divergence {float(line.divergence):.4g}", class_="quiet"))
     when = joined(str(line.day), element("span", f"no. {line.number}", class_="quiet"))
-    return element("tr", element("th", when, scope="row"), element("td", *(release or [joined("–")])), element("td", *charged))
+    return table_row(when, joined(*release) or "–", joined(*charged))
 
 
 def described(description: Mapping[str, object]) -> str:
@@ -164,9 +158,9 @@ def described(description: Mapping[str, object]) -> str:
     if not isinstance(description, Mapping) or "mechanism" not in description:
         return ""
     words = [cut(plain(description["mechanism"]))]
-    table = description.get("table")
-    if isinstance(table, Mapping):
-        words.append(f"table of {cut(plain(table.get('groups')))} groups")
+    of_table = description.get("table")
+    if isinstance(of_table, Mapping):
+        words.append(f"table of {cut(plain(of_table.get('groups')))} groups")
     elif isinstance(description.get("n"), int):
         words.append(f"n = {description['n']:,}")
     return ", ".join(words)

@@ -8,7 +8,7 @@ from discreet.mechanisms import Mechanism
 from discreet.planning.comparison import points
 from discreet.planning.plans import plan
 from discreet.planning.width_plans import WidthPlan
-from discreet.present.html import Html, element, joined
+from discreet.present.html import Html, element, joined, table, table_row
 from discreet.present.odds import odds_factor, surest
 from discreet.record.guarantee import Guarantee
 from discreet.requests.cautions import little_said
@@ -151,19 +151,14 @@ def _odds_section(question: PlanQuestion) -> Html:
         f"Suppose someone tries to find out {hidden}, and knows everything else. What is published changes the odds by a factor of at most "
     )
     lead = element("p", words, element("strong", factor), f"{but}. A factor of 1 would be no change at all.")
-    rows = [
-        element("tr", element("th", f"{100.0 * before:g}\u00a0%", scope="row"), element("td", surest(before, guarantee.epsilon)))
-        for before in _SUSPICIONS
-    ]
-    head = element(
-        "thead", element("tr", element("th", "how sure before", scope="col"), element("th", "how sure afterwards, at most", scope="col"))
-    )
-    table = element("table", element("caption", "What a true suspicion can become"), head, element("tbody", *rows), class_="odds")
+    rows = [table_row(f"{100.0 * before:g}\u00a0%", surest(before, guarantee.epsilon)) for before in _SUSPICIONS]
+    heads = "how sure before", "how sure afterwards, at most"
+    suspicions = table("What a true suspicion can become", heads, rows, class_="odds")
     square = [
         element("p", "Between two answers of someone who took part the odds change by at most the square of the factor.", class_="quiet")
     ]
     rest = [*(square if guarantee.hides_presence else []), _loss(made, guarantee, question)]
-    return element("section", heading, lead, table, *rest)
+    return element("section", heading, lead, suspicions, *rest)
 
 
 def _loss(made: Mechanism, guarantee: Guarantee, question: PlanQuestion) -> Html:

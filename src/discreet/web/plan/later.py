@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from discreet.planning.comparison import ComparisonRow, compare, points
 from discreet.planning.curves import WidthCurve, records_curve, width_curve
-from discreet.present.html import Html, element, joined
+from discreet.present.html import Html, element, joined, table, table_row
 from discreet.progress import Progress
 from discreet.requests.kinds import number_words
 from discreet.requests.planning import GoalQuestion, PlanQuestion
@@ -23,10 +23,9 @@ def compared(question: PlanQuestion, progress: Progress) -> Html:
     level, public = question.planned_epsilon, question.planned_public
     found = compare(question.prior, question.size, level, public=public, errors=False, progress=progress)
     heads = ("mechanism", "width, points", "promise", "computed loss")
-    head = element("thead", element("tr", *(element("th", name, scope="col") for name in heads)))
     rows = [_compared_row(row, chosen=row.mechanism == question.mechanism) for row in found.rows]
     caption = f"Expected width of readers' 95 % intervals; without privacy {points(found.plain)} points."
-    table = element("table", element("caption", caption), head, element("tbody", *rows), class_="compared")
+    every = table(caption, heads, rows, class_="compared")
     reasons = [element("li", reason) for reason in found.reasons]
     why = [element("details", element("summary", "Why some numbers are missing"), element("ul", *reasons))] if reasons else []
     notes = []
@@ -36,17 +35,16 @@ def compared(question: PlanQuestion, progress: Progress) -> Html:
         notes.append("This is about one group; a table is released by LatticeGeometric. ")
     asked = question.asks_to_compare()
     ways = same("plan-compared", request_command("compare", asked), asked.python())
-    return joined(table, element("p", *notes, found.choice, class_="quiet"), *why, ways)
+    return joined(every, element("p", *notes, found.choice, class_="quiet"), *why, ways)
 
 
 def _compared_row(row: ComparisonRow, *, chosen: bool) -> Html:
     promise = "not available at this size"
     if row.guarantee is not None:
         promise = "none" if row.guarantee.basis == "none" else f"{row.guarantee.level} by {row.guarantee.basis}"
-    name = element("th", _breakable(row.mechanism), *([element("span", " your choice", class_="chosen")] if chosen else []), scope="row")
+    name = joined(_breakable(row.mechanism), *([element("span", " your choice", class_="chosen")] if chosen else []))
     width, loss = "–" if row.width is None else points(row.width), "–" if row.loss is None else f"{row.loss:.4g}"
-    cells = element("td", width), element("td", promise, class_="promise"), element("td", loss)
-    return element("tr", name, *cells, **({"class_": "mine"} if chosen else {}))
+    return table_row(name, width, element("td", promise, class_="promise"), loss, **({"class_": "mine"} if chosen else {}))
 
 
 def _breakable(name: str) -> Html:
@@ -98,9 +96,8 @@ def _section(found: WidthCurve, here: tuple[str, float, str, float], heading: st
 
 
 def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Html:
-    head = element("thead", element("tr", *(element("th", name, scope="col") for name in headings)))
-    body = element("tbody", *(element("tr", *(element("td", text) for text in row)) for row in rows))
-    return element("details", element("summary", "The numbers of the picture"), element("table", head, body))
+    numbers = table("", headings, (table_row(*row) for row in rows))
+    return element("details", element("summary", "The numbers of the picture"), numbers)
 
 
 # --- the ε that a goal asks for -----------------------------------------------------------------------------------------

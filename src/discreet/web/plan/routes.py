@@ -1,5 +1,6 @@
 """The screen on which a steward plans: no data are asked for and none are seen."""
 
+import re
 from collections.abc import Callable, Mapping
 from importlib import resources
 
@@ -12,6 +13,7 @@ from discreet.present.html import Html, element, joined
 from discreet.progress import Progress
 from discreet.requests.fields import WrongError, labelled
 from discreet.requests.planning import FURTHER_PART, GOAL_PART, PRIVACY_PART, QUESTION_PART, GoalQuestion, PlanQuestion
+from discreet.requests.release import RESEARCH_PART
 from discreet.web.form_fields import folded, part, rows
 from discreet.web.forms import KEEP_SHOWN, messages, typed
 from discreet.web.plan.answer import answer, is_quick
@@ -21,20 +23,7 @@ from discreet.web.turns import Turns
 
 _LATER = ("answer", "example", "curves", "compared")
 """The places that slow answers fill: what is computed for them ends when the question changes."""
-PLAN_FORM = (
-    resources.files("discreet.web")
-    .joinpath("static/plan.html")
-    .read_text("utf-8")
-    .replace(
-        "FIELDS",
-        joined(
-            part(PRIVACY_PART, rows("plan", PlanQuestion, PRIVACY_PART), class_="dial"),
-            part(QUESTION_PART, rows("plan", PlanQuestion, QUESTION_PART)),
-            folded(FURTHER_PART, rows("plan", PlanQuestion, FURTHER_PART)),
-        ),
-    )
-    .replace("GOAL", part(GOAL_PART, rows("plan", GoalQuestion, GOAL_PART), element("button", "Find ε", type="submit")))
-)
+_PAGE = resources.files("discreet.web").joinpath("static/plan.html").read_text("utf-8")
 _FIELDS, _GOAL_FIELDS = labelled(PlanQuestion), labelled(GoalQuestion)
 _STALE = "Something in the form is not right yet: what is shown here is the answer from before."
 
@@ -43,8 +32,22 @@ def _place(request: Request, name: str) -> str:
     return f"{request.headers.get('X-Discreet-Tab', '')} plan {name}"
 
 
-async def _opened(_: Request) -> Response:
-    return HTMLResponse(PLAN_FORM)
+def plan_form(typed: Mapping[str, str], goal: Mapping[str, str]) -> str:
+    """The screen, with what was typed into its two forms before."""
+    fields = joined(
+        part(PRIVACY_PART, rows("plan", PlanQuestion, PRIVACY_PART, typed), class_="dial"),
+        part(QUESTION_PART, rows("plan", PlanQuestion, QUESTION_PART, typed)),
+        folded(FURTHER_PART, rows("plan", PlanQuestion, FURTHER_PART, typed)),
+        folded(RESEARCH_PART, rows("plan", PlanQuestion, RESEARCH_PART, typed)),
+    )
+    wanted = part(GOAL_PART, rows("plan", GoalQuestion, GOAL_PART, goal), element("button", "Find ε", type="submit"))
+    before, between, after = re.split("FIELDS|GOAL", _PAGE)
+    return f"{before}{fields}{between}{wanted}{after}"
+
+
+async def _opened(request: Request) -> Response:
+    drafts = request.app.state.drafts
+    return HTMLResponse(plan_form(drafts.of(request, "plan"), drafts.of(request, "goal")))
 
 
 async def _answered(request: Request) -> Response:

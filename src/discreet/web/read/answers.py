@@ -10,7 +10,7 @@ from discreet.errors import InvalidInputError
 from discreet.present import page
 from discreet.present.contrasts import named, quantities_of, quantity_words
 from discreet.present.figures import CellFigures, check_work
-from discreet.present.html import Html, element, isolated, joined
+from discreet.present.html import Html, element, isolated, joined, table, table_row
 from discreet.present.page import page_content, page_json
 from discreet.present.page_rows import cut, shares_of
 from discreet.present.verification import verification_lines
@@ -187,15 +187,14 @@ _QUANTITY_WORDS = {"difference": "first minus second", "ratio": "first divided b
 
 def _contrast_table(compared: "Contrast | RecordContrast", asked: AnyQuestion) -> Html:
     heads = ("contrast", "median", f"{100.0 * asked.mass:g} % interval")
-    head = element("thead", element("tr", *(element("th", name, scope="col") for name in heads)))
     rows = []
     for name in quantities_of(compared):
         quantity = getattr(compared, name)
         words, median, interval = quantity_words(quantity, asked.mass)
-        title = element("th", words, element("span", f" {_QUANTITY_WORDS[quantity.name]}", class_="quiet"), scope="row")
-        rows.append(element("tr", title, element("td", median), element("td", interval)))
+        title = joined(words, element("span", f" {_QUANTITY_WORDS[quantity.name]}", class_="quiet"))
+        rows.append(table_row(title, median, interval))
     named_both = joined(isolated(cut(named(compared.names[0]))), " against ", isolated(cut(named(compared.names[1]))))
-    return element("table", element("caption", named_both, ", noise allowed for"), head, element("tbody", *rows))
+    return table(joined(named_both, ", noise allowed for"), heads, rows)
 
 
 # --- one share --------------------------------------------------------------------------------------------------------

@@ -1,17 +1,16 @@
 """All groups of a table together, or those with each label of one column."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.present import page
+from discreet.present.figures import CellFigures
 from discreet.present.html import Html, joined
-from discreet.present.page_rows import Panel, ShareRow, Shares, alike, cut
+from discreet.present.page_rows import margin_shares
 from discreet.record.release import Release
 from discreet.requests.fields import WrongError
+from discreet.requests.margins import OWN, Margins
 from discreet.requests.reading import ReadMargins
 from discreet.requests.records import ShowRequest
 from discreet.web.code_to_copy import request_command, same
@@ -34,57 +33,21 @@ def why_not(release: Release) -> str | None:
 
 def margins(asked: ReadQuestion[ReadMargins], opened: Opened, tell: "Progress") -> Html:
     """The shares of all groups together, each with its part of the population, or of the groups with each label of a column."""
-    release = asked.record.release
+    release, columns = asked.record.release, asked.asked.over or ()
     if not release.by.columns or (why_not(release) is not None):
         raise WrongError({"over": "Groups of this record cannot be put together here"})
     if asked.how.of_records:
         raise InvalidInputError("groups are put together for shares of the population: choose these above")
-    columns = asked.asked.over or ()
-    posterior, sizes = posterior_of(asked, opened, tell), release.sizes
-    over = posterior.over(*columns, weights=sizes)
-    keys = list(over) if columns else [None]
-    if len(keys) > limits.PAGE_ROWS:
-        raise WrongError({"over": f"This column has {len(keys):,} labels, and the page shows up to {limits.PAGE_ROWS}"})
-    found = [_row_of(release, over if key is None else over[key], _positions(over, key), asked.mass) for key in keys]
-    panels = _by_label(release, [cut(key) for key in keys], found) if columns else (_whole(release, found[0]),)
-    shares = Shares(alike(panels), asked.how)
-    words = [*map(repr, columns), *([] if sizes is None else ["weights=release.sizes"])]
-    lines = [f"over = release.noise_aware({asked.reader_code}).over({', '.join(words)})"]
-    if columns:
-        lines += ["for label in over:", f"    print(label, over[label].mean(), over[label].interval({asked.mass!r}))"]
-    else:
-        lines += ["print(over.mean())", f"print(over.interval({asked.mass!r}))"]
-    others = [name for name in release.by.columns if name not in columns]
-    typed = request_command("show", ShowRequest.asking(**vars(asked.request), over=others)) if others else None
+    others = tuple(name for name in release.by.columns if name not in columns)
+    if not others:
+        raise WrongError({"over": "This column alone makes the groups: choose all groups"})
+    together = Margins(release, others, OWN)
+    if len(together.cells.groups) > limits.PAGE_ROWS:
+        raise WrongError({"over": f"This column has {len(together.cells.groups):,} labels, and the page shows up to {limits.PAGE_ROWS}"})
+    over = together.of(posterior_of(asked, opened, tell))
+    shares = margin_shares(together.cells, together.counts, CellFigures.of_margins(over, together.cells.shape, asked.how), asked.how)
+    words = [*map(repr, columns), *([] if release.sizes is None else ["weights=release.sizes"])]
+    called = f"over = release.noise_aware({asked.reader_code}).over({', '.join(words)})"
+    lines = called, "print(over.mean())", f"print(over.interval({asked.mass!r}))"
+    typed = request_command("show", ShowRequest.asking(**vars(asked.request), over=[*others]))
     return joined(page.answered(release, shares), same("read-margins", typed, asked.python(*lines)))
-
-
-def _positions(over: Any, key: Any) -> Any:
-    return slice(None) if key is None else over.margin.positions(key)
-
-
-Found = tuple[Any, Any, Any]
-"""Counts, means and intervals, each over all categories."""
-
-
-def _row_of(release: Release, shared: Any, positions: Any, mass: float) -> Found:
-    return release.counts[positions].sum(axis=0), shared.mean(), shared.interval(mass)
-
-
-def _whole(release: Release, found: Found) -> Panel:
-    """All categories of all groups together."""
-    categories = release.cells.categories[: limits.PAGE_ROWS]
-    rows = _rows(map(cut, categories), [(found, c) for c in range(len(categories))])
-    return Panel(None, tuple(rows), len(release.cells.categories) - len(categories))
-
-
-def _by_label(release: Release, labels: list[str], found: list[Found]) -> tuple[Panel, ...]:
-    """A panel for each category, with a row for each label of the column."""
-    categories = release.cells.categories[: limits.PAGE_PANELS]
-    return tuple(Panel(cut(category), tuple(_rows(labels, [(one, c) for one in found])), 0) for c, category in enumerate(categories))
-
-
-def _rows(labels: Iterable[str], places: list[tuple[Found, int]]) -> Iterable[ShareRow]:
-    for label, ((counts, means, ends), c) in zip(labels, places, strict=True):
-        low, high = np.asarray(ends)[c].tolist()
-        yield ShareRow(label, int(counts[c]), float(means[c]), low, high)

@@ -11,7 +11,7 @@ from discreet.model.dirichlet import Dirichlet
 from discreet.record.table_json import json_can_hold
 from discreet.requests.fields import FieldContext, Rule, labelled
 from discreet.requests.record_files import STANDARD_INPUT
-from discreet.requests.release import MECHANISMS, ReleaseRequest
+from discreet.requests.release import MECHANISMS, ReleaseRequest, check_offered
 from discreet.validation import shown
 
 FIELDS = labelled(ReleaseRequest)
@@ -114,8 +114,7 @@ def _check_public(public: str, _: FieldContext) -> None:
 
 
 def _check_mechanism(name: str, known: FieldContext) -> None:
-    if name not in MECHANISMS:
-        raise InvalidInputError(f"choose one of {', '.join(MECHANISMS)}; got {shown(name)!r}")
+    check_offered(name)
     if known.other("by") is not None and name != MECHANISMS[0]:
         raise InvalidInputError(f"tables are released by {MECHANISMS[0]}; {name} is for one variable: leave out the groups")
 

@@ -43,8 +43,12 @@ def _desk(request: Request) -> ReleaseContext:
 
 
 async def _opened(request: Request) -> Response:
-    """The form; the ledger that the page was started with stands in it."""
-    return HTMLResponse(_RELEASE_FORM.replace("FIELDS", form_fields(request.app.state.ledgers.default)))
+    """The form, with what was typed before and a file that was sent; in an untouched one the ledger that the page was started with."""
+    typed_before = {"ledger": request.app.state.ledgers.default} | request.app.state.drafts.of(request, "release")
+    upload, file = typed_before.get("upload", ""), None
+    with suppress(InvalidInputError):
+        file = sent(upload, _desk(request).uploads.name(upload))
+    return HTMLResponse(_RELEASE_FORM.replace("FIELDS", form_fields(typed_before, file)))
 
 
 async def _upload(request: Request) -> Response:

@@ -1,6 +1,6 @@
 """What the screen for releases shows: what will be published and charged, what was drawn, and what was asked for before."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from discreet.data.databases import name_of
@@ -17,6 +17,7 @@ from discreet.requests.release import (
     MORE_PART,
     PROMISE_PART,
     RECORDS_PART,
+    RESEARCH_PART,
     TABLE_PART,
     WORDS_PART,
     ReleaseDelivery,
@@ -41,22 +42,19 @@ def hidden(**values: str) -> list[Html]:
 
 _PICKER = Html(
     '<label for="release-pick">or a copy of one, sent to this page</label>'
-    '<input id="release-pick" type="file" data-upload="release-sent" '
-    f'accept="{",".join((*ENDINGS, *PACKED))}">'
-    '<div id="release-sent" aria-live="polite"></div>'
+    f'<input id="release-pick" type="file" data-upload="release-sent" accept="{",".join((*ENDINGS, *PACKED))}">'
 )
 """What stands after the first field, which names a file: another way to choose one."""
 
 
-def form_fields(ledger: str) -> Html:
-    """The fields of the form, with the ledger that the page was started with."""
-    parts = {
-        name: rows("release", ReleaseRequest, name, ledger=ledger)
-        for name in (CATEGORIES_PART, PROMISE_PART, BUDGET_PART, TABLE_PART, WORDS_PART, MORE_PART)
-    }
+def form_fields(typed: Mapping[str, str], sent_file: Html | None = None) -> Html:
+    """The fields of the form, with what was typed into them before, and the file that was sent."""
+    closed = (TABLE_PART, WORDS_PART, MORE_PART, RESEARCH_PART)
+    parts = {name: rows("release", ReleaseRequest, name, typed) for name in (CATEGORIES_PART, PROMISE_PART, BUDGET_PART, *closed)}
     file, *others = (one for one in fields_of(ReleaseRequest).values() if one.form is not None and one.form.group == RECORDS_PART)
-    records = part(RECORDS_PART, row("release", file), _PICKER, *(row("release", one) for one in others))
-    closed = (TABLE_PART, WORDS_PART, MORE_PART)
+    place = element("div", *([] if sent_file is None else [sent_file]), id="release-sent", aria_live="polite")
+    fields = (row("release", one, typed.get(one.name)) for one in others)
+    records = part(RECORDS_PART, row("release", file, typed.get(file.name)), _PICKER, place, *fields)
     return joined(records, *((folded if name in closed else part)(name, content) for name, content in parts.items()))
 
 

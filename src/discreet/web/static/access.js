@@ -4,7 +4,7 @@
 const KEPT = "discreet-code";
 const RENEWED = 10_000; // milliseconds, after which the code for a reload is renewed
 const PATIENCE = 30_000; // milliseconds, for which a server may think about a challenge
-const tab = crypto.randomUUID();
+let tab = crypto.randomUUID(); // no secret: what was typed is kept under it, in the memory of the server
 let token = "";
 let proof = null; // the token, as what answers to challenges are checked with
 let code = ""; // what a reload is opened with
@@ -30,7 +30,8 @@ function lock(told) {
 // The address or, after a reload, the tab's storage holds a code that is worth the token once. Both are on the disk: they are emptied.
 async function unlocked() {
   const isCode = /^#[\w-]{43}$/.test(location.hash);
-  const given = isCode ? location.hash.slice(1) : sessionStorage.getItem(KEPT);
+  const [given, same] = isCode ? [location.hash.slice(1)] : (sessionStorage.getItem(KEPT) ?? "").split(" ");
+  tab = same ?? tab;
   sessionStorage.removeItem(KEPT);
   history.replaceState(null, "", location.pathname + (isCode ? "" : location.hash)); // the address of a screen stays
   const answer = given && (await fetch("/access/redeem", { method: "POST", body: given }).catch(() => null));
@@ -95,5 +96,5 @@ async function renew() {
 }
 
 document.addEventListener("visibilitychange", () => { if (!document.hidden) renew(); });
-addEventListener("pagehide", () => { if (code) sessionStorage.setItem(KEPT, code); });
+addEventListener("pagehide", () => { if (code) sessionStorage.setItem(KEPT, `${code} ${tab}`); });
 addEventListener("pageshow", () => { if (token) sessionStorage.removeItem(KEPT); });

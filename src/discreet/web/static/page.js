@@ -54,6 +54,16 @@ async function arrive() {
 addEventListener("popstate", arrive);
 document.addEventListener("htmx:afterSettle", (event) => { if (awaited && event.detail.target?.id === "read") arrive(); });
 
+// What was typed is kept in the memory of the server, for a reload of this tab: a browser would write it to the disk.
+const keeping = {};
+function keep(form) {
+  const name = form?.getAttribute("data-kept"); // a field may be called dataset
+  if (!name) return;
+  clearTimeout(keeping[name]);
+  keeping[name] = setTimeout(() => ask(`/typed/${name}`, new URLSearchParams(new FormData(form))).catch(() => null), 200);
+}
+for (const kind of ["input", "change"]) document.addEventListener(kind, (event) => keep(event.target.form), true);
+
 async function copy(button) {
   await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
   const said = button.textContent;

@@ -5,7 +5,7 @@ function epsilonField() { return document.getElementById("plan-epsilon"); }
 function slider() { return document.getElementById("plan-slider"); }
 
 function value(text) {
-  const [above, below = "1"] = text.trim().split("/");
+  const [above, below = "1"] = text.trim().replace(",", ".").split("/");
   return Number(above) / Number(below);
 }
 
@@ -48,10 +48,17 @@ document.addEventListener("htmx:afterSwap", (event) => {
   epsilonField().dispatchEvent(new Event("input", { bubbles: true }));
 });
 
-// What is slower is out of date as soon as there is a new answer, and says so until its own comes.
+// What is slower is out of date as soon as there is a new answer, and says so until its own comes; what is folded away is not computed.
+function isComparing() { return document.getElementById("plan-research").open; }
+function compare() {
+  document.getElementById("plan-compared").setAttribute("aria-busy", "true");
+  htmx.trigger("#plan-compared", "wanted");
+}
 document.addEventListener("plan-answered", () => {
-  for (const place of ["plan-curves", "plan-compared"]) document.getElementById(place).setAttribute("aria-busy", "true");
+  document.getElementById("plan-curves").setAttribute("aria-busy", "true");
+  if (isComparing()) compare();
 });
+document.addEventListener("toggle", (event) => { if (event.target.id === "plan-research" && isComparing()) compare(); }, true);
 
 // A message must not be hidden: what is folded away opens where something in it is wrong.
 document.addEventListener("htmx:oobAfterSwap", (event) => {

@@ -12,6 +12,7 @@ async function sendFile(picker) {
   try {
     const answer = await ask("/release/upload", file, { "X-Discreet-Name": encodeURIComponent(file.name.slice(-300).toWellFormed()) });
     htmx.swap(place, await answer.text(), { swapStyle: "innerHTML", swapDelay: 0, settleDelay: 0 });
+    keep(picker.form);
   } catch {
     place.textContent = "The file was not taken: it may be longer than the page takes. Give its path instead.";
   } finally {
@@ -59,12 +60,13 @@ let chosen = {};
 
 // The plan as it stands in its form. A number of categories has no labels to take along; those of the first example are nobody's.
 function planned() {
-  const { epsilon, public: known, mechanism, categories, prior } = document.getElementById("plan-form").elements;
+  const { epsilon, public: known, mechanism, categories, prior, groups } = document.getElementById("plan-form").elements;
   const labels = categories.value !== categories.defaultValue && !/^\s*\d*\s*$/.test(categories.value);
   return {
     epsilon: epsilon.value,
     public: known.value === "sizes" ? "total" : known.value, // sizes are published by the command line alone
     mechanism: mechanism.value,
+    ...(groups.value.includes("=") && { by: groups.value }), // a number of groups has no names to take along
     ...(labels && { categories: categories.value, prior: prior.value.split(":")[0] }),
   };
 }
@@ -72,7 +74,11 @@ function planned() {
 function fillIn() {
   const form = document.getElementById("release-form");
   if (!form) return;
-  for (const [name, value] of Object.entries(chosen)) form.elements[name].value = value;
+  for (const [name, value] of Object.entries(chosen)) {
+    form.elements[name].value = value;
+    if (name === "by") form.elements.by.closest("details").open = true;
+  }
+  keep(form);
   if (Object.keys(chosen).length) outdate();
   chosen = {};
 }
