@@ -1,8 +1,10 @@
 """What `show --output` writes is read back by other programs as the same numbers and the same labels, none of which is a formula."""
 
 import csv
+from datetime import date, datetime
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +22,7 @@ LABELS = ["=1+1", "+cmd|x", "@sum", "-a", "-5", "plain, with comma", "ünïcode"
 DANGEROUS = LABELS[:4]
 
 
-def _record(groups: list[str] | None = None) -> dc.Release:
+def _record(groups: list[Any] | None = None) -> dc.Release:
     prior = dc.Dirichlet.uniform(categories=["yes", "no"])
     if groups is None:
         return dc.LatticeGeometric(prior, n=30, epsilon=1).release([10, 20])
@@ -71,6 +73,22 @@ def test_excel_reads_the_same_and_computes_nothing(record: dc.Release) -> None:
     assert [row[0].value for row in rows] == [label for label in LABELS for _ in range(2)]
     assert {cell.data_type for row in (head, *rows) for cell in row[:2]} == {"s"}
     assert {row[0].value for row in rows if row[0].quotePrefix} == set(DANGEROUS)
+
+
+@pytest.mark.parametrize("labels", [[1, 2], [True, False], [0.1, 0.30000000000000004], [date(2026, 11, 18), date(2024, 2, 29)]])
+def test_labels_that_are_no_text_keep_their_kind_in_excel(labels: list[Any]) -> None:
+    sheet = load_workbook(BytesIO(file_of(summary_table(_record(labels), layout="cross"), ".xlsx"))).active
+    assert sheet is not None
+    found = [cell.value.date() if isinstance(cell.value, datetime) else cell.value for cell in next(iter(sheet.columns))[1:]]
+    assert found == labels
+    assert list(map(type, found)) == list(map(type, labels))
+
+
+def test_no_two_labels_become_one_in_csv() -> None:
+    labels = ["=a", "'=a", "'" + "'=a", "'a", "a", "-5", "'-5"]
+    rows = csv.reader(file_of(summary_table(_record(labels), layout="cross"), ".csv").decode("utf-8-sig").splitlines())
+    guarded = labels[:3] + labels[-1:]
+    assert [row[0] for row in rows][1:] == ["'" + label if label in guarded else label for label in labels]
 
 
 def test_csv_has_an_apostrophe_before_what_looks_like_a_formula(record: dc.Release) -> None:

@@ -22,8 +22,11 @@ LAYOUTS = ("long", "cross")
 TABLE_ENDINGS = (".csv", ".xlsx", ".parquet")
 _SHEET_ROWS = 1_048_575
 """Rows of a sheet below its header."""
-_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
-"""How a text begins that a program may take for a formula: also behind blanks, and in characters of full width."""
+_FORMULA = re.compile(r"'*(\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])")
+"""How a text begins that a program may take for a formula: also behind blanks, and in characters of full width.
+
+Behind an apostrophe it is none, and gets another one, so that two labels never become one.
+"""
 _NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f]")
 """Characters that XML cannot hold, or changes."""
@@ -138,6 +141,8 @@ def _xlsx(table: "pa.Table") -> bytes:
     sheet = book.create_sheet("discreet")
 
     def cell(value: Any) -> Any:
+        if not isinstance(value, (str, float)):
+            return value
         is_text = isinstance(value, str)
         made = WriteOnlyCell(sheet, value if is_text else repr(value))  # of a number openpyxl itself writes 16 digits
         made.data_type = "s" if is_text else "n"
